@@ -1,0 +1,77 @@
+# `make` alone explains itself. CI calls these targets and nothing else.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+# Times mean the same on every machine.
+export TZ := UTC
+
+PYTHON_IN_VENV := .venv/bin/python
+AS_OF ?= 2026-11-21T00:00:00Z
+ARGS ?=
+
+.PHONY: help
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup
+setup: ## create .venv and fetch the Delta jars; does nothing when up to date
+	@tools/setup
+
+.PHONY: run
+run: setup samples ## the nightly job on the sample log (AS_OF=... for another moment)
+	@./spark-submit.sh jobs/nightly.py --config conf/local.yaml --as-of $(AS_OF) $(ARGS)
+
+# The sample log is made, not kept; the other folders in samples are kept by hand.
+SAMPLE_LOG := samples/generated
+
+# The stamp is written last: half a log is made again.
+.PHONY: samples
+samples: $(SAMPLE_LOG)/.made ## make the sample log, if it is missing or its generator changed
+
+$(SAMPLE_LOG)/.made: jobs/generate_log.py $(wildcard pipelines/generate/*.py) | setup
+	@rm -rf $(SAMPLE_LOG)
+	@./spark-submit.sh jobs/generate_log.py --preset sample --out $(SAMPLE_LOG)
+	@touch $@
+	@if [ -e warehouse ]; then echo "make: the sample log is new; make clean removes the tables of the old one" >&2; fi
+
+.PHONY: test
+test: setup ## all tests (ARGS="-k name" for some)
+	@$(PYTHON_IN_VENV) -m pytest $(ARGS)
+
+.PHONY: test-fast
+test-fast: setup ## the tests that are not marked slow
+	@$(PYTHON_IN_VENV) -m pytest -m "not slow" $(ARGS)
+
+.PHONY: lint
+lint: setup ## style and likely mistakes
+	@$(PYTHON_IN_VENV) -m ruff check .
+	@$(PYTHON_IN_VENV) -m ruff format --check .
+
+.PHONY: types
+types: setup ## type checks of the packages
+	@$(PYTHON_IN_VENV) -m mypy
+
+.PHONY: format
+format: setup ## format the code and fix what can be fixed
+	@$(PYTHON_IN_VENV) -m ruff check --fix .
+	@$(PYTHON_IN_VENV) -m ruff format .
+
+.PHONY: docs
+docs: setup ## write docs/data-dictionary.md from the schemas
+	@mkdir -p docs build
+	@$(PYTHON_IN_VENV) -m schemas.dictionary > build/data-dictionary.md
+	@mv build/data-dictionary.md docs/data-dictionary.md
+
+.PHONY: lock
+lock: ## pin the dependencies of pyproject.toml anew in requirements.lock (needs uv)
+	@uv pip compile pyproject.toml --group dev --group build --universal --fork-strategy fewest --generate-hashes \
+	  --no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock
+
+.PHONY: clean
+clean: ## remove the sample log, tables, zips and caches; the environment stays
+	@rm -rf build $(SAMPLE_LOG) warehouse spark-warehouse metastore_db derby.log
+	@rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +
