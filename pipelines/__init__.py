@@ -1,0 +1,1 @@
+"""Conversation priorities for Service Broker, worked out offline from event logs."""

@@ -1,0 +1,29 @@
+"""The errors a run may end with, one exit code a kind.
+
+A message says what is wrong, where (file, line, column or field) and what to do: one line, or one line
+a problem where several were found at once.
+"""
+
+
+class PipelineError(Exception):
+    """Anything that ends a run on purpose; its text is meant for people, without a traceback."""
+
+    exit_code = 1
+
+
+class ConfigError(PipelineError):
+    """The command line, the settings, the catalog or the rules are wrong; raised before Spark starts."""
+
+    exit_code = 2
+
+
+class InputError(PipelineError):
+    """An input breaks its contract, or too many of its events were rejected."""
+
+    exit_code = 3
+
+
+class ReconciliationError(PipelineError):
+    """The sums of a run do not add up; nothing of it may be published."""
+
+    exit_code = 1

@@ -1,0 +1,42 @@
+"""Rule files to statements; the suffix says which form a file is written in."""
+
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from typing import NoReturn, Protocol
+
+from pipelines.errors import ConfigError
+from pipelines.rules.statements import RuleStatement
+from pipelines.rules.yaml_rules import read_yaml_rules
+
+
+class RuleReader(Protocol):
+    """Reads one form of rule files; instance and effective_from count where a statement has none."""
+
+    def __call__(
+        self, path: str, *, instance: str | None = None, effective_from: datetime | None = None
+    ) -> list[RuleStatement]:
+        """Return the statements in the order of the file."""
+
+
+def read_rules(
+    path: str, *, instance: str | None = None, effective_from: datetime | None = None
+) -> list[RuleStatement]:
+    """Read the statements of a rule file, in its order.
+
+    Raises:
+        ConfigError: The suffix is not known, or the file has errors; one line for each.
+    """
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix not in _READERS:
+        raise ConfigError(
+            f"{path}: rules can't be read from {suffix or 'a file without a suffix'}; write YAML (.yaml)"
+        )
+    return _READERS[suffix](path, instance=instance, effective_from=effective_from)
+
+
+def _not_yet(path: str, *, instance: str | None = None, effective_from: datetime | None = None) -> NoReturn:
+    raise ConfigError(f"{path}: T-SQL rule scripts are not read yet; write the rules as YAML (.yaml)")
+
+
+_READERS: Mapping[str, RuleReader] = {".yaml": read_yaml_rules, ".yml": read_yaml_rules, ".sql": _not_yet}

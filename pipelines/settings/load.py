@@ -1,0 +1,106 @@
+"""Settings with everything they name: the file, the catalog and the rules, read before Spark starts."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from pipelines.errors import ConfigError
+from pipelines.rules.history import RuleVersion, rule_history
+from pipelines.rules.read import read_rules
+from pipelines.rules.statements import RuleStatement
+from pipelines.settings import model
+from pipelines.settings.catalog import Catalog, load_catalog
+from pipelines.settings.instants import format_instant
+from pipelines.settings.shape import check
+from pipelines.settings.yaml_file import Loc, YamlFile, load_yaml
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is told; table paths are absolute or URIs, `path` is the settings file as it was named."""
+
+    path: str
+    warehouse: str
+    inputs: model.Inputs
+    catalog: Catalog
+    catalog_path: str
+    rules: tuple[model.RuleSource, ...]
+    rule_history: tuple[RuleVersion, ...]
+    receive: model.Receive
+    transmission: model.Transmission
+    activation: model.Activation
+    quality: model.Quality
+
+    def describe(self) -> str:
+        """Return the settings in effect as JSON with sorted keys; of catalog and rules, only the paths."""
+        rules = [
+            {
+                "path": os.path.abspath(source.path),
+                "instance": source.instance,
+                "effective_from": source.effective_from and format_instant(source.effective_from),
+            }
+            for source in self.rules
+        ]
+        content = {
+            "warehouse": self.warehouse,
+            "inputs": self.inputs.model_dump(),
+            "catalog": os.path.abspath(self.catalog_path),
+            "rules": rules,
+            "receive": self.receive.model_dump(),
+            "transmission": self.transmission.model_dump(),
+            "activation": self.activation.model_dump(),
+            "quality": self.quality.model_dump(),
+        }
+        return json.dumps(content, ensure_ascii=False, sort_keys=True)
+
+
+def load_settings(path: str | Path) -> Settings:
+    """Read and check a settings file, its catalog and its rules.
+
+    Raises:
+        ConfigError: One line for each problem. Those of the catalog and of all rule files come together, once
+            the settings file itself is right.
+    """
+    file = load_yaml(os.fspath(path))
+    declared = check(model.SettingsFile, file, {"directory": os.path.dirname(file.path)})
+    catalog, statements = _read_named_files(file, declared)
+    return Settings(
+        path=file.path,
+        warehouse=declared.warehouse,
+        inputs=declared.inputs,
+        catalog=catalog,
+        catalog_path=declared.catalog,
+        rules=declared.rules,
+        rule_history=tuple(rule_history(statements)),
+        receive=declared.receive,
+        transmission=declared.transmission,
+        activation=declared.activation,
+        quality=declared.quality,
+    )
+
+
+def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Catalog, list[RuleStatement]]:
+    problems: list[str] = []
+    catalog, statements = Catalog(), []
+    try:
+        _must_exist(file, ("catalog",), declared.catalog)
+        catalog = load_catalog(declared.catalog)
+    except ConfigError as error:
+        problems.append(str(error))
+    for index, source in enumerate(declared.rules):
+        try:
+            _must_exist(file, ("rules", index, "path"), source.path)
+            statements += read_rules(
+                source.path, instance=source.instance, effective_from=source.effective_from
+            )
+        except ConfigError as error:
+            problems.append(str(error))
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return catalog, statements
+
+
+def _must_exist(file: YamlFile, loc: Loc, path: str) -> None:
+    if not os.path.exists(path):
+        raise ConfigError(file.problem(loc, f"there is no file {path}; correct the path or create the file"))
