@@ -1,0 +1,56 @@
+"""What the catalog says, and the defaults for what it does not mention."""
+
+from collections.abc import Iterator
+
+from .vocabulary import QueueKey, Row, is_on, utf8
+
+
+class Catalog:
+    """Lookups in the Python form of the catalog file."""
+
+    def __init__(self, catalog: Row) -> None:
+        self._catalog = catalog
+
+    def _databases(self) -> Iterator[tuple[str, str, Row]]:
+        for instance in self._catalog.get("instances") or []:
+            for database in instance.get("databases") or []:
+                yield instance["name"], database["name"], database
+
+    def honors_priority(self, instance: str, database: str) -> bool:
+        """HONOR_BROKER_PRIORITY of the database; off by default."""
+        for instance_name, database_name, entry in self._databases():
+            if (instance_name, database_name) == (instance, database):
+                return is_on(entry.get("honor_broker_priority", False))
+        return False
+
+    def queue_is_on(self, queue: QueueKey) -> bool:
+        """The status of the queue; on by default."""
+        for instance_name, database_name, entry in self._databases():
+            for candidate in entry.get("queues") or []:
+                if (instance_name, database_name, candidate["name"]) == queue:
+                    return is_on(candidate.get("status", True))
+        return True
+
+    def queue_of(self, instance: str, database: str, service: str) -> QueueKey | None:
+        """The queue that the service of that instance and database is bound to."""
+        for instance_name, database_name, entry in self._databases():
+            for candidate in entry.get("services") or []:
+                if (instance_name, database_name, candidate["name"]) == (instance, database, service):
+                    return (instance, database, candidate["queue"])
+        return None
+
+    def place_of(self, service: str, near: tuple[str, str]) -> tuple[str, str] | None:
+        """Where the service is: in the same database as `near`, else in the same instance, else the first."""
+        places = [
+            (instance, database)
+            for instance, database, entry in self._databases()
+            if any(candidate["name"] == service for candidate in entry.get("services") or [])
+        ]
+        places.sort(key=lambda place: (utf8(place[0]), utf8(place[1])))
+        for place in places:
+            if place == near:
+                return place
+        for place in places:
+            if place[0] == near[0]:
+                return place
+        return places[0] if places else None

@@ -1,0 +1,55 @@
+"""All tables of one run, from the accepted events."""
+
+from datetime import datetime
+
+from .catalog import Catalog
+from .endpoints import endpoints_table, read_endpoints
+from .groups import group_priorities
+from .messages import read_messages
+from .receive import receive_schedule
+from .rules import priority_rules, rule_history
+from .state import State
+from .transmission import transmission_schedule
+from .unresolved import unresolved
+from .vocabulary import Events, Row
+
+
+def simulate(
+    accepted_events: Events,
+    *,
+    catalog: Row,
+    rules: list[Row],
+    as_of: datetime,
+    top: int | None = None,
+    starvation: Row | None = None,
+    blocks: Row | None = None,
+) -> dict[str, list[Row]]:
+    """Describe the moment as_of.
+
+    Args:
+        accepted_events: Rows by source name, each event once; without queue events, queue_events is absent
+            or empty.
+        catalog: The Python form of the catalog file.
+        rules: Rule statements in their YAML form; those of the same moment in the order of effect.
+        as_of: The moment; what happened, happened before it.
+        top: TOP(n) of the RECEIVE statements; None takes all of a group.
+        starvation: after_seconds and raise_by; None is off.
+        blocks: fragment_bytes and fragments; None is off.
+
+    Returns:
+        The rows of each table, with its public columns, in no particular order.
+    """
+    endpoint_events = accepted_events.get("endpoint_events") or []
+    places = Catalog(catalog)
+    history = rule_history(rules)
+    messages = read_messages(accepted_events.get("message_events") or [])
+    endpoints = read_endpoints(endpoint_events, messages, places, history)
+    state = State(accepted_events, endpoints, messages, places, as_of)
+    return {
+        "endpoints": endpoints_table(endpoints, endpoint_events),
+        "group_priorities": group_priorities(state),
+        "receive_schedule": receive_schedule(state, top=top),
+        "transmission_schedule": transmission_schedule(state, starvation=starvation, blocks=blocks),
+        "priority_rules": priority_rules(history),
+        "unresolved": unresolved(state),
+    }

@@ -1,0 +1,33 @@
+"""Open messages that can't be placed yet."""
+
+from .messages import Message
+from .state import State
+from .vocabulary import Row
+
+
+def unresolved(state: State) -> list[Row]:
+    """The table unresolved."""
+    rows = []
+    for message in state.messages:
+        for kind, reason in (
+            ("receive", _not_receivable(state, message)),
+            ("transmission", _not_sendable(state, message)),
+        ):
+            if reason:
+                rows.append({"as_of": state.as_of, "kind": kind, "id": message.message_id, "reason": reason})
+    return rows
+
+
+def _not_receivable(state: State, message: Message) -> str | None:
+    if not state.is_to_be_received(message):
+        return None
+    receiver = state.endpoint(message.receiver)
+    if receiver is None:
+        return "endpoint_unknown"
+    return "service_not_in_catalog" if receiver.queue is None else None
+
+
+def _not_sendable(state: State, message: Message) -> str | None:
+    if state.waits_for_transmission(message) and state.endpoint(message.sender) is None:
+        return "endpoint_unknown"
+    return None
