@@ -1,0 +1,168 @@
+"""Read what is new in the inputs, reject what is no event, and record the rest.
+
+./spark-submit.sh jobs/ingest.py --config conf/local.yaml
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import reduce
+from uuid import uuid4
+
+from pyspark.sql import DataFrame, SparkSession, functions as F
+
+from jobs.launch import Parser, launch, session
+from pipelines.errors import InputError
+from pipelines.ingest.duplicates import EVENT, accepted, judged, repeated, with_identity
+from pipelines.ingest.quality import require_quality
+from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, with_reasons
+from pipelines.settings.load import Settings, load_settings
+from schemas import ACCEPTED, CONTRACTS
+from schemas.outputs import INGEST_BATCHES, REJECTED_EVENTS, RUNS
+from storage.new_events import each_new_batch
+from storage.warehouse import Warehouse
+
+SUMS = ("events", "accepted", "duplicates", "rejected")
+
+
+def run(spark: SparkSession, settings: Settings, *, run_id: str, started_at: datetime) -> str:
+    """Take in everything that is new, as one ingest batch; nothing happens where nothing is new.
+
+    The row of `ingest_batches` comes last: a batch without it is done again from the same files,
+    and replaces what the broken-off attempt left.
+
+    Args:
+        spark: the session.
+        settings: where the inputs and the warehouse are.
+        run_id: the run that rejected rows are reported by.
+        started_at: its start, for `rejected_events.first_seen`.
+
+    Returns:
+        What came in, in words.
+
+    Raises:
+        InputError: an input is missing, unreadable or breaks its contract, or too much of what was not
+            published yet was rejected. The latter stays so until more good rows come or more is allowed.
+    """
+    warehouse = Warehouse(spark, settings.warehouse)
+    taken_in = Counter[str]()
+
+    def take_in(rows_by_source: Mapping[str, DataFrame]) -> None:
+        batch = _next_batch(warehouse)
+        counts, rejected = [], []
+        for source, rows in rows_by_source.items():
+            taken = _Source(warehouse, source, batch, rows)
+            counts.append(taken.record())
+            taken_in.update({name: counts[-1][name] for name in SUMS})
+            rejected.append(taken.rejected)
+        if any(count["rejected"] for count in counts):
+            found = reduce(DataFrame.unionByName, rejected)
+            report = found.withColumns({"run_id": F.lit(run_id), "first_seen": F.lit(started_at)})
+            warehouse.insert_new(REJECTED_EVENTS, report.dropDuplicates(list(REJECTED_EVENTS.key)))
+        warehouse.replace(
+            INGEST_BATCHES,
+            spark.createDataFrame(counts, INGEST_BATCHES.struct),
+            where=f"ingest_batch = {batch}",
+        )
+        spark.catalog.clearCache()
+
+    each_new_batch(spark, settings.inputs.by_name(), f"{settings.warehouse}/_checkpoints", take_in)
+    require_quality(_unpublished(warehouse), max_rejected_share=settings.quality.max_rejected_share)
+    return ", ".join(f"{taken_in[name]:,} {name}" for name in SUMS)
+
+
+class _Source:
+    """One input's part of a batch."""
+
+    def __init__(self, warehouse: Warehouse, source: str, batch: int, rows: DataFrame) -> None:
+        self._warehouse, self._source, self._batch = warehouse, source, batch
+        self._contract, self._table = CONTRACTS[source], ACCEPTED[source]
+        # The input is read once; everything below works on what it gave.
+        self._rows = with_reasons(with_identity(rows, self._contract), self._contract).persist()
+        totals = self._rows.agg(
+            F.count(F.lit(1)).alias("events"),
+            F.count_if(F.size("reasons") > 0).alias("invalid"),
+            F.array_sort(F.collect_set("event_date")).alias("days"),
+            F.array_sort(F.flatten(F.collect_set("mistyped"))).alias("mistyped"),
+        ).first()
+        assert totals is not None
+        if totals.mistyped:
+            listed = "\n".join(f"  {problem}" for problem in sorted(set(totals.mistyped)))
+            raise InputError(f"{source} breaks its contract; write these fields anew:\n{listed}")
+        self._totals = totals
+        events = self._rows.where(F.size("reasons") == 0)
+        recorded = warehouse.read(self._table).where(
+            (F.col("ingest_batch") != batch) & F.col("event_date").isin(totals.days)
+        )
+        self._judged = judged(events, repeated(events, recorded).persist())
+
+    @property
+    def rejected(self) -> DataFrame:
+        """The rejected rows; one per row and reason."""
+        conflicts = self._judged.where("verdict = 'conflict'").withColumn(
+            "reasons", F.array(F.lit(CONFLICTING_DUPLICATE))
+        )
+        found = self._rows.where(F.size("reasons") > 0).unionByName(conflicts.drop("verdict"))
+        return found.select(
+            F.lit(self._source).alias("source"),
+            "event_id",
+            F.explode("reasons").alias("reason"),
+            F.coalesce("raw", F.to_json(F.struct(*self._contract.names))).alias("payload"),
+        )
+
+    def record(self) -> dict[str, object]:
+        """Write the accepted events and say how the rows of the input add up."""
+        counted = self._judged.groupBy("verdict").agg(
+            F.count(F.lit(1)).alias("rows"), F.count_distinct(*EVENT).alias("events")
+        )
+        rows, events = defaultdict(int), defaultdict(int)
+        for row in counted.collect():
+            rows[row.verdict], events[row.verdict] = row.rows, row.events
+        recorded = self._warehouse.replace(
+            self._table,
+            accepted(self._judged)
+            .withColumn("ingest_batch", F.lit(self._batch).cast("bigint"))
+            .select(*self._table.names),
+            where=f"ingest_batch = {self._batch}",
+        )
+        return {
+            "ingest_batch": self._batch,
+            "source": self._source,
+            "events": self._totals.events,
+            "accepted": recorded,
+            "duplicates": rows["duplicate"] + rows["twin"] - events["twin"],
+            "rejected": self._totals.invalid + rows["conflict"],
+            "first_event_date": self._totals.days[0] if recorded else None,
+        }
+
+
+def _unpublished(warehouse: Warehouse) -> dict[str, tuple[int, int]]:
+    """Rows read and rejected by input, of the batches that no successful run covers."""
+    covered = warehouse.read(RUNS).where("status = 'succeeded'").agg(F.max("last_ingest_batch")).first()
+    after = (covered[0] or 0) if covered else 0
+    counts = (
+        warehouse.read(INGEST_BATCHES)
+        .where(F.col("ingest_batch") > after)
+        .groupBy("source")
+        .agg(F.sum("events").alias("events"), F.sum("rejected").alias("rejected"))
+    )
+    return {row.source: (row.events, row.rejected) for row in counts.collect()}
+
+
+def _next_batch(warehouse: Warehouse) -> int:
+    last = warehouse.read(INGEST_BATCHES).agg(F.max("ingest_batch")).first()
+    return (last[0] or 0) + 1 if last else 1
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parse the command line and run."""
+    parser = Parser("Read what is new in the inputs and record it as accepted events.")
+    parser.add_argument("--config", required=True, help="settings file, e.g. conf/local.yaml")
+    options = parser.parse_args(argv)
+    settings = load_settings(options.config)
+    run(session("ingest"), settings, run_id=str(uuid4()), started_at=datetime.now(UTC))
+    return 0
+
+
+if __name__ == "__main__":
+    launch(main)

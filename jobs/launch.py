@@ -1,0 +1,77 @@
+"""How every job starts and ends: its session, its log, its exit code."""
+
+import argparse
+import logging
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import NoReturn
+
+from pyspark.sql import SparkSession
+
+from pipelines.errors import ConfigError, PipelineError
+
+LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are one line and exit code 2, and that offers `--verbose`."""
+
+    def __init__(self, description: str) -> None:
+        """Describe the command; the description is the first line of its help."""
+        super().__init__(description=description, allow_abbrev=False)
+        self.add_argument("--verbose", action="store_true", help="log every step and show tracebacks")
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the command line in one line.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError(f"command line: {message}; {self.prog} --help lists the options")
+
+
+def instant(text: str) -> datetime:
+    """Read an instant of the command line; one without an offset is UTC."""
+    try:
+        value = datetime.fromisoformat(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not an instant; write one like 2026-11-21T00:00:00Z"
+        ) from None
+    return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+
+
+def session(name: str) -> SparkSession:
+    """Open the session that spark-submit configured; times are UTC, whatever the machine says."""
+    spark = SparkSession.builder.appName(name).getOrCreate()
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    return spark
+
+
+def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:
+    """Run a job's `main` and end the process with its exit code.
+
+    A `PipelineError` is what a user can act on: its message alone, and its exit code. Anything
+    else is a fault of ours: one line and exit code 1. The traceback of both is for `--verbose`.
+    """
+    argv = sys.argv[1:]
+    verbose = "--verbose" in argv
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.WARNING, format=LOG_FORMAT, stream=sys.stderr
+    )
+    try:
+        code = main(argv)
+    except PipelineError as error:
+        code = error.exit_code
+        print(f"error: {error}", file=sys.stderr)
+        if verbose:
+            traceback.print_exc()
+    except Exception as error:
+        code = 1
+        first_line = str(error).strip().splitlines()[0] if str(error).strip() else ""
+        print(f"error: {type(error).__name__}: {first_line} (run again with --verbose)", file=sys.stderr)
+        if verbose:
+            traceback.print_exc()
+    sys.exit(code)

@@ -1,0 +1,127 @@
+"""Derive group priorities and the receive and transmission schedules of one as_of from the ledger.
+
+./spark-submit.sh jobs/schedules.py --config conf/local.yaml --as-of 2026-11-21T00:00:00Z
+"""
+
+import logging
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+
+from pyspark.sql import DataFrame, SparkSession, functions as F
+
+from jobs.launch import Parser, instant, launch, session
+from pipelines.schedules.endpoint_state import conversations_at
+from pipelines.schedules.groups import group_priorities, ready_conversations, ready_groups
+from pipelines.schedules.message_state import messages_at
+from pipelines.schedules.queue_state import groups_locked, queues_off
+from pipelines.schedules.ready import ready_messages
+from pipelines.schedules.receive import receive_schedule
+from pipelines.schedules.transmission import transmission_schedule
+from pipelines.schedules.unresolved import unresolved
+from pipelines.settings.load import Settings, load_settings
+from schemas.ledger import EARLY_FACTS, ENDPOINTS, LEDGER_BATCHES, MESSAGES, QUEUE_CHANGES, TRANSACTIONS
+from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
+from schemas.table import Table
+from storage.warehouse import Warehouse
+
+log = logging.getLogger(__name__)
+
+CLOCK_MARGIN = timedelta(days=1)
+BINDINGS = "instance string, database string, service string, queue string"
+QUEUES = "instance string, database string, queue string, is_on boolean"
+DATABASES = "instance string, database string, honors boolean"
+
+
+def run(spark: SparkSession, settings: Settings, as_of: datetime) -> dict[str, int]:
+    """Replace the rows of this as_of in the schedule tables; other rows stay.
+
+    Args:
+        spark: the session.
+        settings: warehouse, catalog, and what the schedules depend on.
+        as_of: the instant to describe.
+
+    Returns:
+        The open messages by what they wait for, as counted before any schedule was made:
+        open_receive, open_transmission and open_forwarded.
+    """
+    warehouse = Warehouse(spark, settings.warehouse)
+    messages = open_messages(spark, settings, as_of).persist()
+    counts = count_open(messages)
+    catalog = settings.catalog
+    bindings = spark.createDataFrame(list(catalog.service_bindings()), BINDINGS)
+    honoring = spark.createDataFrame(list(catalog.database_rows()), DATABASES).where("honors").drop("honors")
+    off = queues_off(
+        spark.createDataFrame(list(catalog.queue_rows()), QUEUES), warehouse.read(QUEUE_CHANGES), as_of=as_of
+    ).persist()
+    locked = groups_locked(_from(warehouse, TRANSACTIONS, as_of), messages, as_of=as_of)
+
+    def write(table: Table, rows: DataFrame) -> None:
+        replaced = f"as_of = TIMESTAMP'{as_of.isoformat()}'"
+        written = warehouse.replace(table, rows.withColumn("as_of", F.lit(as_of)), where=replaced)
+        log.info("%s: %d rows for as_of %s", table.name, written, as_of.isoformat())
+
+    ready = ready_messages(messages, off, locked).persist()
+    conversations = ready_conversations(ready).persist()
+    groups = ready_groups(conversations).persist()
+    write(GROUP_PRIORITIES, group_priorities(groups))
+    write(RECEIVE_SCHEDULE, receive_schedule(ready, conversations, groups, top=settings.receive.top))
+    sent = transmission_schedule(
+        messages, bindings, honoring, off, as_of=as_of, starvation=settings.transmission.starvation
+    )
+    write(TRANSMISSION_SCHEDULE, sent)
+    write(UNRESOLVED, unresolved(messages))
+    for frame in (groups, conversations, ready, off, messages):
+        frame.unpersist()
+    return counts
+
+
+def open_messages(spark: SparkSession, settings: Settings, as_of: datetime) -> DataFrame:
+    """The open messages at as_of, read from the ledger's rows that may matter then; see `messages_at`."""
+    warehouse = Warehouse(spark, settings.warehouse)
+    last = warehouse.read(LEDGER_BATCHES).orderBy(F.desc("ledger_batch")).first()
+    conversations = conversations_at(
+        _from(warehouse, ENDPOINTS, as_of),
+        warehouse.read(EARLY_FACTS),
+        spark.createDataFrame(list(settings.catalog.service_bindings()), BINDINGS),
+        as_of=as_of,
+    )
+    return messages_at(
+        _from(warehouse, MESSAGES, as_of),
+        conversations,
+        as_of=as_of,
+        every_receive_counts=not (last and last.has_queue_events),
+    )
+
+
+def count_open(messages: DataFrame) -> dict[str, int]:
+    """Count the open messages of `open_messages` by what they wait for."""
+    elsewhere = F.filter("forwards", lambda forward: ~forward.instance.eqNullSafe(F.col("sender.instance")))
+    counted = messages.agg(
+        F.count_if("in_queue").alias("open_receive"),
+        F.count_if("waits").alias("open_transmission"),
+        F.coalesce(F.sum(F.size(elsewhere)), F.lit(0)).alias("open_forwarded"),
+    ).first()
+    return counted.asDict() if counted else {}
+
+
+def _from(warehouse: Warehouse, table: Table, as_of: datetime) -> DataFrame:
+    """The rows that were open at as_of or were closed after it."""
+    since: date = (as_of - CLOCK_MARGIN).date()
+    return warehouse.read(table).where(f"closed_on IS NULL OR closed_on >= DATE'{since}'")
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parse the command line and run."""
+    parser = Parser("Derive group priorities and the two schedules of one as_of.")
+    parser.add_argument("--config", required=True, help="settings file, e.g. conf/local.yaml")
+    parser.add_argument(
+        "--as-of", required=True, type=instant, help="the instant to describe, e.g. 2026-11-21T00:00:00Z"
+    )
+    options = parser.parse_args(argv)
+    settings = load_settings(options.config)
+    run(session("schedules"), settings, options.as_of)
+    return 0
+
+
+if __name__ == "__main__":
+    launch(main)

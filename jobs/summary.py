@@ -1,0 +1,131 @@
+"""What a run has to show a person: what came in, the first rows of each table, and where to look next."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession, functions as F
+from rich.console import Console
+from rich.table import Table as Grid
+
+from jobs.publish import Run
+from pipelines.settings.load import Settings
+from schemas.outputs import (
+    GROUP_PRIORITIES,
+    INGEST_BATCHES,
+    RECEIVE_SCHEDULE,
+    REJECTED_EVENTS,
+    TRANSMISSION_SCHEDULE,
+    UNRESOLVED,
+)
+from schemas.table import Table
+from storage.warehouse import Warehouse
+
+FIRST = 8
+PLAIN_WIDTH = 160
+"""Columns of text where there is no terminal to ask."""
+
+
+def show_summary(spark: SparkSession, settings: Settings, run: Run) -> None:
+    """Print the summary of a published run to standard output."""
+    warehouse = Warehouse(spark, settings.warehouse)
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=PLAIN_WIDTH)
+    sources = ["source", "events", "accepted", "duplicates", "rejected"]
+    came_in = (
+        warehouse.read(INGEST_BATCHES)
+        .groupBy("source")
+        .agg(*[F.sum(name).alias(name) for name in sources[1:]])
+    )
+    _show(console, "Events so far", came_in.orderBy("source"), sources)
+    reasons = warehouse.read(REJECTED_EVENTS).groupBy("source", "reason").agg(F.count(F.lit(1)).alias("rows"))
+    _show(
+        console,
+        "Why rows were rejected",
+        reasons.orderBy(F.desc("rows"), "source", "reason"),
+        reasons.columns,
+    )
+    for title, table, order, columns in _SHOWN:
+        rows = warehouse.read(table).where(F.col("as_of") == F.lit(run.as_of))
+        _show(console, f"{table.name}: {title}", rows.orderBy(*order), columns)
+    open_count = (
+        warehouse.read(UNRESOLVED).where(F.col("as_of") == F.lit(run.as_of)).groupBy("kind", "reason").count()
+    )
+    _show(
+        console,
+        "Open messages that cannot be placed yet",
+        open_count.orderBy("kind", "reason"),
+        open_count.columns,
+    )
+    console.print(
+        f"\nRun {run.run_id} described {run.as_of.isoformat()}. The tables lie in {warehouse.root}/"
+    )
+    console.print("Query them from Python, for example the next messages of a queue:", highlight=False)
+    console.print(
+        "    from pipelines.tables import open_table\n"
+        f'    open_table(spark, "{settings.path}", "receive_schedule").where("queue = \'...\'").orderBy("position").show()',
+        highlight=False,
+        soft_wrap=True,
+    )
+
+
+_PLACE: tuple[str, ...] = ("instance", "database", "queue")
+_SHOWN: Sequence[tuple[str, Table, Sequence[str], Sequence[str]]] = (
+    (
+        "groups in the order in which GET CONVERSATION GROUP returns them, per queue",
+        GROUP_PRIORITIES,
+        ("position", *_PLACE),
+        (
+            *_PLACE,
+            "position",
+            "priority",
+            "conversation_group_id",
+            "conversations",
+            "messages",
+            "oldest_arrival",
+            "state",
+        ),
+    ),
+    (
+        "the order in which one reader would receive, per queue",
+        RECEIVE_SCHEDULE,
+        ("position", *_PLACE),
+        (
+            *_PLACE,
+            "position",
+            "receive_number",
+            "group_priority",
+            "priority",
+            "message_type",
+            "arrived_at",
+            "state",
+        ),
+    ),
+    (
+        "the order in which an instance would transmit",
+        TRANSMISSION_SCHEDULE,
+        ("position", "instance"),
+        (
+            "instance",
+            "position",
+            "transmit_priority",
+            "priority",
+            "destination_instance",
+            "to_service",
+            "message_type",
+            "sendable_at",
+        ),
+    ),
+)
+
+
+def _show(console: Console, title: str, rows: DataFrame, columns: Sequence[str]) -> None:
+    """Print the first rows of a frame; nothing where there are none."""
+    found = rows.limit(FIRST).collect()
+    if not found:
+        return
+    grid = Grid(title=title, title_justify="left", title_style="bold")
+    for column in columns:
+        grid.add_column(column, overflow="fold")
+    for row in found:
+        grid.add_row(*["" if row[column] is None else str(row[column]) for column in columns])
+    console.print(grid)

@@ -1,0 +1,83 @@
+"""Events that came twice: duplicates are counted once, conflicts are rejected."""
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from schemas import EventContract
+
+EVENT = ("event_date", "event_id")
+"""An event's identity: its id is unique in its input within a UTC day."""
+
+
+def with_identity(rows: DataFrame, contract: EventContract) -> DataFrame:
+    """Add `event_date` (UTC day of event_time) and `content_hash` (of the declared, typed columns)."""
+    # A hash passes over nulls; the flags tell (null, 'a') from ('a', null).
+    nulls = F.concat(*[F.col(name).isNull().cast("int").cast("string") for name in contract.names])
+    return rows.withColumns(
+        {"event_date": F.to_date("event_time"), "content_hash": F.xxhash64(*contract.names, nulls)}
+    )
+
+
+def repeated(events: DataFrame, recorded: DataFrame) -> DataFrame:
+    """Find the events that came more than once.
+
+    Args:
+        events: the batch's events; any number of rows per event.
+        recorded: accepted events of earlier batches, one row per event.
+
+    Returns:
+        One row per event of the batch that is there more than once or was recorded already; key
+        (event_date, event_id). `rows`: its rows in the batch; `recorded_hash`: the content that
+        stands, null if none;
+        `conflicting`: whether rows of the batch contradict each other.
+    """
+    named = [*EVENT, "content_hash"]
+    both = events.select(*named, F.lit(False).alias("is_recorded")).unionByName(
+        recorded.select(*named, F.lit(True).alias("is_recorded"))
+    )
+    is_new, content = ~F.col("is_recorded"), F.col("content_hash")
+    grouped = both.groupBy(*EVENT).agg(
+        F.count_if(is_new).alias("rows"),
+        F.max(F.when(~is_new, content)).alias("recorded_hash"),
+        F.min(F.when(is_new, content)).alias("least"),
+        F.max(F.when(is_new, content)).alias("greatest"),
+    )
+    several = (F.col("rows") > 1) | ((F.col("rows") == 1) & F.col("recorded_hash").isNotNull())
+    return grouped.where(several).select(
+        *EVENT, "rows", "recorded_hash", (F.col("least") != F.col("greatest")).alias("conflicting")
+    )
+
+
+def judged(events: DataFrame, repeats: DataFrame) -> DataFrame:
+    """Mark each event of the batch.
+
+    Args:
+        events: the batch's events with `content_hash`.
+        repeats: `repeated` of them.
+
+    Returns:
+        The events with `verdict`: accepted; twin (all rows of the event are equal and none was
+        recorded: one of them is accepted); duplicate (of what was recorded); conflict.
+    """
+    stands, content = F.col("recorded_hash"), F.col("content_hash")
+    return (
+        events.join(repeats, list(EVENT), "left")
+        .withColumn("verdict", _verdict(stands, content))
+        .drop("rows", "recorded_hash", "conflicting")
+    )
+
+
+def _verdict(stands: Column, content: Column) -> Column:
+    return (
+        F.when(F.col("rows").isNull(), "accepted")
+        .when(stands.isNotNull() & (stands == content), "duplicate")
+        .when(stands.isNotNull() | F.col("conflicting"), "conflict")
+        .otherwise("twin")
+    )
+
+
+def accepted(judged_events: DataFrame) -> DataFrame:
+    """The events to record, each once; key (event_date, event_id)."""
+    once = judged_events.where("verdict = 'accepted'")
+    twins = judged_events.where("verdict = 'twin'")
+    # The rows of a twin are equal in every declared column: whichever stays, the same event stays.
+    return once.unionByName(twins.dropDuplicates(list(EVENT))).drop("verdict")

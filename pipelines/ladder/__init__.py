@@ -1,0 +1,1 @@
+"""From rule history and endpoints to priorities: the eight-step precedence ladder."""

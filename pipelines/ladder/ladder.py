@@ -1,0 +1,83 @@
+"""The precedence ladder: which rule gives an endpoint its priority."""
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+CRITERIA = ("contract", "local_service", "remote_service")
+
+STEPS: tuple[tuple[bool, bool, bool], ...] = (
+    (True, True, True),
+    (True, True, False),
+    (True, False, True),
+    (True, False, False),
+    (False, True, True),
+    (False, True, False),
+    (False, False, True),
+    (False, False, False),
+)
+"""Steps 1 to 8: whether the rule names (contract, local service, remote service), or says ANY."""
+
+DEFAULT_PRIORITY = 5
+
+
+def with_priority(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
+    """Give each endpoint the level of the first step that has a rule for it.
+
+    Args:
+        endpoints: any frame with instance, database, contract, local_service, remote_service and
+            created_at; any grain.
+        rules: the rule history (`priority_rules`). At any instant the triple of criteria is unique in
+            a database, so each step finds at most one rule.
+
+    Returns:
+        The same rows with `priority` (1..10; 5 if no rule matches), `rule_name` and `ladder_step`
+        (1..8; both null if no rule matches).
+
+    Each step is a broadcast hash join on equality, with the validity [valid_from, valid_to) beside it.
+    Source: CREATE BROKER PRIORITY and Conversation Priorities in the vendor's documentation.
+    """
+    matched = endpoints
+    for step, named in enumerate(STEPS, start=1):
+        lookup = F.broadcast(_rules_of(rules, step, named))
+        matched = matched.alias("e").join(lookup, _matches(named), "left").select("e.*", f"found_{step}")
+    found = F.coalesce(*[F.col(f"found_{step}") for step in range(1, len(STEPS) + 1)])
+    return (
+        matched.withColumn("found", found)
+        .withColumns(
+            {
+                "priority": F.coalesce("found.level", F.lit(DEFAULT_PRIORITY)),
+                "rule_name": F.col("found.rule_name"),
+                "ladder_step": F.col("found.ladder_step"),
+            }
+        )
+        .drop("found", *[f"found_{step}" for step in range(1, len(STEPS) + 1)])
+    )
+
+
+def _rules_of(rules: DataFrame, step: int, named: tuple[bool, bool, bool]) -> DataFrame:
+    """The rules of one step, as a lookup."""
+    of_step = rules
+    for criterion, is_named in zip(CRITERIA, named, strict=True):
+        of_step = of_step.where(F.col(criterion).isNotNull() if is_named else F.col(criterion).isNull())
+    keys = ["instance", "database", *_named(named)]
+    return of_step.select(
+        *[F.col(name).alias(f"r_{name}") for name in keys],
+        F.col("valid_from").alias("r_valid_from"),
+        F.col("valid_to").alias("r_valid_to"),
+        F.struct("level", F.col("name").alias("rule_name"), F.lit(step).alias("ladder_step")).alias(
+            f"found_{step}"
+        ),
+    )
+
+
+def _matches(named: tuple[bool, bool, bool]) -> Column:
+    created_at = F.col("e.created_at")
+    condition = (created_at >= F.col("r_valid_from")) & (
+        F.col("r_valid_to").isNull() | (created_at < F.col("r_valid_to"))
+    )
+    for name in ("instance", "database", *_named(named)):
+        condition &= F.col(f"e.{name}") == F.col(f"r_{name}")
+    return condition
+
+
+def _named(named: tuple[bool, bool, bool]) -> list[str]:
+    return [criterion for criterion, is_named in zip(CRITERIA, named, strict=True) if is_named]

@@ -1,0 +1,1 @@
+"""From accepted events to the ledger: facts with their times, one row per endpoint, message and transaction."""

@@ -1,0 +1,102 @@
+"""The receive schedule: the order in which one reader would take what is ready."""
+
+from pyspark.sql import DataFrame, Window, functions as F
+
+from pipelines.schedules.order import numbered
+from pipelines.schedules.queue_state import GROUP, QUEUE
+from pipelines.schedules.ready import CONVERSATION
+
+CHUNK = [*GROUP, "chunk"]
+
+
+def receive_schedule(
+    ready: DataFrame, conversations: DataFrame, groups: DataFrame, *, top: int | None
+) -> DataFrame:
+    """The `receive_schedule` table without `as_of`.
+
+    Args:
+        ready: `ready_messages`.
+        conversations: `ready_conversations` of them.
+        groups: `ready_groups` of those.
+        top: TOP(n) of the RECEIVE statement; None takes all ready messages of the group.
+
+    Returns:
+        One row per ready message; key (instance, database, queue, message_id). Positions and
+        receive numbers count from 1 in each queue and are null where the queue is off or the group locked.
+
+    What one RECEIVE takes is a chunk: without TOP a whole group, else the next n messages of its
+    order. No simulation is needed, because a group's chunks never rise in priority: sorted by the
+    priority of their first message, then by the oldest message of that priority that is left in the
+    group, then by the group's own order, the chunks are in the order of the RECEIVEs.
+    Source: the design, "Receive schedule".
+    """
+    ranked = (
+        ready.join(conversations.select(*CONVERSATION, "oldest", "before"), CONVERSATION)
+        .withColumn("rank", F.col("rank") + F.col("before"))
+        .drop("before")
+    )
+    ranked = ranked.withColumn("chunk", F.lit(1) if top is None else F.ceil(F.col("rank") / top))
+    free = ranked.where("state = 'ready'")
+    chunks = _whole_groups(groups.where("state = 'ready'")) if top is None else _chunks(free, top)
+    order = numbered(
+        chunks,
+        within=QUEUE,
+        level=F.col("chunk_priority"),
+        time=F.col("oldest_left.arrived_at"),
+        then=[F.col("oldest_left").asc(), F.col("chunk").asc()],
+        weight=F.col("chunk_messages"),
+    ).select(*CHUNK, "chunk_priority", "first_rank", "number", "before")
+    placed = free.join(order, CHUNK).withColumns(
+        {
+            "position": F.col("before") + F.col("rank") - F.col("first_rank") + 1,
+            "receive_number": F.col("number").cast("bigint"),
+            "group_priority": F.col("chunk_priority"),
+        }
+    )
+    held = (
+        ranked.where("state <> 'ready'")
+        .join(groups.select(*GROUP, F.col("priority").alias("group_priority")), GROUP)
+        .withColumns({"position": F.lit(None).cast("bigint"), "receive_number": F.lit(None).cast("bigint")})
+    )
+    return _columns(placed).unionByName(_columns(held))
+
+
+def _whole_groups(groups: DataFrame) -> DataFrame:
+    return groups.select(
+        *GROUP,
+        F.lit(1).alias("chunk"),
+        F.lit(1).alias("first_rank"),
+        F.col("messages").alias("chunk_messages"),
+        F.col("priority").alias("chunk_priority"),
+        F.col("oldest_at_priority").alias("oldest_left"),
+    )
+
+
+def _chunks(ranked: DataFrame, top: int) -> DataFrame:
+    """One row per chunk of `top` messages: what decides when its turn comes."""
+    left_at_priority = Window.partitionBy(*GROUP, "priority").orderBy(F.desc("rank"))
+    with_oldest = ranked.withColumn("oldest_left", F.min("arrival_order").over(left_at_priority))
+    return with_oldest.groupBy(*CHUNK).agg(
+        F.min("rank").alias("first_rank"),
+        F.count(F.lit(1)).alias("chunk_messages"),
+        F.min_by("priority", "rank").alias("chunk_priority"),
+        F.min_by("oldest_left", "rank").alias("oldest_left"),
+    )
+
+
+def _columns(rows: DataFrame) -> DataFrame:
+    return rows.select(
+        *GROUP,
+        "message_id",
+        "position",
+        "receive_number",
+        "group_priority",
+        "conversation_id",
+        "is_initiator",
+        "conversation_handle",
+        "priority",
+        "message_sequence_number",
+        "message_type",
+        "arrived_at",
+        "state",
+    )

@@ -1,0 +1,167 @@
+"""The three input contracts, and the tables of accepted events that derive from them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from schemas.table import Column, Table, optional, required
+
+CREATIONS = ("BEGIN_DIALOG", "DIALOG_CREATED")
+MOVE = "MOVE_CONVERSATION"
+END, END_WITH_ERROR, END_WITH_CLEANUP = (
+    "END_CONVERSATION",
+    "END_CONVERSATION_WITH_ERROR",
+    "END_CONVERSATION_WITH_CLEANUP",
+)
+ENDS = (END, END_WITH_ERROR, END_WITH_CLEANUP)
+
+
+@dataclass(frozen=True)
+class EventContract:
+    """What an input must look like.
+
+    Attributes:
+        source: the input's name in the settings, in `rejected_events` and in `ingest_batches`.
+        columns: the declared columns; others are ignored. A column that is not nullable may never be null.
+        event_types: the known values of event_type.
+        required_for: columns that may not be null for some event types, by event type.
+    """
+
+    source: str
+    columns: tuple[Column, ...]
+    event_types: tuple[str, ...]
+    required_for: Mapping[str, tuple[str, ...]]
+
+    @property
+    def names(self) -> list[str]:
+        """The declared columns' names, in order."""
+        return [column.name for column in self.columns]
+
+
+WHERE_IT_HAPPENED = (
+    required("event_id", "string", "unique in this table within a UTC day of event_time"),
+    required("event_time", "timestamp", "when it happened, UTC"),
+    required("instance", "string", "instance of the Database Engine"),
+    required("database", "string", "database of that instance"),
+)
+
+ENDPOINT_EVENTS = EventContract(
+    source="endpoint_events",
+    columns=(
+        *WHERE_IT_HAPPENED,
+        required("event_type", "string", f"one of {', '.join((*CREATIONS, MOVE, *ENDS))}"),
+        required("conversation_id", "string", "the conversation, shared by its two endpoints"),
+        required("is_initiator", "boolean", "which endpoint of the conversation"),
+        optional("conversation_handle", "string", "the endpoint's own handle; null if not logged"),
+        optional(
+            "conversation_group_id",
+            "string",
+            "the endpoint's group from then on; never null on creations and moves",
+        ),
+        optional("contract", "string", "contract of the conversation; never null on creations"),
+        optional("local_service", "string", "the endpoint's own service; never null on creations"),
+        optional("remote_service", "string", "the other endpoint's service; never null on creations"),
+        optional(
+            "logged_priority",
+            "int",
+            "level 1..10 that the live engine reported, for comparison; null if not logged",
+        ),
+    ),
+    event_types=(*CREATIONS, MOVE, *ENDS),
+    required_for={
+        **dict.fromkeys(CREATIONS, ("conversation_group_id", "contract", "local_service", "remote_service")),
+        MOVE: ("conversation_group_id",),
+    },
+)
+
+MESSAGE_EVENTS = EventContract(
+    source="message_events",
+    columns=(
+        *WHERE_IT_HAPPENED,
+        required("event_type", "string", "one of SENT, DELIVERED, RECEIVED, FORWARD_ACCEPTED, FORWARDED"),
+        required("message_id", "string", "the message, the same in all its events"),
+        required("conversation_id", "string", "the message's conversation"),
+        required("sent_by_initiator", "boolean", "direction: true from the initiator to the target"),
+        optional(
+            "message_sequence_number",
+            "bigint",
+            "per conversation and direction, from 0; null for unsequenced system messages",
+        ),
+        required("message_type", "string", "name of the message type"),
+        optional("size_bytes", "bigint", "size of the body in bytes; null if not logged"),
+        optional("queuing_order", "bigint", "the queue's own arrival counter, on DELIVERED; else null"),
+        optional(
+            "transaction_id", "string", "on RECEIVED the receiving transaction; null means committed at once"
+        ),
+    ),
+    event_types=("SENT", "DELIVERED", "RECEIVED", "FORWARD_ACCEPTED", "FORWARDED"),
+    required_for={},
+)
+
+QUEUE_EVENTS = EventContract(
+    source="queue_events",
+    columns=(
+        *WHERE_IT_HAPPENED,
+        required("queue", "string", "queue of that database"),
+        required(
+            "event_type",
+            "string",
+            "one of RECEIVE, GET_CONVERSATION_GROUP, COMMIT, ROLLBACK, WAIT_STARTED, WAIT_ENDED, TASK_STARTED, "
+            "TASK_EXITED, QUEUE_ALTERED",
+        ),
+        optional("session_id", "bigint", "session of the statement or task; null if not logged"),
+        optional("transaction_id", "string", "transaction of the statement; null if not logged"),
+        optional(
+            "conversation_group_id",
+            "string",
+            "group that a RECEIVE or GET_CONVERSATION_GROUP locked; null if none",
+        ),
+        optional(
+            "has_where", "boolean", "whether the statement named a conversation or a group; null is false"
+        ),
+        optional(
+            "row_count",
+            "bigint",
+            "rows that the statement returned; 0 is an empty result; null if not logged",
+        ),
+        optional("queue_status", "string", "ON or OFF, on QUEUE_ALTERED; null says nothing about on or off"),
+    ),
+    event_types=(
+        "RECEIVE",
+        "GET_CONVERSATION_GROUP",
+        "COMMIT",
+        "ROLLBACK",
+        "WAIT_STARTED",
+        "WAIT_ENDED",
+        "TASK_STARTED",
+        "TASK_EXITED",
+        "QUEUE_ALTERED",
+    ),
+    required_for={},
+)
+
+CONTRACTS: dict[str, EventContract] = {
+    contract.source: contract for contract in (ENDPOINT_EVENTS, MESSAGE_EVENTS, QUEUE_EVENTS)
+}
+"""The inputs by name, in the order in which they are read."""
+
+ACCEPTED: dict[str, Table] = {
+    source: Table(
+        name=f"accepted_{source}",
+        comment=f"Accepted {source.replace('_', ' ')}: one row per event, each once.",
+        columns=(
+            *contract.columns,
+            required(
+                "content_hash", "bigint", "hash of the declared columns, to tell a duplicate from a conflict"
+            ),
+            required("event_date", "date", "UTC day of event_time"),
+            required(
+                "ingest_batch", "bigint", "batch in which the event came; counts from 1 over all inputs"
+            ),
+        ),
+        key=("event_date", "event_id"),
+        partition_by=("ingest_batch", "event_date"),
+        public=False,
+    )
+    for source, contract in CONTRACTS.items()
+}
+"""The tables of accepted events, by input name."""

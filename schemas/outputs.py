@@ -1,0 +1,232 @@
+"""The output tables."""
+
+from schemas.table import Table, optional, required
+
+AS_OF = required("as_of", "timestamp", "the instant (UTC) that the row describes")
+QUEUE = (
+    required("instance", "string", "instance of the queue"),
+    required("database", "string", "database of the queue"),
+    required("queue", "string", "the queue"),
+)
+STATES = "state in ('ready', 'group_locked', 'queue_off')"
+PLACED_WHEN_READY = "(position is not null) = (state = 'ready')"
+STATE = required("state", "string", "ready, group_locked (an open transaction holds the group) or queue_off")
+
+GROUP_PRIORITIES = Table(
+    name="group_priorities",
+    comment="Conversation groups with ready messages in a queue: one row per as_of, queue and group.",
+    columns=(
+        AS_OF,
+        *QUEUE,
+        required("conversation_group_id", "string", "the group"),
+        required("priority", "int", "level 1..10: the highest of its conversations with ready messages"),
+        required(
+            "deciding_conversation_id",
+            "string",
+            "the conversation that gives the priority, first in the group's order",
+        ),
+        required("conversations", "bigint", "its conversations with ready messages"),
+        required("messages", "bigint", "their ready messages"),
+        required("oldest_arrival", "timestamp", "arrival of its oldest ready message, UTC"),
+        STATE,
+        optional(
+            "position",
+            "bigint",
+            "order in which GET CONVERSATION GROUP would return it, from 1 per queue; null unless ready",
+        ),
+    ),
+    key=("as_of", "instance", "database", "queue", "conversation_group_id"),
+    partition_by=("as_of",),
+    checks={
+        "level": "priority between 1 and 10",
+        "known_state": STATES,
+        "placed_when_ready": PLACED_WHEN_READY,
+    },
+    file_order=("instance", "database", "queue", "position"),
+)
+
+RECEIVE_SCHEDULE = Table(
+    name="receive_schedule",
+    comment="The order in which one reader would receive what is ready: one row per as_of, queue and message.",
+    columns=(
+        AS_OF,
+        *QUEUE,
+        required("message_id", "string", "the message"),
+        optional("position", "bigint", "order in the queue, from 1; null unless ready"),
+        optional(
+            "receive_number", "bigint", "the RECEIVE that returns it, from 1 per queue; null unless ready"
+        ),
+        required("conversation_group_id", "string", "group of the receiving endpoint"),
+        required("group_priority", "int", "level 1..10 of the group at that RECEIVE; at as_of unless ready"),
+        required("conversation_id", "string", "the message's conversation"),
+        required("is_initiator", "boolean", "whether the receiving endpoint is the initiator"),
+        optional(
+            "conversation_handle", "string", "the receiving endpoint's handle; null if inferred or not logged"
+        ),
+        required("priority", "int", "level 1..10 of the receiving endpoint"),
+        optional("message_sequence_number", "bigint", "per conversation and direction; null if unsequenced"),
+        required("message_type", "string", "name of the message type"),
+        required("arrived_at", "timestamp", "when it arrived in the queue, UTC"),
+        STATE,
+    ),
+    key=("as_of", "instance", "database", "queue", "message_id"),
+    partition_by=("as_of",),
+    checks={
+        "level": "priority between 1 and 10 and group_priority between 1 and 10",
+        "positions": "position is null or (position >= 1 and receive_number >= 1)",
+        "known_state": STATES,
+        "placed_when_ready": PLACED_WHEN_READY,
+    },
+    file_order=("instance", "database", "queue", "position"),
+)
+
+TRANSMISSION_SCHEDULE = Table(
+    name="transmission_schedule",
+    comment="The order in which an instance would transmit what waits: one row per as_of, sending instance and message.",
+    columns=(
+        AS_OF,
+        required("instance", "string", "instance that sends or forwards"),
+        required("message_id", "string", "the message"),
+        required("position", "bigint", "order over all databases of the instance, from 1"),
+        required(
+            "database",
+            "string",
+            "database whose transmission queue holds it; that of FORWARD_ACCEPTED if forwarded",
+        ),
+        optional(
+            "destination_instance",
+            "string",
+            "where it goes; null if neither an endpoint nor the catalog says",
+        ),
+        optional(
+            "destination_database",
+            "string",
+            "where it goes; null if neither an endpoint nor the catalog says",
+        ),
+        required("conversation_id", "string", "the message's conversation"),
+        required("sent_by_initiator", "boolean", "direction: true from the initiator to the target"),
+        optional("from_service", "string", "the sending service; null if forwarded and unknown here"),
+        optional("to_service", "string", "the receiving service; null if forwarded and unknown here"),
+        optional("message_sequence_number", "bigint", "per conversation and direction; null if unsequenced"),
+        required("message_type", "string", "name of the message type"),
+        optional(
+            "priority",
+            "int",
+            "level 1..10 of the sending endpoint, as sys.transmission_queue shows it; null if forwarded and unknown",
+        ),
+        required("transmit_priority", "int", "level 1..10 that counts for sending"),
+        required("elevated", "boolean", "whether starvation prevention raised transmit_priority"),
+        required("forwarded", "boolean", "whether the instance only passes it on"),
+        optional(
+            "block",
+            "bigint",
+            "block of fragments that completes it, from 1 per instance; null with blocks off",
+        ),
+        required(
+            "sendable_at",
+            "timestamp",
+            "when it and all that goes before it in its conversation had been sent, UTC",
+        ),
+    ),
+    key=("as_of", "instance", "message_id"),
+    partition_by=("as_of",),
+    checks={
+        "level": "(priority is null or priority between 1 and 10) and transmit_priority between 1 and 10",
+        "positions": "position >= 1",
+    },
+    file_order=("instance", "position"),
+)
+
+PRIORITY_RULES = Table(
+    name="priority_rules",
+    comment="Priority rules with their history: one row per rule and half-open validity [valid_from, valid_to).",
+    columns=(
+        required("instance", "string", "instance of the rule"),
+        required("database", "string", "database of the rule"),
+        required("name", "string", "the rule, unique in its database at any time"),
+        required("valid_from", "timestamp", "first instant of validity, UTC"),
+        optional("contract", "string", "contract that it asks for; null is ANY"),
+        optional("local_service", "string", "local service that it asks for; null is ANY"),
+        optional("remote_service", "string", "remote service that it asks for; null is ANY"),
+        required("level", "int", "level 1..10 that it gives"),
+        optional("valid_to", "timestamp", "first instant when it is not valid any more, UTC; null is open"),
+    ),
+    key=("instance", "database", "name", "valid_from"),
+    checks={"level": "level between 1 and 10", "period": "valid_to is null or valid_to > valid_from"},
+)
+
+REJECTED_EVENTS = Table(
+    name="rejected_events",
+    comment="Rows of the inputs that were not accepted: one row per input, event, reason and raw row.",
+    columns=(
+        required("source", "string", "the input's name"),
+        optional("event_id", "string", "the event; null if it has none or could not be read"),
+        required("reason", "string", "why it was rejected; docs/data-quality.md lists the reasons"),
+        required("payload", "string", "the raw row: the line of a text input, else its columns as JSON"),
+        required("run_id", "string", "the run that met it first"),
+        required("first_seen", "timestamp", "start of that run, UTC"),
+    ),
+    key=("source", "event_id", "reason", "payload"),
+)
+
+UNRESOLVED = Table(
+    name="unresolved",
+    comment="Open messages that no schedule can place yet: one row per as_of, schedule and message.",
+    columns=(
+        AS_OF,
+        required("kind", "string", "receive or transmission: the schedule that it is missing from"),
+        required("id", "string", "message_id"),
+        required(
+            "reason",
+            "string",
+            "endpoint_unknown (the receiving endpoint, for transmission the sending one, does not exist at as_of) or "
+            "service_not_in_catalog (its service has no queue)",
+        ),
+    ),
+    key=("as_of", "kind", "id"),
+    partition_by=("as_of",),
+    checks={
+        "known_kind": "kind in ('receive', 'transmission')",
+        "known_reason": "reason in ('endpoint_unknown', 'service_not_in_catalog')",
+    },
+)
+
+RUNS = Table(
+    name="runs",
+    comment="Runs: one row per run, written last, when everything else of it can be read.",
+    columns=(
+        required("run_id", "string", "the run"),
+        required("as_of", "timestamp", "the instant (UTC) that it describes"),
+        required("started_at", "timestamp", "when it started, UTC"),
+        required("finished_at", "timestamp", "when it was published, or failed, UTC"),
+        required("status", "string", "succeeded or failed"),
+        required("code_version", "string", "version of the code that ran"),
+        required("settings", "string", "the settings as JSON"),
+        required("row_counts", "map<string,bigint>", "rows written for this as_of, by table"),
+        required(
+            "reconciliation", "map<string,bigint>", "the sums that add up; docs/data-quality.md explains them"
+        ),
+        optional(
+            "last_ingest_batch", "bigint", "the last batch of events that it covers; null if it failed before"
+        ),
+        optional("error", "string", "what went wrong, in one line; null if it succeeded"),
+    ),
+    key=("run_id",),
+    checks={"known_status": "status in ('succeeded', 'failed')"},
+)
+
+INGEST_BATCHES = Table(
+    name="ingest_batches",
+    comment="What came in: one row per input and ingest batch. events = accepted + duplicates + rejected.",
+    columns=(
+        required("ingest_batch", "bigint", "the batch, from 1"),
+        required("source", "string", "the input's name"),
+        required("events", "bigint", "rows read"),
+        required("accepted", "bigint", "events accepted"),
+        required("duplicates", "bigint", "exact duplicates, counted and left out"),
+        required("rejected", "bigint", "rows rejected, each counted once however many its reasons"),
+        optional("first_event_date", "date", "earliest UTC day of its accepted events; null if none"),
+    ),
+    key=("ingest_batch", "source"),
+    public=False,
+)

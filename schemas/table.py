@@ -1,0 +1,75 @@
+"""What a table is: one declaration that the reader, the writer, the DDL, the docs and the tests derive from."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pyspark.sql import types as T
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column: its name, its Spark type as DDL, whether it may be null, and what it means."""
+
+    name: str
+    type: str
+    comment: str
+    nullable: bool = True
+
+    @property
+    def field(self) -> T.StructField:
+        """The column as a Spark field that carries its comment."""
+        return T.StructField(
+            self.name, T.DataType.fromDDL(self.type), self.nullable, {"comment": self.comment}
+        )
+
+    @property
+    def ddl(self) -> str:
+        """The column as a line of CREATE TABLE."""
+        comment = self.comment.replace("\\", "\\\\").replace("'", "\\'")
+        return f"`{self.name}` {self.type}{'' if self.nullable else ' NOT NULL'} COMMENT '{comment}'"
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: grain, key, partitioning, CHECKs and columns.
+
+    Attributes:
+        name: the folder under the warehouse, and the name users open it by.
+        comment: the grain in one sentence.
+        columns: in the order in which they are stored.
+        key: the columns that identify a row.
+        partition_by: the partition columns, in order.
+        checks: CHECK constraints by name, as SQL that must not be false.
+        file_order: the columns by which the rows of a write are ranged over its files, so that a
+            query on them opens one or two files; empty where no query asks for it.
+        public: whether users and their queries rely on it (design: "Outputs").
+    """
+
+    name: str
+    comment: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...]
+    partition_by: tuple[str, ...] = ()
+    checks: Mapping[str, str] = field(default_factory=dict)
+    file_order: tuple[str, ...] = ()
+    public: bool = True
+
+    @property
+    def names(self) -> list[str]:
+        """The column names, in order."""
+        return [column.name for column in self.columns]
+
+    @property
+    def struct(self) -> T.StructType:
+        """The columns as a Spark schema with comments."""
+        return T.StructType([column.field for column in self.columns])
+
+
+def required(name: str, type: str, comment: str) -> Column:
+    """A column that is never null."""
+    return Column(name, type, comment, nullable=False)
+
+
+def optional(name: str, type: str, comment: str) -> Column:
+    """A column that may be null; its comment says when."""
+    return Column(name, type, comment)

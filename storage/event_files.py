@@ -1,0 +1,222 @@
+"""Event files as frames of typed columns, with what could not be read said beside them.
+
+Grain of every frame: one row per row of the input. Columns: the declared ones, typed, and
+- `broken`: the row has no columns at all (a JSON line that does not parse, a CSV row of another width);
+- `unreadable`: names of columns whose text is no value of their type (null in the column itself);
+- `mistyped`: JSON only, one line per column whose value has another JSON type than the contract's;
+- `raw`: the line as it stands in a text file; null where the columns say it all.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from pyspark.sql import Column, DataFrame, SparkSession, functions as F, types as T
+
+from pipelines.errors import InputError
+from schemas import EventContract
+
+JSON_TYPES = {
+    "string": "STRING",
+    "timestamp": "STRING",
+    "boolean": "BOOLEAN",
+    "int": "BIGINT",
+    "bigint": "BIGINT",
+}
+CORRUPT = "_corrupt_record"
+CSV_OPTIONS = {
+    "header": "true",
+    "escape": '"',
+    "mode": "PERMISSIVE",
+    "columnNameOfCorruptRecord": CORRUPT,
+    # Pruned columns are not counted, and a row that is too short would go unnoticed.
+    "columnPruning": "false",
+}
+WIDENED = {"bigint": ("tinyint", "smallint", "int"), "int": ("tinyint", "smallint")}
+"""Types of a file that hold in a declared type without loss."""
+
+
+def read_files(
+    spark: SparkSession,
+    contract: EventContract,
+    format: str,
+    paths: Sequence[str],
+    rows: DataFrame | None = None,
+) -> DataFrame:
+    """Open event files (or, for Delta, rows that were read already) in the module's shape.
+
+    Raises:
+        InputError: a file's header or schema lacks a column or has another type, or the file is
+            broken; every difference is listed.
+    """
+    if format == "delta":
+        assert rows is not None
+        return _typed(rows, contract)
+    if format == "parquet":
+        return _parquet(spark, contract, paths)
+    if format == "csv":
+        return _csv(spark, contract, paths)
+    return _json(spark, contract, paths)
+
+
+def require_columns(contract: EventContract, found: T.StructType, where: str) -> None:
+    """Compare a typed source's columns with the contract.
+
+    Raises:
+        InputError: a column is missing or has another type; all of them are listed.
+    """
+    differences = _differences(
+        contract, {field.name: field.dataType.simpleString() for field in found.fields}
+    )
+    if differences:
+        raise InputError(_contract_error(contract, [f"{where}: {difference}" for difference in differences]))
+
+
+def _differences(contract: EventContract, found: dict[str, str]) -> list[str]:
+    differences = []
+    for column in contract.columns:
+        actual = found.get(column.name)
+        if actual is None:
+            differences.append(f"column {column.name} is missing; it must be {column.type}")
+        elif actual != column.type and actual not in WIDENED.get(column.type, ()):
+            differences.append(f"column {column.name} is {actual}; it must be {column.type}")
+    return differences
+
+
+def _contract_error(contract: EventContract, problems: Sequence[str]) -> str:
+    return f"{contract.source} breaks its contract; write these columns anew:\n" + "\n".join(
+        f"  {problem}" for problem in problems
+    )
+
+
+def _typed(rows: DataFrame, contract: EventContract) -> DataFrame:
+    return rows.select(
+        *[F.col(column.name).cast(column.type) for column in contract.columns],
+        F.lit(False).alias("broken"),
+        _nothing().alias("unreadable"),
+        _nothing().alias("mistyped"),
+        F.lit(None).cast("string").alias("raw"),
+    )
+
+
+def _parquet(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
+    def problems(path: str) -> list[str]:
+        try:
+            found = spark.read.parquet(path).schema
+        except Exception as error:
+            return [f"{path}: not a readable Parquet file ({_first_line(error)})"]
+        types = {field.name: field.dataType.simpleString() for field in found.fields}
+        return [f"{path}: {difference}" for difference in _differences(contract, types)]
+
+    _raise_if_any(contract, _for_each(problems, paths))
+    declared = T.StructType(
+        [T.StructField(column.name, column.field.dataType) for column in contract.columns]
+    )
+    return _typed(spark.read.schema(declared).parquet(*paths), contract)
+
+
+def _csv(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
+    headers: dict[tuple[str, ...], list[str]] = {}
+
+    def problems(path: str) -> list[str]:
+        header = tuple(spark.read.options(**CSV_OPTIONS).csv(path).columns)
+        missing = [name for name in contract.names if name not in header]
+        if not missing:
+            headers.setdefault(header, []).append(path)
+        return [f"{path}:1: column {name} is missing in the header" for name in missing]
+
+    _raise_if_any(contract, _for_each(problems, paths))
+    frames = []
+    for header, same in sorted(headers.items()):
+        schema = T.StructType([T.StructField(name, T.StringType()) for name in (*header, CORRUPT)])
+        rows = spark.read.options(**CSV_OPTIONS).schema(schema).csv(sorted(same))
+        frames.append(_from_csv(rows, contract, header))
+    return _union(frames)
+
+
+def _from_csv(rows: DataFrame, contract: EventContract, header: Sequence[str]) -> DataFrame:
+    broken = F.col(CORRUPT).isNotNull()
+    typed = {column.name: F.col(column.name).try_cast(column.type) for column in contract.columns}
+    unreadable = [
+        F.when(F.col(name).isNotNull() & value.isNull(), F.lit(name)) for name, value in typed.items()
+    ]
+    return rows.select(
+        *[F.when(~broken, value).alias(name) for name, value in typed.items()],
+        broken.alias("broken"),
+        F.when(~broken, _present(unreadable)).alias("unreadable"),
+        _nothing().alias("mistyped"),
+        F.coalesce(CORRUPT, F.to_json(F.struct(*header))).alias("raw"),
+    )
+
+
+def _json(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
+    # The parser stops after the first value of a line; inside an array it has to see the end of it.
+    lines = spark.read.text(list(paths)).where("trim(value) <> ''")
+    parsed = lines.select("value", F.expr("try_parse_json(concat('[', value, ']'))").alias("row_array"))
+    rows = parsed.select(
+        F.col("value").alias("raw"),
+        F.expr("try_variant_get(row_array, '$[0]', 'variant')").alias("event"),
+        F.expr("row_array is null or try_variant_get(row_array, '$[1]', 'variant') is not null").alias(
+            "no_single_value"
+        ),
+    )
+    rows = rows.withColumn(
+        "broken",
+        F.expr("no_single_value or coalesce(not startswith(schema_of_variant(event), 'OBJECT'), true)"),
+    )
+    values, unreadable, mistyped = [], [], []
+    for column in contract.columns:
+        name, wanted = column.name, JSON_TYPES[column.type]
+        found = F.expr(f"schema_of_variant(try_variant_get(event, '$.{name}', 'variant'))")
+        text = F.expr(
+            f"try_variant_get(event, '$.{name}', '{'string' if wanted == 'STRING' else column.type}')"
+        )
+        value = text.try_cast(column.type)
+        right = ~F.col("broken") & (found == wanted)
+        values.append(F.when(right, value).alias(name))
+        if value is not text:
+            unreadable.append(F.when(right & value.isNull(), F.lit(name)))
+        wrong = ~F.col("broken") & (found != wanted) & (found != "VOID")
+        mistyped.append(
+            F.when(
+                wrong,
+                F.concat(
+                    F.lit(f"field {name} is a JSON "), F.lower(found), F.lit(f"; it must be {column.type}")
+                ),
+            )
+        )
+    return rows.select(
+        *values,
+        "broken",
+        _present(unreadable).alias("unreadable"),
+        _present(mistyped).alias("mistyped"),
+        "raw",
+    )
+
+
+def _nothing() -> Column:
+    return F.lit(None).cast("array<string>")
+
+
+def _present(values: Sequence[Column]) -> Column:
+    return F.filter(F.array(*values), lambda value: value.isNotNull())
+
+
+def _for_each(problems, paths):  # type: ignore[no-untyped-def]
+    with ThreadPoolExecutor(8) as pool:
+        return [problem for found in pool.map(problems, paths) for problem in found]
+
+
+def _raise_if_any(contract: EventContract, problems: Sequence[str]) -> None:
+    if problems:
+        raise InputError(_contract_error(contract, problems))
+
+
+def _union(frames: Sequence[DataFrame]) -> DataFrame:
+    whole = frames[0]
+    for frame in frames[1:]:
+        whole = whole.unionByName(frame)
+    return whole
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0]

@@ -1,0 +1,43 @@
+"""One Spark session for all tests, small and quick to start."""
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# Before Spark starts: naive datetimes of collected rows are UTC then.
+os.environ["TZ"] = "UTC"
+time.tzset()
+
+from pyspark.sql import SparkSession  # noqa: E402
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A local session with Delta: two cores, few partitions, no web server."""
+    session = (
+        SparkSession.builder.master("local[2]")
+        .appName("tests")
+        .config("spark.jars", ",".join(str(jar) for jar in sorted((ROOT / ".jars").glob("*.jar"))))
+        .config("spark.driver.memory", "2g")
+        .config("spark.driver.bindAddress", "127.0.0.1")
+        .config("spark.driver.host", "127.0.0.1")
+        # The tests are many tiny jobs: compiling them well costs more than running them badly.
+        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -Djava.net.preferIPv4Stack=true")
+        .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
+        .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
+        .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
+        .config("spark.databricks.delta.snapshotPartitions", "1")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .getOrCreate()
+    )
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()

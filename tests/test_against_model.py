@@ -1,0 +1,88 @@
+"""The jobs against the naive model, on many random logs at once."""
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from pyspark.sql import SparkSession
+
+from tests.harness import Project, difference, one_log
+from tests.model import simulate
+from tests.strategies import Log, logs
+from tests.strategies.logs import split
+
+LOGS_A_RUN = 60
+
+PUBLIC = ("endpoints", "priority_rules", "group_priorities", "receive_schedule", "transmission_schedule", "unresolved")
+
+
+def random_logs(count: int, number: int) -> list[Log]:
+    """Random logs, the same for the same number.
+
+    One example is one small log, and one run of the pipeline tries them all: a run costs seconds.
+    """
+    found: list[Log] = []
+
+    @seed(number)
+    @settings(
+        max_examples=count,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(logs())
+    def collect(log: Log) -> None:
+        found.append(log)
+
+    collect()
+    return found
+
+
+def project_of(folder: Path, log: Log) -> Project:
+    return Project(
+        folder,
+        catalog=log.catalog,
+        rules=log.rules,
+        queue_events=log.queue_events is not None,
+        receive={"top": log.top},
+        transmission={"starvation": log.starvation},
+    )
+
+
+def require_equal(project: Project, log: Log) -> None:
+    expected = simulate(log.events, **(log.settings | {"blocks": None}))
+    for table in PUBLIC:
+        rows = expected[table]
+        columns = rows[0].keys() if rows else None
+        found = project.table(table, columns)
+        assert difference(found, rows) == [], table
+
+
+@pytest.mark.parametrize(("number", "top"), [(1, None), (2, 1), (3, 2), (4, 3), (5, None)])
+def test_one_night_equals_the_model(spark: SparkSession, tmp_path: Path, number: int, top: int | None) -> None:
+    log = replace(one_log(random_logs(LOGS_A_RUN, number)), top=top)
+    project = project_of(tmp_path, log)
+    project.add(log.events)
+    project.run(spark, log.as_of)
+    require_equal(project, log)
+
+
+def test_without_queue_events_every_receive_counts(spark: SparkSession, tmp_path: Path) -> None:
+    log = replace(one_log(random_logs(LOGS_A_RUN, 6)), queue_events=None)
+    project = project_of(tmp_path, log)
+    project.add(log.events)
+    project.run(spark, log.as_of)
+    require_equal(project, log)
+
+
+@pytest.mark.parametrize("number", [7, 8])
+def test_any_split_over_nights_equals_the_model(spark: SparkSession, tmp_path: Path, number: int) -> None:
+    log = one_log(random_logs(LOGS_A_RUN, number))
+    project = project_of(tmp_path, log)
+    for night in split(log.events, 3, Random(number)):
+        project.add(night)
+        project.run(spark, log.as_of)
+    require_equal(project, log)
