@@ -31,7 +31,7 @@ SAMPLE_LOG := samples/generated
 .PHONY: samples
 samples: $(SAMPLE_LOG)/.made ## make the sample log, if it is missing or its generator changed
 
-$(SAMPLE_LOG)/.made: jobs/generate_log.py $(wildcard pipelines/generate/*.py) | setup
+$(SAMPLE_LOG)/.made: jobs/generate_log.py $(wildcard pipelines/generate/*.py samples/documentation/*) | setup
 	@rm -rf $(SAMPLE_LOG)
 	@./spark-submit.sh jobs/generate_log.py --preset sample --out $(SAMPLE_LOG)
 	@touch $@

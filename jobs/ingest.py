@@ -20,6 +20,7 @@ from pipelines.settings.load import Settings, load_settings
 from schemas import ACCEPTED, CONTRACTS
 from schemas.outputs import INGEST_BATCHES, REJECTED_EVENTS, RUNS
 from storage.new_events import each_new_batch
+from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
 SUMS = ("events", "accepted", "duplicates", "rejected")
@@ -59,9 +60,10 @@ def run(spark: SparkSession, settings: Settings, *, run_id: str, started_at: dat
             found = reduce(DataFrame.unionByName, rejected)
             report = found.withColumns({"run_id": F.lit(run_id), "first_seen": F.lit(started_at)})
             warehouse.insert_new(REJECTED_EVENTS, report.dropDuplicates(list(REJECTED_EVENTS.key)))
+        totals = [[count[name] for name in INGEST_BATCHES.names] for count in counts]
         warehouse.replace(
             INGEST_BATCHES,
-            spark.createDataFrame(counts, INGEST_BATCHES.struct),
+            small_frame(spark, totals, INGEST_BATCHES.struct),
             where=f"ingest_batch = {batch}",
         )
         spark.catalog.clearCache()

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from pyspark.sql import DataFrame, SparkSession, functions as F
+from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from jobs.launch import Parser, launch, session
 from pipelines.ledger.closing import with_closed_on, with_ends
@@ -25,6 +25,7 @@ from schemas import ACCEPTED
 from schemas.ledger import EARLY_FACTS, ENDPOINTS, LEDGER_BATCHES, MESSAGES, QUEUE_CHANGES, TRANSACTIONS
 from schemas.outputs import INGEST_BATCHES, PRIORITY_RULES
 from schemas.table import Table
+from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
 BINDINGS = "instance string, database string, service string, queue string"
@@ -116,7 +117,7 @@ class _Fold:
         row = (plan.ledger_batch, plan.last_ingest_batch, plan.bindings, plan.has_queue_events)
         self._warehouse.replace(
             LEDGER_BATCHES,
-            self._spark.createDataFrame([row], LEDGER_BATCHES.struct),
+            small_frame(self._spark, [row], LEDGER_BATCHES.struct),
             where=f"ledger_batch = {plan.ledger_batch}",
         )
 
@@ -188,7 +189,7 @@ class _Fold:
             .distinct()
         )
         known = folded.where("created_at is not null")
-        bindings = self._spark.createDataFrame(list(self._settings.catalog.service_bindings()), BINDINGS)
+        bindings = small_frame(self._spark, self._settings.catalog.service_bindings(), BINDINGS)
         closed = with_closed_on(with_queue(known, bindings), open_conversations)
         self._replace(ENDPOINTS, scope, keep_or_resolve(closed, self._warehouse.read(PRIORITY_RULES)))
         self._warehouse.replace(EARLY_FACTS, folded.where("created_at is null").select(*EARLY_FACTS.names))
@@ -212,7 +213,7 @@ class _Fold:
             table, rows.withColumn("ledger_batch", self._ledger_batch()), where=scope.predicate
         )
 
-    def _ledger_batch(self):  # type: ignore[no-untyped-def]
+    def _ledger_batch(self) -> Column:
         return F.lit(self._plan.ledger_batch).cast("bigint")
 
 

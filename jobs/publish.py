@@ -17,6 +17,7 @@ from pipelines.settings.load import Settings, load_settings
 from pipelines.version import code_version
 from schemas import TABLES
 from schemas.outputs import INGEST_BATCHES, RUNS
+from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
 COUNTED = ("group_priorities", "receive_schedule", "transmission_schedule", "unresolved")
@@ -98,13 +99,13 @@ def write_row(
         error,
     )
     Warehouse(spark, settings.warehouse).replace(
-        RUNS, spark.createDataFrame([row], RUNS.struct), where=f"run_id = '{this_run.run_id}'"
+        RUNS, small_frame(spark, [row], RUNS.struct), where=f"run_id = '{this_run.run_id}'"
     )
 
 
 def _row_counts(warehouse: Warehouse, as_of: datetime) -> dict[str, int]:
     """Rows of this as_of in each table, as a reader would count them now."""
-    counts = {}
+    counts: dict[str, int] = {}
     for name in COUNTED:
         rows = warehouse.read(TABLES[name]).where(F.col("as_of") == F.lit(as_of))
         if name == "unresolved":

@@ -3,7 +3,6 @@
 ./spark-submit.sh jobs/rules.py --config conf/local.yaml
 """
 
-import logging
 from collections.abc import Sequence
 from dataclasses import astuple
 
@@ -12,13 +11,12 @@ from pyspark.sql import SparkSession
 from jobs.launch import Parser, launch, session
 from pipelines.settings.load import Settings, load_settings
 from schemas.outputs import PRIORITY_RULES
+from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
-log = logging.getLogger(__name__)
-
 RULE = (
-    "instance string, database string, name string, contract string, local_service string, remote_service string, "
-    "level int, valid_from timestamp, valid_to timestamp"
+    "instance string, database string, name string, contract string, local_service string, "
+    "remote_service string, level int, valid_from timestamp, valid_to timestamp"
 )
 
 
@@ -35,17 +33,12 @@ def run(spark: SparkSession, settings: Settings) -> int:
         How many rule versions there are.
     """
     warehouse = Warehouse(spark, settings.warehouse)
-    rules = spark.createDataFrame([astuple(version) for version in settings.rule_history], RULE)
+    rules = small_frame(spark, map(astuple, settings.rule_history), RULE)
     rules = rules.select(*PRIORITY_RULES.names)
-    stored = warehouse.read(PRIORITY_RULES)
-    same = (
-        warehouse.exists(PRIORITY_RULES)
-        and stored.exceptAll(rules).isEmpty()
-        and rules.exceptAll(stored).isEmpty()
-    )
-    if not same:
+    # Rules are few and known here already: comparing them takes no job of its own.
+    stored = {tuple(row) for row in warehouse.read(PRIORITY_RULES).collect()}
+    if not warehouse.exists(PRIORITY_RULES) or stored != {tuple(row) for row in rules.collect()}:
         warehouse.replace(PRIORITY_RULES, rules)
-    log.info("rules: %d versions, %s", len(settings.rule_history), "unchanged" if same else "written")
     return len(settings.rule_history)
 
 

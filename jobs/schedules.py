@@ -22,6 +22,7 @@ from pipelines.settings.load import Settings, load_settings
 from schemas.ledger import EARLY_FACTS, ENDPOINTS, LEDGER_BATCHES, MESSAGES, QUEUE_CHANGES, TRANSACTIONS
 from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
 from schemas.table import Table
+from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
 log = logging.getLogger(__name__)
@@ -48,10 +49,10 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> dict[str, i
     messages = open_messages(spark, settings, as_of).persist()
     counts = count_open(messages)
     catalog = settings.catalog
-    bindings = spark.createDataFrame(list(catalog.service_bindings()), BINDINGS)
-    honoring = spark.createDataFrame(list(catalog.database_rows()), DATABASES).where("honors").drop("honors")
+    bindings = small_frame(spark, catalog.service_bindings(), BINDINGS)
+    honoring = small_frame(spark, catalog.database_rows(), DATABASES).where("honors").drop("honors")
     off = queues_off(
-        spark.createDataFrame(list(catalog.queue_rows()), QUEUES), warehouse.read(QUEUE_CHANGES), as_of=as_of
+        small_frame(spark, catalog.queue_rows(), QUEUES), warehouse.read(QUEUE_CHANGES), as_of=as_of
     ).persist()
     locked = groups_locked(_from(warehouse, TRANSACTIONS, as_of), messages, as_of=as_of)
 
@@ -82,7 +83,7 @@ def open_messages(spark: SparkSession, settings: Settings, as_of: datetime) -> D
     conversations = conversations_at(
         _from(warehouse, ENDPOINTS, as_of),
         warehouse.read(EARLY_FACTS),
-        spark.createDataFrame(list(settings.catalog.service_bindings()), BINDINGS),
+        small_frame(spark, settings.catalog.service_bindings(), BINDINGS),
         as_of=as_of,
     )
     return messages_at(

@@ -62,7 +62,8 @@ def show_summary(spark: SparkSession, settings: Settings, run: Run) -> None:
     console.print("Query them from Python, for example the next messages of a queue:", highlight=False)
     console.print(
         "    from pipelines.tables import open_table\n"
-        f'    open_table(spark, "{settings.path}", "receive_schedule").where("queue = \'...\'").orderBy("position").show()',
+        f'    schedule = open_table(spark, "{settings.path}", "receive_schedule")\n'
+        "    schedule.where(\"queue = '...'\").orderBy('position').show()",
         highlight=False,
         soft_wrap=True,
     )

@@ -105,8 +105,8 @@ QUEUE_EVENTS = EventContract(
         required(
             "event_type",
             "string",
-            "one of RECEIVE, GET_CONVERSATION_GROUP, COMMIT, ROLLBACK, WAIT_STARTED, WAIT_ENDED, TASK_STARTED, "
-            "TASK_EXITED, QUEUE_ALTERED",
+            "one of RECEIVE, GET_CONVERSATION_GROUP, COMMIT, ROLLBACK, WAIT_STARTED, WAIT_ENDED, "
+            "TASK_STARTED, TASK_EXITED, QUEUE_ALTERED",
         ),
         optional("session_id", "bigint", "session of the statement or task; null if not logged"),
         optional("transaction_id", "string", "transaction of the statement; null if not logged"),

@@ -194,7 +194,7 @@ QUEUE_CHANGES = Table(
 
 LEDGER_BATCHES = Table(
     name="ledger_batches",
-    comment="Folds of accepted events into the ledger: one row per fold; the last one says where the next begins.",
+    comment="Folds of accepted events into the ledger: one row per fold; the last says where to go on.",
     columns=(
         required("ledger_batch", "bigint", "the fold, from 1"),
         required("last_ingest_batch", "bigint", "the last ingest batch that it folded"),

@@ -32,7 +32,7 @@ GROUP_PRIORITIES = Table(
         optional(
             "position",
             "bigint",
-            "order in which GET CONVERSATION GROUP would return it, from 1 per queue; null unless ready",
+            "order of GET CONVERSATION GROUP, from 1 per queue; null unless ready",
         ),
     ),
     key=("as_of", "instance", "database", "queue", "conversation_group_id"),
@@ -47,7 +47,7 @@ GROUP_PRIORITIES = Table(
 
 RECEIVE_SCHEDULE = Table(
     name="receive_schedule",
-    comment="The order in which one reader would receive what is ready: one row per as_of, queue and message.",
+    comment="The order in which one reader would receive: one row per as_of, queue and ready message.",
     columns=(
         AS_OF,
         *QUEUE,
@@ -82,7 +82,7 @@ RECEIVE_SCHEDULE = Table(
 
 TRANSMISSION_SCHEDULE = Table(
     name="transmission_schedule",
-    comment="The order in which an instance would transmit what waits: one row per as_of, sending instance and message.",
+    comment="The order in which an instance would transmit: one row per as_of, instance and waiting message.",
     columns=(
         AS_OF,
         required("instance", "string", "instance that sends or forwards"),
@@ -112,7 +112,7 @@ TRANSMISSION_SCHEDULE = Table(
         optional(
             "priority",
             "int",
-            "level 1..10 of the sending endpoint, as sys.transmission_queue shows it; null if forwarded and unknown",
+            "level 1..10 of the sending endpoint, as sys.transmission_queue shows it; null if unknown",
         ),
         required("transmit_priority", "int", "level 1..10 that counts for sending"),
         required("elevated", "boolean", "whether starvation prevention raised transmit_priority"),
@@ -139,7 +139,7 @@ TRANSMISSION_SCHEDULE = Table(
 
 PRIORITY_RULES = Table(
     name="priority_rules",
-    comment="Priority rules with their history: one row per rule and half-open validity [valid_from, valid_to).",
+    comment="Priority rules with their history: one row per rule and validity [valid_from, valid_to).",
     columns=(
         required("instance", "string", "instance of the rule"),
         required("database", "string", "database of the rule"),
@@ -179,8 +179,8 @@ UNRESOLVED = Table(
         required(
             "reason",
             "string",
-            "endpoint_unknown (the receiving endpoint, for transmission the sending one, does not exist at as_of) or "
-            "service_not_in_catalog (its service has no queue)",
+            "endpoint_unknown (the receiving endpoint, for transmission the sending one, does not exist at "
+            "as_of) or service_not_in_catalog (its service has no queue)",
         ),
     ),
     key=("as_of", "kind", "id"),

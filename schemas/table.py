@@ -1,4 +1,4 @@
-"""What a table is: one declaration that the reader, the writer, the DDL, the docs and the tests derive from."""
+"""What a table is: one declaration that reader, writer, DDL, docs and tests derive from."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

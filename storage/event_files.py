@@ -7,7 +7,7 @@ Grain of every frame: one row per row of the input. Columns: the declared ones, 
 - `raw`: the line as it stands in a text file; null where the columns say it all.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F, types as T
@@ -201,7 +201,7 @@ def _present(values: Sequence[Column]) -> Column:
     return F.filter(F.array(*values), lambda value: value.isNotNull())
 
 
-def _for_each(problems, paths):  # type: ignore[no-untyped-def]
+def _for_each(problems: Callable[[str], list[str]], paths: Sequence[str]) -> list[str]:
     with ThreadPoolExecutor(8) as pool:
         return [problem for found in pool.map(problems, paths) for problem in found]
 

@@ -4,6 +4,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession, types as T
 
 from schemas.table import Table
+from storage.small_frame import empty_frame
 
 
 class Warehouse:
@@ -29,7 +30,7 @@ class Warehouse:
     def read(self, table: Table) -> DataFrame:
         """All rows of the table; none if it was never written."""
         if not self.exists(table):
-            return self._spark.createDataFrame([], table.struct)
+            return empty_frame(self._spark, table.struct)
         return self._spark.read.format("delta").load(self.path(table))
 
     def replace(self, table: Table, rows: DataFrame, *, where: str | None = None) -> int:

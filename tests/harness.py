@@ -91,7 +91,8 @@ def one_log(logs: Sequence[Log]) -> Log:
 
     One run of the pipeline then tries many random logs. Settings are those of the first.
     """
-    joined = replace(logs[0], endpoint_events=[], message_events=[], queue_events=[], catalog={"instances": []}, rules=[])
+    nothing: dict[str, Any] = {source: [] for source in SOURCES}
+    joined = replace(logs[0], **nothing, catalog={"instances": []}, rules=[])
     for number, log in enumerate(logs):
         mark = f"{number:02d}."
         for source in SOURCES:
@@ -106,7 +107,7 @@ MARKED = ("event_id", "instance", "conversation_id", "conversation_group_id", "m
 
 
 def _marked(row: Row, mark: str) -> Row:
-    return {name: mark + value if name in MARKED and value is not None else value for name, value in row.items()}
+    return row | {name: mark + row[name] for name in MARKED if row.get(name) is not None}
 
 
 def _declared(instance: Row) -> Row:

@@ -15,7 +15,14 @@ from tests.strategies.logs import split
 
 LOGS_A_RUN = 60
 
-PUBLIC = ("endpoints", "priority_rules", "group_priorities", "receive_schedule", "transmission_schedule", "unresolved")
+PUBLIC = (
+    "endpoints",
+    "priority_rules",
+    "group_priorities",
+    "receive_schedule",
+    "transmission_schedule",
+    "unresolved",
+)
 
 
 def random_logs(count: int, number: int) -> list[Log]:
@@ -62,7 +69,9 @@ def require_equal(project: Project, log: Log) -> None:
 
 
 @pytest.mark.parametrize(("number", "top"), [(1, None), (2, 1), (3, 2), (4, 3), (5, None)])
-def test_one_night_equals_the_model(spark: SparkSession, tmp_path: Path, number: int, top: int | None) -> None:
+def test_one_night_equals_the_model(
+    spark: SparkSession, tmp_path: Path, number: int, top: int | None
+) -> None:
     log = replace(one_log(random_logs(LOGS_A_RUN, number)), top=top)
     project = project_of(tmp_path, log)
     project.add(log.events)

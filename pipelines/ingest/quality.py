@@ -20,6 +20,7 @@ def require_quality(counts: Mapping[str, tuple[int, int]], *, max_rejected_share
         return
     each = ", ".join(f"{source} {bad} of {all}" for source, (all, bad) in sorted(counts.items()) if bad)
     raise InputError(
-        f"{rejected} of {events} rows were rejected ({each}), more than quality.max_rejected_share = {max_rejected_share} "
-        "allows; table rejected_events has the reasons: mend the inputs and add the rows anew, or allow more"
+        f"{rejected} of {events} rows were rejected ({each}), more than quality.max_rejected_share = "
+        f"{max_rejected_share} allows; table rejected_events has the reasons: mend the rows and add "
+        "them anew, or allow more"
     )

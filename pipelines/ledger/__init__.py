@@ -1,1 +1,1 @@
-"""From accepted events to the ledger: facts with their times, one row per endpoint, message and transaction."""
+"""From accepted events to the ledger: facts with their times, a row per endpoint, message, transaction."""

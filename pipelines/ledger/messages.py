@@ -143,7 +143,8 @@ def _receives_of_rows(old: DataFrame, outcomes: DataFrame) -> DataFrame:
     )
     known = receives.withColumnsRenamed({"committed_at": "known_commit", "rolled_back_at": "known_rollback"})
     joined = _with_outcome(known, outcomes)
-    forward = "struct<instance:string,accepted:struct<accepted_at:timestamp,accepted_event_id:string,database:string>,forwarded_at:timestamp>"
+    accepted = "struct<accepted_at:timestamp,accepted_event_id:string,database:string>"
+    forward = f"struct<instance:string,accepted:{accepted},forwarded_at:timestamp>"
     return joined.select(
         "message_id",
         *nothing,

@@ -45,7 +45,7 @@ def ready_messages(messages: DataFrame, off: DataFrame, locked: DataFrame) -> Da
 
 
 def _arrival_order() -> Column:
-    """Arrival order in a queue as one sortable value: time of arrival, queuing_order (nulls last), message_id."""
+    """Arrival order in a queue as one sortable value: time, queuing_order (nulls last), message_id."""
     # False sorts before true.
     unnumbered = F.col("queuing_order").isNull().alias("unnumbered")
     return F.struct("arrived_at", unnumbered, "queuing_order", "message_id")

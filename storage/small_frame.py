@@ -1,0 +1,38 @@
+"""Settings, catalog rows and counts as frames."""
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession, functions as F, types as T
+
+
+def small_frame(spark: SparkSession, rows: Iterable[Sequence[Any]], schema: T.StructType | str) -> DataFrame:
+    """A frame of a few rows that the driver knows, as a constant of the query.
+
+    `createDataFrame` would start Python workers for every query that reads the rows, which takes
+    longer than a small night's work.
+
+    Args:
+        spark: the session.
+        rows: values in the order of the schema; datetimes are aware, maps are dicts with string keys.
+        schema: the columns, as a schema or DDL.
+    """
+    struct = schema if isinstance(schema, T.StructType) else T.StructType.fromDDL(schema)
+    assert isinstance(struct, T.StructType)
+    named = [dict(zip(struct.names, row, strict=True)) for row in rows]
+    constant = F.from_json(F.lit(json.dumps(named, default=_text)), T.ArrayType(struct))
+    return spark.range(1).select(F.inline(constant))
+
+
+def empty_frame(spark: SparkSession, schema: T.StructType) -> DataFrame:
+    """A frame without rows, known as such to the optimizer: joins with it cost nothing."""
+    columns = [F.lit(None).cast(field.dataType).alias(field.name) for field in schema.fields]
+    return spark.range(1).where(F.lit(False)).select(*columns)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, date | datetime):
+        return value.isoformat()
+    raise TypeError(f"no text for {value!r}")

@@ -1,0 +1,94 @@
+"""Which of several rows with one event_id stand, against the rule in plain Python."""
+
+from collections import Counter
+from datetime import UTC, date, datetime
+from random import Random
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.ingest.duplicates import accepted, judged, repeated, with_identity
+from schemas import CONTRACTS
+from tests.factories import Row, at, queue_event
+
+DAY = date(2026, 11, 20)
+NAMED = "event_date date, event_id string, content_hash bigint"
+Case = tuple[list[int], int | None]
+"""The contents that came in one batch, and the content that was recorded before."""
+
+
+def verdicts(contents: list[int], recorded: int | None) -> Counter[tuple[int, str]]:
+    """(content, verdict) of each row; twins are what is recorded once."""
+    if recorded is not None:
+        return Counter((content, "duplicate" if content == recorded else "conflict") for content in contents)
+    if len(set(contents)) > 1:
+        return Counter((content, "conflict") for content in contents)
+    return Counter((content, "twin" if len(contents) > 1 else "accepted") for content in contents)
+
+
+def frames(spark: SparkSession, cases: dict[str, Case]) -> tuple[DataFrame, DataFrame]:
+    came = [(DAY, event_id, content) for event_id, (contents, _) in cases.items() for content in contents]
+    known = [(DAY, event_id, recorded) for event_id, (_, recorded) in cases.items() if recorded is not None]
+    # What was recorded of another day is another event.
+    known += [(date(2026, 11, 19), event_id, 0) for event_id in cases]
+    return spark.createDataFrame(came, NAMED), spark.createDataFrame(known, NAMED)
+
+
+def test_verdicts_follow_the_rule(spark: SparkSession) -> None:
+    random = Random(1)
+    cases: dict[str, Case] = {
+        f"e{number}": (
+            [random.randint(-1, 1) for _ in range(random.randint(1, 4))],
+            random.choice([None, -1, 0, 1]),
+        )
+        for number in range(300)
+    }
+    events, recorded = frames(spark, cases)
+    marked = judged(events, repeated(events, recorded)).persist()
+    found: dict[str, Counter[tuple[int, str]]] = {event_id: Counter() for event_id in cases}
+    for row in marked.collect():
+        found[row.event_id][row.content_hash, row.verdict] += 1
+    expected = {event_id: verdicts(*case) for event_id, case in cases.items()}
+    assert found == expected
+    assert len({verdict for each in expected.values() for _, verdict in each}) == 4
+
+    once = sorted((row.event_id, row.content_hash) for row in accepted(marked).collect())
+    stand = {(event_id, content) for event_id, each in expected.items() for content, verdict in each
+             if verdict in ("accepted", "twin")}  # fmt: skip
+    assert once == sorted(stand)
+    marked.unpersist()
+
+
+def hashes(spark: SparkSession, *rows: Row) -> list[Any]:
+    contract = CONTRACTS["queue_events"]
+    schema = ", ".join([*[f"`{column.name}` {column.type}" for column in contract.columns], "extra int"])
+    frame = spark.createDataFrame([{"extra": number, **row} for number, row in enumerate(rows)], schema)
+    return with_identity(frame, contract).orderBy("extra").collect()
+
+
+def test_content_is_every_declared_column(spark: SparkSession) -> None:
+    changes: list[Row] = [
+        {},
+        {"session_id": 1},
+        {"row_count": 1},
+        {"transaction_id": "x"},
+        {"conversation_group_id": "x"},
+        {"has_where": False},
+        {"has_where": True},
+        {"queue": "TargetQueue "},
+        {"event_time": at(2).replace(microsecond=1)},
+    ]
+    found = hashes(spark, *[queue_event(event_id="e") | change for change in changes])
+    assert len({row.content_hash for row in found}) == len(changes)
+    same = hashes(spark, queue_event(event_id="e"), queue_event(event_id="e"))
+    assert [row.content_hash for row in same] == [found[0].content_hash] * 2
+
+
+def test_an_event_belongs_to_the_utc_day_of_its_time(spark: SparkSession) -> None:
+    moments = [
+        datetime(2026, 11, 20, 23, 59, 59, 999999, tzinfo=UTC),
+        datetime(2026, 11, 21, tzinfo=UTC),
+        datetime.fromisoformat("2026-11-21T00:30:00+01:00"),
+    ]
+    found = hashes(spark, *[queue_event(event_time=moment) for moment in moments])
+    assert [row.event_date for row in found] == [DAY, date(2026, 11, 21), DAY]
