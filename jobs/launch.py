@@ -5,12 +5,13 @@ import logging
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import NoReturn
 
 from pyspark.sql import SparkSession
 
 from pipelines.errors import ConfigError, PipelineError
+from pipelines.settings.instants import parse_instant
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 
@@ -35,12 +36,9 @@ class Parser(argparse.ArgumentParser):
 def instant(text: str) -> datetime:
     """Read an instant of the command line; one without an offset is UTC."""
     try:
-        value = datetime.fromisoformat(text)
-    except ValueError:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not an instant; write one like 2026-11-21T00:00:00Z"
-        ) from None
-    return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+        return parse_instant(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def session(name: str) -> SparkSession:
@@ -58,6 +56,8 @@ def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:
     """
     argv = sys.argv[1:]
     verbose = "--verbose" in argv
+    # What fails inside a stream's callback is told once, by the lines below.
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING, format=LOG_FORMAT, stream=sys.stderr
     )

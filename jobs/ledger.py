@@ -159,7 +159,7 @@ class _Fold:
         return receives.join(ended, ["instance", "transaction_id"], "left_semi").select("message_id")
 
     def _ends(self) -> DataFrame:
-        """The endpoints that are known to have ended, of conversations that were open until now."""
+        """The endpoints that are known to have ended, of conversations that the fold may read messages of."""
         columns = [
             "conversation_id",
             "is_initiator",
@@ -167,7 +167,7 @@ class _Fold:
             "ended_with_error_at",
             "ended_with_cleanup_at",
         ]
-        known = self._warehouse.read(ENDPOINTS).where("closed_on is null").select(*columns)
+        known = self._warehouse.read(ENDPOINTS).where(self._near()).select(*columns)
         early = self._warehouse.read(EARLY_FACTS).select(*columns)
         return known.unionByName(early).where("ended_at is not null")
 
@@ -203,7 +203,11 @@ class _Fold:
         )
 
     def _near(self) -> str:
-        return "true" if self._plan.everything else f"closed_on IS NULL OR closed_on >= DATE'{self._since}'"
+        """Rows that are open, or closed so lately that the fold's own rows may need them."""
+        if self._plan.everything:
+            return "true"
+        own = f"ledger_batch = {self._plan.ledger_batch}"
+        return f"closed_on IS NULL OR {own} OR closed_on >= DATE'{self._since}'"
 
     def _old(self, table: Table, scope: Scope) -> DataFrame:
         return self._warehouse.read(table).where(scope.predicate)

@@ -11,6 +11,7 @@ from uuid import uuid4
 from pyspark.sql import SparkSession, functions as F
 
 from jobs import schedules
+from jobs.ingest import require_good_input
 from jobs.launch import Parser, instant, launch, session
 from pipelines.publish.reconcile import reconcile
 from pipelines.settings.load import Settings, load_settings
@@ -52,9 +53,11 @@ def run(
         The reconciliation: what was added up.
 
     Raises:
+        InputError: too much was rejected; nothing is published.
         ReconciliationError: the sums do not add up; nothing is published.
     """
     warehouse = Warehouse(spark, settings.warehouse)
+    require_good_input(warehouse, settings)
     counts = _row_counts(warehouse, this_run.as_of)
     ingested = (
         warehouse.read(INGEST_BATCHES)

@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from jobs.launch import Parser, instant, launch, session
+from pipelines.errors import ConfigError
 from pipelines.schedules.endpoint_state import conversations_at
 from pipelines.schedules.groups import group_priorities, ready_conversations, ready_groups
 from pipelines.schedules.message_state import messages_at
@@ -76,6 +77,18 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> dict[str, i
     return counts
 
 
+def require_supported(settings: Settings) -> None:
+    """Refuse what the schedules would have to pass over.
+
+    Raises:
+        ConfigError: the settings ask for blocks of fragments.
+    """
+    if settings.transmission.blocks is not None:
+        raise ConfigError(
+            f"{settings.path}: transmission.blocks: blocks of fragments are not scheduled yet; write null"
+        )
+
+
 def open_messages(spark: SparkSession, settings: Settings, as_of: datetime) -> DataFrame:
     """The open messages at as_of, read from the ledger's rows that may matter then; see `messages_at`."""
     warehouse = Warehouse(spark, settings.warehouse)
@@ -120,6 +133,7 @@ def main(argv: Sequence[str]) -> int:
     )
     options = parser.parse_args(argv)
     settings = load_settings(options.config)
+    require_supported(settings)
     run(session("schedules"), settings, options.as_of)
     return 0
 

@@ -46,7 +46,8 @@ def show_summary(spark: SparkSession, settings: Settings, run: Run) -> None:
     )
     for title, table, order, columns in _SHOWN:
         rows = warehouse.read(table).where(F.col("as_of") == F.lit(run.as_of))
-        _show(console, f"{table.name}: {title}", rows.orderBy(*order), columns)
+        placed_first = [F.asc_nulls_last(name) for name in order]
+        _show(console, f"{table.name}: {title}", rows.orderBy(*placed_first), columns)
     open_count = (
         warehouse.read(UNRESOLVED).where(F.col("as_of") == F.lit(run.as_of)).groupBy("kind", "reason").count()
     )

@@ -3,11 +3,11 @@
 Grain of every frame: one row per row of the input. Columns: the declared ones, typed, and
 - `broken`: the row has no columns at all (a JSON line that does not parse, a CSV row of another width);
 - `unreadable`: names of columns whose text is no value of their type (null in the column itself);
-- `mistyped`: JSON only, one line per column whose value has another JSON type than the contract's;
+- `mistyped`: JSON only, one line with file and field per value of another JSON type than the contract's;
 - `raw`: the line as it stands in a text file; null where the columns say it all.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F, types as T
@@ -64,11 +64,28 @@ def require_columns(contract: EventContract, found: T.StructType, where: str) ->
     Raises:
         InputError: a column is missing or has another type; all of them are listed.
     """
-    differences = _differences(
-        contract, {field.name: field.dataType.simpleString() for field in found.fields}
+    types = {field.name: field.dataType.simpleString() for field in found.fields}
+    _raise_if_any(contract, [f"{where}: {difference}" for difference in _differences(contract, types)])
+
+
+def contract_problems(contract: EventContract, problems: Sequence[str]) -> str:
+    """Name the input and list its problems, one a line; nothing where there are none."""
+    if not problems:
+        return ""
+    return "\n".join(
+        [f"{contract.source} breaks its contract; write these anew:", *(f"  {p}" for p in problems)]
     )
-    if differences:
-        raise InputError(_contract_error(contract, [f"{where}: {difference}" for difference in differences]))
+
+
+def raise_together(problems: Iterable[str]) -> None:
+    """Raise the problems of several inputs as one error.
+
+    Raises:
+        InputError: any of them says something.
+    """
+    said = [problem for problem in problems if problem]
+    if said:
+        raise InputError("\n".join(said))
 
 
 def _differences(contract: EventContract, found: dict[str, str]) -> list[str]:
@@ -80,12 +97,6 @@ def _differences(contract: EventContract, found: dict[str, str]) -> list[str]:
         elif actual != column.type and actual not in WIDENED.get(column.type, ()):
             differences.append(f"column {column.name} is {actual}; it must be {column.type}")
     return differences
-
-
-def _contract_error(contract: EventContract, problems: Sequence[str]) -> str:
-    return f"{contract.source} breaks its contract; write these columns anew:\n" + "\n".join(
-        f"  {problem}" for problem in problems
-    )
 
 
 def _typed(rows: DataFrame, contract: EventContract) -> DataFrame:
@@ -150,9 +161,12 @@ def _from_csv(rows: DataFrame, contract: EventContract, header: Sequence[str]) -
 
 def _json(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
     # The parser stops after the first value of a line; inside an array it has to see the end of it.
-    lines = spark.read.text(list(paths)).where("trim(value) <> ''")
-    parsed = lines.select("value", F.expr("try_parse_json(concat('[', value, ']'))").alias("row_array"))
+    lines = spark.read.text(list(paths)).select("value", "_metadata.file_path").where("trim(value) <> ''")
+    parsed = lines.select(
+        "file_path", "value", F.expr("try_parse_json(concat('[', value, ']'))").alias("row_array")
+    )
     rows = parsed.select(
+        "file_path",
         F.col("value").alias("raw"),
         F.expr("try_variant_get(row_array, '$[0]', 'variant')").alias("event"),
         F.expr("row_array is null or try_variant_get(row_array, '$[1]', 'variant') is not null").alias(
@@ -180,7 +194,10 @@ def _json(spark: SparkSession, contract: EventContract, paths: Sequence[str]) ->
             F.when(
                 wrong,
                 F.concat(
-                    F.lit(f"field {name} is a JSON "), F.lower(found), F.lit(f"; it must be {column.type}")
+                    "file_path",
+                    F.lit(f": field {name} is a JSON "),
+                    F.lower(found),
+                    F.lit(f"; it must be {column.type}"),
                 ),
             )
         )
@@ -207,8 +224,7 @@ def _for_each(problems: Callable[[str], list[str]], paths: Sequence[str]) -> lis
 
 
 def _raise_if_any(contract: EventContract, problems: Sequence[str]) -> None:
-    if problems:
-        raise InputError(_contract_error(contract, problems))
+    raise_together([contract_problems(contract, problems)])
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame:

@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as F
 from pipelines.errors import InputError
 from pipelines.settings.model import EventSource
 from schemas import CONTRACTS
-from storage.event_files import read_files, require_columns
+from storage.event_files import raise_together, read_files, require_columns
 
 FILE_LISTING = "path string, modificationTime timestamp, length bigint, content binary"
 
@@ -104,12 +104,17 @@ def _frames(spark: SparkSession, inputs: Mapping[str, EventSource], batch: DataF
     if "path" in batch.columns:
         for row in batch.where("path is not null").select("source", "path").collect():
             paths.setdefault(row.source, []).append(row.path)
+    problems = []
     for source, given in inputs.items():
-        if given.format == "delta":
-            rows = batch.where(F.col("source") == source).select(f"{source}.*")
-            frames[source] = read_files(spark, CONTRACTS[source], "delta", [], rows)
-        elif source in paths:
-            frames[source] = read_files(spark, CONTRACTS[source], given.format, sorted(paths[source]))
+        try:
+            if given.format == "delta":
+                rows = batch.where(F.col("source") == source).select(f"{source}.*")
+                frames[source] = read_files(spark, CONTRACTS[source], "delta", [], rows)
+            elif source in paths:
+                frames[source] = read_files(spark, CONTRACTS[source], given.format, sorted(paths[source]))
+        except InputError as error:
+            problems.append(str(error))
+    raise_together(problems)
     return frames
 
 

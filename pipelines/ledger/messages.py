@@ -193,7 +193,9 @@ def _closed_on(every_receive_counts: bool) -> Column:
     forwarded = F.forall(
         "forwards", lambda forward: forward.accepted_at.isNull() | forward.forwarded_at.isNotNull()
     )
-    # Null in greatest is passed over: a commit or an end may be a later day than the last event.
-    committed_on = F.array_max(F.transform("receives", lambda receive: F.to_date(receive.committed_at)))
-    last_day = F.greatest(F.col("last_fact_on"), committed_on, *END_DAYS)
+    # Null in greatest is passed over: transactions and endpoints may end on a later day.
+    over_at = F.transform(
+        "receives", lambda receive: F.greatest(receive.committed_at, receive.rolled_back_at)
+    )
+    last_day = F.greatest(F.col("last_fact_on"), F.to_date(F.array_max(over_at)), *END_DAYS)
     return F.when((is_received | is_discarded | is_dropped) & forwarded, last_day)

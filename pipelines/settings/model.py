@@ -116,7 +116,7 @@ class Activation(Shape):
 
 
 class Quality(Shape):
-    """The share of an input's events that may be rejected before the run gives up."""
+    """The share of all inputs' rows that may be rejected before the run gives up."""
 
     max_rejected_share: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.01
 

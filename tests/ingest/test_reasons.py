@@ -68,7 +68,7 @@ def test_creations_and_moves_ask_for_more(spark: SparkSession) -> None:
 def test_event_types_are_compared_exactly(spark: SparkSession) -> None:
     types = ["sent", "SENT ", "", "BEGIN_DIALOG"]
     found = reasons(spark, "message_events", *[message_event(event_type=name) for name in types])
-    assert dict(zip(types, found, strict=True)) == dict.fromkeys(types, ["unknown_event_type"])
+    assert dict(zip(types, found, strict=True)) == {name: ["unknown_event_type"] for name in types}
 
 
 def test_creations_say_which_endpoint_they_create(spark: SparkSession) -> None:

@@ -1,0 +1,83 @@
+"""The data dictionary: all tables and inputs in Markdown, as they are declared.
+
+`make docs` writes it: python -m schemas.dictionary > docs/data-dictionary.md
+"""
+
+import sys
+from collections.abc import Iterable, Iterator
+
+from schemas import CONTRACTS, TABLES, Column, EventContract, Table
+
+INTRODUCTION = """\
+# Data dictionary
+
+Made from `schemas/` by `make docs`; edit the declarations, not this page.
+
+Tables are Delta tables, each in the folder of its name in the warehouse. All times are UTC, with
+microseconds. A level is a priority from 1 (lowest) to 10 (highest). Users and their queries may rely on the
+public tables; the internal ones are how the pipeline keeps its books, and may change with any version."""
+
+INPUTS = """\
+What the events must look like; columns that are not declared are ignored. In JSON lines an absent field is
+null. [Data quality](data-quality.md) says what becomes of rows that do not fit."""
+
+
+def dictionary() -> str:
+    """The whole page: the public tables, the internal ones, and the inputs, each in its declared order."""
+    public = [table for table in TABLES.values() if table.public]
+    internal = [table for table in TABLES.values() if not table.public]
+    blocks = [
+        INTRODUCTION,
+        "\n".join([*_contents("Public tables", public), *_contents("Internal tables", internal)]),
+        "## Public tables",
+        *(block for table in public for block in _table(table)),
+        "## Internal tables",
+        *(block for table in internal for block in _table(table)),
+        "## Inputs",
+        INPUTS,
+        *(block for contract in CONTRACTS.values() for block in _contract(contract)),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _contents(title: str, tables: Iterable[Table]) -> Iterator[str]:
+    yield f"- {title}: " + ", ".join(f"[{table.name}](#{table.name})" for table in tables)
+
+
+def _table(table: Table) -> Iterator[str]:
+    yield f"### {table.name}"
+    yield table.comment
+    facts = [f"- Key: {_names(table.key)}"]
+    if table.partition_by:
+        facts.append(f"- Partitioned by: {_names(table.partition_by)}")
+    if table.file_order:
+        facts.append(f"- Order of the files: {_names(table.file_order)}")
+    facts += [f"- Check `{name}`: `{check}`" for name, check in table.checks.items()]
+    yield "\n".join(facts)
+    yield _columns(table.columns)
+
+
+def _contract(contract: EventContract) -> Iterator[str]:
+    yield f"### Input {contract.source}"
+    facts = [f"- Event types: {_names(contract.event_types)}"]
+    for event_type, columns in contract.required_for.items():
+        facts.append(f"- Never null on `{event_type}`: {_names(columns)}")
+    yield "\n".join(facts)
+    yield _columns(contract.columns)
+
+
+def _columns(columns: Iterable[Column]) -> str:
+    lines = ["| column | type | null | meaning |", "|---|---|---|---|"]
+    for column in columns:
+        cells = (f"`{column.name}`", f"`{column.type}`", "yes" if column.nullable else "no", column.comment)
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines)
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(f"`{name}`" for name in names)
+
+
+if __name__ == "__main__":
+    # Bytes, so that no locale decides about the page's encoding.
+    sys.stdout.buffer.write(dictionary().encode("utf-8"))

@@ -1,0 +1,66 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from schemas import ACCEPTED, CONTRACTS, TABLES, Column, Table
+from schemas.dictionary import dictionary
+
+PAGE = Path(__file__).parents[2] / "docs" / "data-dictionary.md"
+
+
+def all_columns() -> Iterator[tuple[str, Column]]:
+    for table in TABLES.values():
+        yield from ((table.name, column) for column in table.columns)
+    for contract in CONTRACTS.values():
+        yield from ((contract.source, column) for column in contract.columns)
+
+
+def test_committed_page_is_the_generated_one() -> None:
+    assert PAGE.read_text(encoding="utf-8") == dictionary(), "run make docs"
+
+
+def test_page_has_every_table_input_and_column() -> None:
+    lines = dictionary().splitlines()
+    for name in TABLES:
+        assert f"### {name}" in lines
+    for source in CONTRACTS:
+        assert f"### Input {source}" in lines
+    rows = [line for line in lines if line.startswith("| `")]
+    assert len(rows) == len(list(all_columns()))
+
+
+def test_every_column_says_what_it_means() -> None:
+    silent = [f"{where}.{column.name}" for where, column in all_columns() if not column.comment.strip()]
+    assert silent == []
+
+
+def test_no_comment_breaks_its_line() -> None:
+    assert [column.name for _, column in all_columns() if "\n" in column.comment] == []
+    assert [table.name for table in TABLES.values() if "\n" in table.comment] == []
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
+def test_key_partitions_and_file_order_are_columns(table: Table) -> None:
+    assert table.key
+    assert len(set(table.names)) == len(table.names)
+    named = {*table.key, *table.partition_by, *table.file_order}
+    assert named <= set(table.names)
+
+
+@pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
+def test_tables_of_one_as_of_are_partitioned_by_it(table: Table) -> None:
+    if table.key[0] == "as_of":
+        assert table.partition_by == ("as_of",)
+
+
+def test_tables_are_filed_under_their_names() -> None:
+    assert {name: table.name for name, table in TABLES.items()} == {name: name for name in TABLES}
+    assert {table.name for table in ACCEPTED.values()} <= set(TABLES)
+
+
+@pytest.mark.parametrize("contract", CONTRACTS.values(), ids=lambda contract: contract.source)
+def test_columns_required_for_an_event_type_are_declared(contract) -> None:  # type: ignore[no-untyped-def]
+    assert set(contract.required_for) <= set(contract.event_types)
+    for names in contract.required_for.values():
+        assert set(names) <= set(contract.names)
