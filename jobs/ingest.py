@@ -67,7 +67,8 @@ def run(spark: SparkSession, settings: Settings, *, run_id: str, started_at: dat
             small_frame(spark, totals, INGEST_BATCHES.struct),
             where=f"ingest_batch = {batch}",
         )
-        spark.catalog.clearCache()
+        for source in sources:
+            source.forget()
 
     each_new_batch(spark, settings.inputs.by_name(), f"{settings.warehouse}/_checkpoints", take_in)
     require_good_input(warehouse, settings)
@@ -95,7 +96,8 @@ class _Source:
         recorded = warehouse.read(self._table).where(
             (F.col("ingest_batch") != batch) & F.col("event_date").isin(totals.days)
         )
-        self._judged = judged(events, repeated(events, recorded).persist())
+        self._repeats = repeated(events, recorded).persist()
+        self._judged = judged(events, self._repeats)
 
     @property
     def rejected(self) -> DataFrame:
@@ -110,6 +112,11 @@ class _Source:
             F.explode("reasons").alias("reason"),
             F.coalesce("raw", F.to_json(F.struct(*self._contract.names))).alias("payload"),
         )
+
+    def forget(self) -> None:
+        """Give back the memory of the batch."""
+        self._repeats.unpersist()
+        self._rows.unpersist()
 
     def record(self) -> dict[str, object]:
         """Write the accepted events and say how the rows of the input add up."""

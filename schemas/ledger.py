@@ -150,6 +150,7 @@ MESSAGES = Table(
     ),
     key=("message_id",),
     partition_by=LEDGER_PARTITIONS,
+    statistics=False,
     public=False,
 )
 
@@ -172,6 +173,7 @@ TRANSACTIONS = Table(
     ),
     key=("instance", "transaction_id"),
     partition_by=LEDGER_PARTITIONS,
+    statistics=False,
     public=False,
 )
 

@@ -66,6 +66,8 @@ class Warehouse:
             builder = builder.partitionedBy(*table.partition_by)
         for name, check in table.checks.items():
             builder = builder.property(f"delta.constraints.{name}", check)
+        if not table.statistics:
+            builder = builder.property("delta.dataSkippingNumIndexedCols", "0")
         if self.exists(table):
             return DeltaTable.forPath(self._spark, self.path(table))
         return builder.execute()
