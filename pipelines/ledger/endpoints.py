@@ -45,11 +45,16 @@ def fold_endpoints(
         .unionByName(_from_rows(old), allowMissingColumns=True)
         .unionByName(early, allowMissingColumns=True)
     )
-    conversations = facts.groupBy("conversation_id").agg(
-        _side(True).alias("initiator"),
-        _side(False).alias("target"),
-        F.min("first_arrival").alias("first_arrival"),
-        F.max("last_fact_on").alias("last_fact_on"),
+    # As for messages: nothing is gained by aggregating before the shuffle.
+    conversations = (
+        facts.repartition("conversation_id")
+        .groupBy("conversation_id")
+        .agg(
+            _side(True).alias("initiator"),
+            _side(False).alias("target"),
+            F.min("first_arrival").alias("first_arrival"),
+            F.max("last_fact_on").alias("last_fact_on"),
+        )
     )
     sides = conversations.select(
         "conversation_id", "last_fact_on", F.array(_initiator(), _target()).alias("sides")

@@ -52,11 +52,16 @@ def fold_messages(
     receive = F.struct(
         "received_at", "event_id", "instance", "transaction_id", "committed_at", "rolled_back_at"
     )
-    folded = facts.groupBy("message_id").agg(
-        *[pick(name).alias(name) for name, pick in FACTS.items()],
-        F.collect_set(F.when(F.col("received_at").isNotNull(), receive)).alias("receives"),
-        F.collect_set("forward").alias("forward_facts"),
-        *[F.max(day).alias(day) for day in END_DAYS],
+    # A message's few events come from everywhere: aggregating before the shuffle would only sort them twice.
+    folded = (
+        facts.repartition("message_id")
+        .groupBy("message_id")
+        .agg(
+            *[pick(name).alias(name) for name, pick in FACTS.items()],
+            F.collect_set(F.when(F.col("received_at").isNotNull(), receive)).alias("receives"),
+            F.collect_set("forward").alias("forward_facts"),
+            *[F.max(day).alias(day) for day in END_DAYS],
+        )
     )
     folded = folded.withColumns(
         {"receives": F.array_sort("receives"), "forwards": _forwards(F.col("forward_facts"))}

