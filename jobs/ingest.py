@@ -50,15 +50,20 @@ def run(spark: SparkSession, settings: Settings, *, run_id: str, started_at: dat
 
     def take_in(rows_by_source: Mapping[str, DataFrame]) -> None:
         batch = _next_batch(warehouse)
-        counts, rejected = [], []
-        sources = [_Source(warehouse, source, batch, rows) for source, rows in rows_by_source.items()]
-        raise_together(source.problems for source in sources)
-        for source in sources:
-            counts.append(source.record())
-            taken_in.update({name: counts[-1][name] for name in SUMS})
-            rejected.append(source.rejected)
+        sources: list[_Source] = []
+        try:
+            for name, rows in rows_by_source.items():
+                sources.append(_Source(warehouse, name, batch, rows))
+            raise_together(source.problems for source in sources)
+            record(batch, sources)
+        finally:
+            for source in sources:
+                source.forget()
+
+    def record(batch: int, sources: Sequence[_Source]) -> None:
+        counts = [source.record() for source in sources]
         if any(count["rejected"] for count in counts):
-            found = reduce(DataFrame.unionByName, rejected)
+            found = reduce(DataFrame.unionByName, [source.rejected for source in sources])
             report = found.withColumns({"run_id": F.lit(run_id), "first_seen": F.lit(started_at)})
             warehouse.insert_new(REJECTED_EVENTS, report.dropDuplicates(list(REJECTED_EVENTS.key)))
         totals = [[count[name] for name in INGEST_BATCHES.names] for count in counts]
@@ -67,8 +72,8 @@ def run(spark: SparkSession, settings: Settings, *, run_id: str, started_at: dat
             small_frame(spark, totals, INGEST_BATCHES.struct),
             where=f"ingest_batch = {batch}",
         )
-        for source in sources:
-            source.forget()
+        for count in counts:
+            taken_in.update({name: count[name] for name in SUMS})
 
     each_new_batch(spark, settings.inputs.by_name(), f"{settings.warehouse}/_checkpoints", take_in)
     require_good_input(warehouse, settings)

@@ -182,15 +182,17 @@ class _Fold:
             self._endpoint_events,
             self._message_events,
         ).persist()
-        open_conversations = (
+        # Of the closed messages only those count whose transactions ended on a later day than all events.
+        messages = (
             self._warehouse.read(MESSAGES)
-            .where("closed_on is null")
-            .select(F.col("first_event.conversation_id").alias("conversation_id"))
-            .distinct()
+            .where(self._near())
+            .where("closed_on is null or closed_on > last_fact_on")
+            .groupBy(F.col("first_event.conversation_id").alias("conversation_id"))
+            .agg(F.some(F.col("closed_on").isNull()).alias("is_open"), F.max("closed_on").alias("closed_on"))
         )
         known = folded.where("created_at is not null")
         bindings = small_frame(self._spark, self._settings.catalog.service_bindings(), BINDINGS)
-        closed = with_closed_on(with_queue(known, bindings), open_conversations)
+        closed = with_closed_on(with_queue(known, bindings), messages)
         self._replace(ENDPOINTS, scope, keep_or_resolve(closed, self._warehouse.read(PRIORITY_RULES)))
         self._warehouse.replace(EARLY_FACTS, folded.where("created_at is null").select(*EARLY_FACTS.names))
         folded.unpersist()

@@ -7,6 +7,7 @@ Grain of every frame: one row per row of the input. Columns: the declared ones, 
 - `raw`: the line as it stands in a text file; null where the columns say it all.
 """
 
+import re
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -112,7 +113,7 @@ def _typed(rows: DataFrame, contract: EventContract) -> DataFrame:
 def _parquet(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
     def problems(path: str) -> list[str]:
         try:
-            found = spark.read.parquet(path).schema
+            found = spark.read.parquet(*_literal([path])).schema
         except Exception as error:
             return [f"{path}: not a readable Parquet file ({_first_line(error)})"]
         types = {field.name: field.dataType.simpleString() for field in found.fields}
@@ -122,14 +123,14 @@ def _parquet(spark: SparkSession, contract: EventContract, paths: Sequence[str])
     declared = T.StructType(
         [T.StructField(column.name, column.field.dataType) for column in contract.columns]
     )
-    return _typed(spark.read.schema(declared).parquet(*paths), contract)
+    return _typed(spark.read.schema(declared).parquet(*_literal(paths)), contract)
 
 
 def _csv(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
     headers: dict[tuple[str, ...], list[str]] = {}
 
     def problems(path: str) -> list[str]:
-        header = tuple(spark.read.options(**CSV_OPTIONS).csv(path).columns)
+        header = tuple(spark.read.options(**CSV_OPTIONS).csv(_literal([path])).columns)
         missing = [name for name in contract.names if name not in header]
         if not missing:
             headers.setdefault(header, []).append(path)
@@ -139,14 +140,14 @@ def _csv(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> 
     frames = []
     for header, same in sorted(headers.items()):
         schema = T.StructType([T.StructField(name, T.StringType()) for name in (*header, CORRUPT)])
-        rows = spark.read.options(**CSV_OPTIONS).schema(schema).csv(sorted(same))
+        rows = spark.read.options(**CSV_OPTIONS).schema(schema).csv(_literal(sorted(same)))
         frames.append(_from_csv(rows, contract, header))
     return _union(frames)
 
 
 def _from_csv(rows: DataFrame, contract: EventContract, header: Sequence[str]) -> DataFrame:
     broken = F.col(CORRUPT).isNotNull()
-    typed = {column.name: F.col(column.name).try_cast(column.type) for column in contract.columns}
+    typed = {column.name: _value(F.col(column.name), column.type) for column in contract.columns}
     unreadable = [
         F.when(F.col(name).isNotNull() & value.isNull(), F.lit(name)) for name, value in typed.items()
     ]
@@ -160,8 +161,9 @@ def _from_csv(rows: DataFrame, contract: EventContract, header: Sequence[str]) -
 
 
 def _json(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
-    # The parser stops after the first value of a line; inside an array it has to see the end of it.
-    lines = spark.read.text(list(paths)).select("value", "_metadata.file_path").where("trim(value) <> ''")
+    # The parser stops after the first value of a line. Inside an array it has to see the end of the line,
+    # unless a stray bracket there closes the array: such a line is tried inside an object as well.
+    lines = spark.read.text(_literal(paths)).select("value", "_metadata.file_path").where("trim(value) <> ''")
     parsed = lines.select(
         "file_path", "value", F.expr("try_parse_json(concat('[', value, ']'))").alias("row_array")
     )
@@ -169,9 +171,10 @@ def _json(spark: SparkSession, contract: EventContract, paths: Sequence[str]) ->
         "file_path",
         F.col("value").alias("raw"),
         F.expr("try_variant_get(row_array, '$[0]', 'variant')").alias("event"),
-        F.expr("row_array is null or try_variant_get(row_array, '$[1]', 'variant') is not null").alias(
-            "no_single_value"
-        ),
+        F.expr(
+            "row_array is null or try_variant_get(row_array, '$[1]', 'variant') is not null "
+            "or (contains(value, ']') and try_parse_json(concat('{\"line\":', value, '}')) is null)"
+        ).alias("no_single_value"),
     )
     rows = rows.withColumn(
         "broken",
@@ -184,7 +187,7 @@ def _json(spark: SparkSession, contract: EventContract, paths: Sequence[str]) ->
         text = F.expr(
             f"try_variant_get(event, '$.{name}', '{'string' if wanted == 'STRING' else column.type}')"
         )
-        value = text.try_cast(column.type)
+        value = _value(text, column.type)
         right = ~F.col("broken") & (found == wanted)
         values.append(F.when(right, value).alias(name))
         if value is not text:
@@ -208,6 +211,17 @@ def _json(spark: SparkSession, contract: EventContract, paths: Sequence[str]) ->
         _present(mistyped).alias("mistyped"),
         "raw",
     )
+
+
+def _value(text: Column, type: str) -> Column:
+    """The text as a value of the type, null if it is none; a time without a year would be today's."""
+    value = text.try_cast(type)
+    return F.when(text.rlike(r"^\s*\d{4}"), value) if type == "timestamp" else value
+
+
+def _literal(paths: Sequence[str]) -> list[str]:
+    """Paths as they are: Spark takes brackets, braces, stars and question marks for patterns."""
+    return [re.sub(r"([\\\[\]{}*?])", r"\\\1", path) for path in paths]
 
 
 def _nothing() -> Column:

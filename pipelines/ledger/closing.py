@@ -3,24 +3,26 @@
 from pyspark.sql import DataFrame, functions as F
 
 
-def with_closed_on(endpoints: DataFrame, open_conversations: DataFrame) -> DataFrame:
+def with_closed_on(endpoints: DataFrame, messages: DataFrame) -> DataFrame:
     """Close the endpoints of conversations that are over.
 
     Args:
         endpoints: `fold_endpoints`; key (conversation_id, is_initiator).
-        open_conversations: (conversation_id) of conversations with open messages, unique.
+        messages: (conversation_id, is_open, closed_on) of conversations with open messages, or with
+            messages that were closed after their last event; unique by the first.
 
     Returns:
         The same rows with `closed_on`, without `is_over`: the day of the conversation's last fact, once
         all its known endpoints have ended and no message of it is open; else null. Both rows of a
         conversation agree.
     """
-    still_open = open_conversations.select("conversation_id", F.lit(True).alias("is_open"))
-    closes = F.col("is_over") & F.col("is_open").isNull()
+    of_messages = messages.withColumnRenamed("closed_on", "messages_closed_on")
+    closes = F.col("is_over") & ~F.coalesce("is_open", F.lit(False))
+    last_day = F.greatest("last_fact_on", "messages_closed_on")
     return (
-        endpoints.join(still_open, "conversation_id", "left")
-        .withColumn("closed_on", F.when(closes, F.col("last_fact_on")))
-        .drop("is_over", "is_open")
+        endpoints.join(of_messages, "conversation_id", "left")
+        .withColumn("closed_on", F.when(closes, last_day))
+        .drop("is_over", "is_open", "messages_closed_on")
     )
 
 

@@ -93,7 +93,7 @@ def test_pieces_in_any_order_give_the_rows_of_the_whole(spark: SparkSession) -> 
     pieces = split(log.events, PIECES, Random(31))
     folded = reduce(Ledger.fold, pieces, Ledger(spark, rules))
     found, expected = folded.contents(), whole.contents()
-    assert {table: len(each) > 10 for table, each in expected.items()} == dict.fromkeys(expected, True)
+    assert {table: len(each) > 3 for table, each in expected.items()} == dict.fromkeys(expected, True)
     for table in expected:
         assert [row for row in found[table] if row not in expected[table]] == [], table
         assert len(found[table]) == len(expected[table]), table
@@ -110,7 +110,7 @@ def test_stored_priorities_stay_until_what_they_came_from_changes(spark: SparkSe
             endpoint_event(conversation="same", event_id="later", event_time=at(5)),
             endpoint_event("END_CONVERSATION", "same", event_time=at(6)),
             endpoint_event(conversation="earlier", event_id="earlier", event_time=at(-20)),
-            endpoint_event(conversation="other", event_id="a", event_time=at(0), contract="Other"),
+            endpoint_event(conversation="other", event_id="A", event_time=at(0), contract="Other"),
             message_event(),
             queue_event(),
         )

@@ -162,7 +162,6 @@ def test_json_timestamps_that_are_none(folder: Folder) -> None:
     assert dict(verdicts) == dict.fromkeys(texts, (None, ["event_time"], []))
 
 
-@pytest.mark.xfail(reason="Spark takes a time without a day for today's: the result depends on the clock")
 @pytest.mark.parametrize("format", ["json", "csv"])
 def test_a_time_without_a_day_is_no_timestamp(folder: Folder, format: str) -> None:
     rows = [message_event(event_time="12:30:00"), message_event(event_time="T12:30")]
@@ -208,7 +207,6 @@ def test_json_lines_that_are_not_one_object_are_broken(folder: Folder) -> None:
     assert dict(zip(BROKEN, verdicts, strict=True)) == expected
 
 
-@pytest.mark.xfail(reason="the line is parsed as [line], and the parser stops at the first ] that closes it")
 def test_json_line_with_a_bracket_behind_its_object_is_broken(folder: Folder) -> None:
     found = folder.json("message_events", [f"{GOOD}]", f"{GOOD}] trailing", f"{GOOD}] {GOOD}"])
     assert values(found, "broken") == [True, True, True]
@@ -251,7 +249,6 @@ def test_byte_order_mark_is_no_part_of_the_text(folder: Folder, format: str) -> 
     assert (found.broken, found.event_id) == (False, "SENT c1/0 True")
 
 
-@pytest.mark.xfail(reason="paths that were listed are opened as patterns")
 @pytest.mark.parametrize("name", ["night[1].jsonl", "night{a,b}.jsonl", "night*.jsonl"])
 def test_file_names_are_no_patterns(folder: Folder, name: str) -> None:
     (folder.path / name).write_text(GOOD)

@@ -51,7 +51,6 @@ def test_most_logs_have_something_to_schedule() -> None:
         "ended": 0.2,
         "tie of arrivals": 0.2,
         "no queue events": 0.08,
-        "held by the queue's database": 0.005,
         "elevated": 0.02,
         "priorities in a group": 0.06,
         "priorities in a transmission line": 0.06,
