@@ -39,11 +39,15 @@ $(SAMPLE_LOG)/.made: jobs/generate_log.py $(wildcard pipelines/generate/*.py sam
 
 .PHONY: test
 test: setup ## all tests (ARGS="-k name" for some)
-	@$(PYTHON_IN_VENV) -m pytest $(ARGS)
+	@$(PYTHON_IN_VENV) -m pytest --ignore=tests/jobs $(ARGS)
+
+.PHONY: test-nights
+test-nights: setup ## whole nights in a row, rerun, backfilled and killed (long)
+	@$(PYTHON_IN_VENV) -m pytest tests/jobs $(ARGS)
 
 .PHONY: test-fast
 test-fast: setup ## the tests that are not marked slow
-	@$(PYTHON_IN_VENV) -m pytest -m "not slow" $(ARGS)
+	@$(PYTHON_IN_VENV) -m pytest --ignore=tests/jobs -m "not slow" $(ARGS)
 
 .PHONY: lint
 lint: setup ## style and likely mistakes

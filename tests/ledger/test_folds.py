@@ -72,11 +72,12 @@ class Ledger:
         return self
 
     def contents(self) -> dict[str, list[str]]:
+        """The rows of each table; last_fact_on may miss messages that came before all of their endpoints."""
         return {
             "transactions": rows(self.transactions),
             "messages": rows(self.messages),
-            "endpoints": rows(self.endpoints),
-            "early_facts": rows(self.early),
+            "endpoints": rows(self.endpoints, "last_fact_on"),
+            "early_facts": rows(self.early, "last_fact_on"),
         }
 
 

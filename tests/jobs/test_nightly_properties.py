@@ -1,0 +1,274 @@
+"""What must hold of the nightly job whatever the log: backfills, reruns, Spark's settings, later changes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from random import Random
+
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+from tests import plans
+from tests.factories import (
+    INITIATOR,
+    TARGET,
+    Events,
+    Row,
+    at,
+    by_source,
+    catalog,
+    create_rule,
+    database,
+    endpoint_event,
+    message_event,
+    queue_event,
+)
+from tests.harness import SOURCES, Project, difference, one_log
+from tests.jobs.warehouses import changed, contents, operations
+from tests.model import simulate
+from tests.strategies import Log
+from tests.strategies.base import START
+from tests.test_against_model import PUBLIC, project_of, random_logs, require_equal
+
+pytestmark = pytest.mark.slow
+
+DAYS = (START + timedelta(hours=18), START + timedelta(hours=36), START + timedelta(hours=60))
+"""Moments of three days; events happen at them, before them and after them."""
+ONE_OF_AN_AS_OF = ("group_priorities", "receive_schedule", "transmission_schedule", "unresolved")
+LONG = {"COMMIT": "Long commit", "ROLLBACK": "Long rollback"}
+
+
+def stretched(log: Log, factor: int) -> Log:
+    """The log with its twenty hours made days."""
+
+    def later(moment: datetime) -> datetime:
+        return START + (moment - START) * factor
+
+    sources = {
+        source: [row | {"event_time": later(row["event_time"])} for row in log.events[source]]
+        for source in SOURCES
+    }
+    rules = [rule | {"effective_from": later(rule["effective_from"])} for rule in log.rules]
+    return replace(log, **sources, rules=rules)
+
+
+def long_transactions() -> Events:
+    """A message is received and its conversation ends on one day, the transaction ends days later.
+
+    Another conversation of the same group has a message ready all the time: its group is locked so long.
+    """
+    rows = []
+    for outcome, instance in LONG.items():
+        for conversation in ("held", "free"):
+            name = f"{instance} {conversation}"
+            rows += [
+                endpoint_event(conversation=name, event_time=START),
+                endpoint_event("DIALOG_CREATED", name, event_time=START, conversation_group_id="one"),
+                message_event("DELIVERED", f"{name}/0", event_time=START + timedelta(hours=1)),
+            ]
+        held, t = f"{instance} held", f"{instance} t"
+        end, late = START + timedelta(hours=2), START + timedelta(hours=59)
+        rows += [
+            message_event("RECEIVED", f"{held}/0", event_time=end, transaction_id=t),
+            endpoint_event("END_CONVERSATION", held, event_time=end),
+            endpoint_event("END_CONVERSATION", held, event_time=end, is_initiator=False),
+            queue_event(outcome, event_time=late, transaction_id=t),
+        ]
+        rows[-10:] = [row | {"instance": instance} for row in rows[-10:]]
+    return by_source(*rows)
+
+
+def nights(events: Events, random: Random) -> list[Events]:
+    """The events by the day on which they happened, but one in ten came in any night, and some twice."""
+    dealt: list[Events] = [{source: [] for source in SOURCES} for _ in DAYS]
+    for source, rows in events.items():
+        for row in rows:
+            own = sum(row["event_time"] >= day for day in DAYS[:-1])
+            night = random.randrange(len(DAYS)) if random.random() < 0.1 else own
+            dealt[night][source].append(row)
+            if random.random() < 0.1:
+                dealt[random.randrange(len(DAYS))][source].append(dict(row))
+    for night_events in dealt:
+        for rows in night_events.values():
+            random.shuffle(rows)
+    return dealt
+
+
+@dataclass(frozen=True)
+class Backfilled:
+    """A warehouse after three nights out of order and runs for several as_of out of order."""
+
+    project: Project
+    log: Log
+    before_rerun: dict[str, list[str]]
+    after_rerun: dict[str, list[str]]
+
+
+@pytest.fixture(scope="module")
+def backfilled(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Backfilled:
+    log = stretched(one_log(random_logs(40, 21)), 3)
+    first, second, third = nights(log.events, Random(21))
+    # These come whole in the first night, so that the later ones close what is over.
+    long = long_transactions()
+    for source in SOURCES:
+        second[source] += long[source]
+    log = replace(
+        log,
+        **{source: [*log.events[source], *long[source]] for source in SOURCES},
+        catalog={"instances": [*log.catalog["instances"], *_long_catalog()["instances"]]},
+        top=2,
+        starvation={"after_seconds": 5 * 3600, "raise_by": 2},
+    )
+    project = project_of(tmp_path_factory.mktemp("backfilled"), log)
+    for night, as_of in ((second, DAYS[2]), (third, DAYS[0]), (first, DAYS[1])):
+        project.add(night)
+        project.run(spark, as_of)
+    for as_of in (DAYS[0], DAYS[2]):
+        project.run(spark, as_of)
+    before = contents(project)
+    project.run(spark, DAYS[1])
+    return Backfilled(project, log, before, contents(project))
+
+
+def _long_catalog() -> Row:
+    databases = [database("A", INITIATOR, "InitiatorQueue"), database("B", TARGET, "TargetQueue")]
+    return {"instances": [{"name": name, "databases": databases} for name in LONG.values()]}
+
+
+def of_as_of(project: Project, table: str, as_of: datetime, columns: list[str]) -> list[Row]:
+    """The table's rows of one as_of; all rows of a table without as_of."""
+    rows = project.table(table)
+    return [{name: row[name] for name in columns} for row in rows if row.get("as_of", as_of) == as_of]
+
+
+@pytest.mark.parametrize("day", range(len(DAYS)))
+def test_every_as_of_is_what_it_would_have_been(backfilled: Backfilled, day: int) -> None:
+    expected = simulate(
+        backfilled.log.events, **backfilled.log.settings | {"as_of": DAYS[day], "blocks": None}
+    )
+    for table in PUBLIC:
+        columns = list(expected[table][0])
+        found = of_as_of(backfilled.project, table, DAYS[day], columns)
+        assert difference(_without_long(found), _without_long(expected[table])) == [], table
+
+
+def _without_long(rows: list[Row]) -> list[Row]:
+    return [row for row in rows if row.get("instance") not in LONG.values()]
+
+
+@pytest.mark.parametrize("outcome", LONG)
+def test_a_group_is_locked_until_its_transaction_ended_days_after_its_conversation(
+    backfilled: Backfilled, outcome: str
+) -> None:
+    """The as_of lies between the two ends, more than a day from each."""
+    columns = ["instance", "deciding_conversation_id", "state", "position"]
+    groups = of_as_of(backfilled.project, "group_priorities", DAYS[1], columns)
+    instance = LONG[outcome]
+    assert [tuple(row.values()) for row in groups if row["instance"] == instance] == [
+        (instance, f"{instance} free", "group_locked", None)
+    ]
+
+
+def test_a_rerun_changes_nothing_but_runs(backfilled: Backfilled) -> None:
+    assert changed(backfilled.before_rerun, backfilled.after_rerun) == {}
+    runs = backfilled.project.table("runs")
+    assert sorted(row["as_of"] for row in runs) == sorted(DAYS * 2)
+    assert {row["status"] for row in runs} == {"succeeded"}
+    assert len({row["run_id"] for row in runs}) == 6
+
+
+def test_a_run_writes_each_table_in_one_commit(backfilled: Backfilled) -> None:
+    """Six runs, three of them with new events; rules never changed."""
+    writes = dict.fromkeys(ONE_OF_AN_AS_OF, 6) | {"runs": 6, "endpoints": 3, "priority_rules": 1}
+    found = {name: operations(backfilled.project, name) for name in writes}
+    assert found == {name: ["CREATE TABLE", *["WRITE"] * number] for name, number in writes.items()}
+
+
+def test_spark_settings_do_not_change_the_tables(spark: SparkSession, tmp_path: Path) -> None:
+    log = one_log(random_logs(40, 22))
+    found = []
+    for partitions in ("1", "7"):
+        project = project_of(tmp_path / partitions, log)
+        project.add(log.events)
+        with plans.settings(spark, shuffle_partitions=partitions, adaptive_enabled="false"):
+            project.run(spark, log.as_of)
+        found.append(contents(project))
+    assert changed(*found) == {}
+    require_equal(project, log)
+
+
+@contextmanager
+def edited(project: Project, name: str) -> Iterator[object]:
+    """One of the project's files, to change in place."""
+    path = project.folder / f"{name}.yaml"
+    content = yaml.safe_load(path.read_text())
+    yield content
+    path.write_text(yaml.safe_dump(content))
+
+
+def test_changes_of_rules_and_catalog_and_late_creations(spark: SparkSession, tmp_path: Path) -> None:
+    """Three nights in one warehouse.
+
+    1. stays and late begin, Gold is level 9 and valid from minute 10; the target service is in no catalog.
+    2. Gold was edited to level 3 from the start; a late BEGIN_DIALOG says that late began before it was
+       valid; new is new.
+    3. The target service comes to the catalog.
+    """
+    places = catalog({"SQL1": [database("A", INITIATOR, "InitiatorQueue")]})
+    gold = create_rule("Gold", 9, effective_from=at(10), contract="Contract")
+    project = Project(tmp_path, catalog=places, rules=[gold])
+
+    project.add(
+        by_source(
+            endpoint_event(conversation="stays", event_time=at(20)),
+            endpoint_event(conversation="late", event_time=at(20)),
+            endpoint_event("DIALOG_CREATED", "stays", event_time=at(21)),
+            message_event("DELIVERED", "stays/0", event_time=at(21)),
+        )
+    )
+    project.run(spark, at(60))
+    columns = ["conversation_id", "is_initiator", "priority", "rule_name", "ladder_step", "queue"]
+    assert sorted(tuple(row.values()) for row in project.table("endpoints", columns)) == [
+        ("late", True, 9, "Gold", 4, "InitiatorQueue"),
+        ("stays", False, 5, None, None, None),
+        ("stays", True, 9, "Gold", 4, "InitiatorQueue"),
+    ]
+    assert project.table("unresolved", ["kind", "id", "reason"]) == [
+        {"kind": "receive", "id": "stays/0", "reason": "service_not_in_catalog"}
+    ]
+
+    (tmp_path / "rules.yaml").write_text(
+        yaml.safe_dump(
+            [gold | {"effective_from": at(10).isoformat(), "create": gold["create"] | {"level": 3}}]
+        )
+    )
+    project.add(
+        by_source(
+            endpoint_event(conversation="late", event_id="earlier", event_time=at(5)),
+            endpoint_event(conversation="stays", event_id="again", event_time=at(30)),
+            endpoint_event(conversation="new", event_time=at(40)),
+            message_event("SENT", "stays/1", event_time=at(30)),
+        )
+    )
+    project.run(spark, at(60))
+    resolved = [
+        ("late", True, 5, None, None, "InitiatorQueue"),
+        ("new", True, 3, "Gold", 4, "InitiatorQueue"),
+        ("stays", False, 5, None, None, None),
+        ("stays", True, 9, "Gold", 4, "InitiatorQueue"),
+    ]
+    assert sorted(tuple(row.values()) for row in project.table("endpoints", columns)) == resolved
+
+    with edited(project, "catalog") as content:
+        assert isinstance(content, dict)
+        content["instances"][0]["databases"].append(database("B", TARGET, "TargetQueue"))
+    project.run(spark, at(60))
+    resolved[2] = ("stays", False, 5, None, None, "TargetQueue")
+    assert sorted(tuple(row.values()) for row in project.table("endpoints", columns)) == resolved
+    assert project.table("unresolved") == []
+    assert project.table("receive_schedule", ["queue", "message_id", "position"]) == [
+        {"queue": "TargetQueue", "message_id": "stays/0", "position": 1}
+    ]
