@@ -66,7 +66,6 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--quiet", action="store_true", help="do not show the tables at the end")
     options = parser.parse_args(argv)
     settings = load_settings(options.config)
-    schedules.require_supported(settings)
     spark = session("nightly")
     this_run = run(spark, settings, options.as_of)
     if not options.quiet:

@@ -10,14 +10,14 @@ from datetime import date, datetime, timedelta
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from jobs.launch import Parser, instant, launch, session
-from pipelines.errors import ConfigError
+from pipelines.schedules.blocks import in_blocks, without_blocks
 from pipelines.schedules.endpoint_state import conversations_at
 from pipelines.schedules.groups import group_priorities, ready_conversations, ready_groups
 from pipelines.schedules.message_state import messages_at
 from pipelines.schedules.queue_state import groups_locked, queues_off
 from pipelines.schedules.ready import ready_messages
 from pipelines.schedules.receive import receive_schedule
-from pipelines.schedules.transmission import transmission_schedule
+from pipelines.schedules.transmission import transmission_order
 from pipelines.schedules.unresolved import unresolved
 from pipelines.settings.load import Settings, load_settings
 from schemas.ledger import EARLY_FACTS, ENDPOINTS, LEDGER_BATCHES, MESSAGES, QUEUE_CHANGES, TRANSACTIONS
@@ -67,26 +67,17 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> dict[str, i
     groups = ready_groups(conversations).persist()
     write(GROUP_PRIORITIES, group_priorities(groups))
     write(RECEIVE_SCHEDULE, receive_schedule(ready, conversations, groups, top=settings.receive.top))
-    sent = transmission_schedule(
+    order = transmission_order(
         messages, bindings, honoring, off, as_of=as_of, starvation=settings.transmission.starvation
     )
-    write(TRANSMISSION_SCHEDULE, sent)
+    blocks = settings.transmission.blocks
+    if blocks is not None:
+        order = order.persist()
+    write(TRANSMISSION_SCHEDULE, without_blocks(order) if blocks is None else in_blocks(order, blocks))
     write(UNRESOLVED, unresolved(messages))
-    for frame in (groups, conversations, ready, off, messages):
+    for frame in (order, groups, conversations, ready, off, messages):
         frame.unpersist()
     return counts
-
-
-def require_supported(settings: Settings) -> None:
-    """Refuse what the schedules would have to pass over.
-
-    Raises:
-        ConfigError: the settings ask for blocks of fragments.
-    """
-    if settings.transmission.blocks is not None:
-        raise ConfigError(
-            f"{settings.path}: transmission.blocks: blocks of fragments are not scheduled yet; write null"
-        )
 
 
 def open_messages(spark: SparkSession, settings: Settings, as_of: datetime) -> DataFrame:
@@ -133,7 +124,6 @@ def main(argv: Sequence[str]) -> int:
     )
     options = parser.parse_args(argv)
     settings = load_settings(options.config)
-    require_supported(settings)
     run(session("schedules"), settings, options.as_of)
     return 0
 

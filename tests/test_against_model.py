@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
-from tests.harness import Project, difference, one_log
+from tests.harness import Project, Row, difference, one_log
 from tests.model import simulate
 from tests.strategies import Log, logs
 from tests.strategies.logs import split
@@ -55,12 +55,12 @@ def project_of(folder: Path, log: Log) -> Project:
         rules=log.rules,
         queue_events=log.queue_events is not None,
         receive={"top": log.top},
-        transmission={"starvation": log.starvation},
+        transmission={"starvation": log.starvation, "blocks": log.blocks},
     )
 
 
 def require_equal(project: Project, log: Log) -> None:
-    expected = simulate(log.events, **(log.settings | {"blocks": None}))
+    expected = simulate(log.events, **log.settings)
     for table in PUBLIC:
         rows = expected[table]
         columns = rows[0].keys() if rows else None
@@ -68,11 +68,23 @@ def require_equal(project: Project, log: Log) -> None:
         assert difference(found, rows) == [], table
 
 
-@pytest.mark.parametrize(("number", "top"), [(1, None), (2, 1), (3, 2), (4, 3)])
+STARVATION = {"after_seconds": 5400, "raise_by": 3}
+
+
+@pytest.mark.parametrize(
+    ("number", "top", "fragments", "starvation"),
+    [(1, None, None, None), (2, 1, 3, None), (3, 2, None, STARVATION), (4, 3, 2, STARVATION)],
+)
 def test_one_night_equals_the_model(
-    spark: SparkSession, tmp_path: Path, number: int, top: int | None
+    spark: SparkSession,
+    tmp_path: Path,
+    number: int,
+    top: int | None,
+    fragments: int | None,
+    starvation: Row | None,
 ) -> None:
-    log = replace(one_log(random_logs(LOGS_A_RUN, number)), top=top)
+    blocks = None if fragments is None else {"fragment_bytes": 100, "fragments": fragments}
+    log = replace(one_log(random_logs(LOGS_A_RUN, number)), top=top, blocks=blocks, starvation=starvation)
     project = project_of(tmp_path, log)
     project.add(log.events)
     project.run(spark, log.as_of)

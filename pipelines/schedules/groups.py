@@ -2,7 +2,7 @@
 
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.schedules.order import numbered
+from pipelines.schedules.order import level_and_minute, numbered
 from pipelines.schedules.queue_state import GROUP, QUEUE
 from pipelines.schedules.ready import CONVERSATION
 
@@ -81,9 +81,8 @@ def group_priorities(groups: DataFrame) -> DataFrame:
     free = numbered(
         groups.where("state = 'ready'"),
         within=QUEUE,
-        level=F.col("priority"),
-        time=F.col("oldest_at_priority.arrived_at"),
-        then=[F.col("oldest_at_priority").asc()],
+        buckets=level_and_minute(F.col("priority"), F.col("oldest_at_priority.arrived_at")),
+        order=[F.desc("priority"), F.asc("oldest_at_priority")],
     )
     held = groups.where("state <> 'ready'").withColumn("number", F.lit(None).cast("bigint"))
     return (

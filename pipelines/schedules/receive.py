@@ -2,7 +2,7 @@
 
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.schedules.order import numbered
+from pipelines.schedules.order import level_and_minute, numbered
 from pipelines.schedules.queue_state import GROUP, QUEUE
 from pipelines.schedules.ready import CONVERSATION
 
@@ -41,9 +41,8 @@ def receive_schedule(
     order = numbered(
         chunks,
         within=QUEUE,
-        level=F.col("chunk_priority"),
-        time=F.col("oldest_left.arrived_at"),
-        then=[F.col("oldest_left").asc(), F.col("chunk").asc()],
+        buckets=level_and_minute(F.col("chunk_priority"), F.col("oldest_left.arrived_at")),
+        order=[F.desc("chunk_priority"), F.asc("oldest_left"), F.asc("chunk")],
         weight=F.col("chunk_messages"),
     ).select(*CHUNK, "chunk_priority", "first_rank", "number", "before")
     placed = free.join(order, CHUNK).withColumns(

@@ -5,13 +5,13 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
-from pipelines.schedules.order import numbered
+from pipelines.schedules.order import level_and_minute, numbered
 from pipelines.settings.model import Starvation
 
 HIGHEST_PRIORITY = 10
 
 
-def transmission_schedule(
+def transmission_order(
     messages: DataFrame,
     bindings: DataFrame,
     honoring: DataFrame,
@@ -20,7 +20,7 @@ def transmission_schedule(
     as_of: datetime,
     starvation: Starvation | None,
 ) -> DataFrame:
-    """The `transmission_schedule` table without `as_of`.
+    """The order in which instances would send, message by message.
 
     Args:
         messages: `messages_at`.
@@ -31,8 +31,9 @@ def transmission_schedule(
         starvation: settings of starvation prevention; None is off.
 
     Returns:
-        One row per waiting or forwarded message and instance; key (instance, message_id). Positions
-        count from 1 in each instance, over all its databases.
+        One row per waiting or forwarded message and instance; key (instance, message_id): the columns of
+        the `transmission_schedule` table but `as_of` and `block`, and `size_bytes`. Positions count from
+        1 in each instance, over all its databases.
 
     Source: the design, "Transmission schedule".
     """
@@ -45,22 +46,28 @@ def transmission_schedule(
     placed = numbered(
         rows,
         within=["instance"],
-        level=F.col("transmit_priority"),
-        time=F.col("sendable_at"),
-        then=[
-            F.col("conversation_id").asc(),
-            F.col("sent_by_initiator").desc(),
-            F.col("message_sequence_number").asc_nulls_last(),
-            F.col("message_id").asc(),
+        buckets=level_and_minute(F.col("transmit_priority"), F.col("sendable_at")),
+        order=[
+            F.desc("transmit_priority"),
+            F.asc("sendable_at"),
+            F.asc("conversation_id"),
+            F.desc("sent_by_initiator"),
+            F.asc_nulls_last("message_sequence_number"),
+            F.asc("message_id"),
         ],
     )
-    return placed.withColumns(
-        {"position": F.col("number").cast("bigint"), "block": F.lit(None).cast("bigint")}
-    ).drop("number", "before")
+    return placed.withColumn("position", F.col("number").cast("bigint")).drop("number", "before")
 
 
 def _what_it_is() -> list[str]:
-    return ["message_id", "conversation_id", "sent_by_initiator", "message_sequence_number", "message_type"]
+    return [
+        "message_id",
+        "conversation_id",
+        "sent_by_initiator",
+        "message_sequence_number",
+        "message_type",
+        "size_bytes",
+    ]
 
 
 def _waiting(messages: DataFrame, bindings: DataFrame) -> DataFrame:

@@ -168,7 +168,7 @@ def test_delta_holds_the_same_rows(spark: SparkSession, log, make_log):
     [
         pytest.param(["--backlog", "1.5"], "'1.5' is not a number from 0 to 1", id="share"),
         pytest.param(["--messages", "0"], "'0' is not a whole number of 1 or more", id="count"),
-        pytest.param(["--start", "soon"], "'soon' is not an instant", id="instant"),
+        pytest.param(["--start", "soon"], "'soon' is not a moment in time", id="instant"),
         pytest.param(["--preset", "huge"], "invalid choice: 'huge'", id="preset"),
     ],
 )

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 AS_OF = at(60).isoformat()
-KILLED_AT = ("accepted_message_events", "transactions", "endpoints", "receive_schedule")
+KILLED_AT = ("accepted_message_events", "endpoints", "receive_schedule")
 """The job is killed as soon as the first commit of these tables is there, or a moment later."""
 PATIENCE = 300.0
 WHEN_IT_CLOSED = {"closed_on", "ledger_batch"}

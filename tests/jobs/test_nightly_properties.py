@@ -146,9 +146,7 @@ def of_as_of(project: Project, table: str, as_of: datetime, columns: list[str]) 
 
 @pytest.mark.parametrize("day", range(len(DAYS)))
 def test_every_as_of_is_what_it_would_have_been(backfilled: Backfilled, day: int) -> None:
-    expected = simulate(
-        backfilled.log.events, **backfilled.log.settings | {"as_of": DAYS[day], "blocks": None}
-    )
+    expected = simulate(backfilled.log.events, **backfilled.log.settings | {"as_of": DAYS[day]})
     for table in PUBLIC:
         columns = list(expected[table][0])
         found = of_as_of(backfilled.project, table, DAYS[day], columns)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession, functions as F
 
-from pipelines.schedules.order import numbered
+from pipelines.schedules.order import level_and_minute, numbered
 from tests.factories import LONG_AGO, Row, at
 from tests.plans import operators
 
@@ -61,9 +61,8 @@ def test_numbers_are_those_of_a_sort(spark: SparkSession, weighed: bool) -> None
     found = numbered(
         spark.createDataFrame(given, ROWS).repartition(3),
         within=["instance", "queue"],
-        level=F.col("level"),
-        time=F.col("time"),
-        then=[F.col("rank").asc_nulls_last(), F.col("id").asc()],
+        buckets=level_and_minute(F.col("level"), F.col("time")),
+        order=[F.desc("level"), F.asc("time"), F.asc_nulls_last("rank"), F.asc("id")],
         weight=F.col("weight") if weighed else None,
     )
     assert {row.id: (row.number, row.before) for row in found.collect()} == expected(given, weighed=weighed)
@@ -72,11 +71,14 @@ def test_numbers_are_those_of_a_sort(spark: SparkSession, weighed: bool) -> None
 def test_a_line_is_not_sorted_in_one_task(spark: SparkSession) -> None:
     frame = spark.createDataFrame(rows(4, seed=1), ROWS)
     found = numbered(
-        frame, within=["queue"], level=F.col("level"), time=F.col("time"), then=[F.col("id").asc()]
+        frame,
+        within=["queue"],
+        buckets=level_and_minute(F.col("level"), F.col("time")),
+        order=[F.desc("level"), F.asc("time"), F.asc("id")],
     )
     assert set(operators(found)) <= {"SortMergeJoin", "BroadcastHashJoin"}
     plan = found._jdf.queryExecution().optimizedPlan().toString()
     windows = [line for line in plan.splitlines() if line.lstrip(" +-:").startswith("Window ")]
     over_rows = [line for line in windows if "row_number" in line or "id#" in line]
     assert over_rows
-    assert all("bucket_level" in line and "bucket_minute" in line for line in over_rows)
+    assert all("bucket_0" in line and "bucket_1" in line for line in over_rows)

@@ -12,15 +12,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pipelines.ledger.endpoints import fold_endpoints
 from pipelines.ledger.messages import fold_messages
 from pipelines.ledger.transactions import fold_transactions
+from pipelines.schedules.blocks import in_blocks
 from pipelines.schedules.endpoint_state import conversations_at
 from pipelines.schedules.groups import group_priorities, ready_conversations, ready_groups
 from pipelines.schedules.message_state import messages_at
 from pipelines.schedules.queue_state import groups_locked, queues_off
 from pipelines.schedules.ready import ready_messages
 from pipelines.schedules.receive import receive_schedule
-from pipelines.schedules.transmission import transmission_schedule
+from pipelines.schedules.transmission import transmission_order
 from pipelines.schedules.unresolved import unresolved
-from pipelines.settings.model import Starvation
+from pipelines.settings.model import Blocks, Starvation
 from schemas import ACCEPTED, TABLES
 from tests.factories import at
 from tests.plans import SINGLE, operators
@@ -73,7 +74,7 @@ class Frames:
         return receive_schedule(self.ready, ready_conversations(self.ready), self.groups, top=top)
 
     def transmission(self) -> DataFrame:
-        return transmission_schedule(
+        return transmission_order(
             self.messages,
             self.bindings,
             self.of_unknown_size(DATABASES),
@@ -105,6 +106,9 @@ STEPS: dict[str, Callable[[Frames], DataFrame]] = {
     "receive schedule": lambda frames: frames.receive(None),
     "receive schedule with TOP": lambda frames: frames.receive(2),
     "transmission schedule": Frames.transmission,
+    "transmission schedule in blocks": lambda frames: in_blocks(
+        frames.transmission(), Blocks(fragment_bytes=1000, fragments=5)
+    ),
     "unresolved": lambda frames: unresolved(frames.messages),
     "fold of messages": Frames.folded_messages,
     "fold of endpoints": Frames.folded_endpoints,
