@@ -1,6 +1,7 @@
 """One Spark session for all tests, small and quick to start."""
 
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 # Before Spark starts: naive datetimes of collected rows are UTC then.
 os.environ["TZ"] = "UTC"
+os.environ["PYSPARK_PYTHON"] = sys.executable
 time.tzset()
 
 from pyspark.sql import SparkSession  # noqa: E402
