@@ -623,9 +623,9 @@ def test_a_folder_is_no_script(tmp_path: Path) -> None:
 WORDS = [
     "CREATE", "ALTER", "DROP", "BROKER", "PRIORITY", "FOR", "CONVERSATION", "SET", "CONTRACT_NAME",
     "LOCAL_SERVICE_NAME", "REMOTE_SERVICE_NAME", "PRIORITY_LEVEL", "ANY", "DEFAULT", "USE", "IF", "ELSE",
-    "BEGIN", "END", "CASE", "TRY", "PROCEDURE", "R", "[R]", "'R'", '"R"', "7", "99", "(", ")", ",", "=", ";", "\nGO\n",
-    "GO", "/*", "*/", "--", "\n", "-- effective_from: 2026-01-01\n", "'", "[", "CREATE BROKER PRIORITY",
-    "FOR CONVERSATION SET (",
+    "BEGIN", "END", "CASE", "TRY", "PROCEDURE", "R", "[R]", "'R'", '"R"', "7", "99", "(", ")", ",", "=",
+    ";", "\nGO\n", "GO", "/*", "*/", "--", "\n", "-- effective_from: 2026-01-01\n", "'", "[",
+    "CREATE BROKER PRIORITY", "FOR CONVERSATION SET (",
 ]  # fmt: skip
 
 
