@@ -130,14 +130,13 @@ def _literal(value: object) -> str:
 
 
 def _say(outcome: Reassignment, since: datetime, until: datetime) -> None:
-    console = Console()
+    console = Console(highlight=False, markup=False)
     if not console.is_terminal:
-        console = Console(width=PLAIN_WIDTH)
+        console = Console(width=PLAIN_WIDTH, highlight=False, markup=False)
     console.print(
         f"{outcome.endpoints:,} endpoints were created from {format_instant(since)} up to "
         f"{format_instant(until)}; {outcome.changing:,} of them change, "
         f"{outcome.changing_level:,} their level",
-        highlight=False,
         soft_wrap=True,
     )
     if not outcome.kinds:

@@ -7,17 +7,18 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import astuple
-from datetime import UTC, datetime, timedelta
-from operator import attrgetter
+from datetime import timedelta
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from jobs.launch import Parser, launch, session
 from jobs.progress import step
+from pipelines.collected import collected
 from pipelines.errors import ConfigError
 from pipelines.ledger.restate import restated, within_periods
 from pipelines.rules.edits import edited_periods
 from pipelines.rules.history import RuleVersion
+from pipelines.rules.stored import stored_versions
 from pipelines.rules.tsql_script import script_of
 from pipelines.settings.instants import format_instant
 from pipelines.settings.load import Settings, load_settings
@@ -34,7 +35,6 @@ RULE = (
     "remote_service string, level int, valid_from timestamp, valid_to timestamp"
 )
 PERIOD = "instance string, database string, since timestamp, until timestamp"
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def run(spark: SparkSession, settings: Settings) -> str:
@@ -67,27 +67,10 @@ def run(spark: SparkSession, settings: Settings) -> str:
 
 
 def stored_history(warehouse: Warehouse) -> list[RuleVersion] | None:
-    """The history as `priority_rules` holds it, in the order of `rule_history`; None if it was never written.
-
-    Rules are few: comparing them here takes no job of its own.
-    """
+    """The history in `priority_rules`, in the order of `rule_history`; None if it was never written."""
     if not warehouse.exists(PRIORITY_RULES):
         return None
-    plain = [name for name in RuleVersion.__dataclass_fields__ if not name.startswith("valid_")]
-    moments = [F.unix_micros(name).alias(name) for name in ("valid_from", "valid_to")]
-    versions = [
-        RuleVersion(
-            **{name: row[name] for name in plain},
-            valid_from=_instant(row.valid_from),
-            valid_to=None if row.valid_to is None else _instant(row.valid_to),
-        )
-        for row in warehouse.read(PRIORITY_RULES).select(*plain, *moments).collect()
-    ]
-    return sorted(versions, key=attrgetter("instance", "database", "name", "valid_from"))
-
-
-def _instant(micros: int) -> datetime:
-    return EPOCH + timedelta(microseconds=micros)
+    return stored_versions(warehouse.read(PRIORITY_RULES))
 
 
 def _warn_of_decided(
@@ -108,10 +91,11 @@ def _warn_of_decided(
     decided = restated(within_periods(endpoints, small_frame(spark, rows, PERIOD)), rules).where("changes")
     found = decided.agg(
         F.count(F.lit(1)).alias("endpoints"),
-        F.unix_micros(F.min("created_at")).alias("first"),
-        F.unix_micros(F.max("created_at")).alias("last"),
-    ).first()
-    if not found or not found.endpoints:
+        F.min("created_at").alias("first"),
+        F.max("created_at").alias("last"),
+    )
+    [counted] = collected(found)
+    if not counted["endpoints"]:
         return
     first = periods[0]
     more = f" and {len(periods) - 1} more" if len(periods) > 1 else ""
@@ -123,10 +107,10 @@ def _warn_of_decided(
         first.database,
         format_instant(first.since),
         more,
-        found.endpoints,
+        counted["endpoints"],
         settings.path,
-        format_instant(_instant(found.first)),
-        format_instant(_instant(found.last + 1)),
+        format_instant(counted["first"]),
+        format_instant(counted["last"] + timedelta(microseconds=1)),
     )
 
 
