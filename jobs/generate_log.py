@@ -40,6 +40,13 @@ from schemas.events import CONTRACTS
 PROJECT = Path(__file__).resolve().parent.parent
 MESSAGES_PER_FILE = 250_000
 SAMPLE_MESSAGES = 20_000
+DOCUMENTATION = {
+    "path": "documentation.sql",
+    "instance": "DOC1",
+    "effective_from": "2026-01-01T00:00:00Z",
+}
+"""The rules of the documentation's example; conf/local.yaml reads the same file."""
+
 NEVER_NULL = {"endpoint_events": "conversation_id", "message_events": "message_id", "queue_events": "queue"}
 """The column that is null in half of an input's bad rows."""
 
@@ -131,16 +138,13 @@ def _sample(options: argparse.Namespace) -> tuple[World, Volume]:
     volume = _volume(options, messages=SAMPLE_MESSAGES, errors=0.006, backlog=0.12, parts=4)
     volume = dataclasses.replace(volume, tail=timedelta(minutes=10), delivered_logged=0.97, autocommit=0.1)
     catalog_file = PROJECT / "conf" / "catalog.yaml"
-    texts = [
-        (PROJECT / "conf" / "rules" / name).read_text(encoding="utf-8")
-        for name in ("documentation.yaml", "company.yaml")
-    ]
+    rules_text = (PROJECT / "conf" / "rules" / "company.yaml").read_text(encoding="utf-8")
     catalog_text = catalog_file.read_text(encoding="utf-8")
-    statements = _statements(yaml.safe_load(texts[1]))
+    statements = _statements(yaml.safe_load(rules_text))
     world = company.world(
         yaml.safe_load(catalog_text),
         statements,
-        texts=(catalog_text, "\n".join(texts)),
+        texts=(catalog_text, rules_text),
         start=volume.start,
     )
     return world, volume
@@ -197,11 +201,16 @@ def _volume(
 
 
 def _add_documentation(out: Path) -> None:
-    """Add the documentation's example, which is kept by hand, to the sample."""
+    """Add the documentation's example, which is kept by hand, to the sample: events and rules."""
     for source in CONTRACTS:
         shutil.copyfile(
             PROJECT / "samples" / "documentation" / f"{source}.jsonl", out / source / "documentation.jsonl"
         )
+    shutil.copyfile(PROJECT / "conf" / "rules" / DOCUMENTATION["path"], out / DOCUMENTATION["path"])
+    settings_file = out / "settings.yaml"
+    settings = yaml.safe_load(settings_file.read_text(encoding="utf-8"))
+    settings["rules"].insert(0, DOCUMENTATION)
+    settings_file.write_text(yaml.safe_dump(settings, sort_keys=False), encoding="utf-8")
 
 
 def _parser() -> Parser:

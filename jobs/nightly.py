@@ -37,7 +37,7 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> publish.Run
     this_run = publish.Run.begin(as_of)
     try:
         with step("rules") as said:
-            said.append(f"{rules.run(spark, settings)} rule versions")
+            said.append(rules.run(spark, settings))
         with step("ingest") as said:
             said.append(ingest.run(spark, settings, run_id=this_run.run_id, started_at=this_run.started_at))
         with step("ledger") as said:

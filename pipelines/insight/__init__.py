@@ -1,1 +1,1 @@
-"""What the tables tell beyond themselves: who waits, who is overtaken, which rules matter, and why."""
+"""What can be said about rules and priorities: findings of the lint, coverage, explanations."""

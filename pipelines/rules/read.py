@@ -3,10 +3,11 @@
 import os
 from collections.abc import Mapping
 from datetime import datetime
-from typing import NoReturn, Protocol
+from typing import Protocol
 
 from pipelines.errors import ConfigError
-from pipelines.rules.statements import RuleStatement
+from pipelines.rules.rule_file import RuleFile
+from pipelines.rules.tsql_rules import read_tsql_rules
 from pipelines.rules.yaml_rules import read_yaml_rules
 
 
@@ -15,13 +16,11 @@ class RuleReader(Protocol):
 
     def __call__(
         self, path: str, *, instance: str | None = None, effective_from: datetime | None = None
-    ) -> list[RuleStatement]:
+    ) -> RuleFile:
         """Return the statements in the order of the file."""
 
 
-def read_rules(
-    path: str, *, instance: str | None = None, effective_from: datetime | None = None
-) -> list[RuleStatement]:
+def read_rules(path: str, *, instance: str | None = None, effective_from: datetime | None = None) -> RuleFile:
     """Read the statements of a rule file, in its order.
 
     Raises:
@@ -30,13 +29,14 @@ def read_rules(
     suffix = os.path.splitext(path)[1].lower()
     if suffix not in _READERS:
         raise ConfigError(
-            f"{path}: rules can't be read from {suffix or 'a file without a suffix'}; write YAML (.yaml)"
+            f"{path}: rules can't be read from {suffix or 'a file without a suffix'}; "
+            "write T-SQL (.sql) or YAML (.yaml)"
         )
     return _READERS[suffix](path, instance=instance, effective_from=effective_from)
 
 
-def _not_yet(path: str, *, instance: str | None = None, effective_from: datetime | None = None) -> NoReturn:
-    raise ConfigError(f"{path}: T-SQL rule scripts are not read yet; write the rules as YAML (.yaml)")
-
-
-_READERS: Mapping[str, RuleReader] = {".yaml": read_yaml_rules, ".yml": read_yaml_rules, ".sql": _not_yet}
+_READERS: Mapping[str, RuleReader] = {
+    ".sql": read_tsql_rules,
+    ".yaml": read_yaml_rules,
+    ".yml": read_yaml_rules,
+}

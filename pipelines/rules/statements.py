@@ -33,7 +33,7 @@ ANY: Final = Keyword.ANY
 Criterion: TypeAlias = str | Literal[Keyword.UNSET, Keyword.ANY]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Origin:
     """Where a statement stands; line and column count from 1."""
 

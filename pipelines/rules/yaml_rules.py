@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from pipelines.errors import ConfigError
 from pipelines.rules.limits import CRITERION_LENGTH, NAME_LENGTH, level_problem, name_problem
+from pipelines.rules.rule_file import RuleFile
 from pipelines.rules.statements import ANY, UNSET, Criterion, Kind, Origin, RuleStatement
 from pipelines.settings.shape import Instant, Shape, check, problem
 from pipelines.settings.yaml_file import YamlFile, load_yaml
@@ -71,7 +72,7 @@ class _Entry(Shape):
 
 def read_yaml_rules(
     path: str, *, instance: str | None = None, effective_from: datetime | None = None
-) -> list[RuleStatement]:
+) -> RuleFile:
     """Read the statements of a YAML file in its order; instance and effective_from fill in what entries omit.
 
     Raises:
@@ -89,7 +90,7 @@ def read_yaml_rules(
             problems.append(str(error))
     if problems:
         raise ConfigError("\n".join(problems))
-    return statements
+    return RuleFile(path, tuple(statements))
 
 
 def _statement(

@@ -8,7 +8,7 @@ from pathlib import Path
 from pipelines.errors import ConfigError
 from pipelines.rules.history import RuleVersion, rule_history
 from pipelines.rules.read import read_rules
-from pipelines.rules.statements import RuleStatement
+from pipelines.rules.rule_file import RuleFile
 from pipelines.settings import model
 from pipelines.settings.catalog import Catalog, load_catalog
 from pipelines.settings.instants import format_instant
@@ -26,6 +26,7 @@ class Settings:
     catalog: Catalog
     catalog_path: str
     rules: tuple[model.RuleSource, ...]
+    rule_files: tuple[RuleFile, ...]
     rule_history: tuple[RuleVersion, ...]
     receive: model.Receive
     transmission: model.Transmission
@@ -64,7 +65,8 @@ def load_settings(path: str | Path) -> Settings:
     """
     file = load_yaml(os.fspath(path))
     declared = check(model.SettingsFile, file, {"directory": os.path.dirname(file.path)})
-    catalog, statements = _read_named_files(file, declared)
+    catalog, rule_files = _read_named_files(file, declared)
+    statements = [statement for rules in rule_files for statement in rules.statements]
     return Settings(
         path=file.path,
         warehouse=declared.warehouse,
@@ -72,6 +74,7 @@ def load_settings(path: str | Path) -> Settings:
         catalog=catalog,
         catalog_path=declared.catalog,
         rules=declared.rules,
+        rule_files=tuple(rule_files),
         rule_history=tuple(rule_history(statements)),
         receive=declared.receive,
         transmission=declared.transmission,
@@ -80,9 +83,9 @@ def load_settings(path: str | Path) -> Settings:
     )
 
 
-def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Catalog, list[RuleStatement]]:
+def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Catalog, list[RuleFile]]:
     problems: list[str] = []
-    catalog, statements = Catalog(), []
+    catalog, rule_files = Catalog(), []
     try:
         _must_exist(file, ("catalog",), declared.catalog)
         catalog = load_catalog(declared.catalog)
@@ -91,14 +94,14 @@ def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Cat
     for index, source in enumerate(declared.rules):
         try:
             _must_exist(file, ("rules", index, "path"), source.path)
-            statements += read_rules(
-                source.path, instance=source.instance, effective_from=source.effective_from
+            rule_files.append(
+                read_rules(source.path, instance=source.instance, effective_from=source.effective_from)
             )
         except ConfigError as error:
             problems.append(str(error))
     if problems:
         raise ConfigError("\n".join(problems))
-    return catalog, statements
+    return catalog, rule_files
 
 
 def _must_exist(file: YamlFile, loc: Loc, path: str) -> None:

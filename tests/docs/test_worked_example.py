@@ -8,11 +8,14 @@ from typing import Any
 import pytest
 import yaml
 
+from pipelines.rules.read import read_rules
+from pipelines.rules.statements import Kind, RuleStatement
 from tests.model import simulate
 
 Row = dict[str, Any]
 
 ROOT = Path(__file__).parents[2]
+CRITERIA = ("contract", "local_service", "remote_service")
 SOURCES = ("endpoint_events", "message_events", "queue_events")
 
 
@@ -21,14 +24,26 @@ def event(line: str) -> Row:
     return row | {"event_time": datetime.fromisoformat(row["event_time"])}
 
 
+def as_row(statement: RuleStatement) -> Row:
+    """A CREATE that says everything, as the model reads statements."""
+    assert statement.kind is Kind.CREATE
+    rule = {name: getattr(statement, name) for name in ("name", *CRITERIA, "level")}
+    where = {name: getattr(statement, name) for name in ("effective_from", "instance", "database")}
+    return {**where, "create": rule}
+
+
 @pytest.fixture(scope="module")
 def tables() -> dict[str, list[Row]]:
     folder = ROOT / "samples" / "documentation"
-    rules = yaml.safe_load((ROOT / "conf" / "rules" / "documentation.yaml").read_text(encoding="utf-8"))
+    script = read_rules(
+        str(ROOT / "conf" / "rules" / "documentation.sql"),
+        instance="DOC1",
+        effective_from=datetime(2026, 1, 1, tzinfo=UTC),
+    )
     return simulate(
         {source: list(map(event, (folder / f"{source}.jsonl").open(encoding="utf-8"))) for source in SOURCES},
         catalog=yaml.safe_load((ROOT / "conf" / "catalog.yaml").read_text(encoding="utf-8")),
-        rules=rules,
+        rules=[as_row(statement) for statement in script.statements],
         as_of=datetime(2026, 11, 21, tzinfo=UTC),
     )
 

@@ -12,15 +12,27 @@ from pipelines.rules.read import read_rules
 def test_yaml(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_text("- {effective_from: 2026-01-01, instance: I, database: D, drop: {name: R}}\n")
-    assert [statement.name for statement in read_rules(str(path))] == ["R"]
+    assert [statement.name for statement in read_rules(str(path)).statements] == ["R"]
+
+
+@pytest.mark.parametrize("name", ["r.sql", "R.SQL"])
+def test_tsql(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    path.write_text("USE D\n-- effective_from: 2026-01-01\nDROP BROKER PRIORITY R; PRINT 'x'")
+    found = read_rules(str(path), instance="I")
+    assert [statement.name for statement in found.statements] == ["R"]
+    assert found.passed_over == 1
 
 
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("r.sql", "r.sql: T-SQL rule scripts are not read yet; write the rules as YAML (.yaml)"),
-        ("r.txt", "r.txt: rules can't be read from .txt; write YAML (.yaml)"),
-        ("rules", "rules: rules can't be read from a file without a suffix; write YAML (.yaml)"),
+        ("r.sql", "r.sql: can't be read (No such file or directory); correct path or permissions"),
+        ("r.txt", "r.txt: rules can't be read from .txt; write T-SQL (.sql) or YAML (.yaml)"),
+        (
+            "rules",
+            "rules: rules can't be read from a file without a suffix; write T-SQL (.sql) or YAML (.yaml)",
+        ),
     ],
 )
 def test_refused(name: str, line: str) -> None:

@@ -28,7 +28,7 @@ GOOD = """\
 def read(tmp_path: Path, content: str, **defaults: object) -> list[RuleStatement]:
     path = tmp_path / "r.yaml"
     path.write_text(content, encoding="utf-8")
-    return read_rules(str(path), **defaults)  # type: ignore[arg-type]
+    return list(read_rules(str(path), **defaults).statements)  # type: ignore[arg-type]
 
 
 def rule(tmp_path: Path, body: str) -> RuleStatement:

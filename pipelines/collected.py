@@ -1,0 +1,27 @@
+"""The few rows of a query as plain Python."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pyspark.sql import DataFrame, functions as F, types as T
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def collected(frame: DataFrame) -> list[dict[str, Any]]:
+    """Collect rows as dicts by column, in the frame's order.
+
+    Timestamps are aware and in UTC: Spark itself would give naive ones, in the time zone of the machine.
+    Those inside structs and arrays are left as they are.
+    """
+    moments = [field.name for field in frame.schema.fields if field.dataType == T.TimestampType()]
+    rows = frame.withColumns({name: F.unix_micros(name) for name in moments}).collect()
+    return [
+        {name: instant_of(value) if name in moments else value for name, value in row.asDict().items()}
+        for row in rows
+    ]
+
+
+def instant_of(micros: int | None) -> datetime | None:
+    """Return the instant that is so many microseconds after the epoch."""
+    return None if micros is None else EPOCH + timedelta(microseconds=micros)
