@@ -1,6 +1,6 @@
 """R205 and R206: levels that do not count for sending, and more of them than can be told apart."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from pipelines.insight.findings import Code, Finding
 from pipelines.insight.standing_rules import Place, StandingRules
@@ -15,7 +15,7 @@ MOST_LEVELS = 3
 def lint_levels(
     databases: Mapping[Place, StandingRules], catalog: Catalog, origins: Mapping[VersionKey, Origin]
 ) -> Iterator[Finding]:
-    """Yield at most two findings for each database, placed at its first rule in the files.
+    """Yield at most two findings for each database, placed at the first rule concerned in the files.
 
     A database without HONOR_BROKER_PRIORITY sends everything at 5; what the catalog does not mention
     has it off, as in the engine. Rules of level 5 lose nothing by it. The levels of a database are those
@@ -24,21 +24,27 @@ def lint_levels(
     """
     honors = {(instance, database): on for instance, database, on in catalog.database_rows()}
     for place, rules in databases.items():
-        first = min(rules.rules, key=lambda rule: _position(rule, origins))
+        first = _first(rules.rules, origins)
         where = origins.get(first.key)
-        idle = sum(rule.level != DEFAULT_LEVEL for rule in rules.rules)
-        if idle and not honors.get(place):
+        not_default = [rule for rule in rules.rules if rule.level != DEFAULT_LEVEL]
+        if not_default and not honors.get(place):
+            idle, first_idle = len(not_default), _first(not_default, origins)
             code = Code.NOT_HONORED
-            why = "is off there" if place in honors else "is off where the catalog does not mention it"
+            why = "" if place in honors else " (the catalog does not mention the database)"
+            rules_count = f"1 rule, {first_idle.name!r}, counts"
+            if idle > 1:
+                rules_count = f"{idle:,} rules, the first of them {first_idle.name!r}, count"
             sentence = (
-                f"HONOR_BROKER_PRIORITY {why}, so {idle:,} rule{'s' * (idle > 1)} of {place_name(place)} "
-                f"(first {first.name!r}) count{'s' * (idle == 1)} for receiving only and not for sending"
+                f"HONOR_BROKER_PRIORITY is off in {place_name(place)}{why}, so {rules_count} for receiving "
+                "and not for sending"
             )
             fix = (
                 f"turn it on, ALTER DATABASE {_bracketed(place[1])} SET HONOR_BROKER_PRIORITY ON, and write "
                 "honor_broker_priority: true in the catalog"
             )
-            yield Finding(code, code.severity, place, first.name, where, sentence, fix)
+            yield Finding(
+                code, code.severity, place, first_idle.name, origins.get(first_idle.key), sentence, fix
+            )
         levels = sorted({rule.level for rule in rules.rules}, reverse=True)
         if len(levels) > MOST_LEVELS:
             code = Code.MANY_LEVELS
@@ -48,6 +54,10 @@ def lint_levels(
             )
             fix = "use three levels with room between them, such as 3, 5 and 8"
             yield Finding(code, code.severity, place, first.name, where, sentence, fix)
+
+
+def _first(rules: Iterable[RuleVersion], origins: Mapping[VersionKey, Origin]) -> RuleVersion:
+    return min(rules, key=lambda rule: _position(rule, origins))
 
 
 def _position(rule: RuleVersion, origins: Mapping[VersionKey, Origin]) -> tuple[str, int, int, str]:

@@ -5,11 +5,12 @@ the remote service is. As in `lint_redundant` no endpoint has to be tried but th
 of two rules, here one of each end: taking other names away keeps both rules in charge.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from pipelines.insight.findings import Code, Finding, Severity
 from pipelines.insight.service_places import ServicePlaces
 from pipelines.insight.standing_rules import Place, StandingRules, joined, mirrored
+from pipelines.insight.suggestion import suggested_rule
 from pipelines.insight.wording import SHOWN, criteria, level_and_rule, listed, place_name
 from pipelines.ladder.steps import STEPS
 from pipelines.rules.history import RuleVersion, VersionKey
@@ -26,8 +27,9 @@ def lint_pairs(
     Where a rule names the remote service, the other end is in the databases where the catalog has that
     service, the nearest ones. Where it names the local service only, the other end may be anywhere, and
     is uncovered if no rule of any database fits it. Rules that name no service cover both ends of what
-    stays in their database and are left alone, as are those of a remote service that the catalog
-    does not have. An asymmetric pair is told once.
+    stays in their database and are left alone, as are those with a remote service that the catalog
+    does not have, or a local one that it does not have in the rule's database. An asymmetric pair
+    is told once.
     """
     everywhere = StandingRules(rule for rules in databases.values() for rule in rules.rules)
     told: set[frozenset[VersionKey]] = set()
@@ -38,14 +40,13 @@ def lint_pairs(
             if remote is not None:
                 found = places.seen_from(place, remote)
                 others = [databases.get(other, _NO_RULES) for other in found]
-                where = f"in {listed([place_name(other) for other in found])}"
             else:
-                found, others, where = [], [everywhere], "in any database"
+                found, others = [], [everywhere]
             names_no_service = remote is None and rule.local_service is None
-            if not others or names_no_service or not places.may_be_local(place, rule.local_service):
+            if not others or names_no_service or not places.is_local(place, rule.local_service):
                 continue
             if not any(True for _ in pairs(place, rules, rule, others, places)):
-                yield _one_sided(place, rule, where, origins)
+                yield _one_sided(place, rule, found, origins)
             elif remote is not None:
                 unequal = pairs(place, rules, rule, others, places, databases=databases)
                 if finding := _asymmetric(place, rule, unequal, told, origins):
@@ -92,14 +93,22 @@ def _overlapping(
                             yield from candidates
 
 
-def _one_sided(place: Place, rule: RuleVersion, where: str, origins: Mapping[VersionKey, Origin]) -> Finding:
+def _one_sided(
+    place: Place, rule: RuleVersion, found: Sequence[Place], origins: Mapping[VersionKey, Origin]
+) -> Finding:
+    """Tell of the rule, and of one for the first of the databases where the other end may be."""
     code = Code.ONE_SIDED
     harmless = rule.level == DEFAULT_LEVEL
+    where = listed([place_name(other) for other in found]) if found else "any database"
     sentence = (
-        f"{rule.name!r} gives level {rule.level} to one end of its conversations, and {where} no rule fits "
-        f"the other end, which gets {DEFAULT_LEVEL}, the default"
+        f"{rule.name!r} gives level {rule.level} to one end of its conversations, and in {where} no rule "
+        f"fits the other end, which gets {DEFAULT_LEVEL}, the default"
     )
-    fix = f"add a rule for the other end there: {criteria(mirrored(rule.triple))}"
+    mirror = mirrored(rule.triple)
+    if found:
+        fix = f"add a rule for the other end:\n{suggested_rule(found[0], mirror, rule.level)}"
+    else:
+        fix = f"add a rule in the database of the other end: {criteria(mirror)}"
     severity = Severity.NOTE if harmless else code.severity
     return Finding(code, severity, place, rule.name, origins.get(rule.key), sentence, fix)
 

@@ -14,7 +14,6 @@ class ServicePlaces:
         for instance, database, service, _ in catalog.service_bindings():
             self._places.setdefault(service, []).append((instance, database))
             self._services.setdefault((instance, database), []).append(service)
-        self.databases = frozenset((instance, database) for instance, database, _ in catalog.database_rows())
 
     @property
     def services(self) -> list[str]:
@@ -38,3 +37,7 @@ class ServicePlaces:
     def may_be_local(self, place: Place, service: str | None) -> bool:
         """Say whether a service may live in a database: it does, or the catalog does not know the service."""
         return service is None or service not in self._places or place in self._places[service]
+
+    def is_local(self, place: Place, service: str | None) -> bool:
+        """Say whether a service is one of its database, as far as the catalog describes that."""
+        return service is None or service in self._services.get(place, [service])

@@ -169,11 +169,12 @@ def test_levels_that_do_not_count_for_sending() -> None:
     statements = [create("R", "C * *", 7), create("S", "D * *", 8), create("Five", "C * T", 5)]
     [sentence] = only(Code.NOT_HONORED, *statements, of=catalog(TWO, honor=False))
     assert sentence == (
-        "HONOR_BROKER_PRIORITY is off there, so 2 rules of I.A (first 'R') count for receiving only and not "
+        "HONOR_BROKER_PRIORITY is off in I.A, so 2 rules, the first of them 'R', count for receiving and not "
         "for sending"
     )
     assert (
-        "is off where the catalog does not mention it" in only(Code.NOT_HONORED, *statements, of=Catalog())[0]
+        "off in I.A (the catalog does not mention the database), so"
+        in only(Code.NOT_HONORED, *statements, of=Catalog())[0]
     )
     assert only(Code.NOT_HONORED, *statements) == []
     assert only(Code.NOT_HONORED, create("Five", "C * T", 5), of=catalog(TWO, honor=False)) == []
