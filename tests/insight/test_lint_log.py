@@ -92,7 +92,8 @@ def test_a_local_service_of_another_database_is_told_where_it_is() -> None:
 def test_swapped_services_are_told_with_what_to_do() -> None:
     [finding] = names(create("R", "C Target *", 7))
     assert finding.sentence == (
-        "'R' fits no endpoint of I.A, and would with its services the other way round: 'Target' does not live there"
+        "'R' fits no endpoint of I.A, and would with its services the other way round: "
+        "'Target' does not live there"
     )
     assert finding.fix == (
         "swap them: contract 'C', local service ANY, remote service 'Target'; or move the rule to I.B"
