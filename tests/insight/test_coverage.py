@@ -20,7 +20,6 @@ from tests.model.messages import read_messages
 from tests.strategies import Log
 from tests.test_against_model import project_of, random_logs
 
-
 MOMENT = timedelta(microseconds=1)
 
 
