@@ -54,6 +54,10 @@ lint: setup ## style and likely mistakes
 	@$(PYTHON_IN_VENV) -m ruff check .
 	@$(PYTHON_IN_VENV) -m ruff format --check .
 
+.PHONY: lint-rules
+lint-rules: setup ## what is wrong with the rules of conf/local.yaml (ARGS="--static" without a warehouse)
+	@./spark-submit.sh jobs/lint_rules.py --config conf/local.yaml $(ARGS)
+
 .PHONY: types
 types: setup ## type checks of the packages
 	@$(PYTHON_IN_VENV) -m mypy

@@ -1,4 +1,4 @@
-"""The nightly run: rules, ingest, ledger, schedules, publish.
+"""The nightly run: rules, ingest, ledger, schedules, coverage, publish.
 
 ./spark-submit.sh jobs/nightly.py --config conf/local.yaml --as-of 2026-11-21T00:00:00Z
 """
@@ -8,7 +8,7 @@ from datetime import datetime
 
 from pyspark.sql import SparkSession
 
-from jobs import ingest, ledger, publish, rules, schedules
+from jobs import coverage, ingest, ledger, publish, rules, schedules
 from jobs.launch import Parser, instant, launch, session
 from jobs.progress import step
 from jobs.summary import show_summary
@@ -47,6 +47,8 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> publish.Run
             said.append(
                 ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in open_messages.items())
             )
+        with step("coverage") as said:
+            said.append(f"{coverage.run(spark, settings, as_of)} rule versions and defaults")
         with step("publish"):
             publish.run(spark, settings, this_run, open_messages)
     except Exception as error:

@@ -13,6 +13,7 @@ from schemas.outputs import (
     INGEST_BATCHES,
     RECEIVE_SCHEDULE,
     REJECTED_EVENTS,
+    RULE_COVERAGE,
     TRANSMISSION_SCHEDULE,
     UNRESOLVED,
 )
@@ -115,6 +116,23 @@ _SHOWN: Sequence[tuple[str, Table, Sequence[str], Sequence[str]]] = (
             "to_service",
             "message_type",
             "sendable_at",
+        ),
+    ),
+    (
+        "what each rule version decides",
+        RULE_COVERAGE,
+        ("instance", "database", "rule_name", "valid_from"),
+        (
+            "instance",
+            "database",
+            "rule_name",
+            "level",
+            "valid_from",
+            "endpoints",
+            "conversations",
+            "messages",
+            "open_messages",
+            "last_use",
         ),
     ),
 )

@@ -155,6 +155,48 @@ PRIORITY_RULES = Table(
     checks={"level": "level between 1 and 10", "period": "valid_to is null or valid_to > valid_from"},
 )
 
+RULE_COVERAGE = Table(
+    name="rule_coverage",
+    comment="What each rule version has decided before as_of: one row per as_of and version, used or not, "
+    "and one per database for the default.",
+    columns=(
+        AS_OF,
+        required("instance", "string", "instance of the rule"),
+        required("database", "string", "database of the rule"),
+        optional("rule_name", "string", "the rule; null for the default, which no rule gave"),
+        optional(
+            "valid_from",
+            "timestamp",
+            "first instant of the version, UTC; null for the default, and where priority_rules has no "
+            "version of the rule for the moment of creation any more",
+        ),
+        optional("level", "int", "level 1..10 that the version gives, 5 for the default; null if unknown"),
+        required("endpoints", "bigint", "endpoints created before as_of that have their level from it"),
+        required("conversations", "bigint", "conversations of these endpoints"),
+        required(
+            "messages",
+            "bigint",
+            "messages to these endpoints, begun before as_of, that have an event on the UTC day before "
+            "as_of's or later: the traffic of the night",
+        ),
+        required(
+            "open_messages",
+            "bigint",
+            "messages scheduled at as_of whose level it gives: to receive at these endpoints, or to transmit "
+            "from them",
+        ),
+        optional("first_use", "timestamp", "first creation of such an endpoint, UTC; null if none"),
+        optional("last_use", "timestamp", "last creation of such an endpoint, UTC; null if none"),
+    ),
+    key=("as_of", "instance", "database", "rule_name", "valid_from"),
+    partition_by=("as_of",),
+    checks={
+        "level": "level is null or level between 1 and 10",
+        "default_has_no_version": "rule_name is not null or valid_from is null",
+        "used": "(endpoints = 0) = (first_use is null) and (first_use is null) = (last_use is null)",
+    },
+)
+
 REJECTED_EVENTS = Table(
     name="rejected_events",
     comment="Rows of the inputs that were not accepted: one row per input, event, reason and raw row.",

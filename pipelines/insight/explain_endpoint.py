@@ -6,7 +6,8 @@ from datetime import datetime
 from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 
-from pipelines.ladder.ladder import CRITERIA, DEFAULT_PRIORITY, STEPS
+from pipelines.ladder.ladder import DEFAULT_PRIORITY
+from pipelines.ladder.steps import CRITERIA, STEPS
 from pipelines.rules.history import RuleVersion
 
 NEAR_MISSES_SHOWN = 3

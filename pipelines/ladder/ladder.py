@@ -2,19 +2,7 @@
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-CRITERIA = ("contract", "local_service", "remote_service")
-
-STEPS: tuple[tuple[bool, bool, bool], ...] = (
-    (True, True, True),
-    (True, True, False),
-    (True, False, True),
-    (True, False, False),
-    (False, True, True),
-    (False, True, False),
-    (False, False, True),
-    (False, False, False),
-)
-"""Steps 1 to 8: whether the rule names (contract, local service, remote service), or says ANY."""
+from pipelines.ladder.steps import CRITERIA, STEPS
 
 DEFAULT_PRIORITY = 5
 

@@ -1,16 +1,18 @@
 """The history of priority rules: statements carried out one after another, as the engine would."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import Enum
 from operator import attrgetter
 from typing import TypeAlias
 
 from pipelines.errors import ConfigError
-from pipelines.rules.statements import DEFAULT_LEVEL, UNSET, Criterion, Kind, RuleStatement
+from pipelines.rules.statements import DEFAULT_LEVEL, UNSET, Criterion, Kind, Origin, RuleStatement
 from pipelines.settings.nearest import instead
 
 _Triple: TypeAlias = tuple[str | None, str | None, str | None]
+VersionKey: TypeAlias = tuple[str, str, str, datetime]
 
 
 @dataclass(frozen=True)
@@ -35,6 +37,54 @@ class RuleVersion:
         """What the rule matches: contract, local service, remote service; unique in its database."""
         return self.contract, self.local_service, self.remote_service
 
+    @property
+    def key(self) -> VersionKey:
+        """Which version it is: instance, database, name, valid_from."""
+        return self.instance, self.database, self.name, self.valid_from
+
+
+class Fault(Enum):
+    """Why the engine would refuse a statement."""
+
+    SAME_CRITERIA = "another rule has the same criteria, and another level"
+    SAME_RULE = "another rule has the same criteria and the same level"
+    NAME_TAKEN = "a rule of that name exists"
+    NO_SUCH_RULE = "there is no rule of that name"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A statement that the engine would refuse.
+
+    `message` is the whole line that reports it; `other` is the statement that it collides with, if any.
+    """
+
+    statement: RuleStatement
+    fault: Fault
+    message: str
+    other: RuleStatement | None = None
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What statements come to: versions, where each was written, and the statements that were refused.
+
+    A rule of which a statement was refused has no version from then on.
+    """
+
+    versions: tuple[RuleVersion, ...]
+    origins: Mapping[VersionKey, Origin]
+    refusals: tuple[Refusal, ...]
+
+    def require_accepted(self) -> None:
+        """Refuse them all if one of them was refused.
+
+        Raises:
+            ConfigError: One line for each statement that was refused.
+        """
+        if self.refusals:
+            raise ConfigError("\n".join(refusal.message for refusal in self.refusals))
+
 
 def rule_history(statements: Iterable[RuleStatement]) -> list[RuleVersion]:
     """Return all versions of all rules, ordered by (instance, database, name, valid_from).
@@ -46,18 +96,29 @@ def rule_history(statements: Iterable[RuleStatement]) -> list[RuleVersion]:
         ConfigError: A CREATE or ALTER would repeat a name or a triple (the engine's error 33303), or an ALTER
             or DROP is of a rule that is not there (15151); one line for each, naming all places concerned.
     """
+    folded = fold_statements(statements)
+    folded.require_accepted()
+    return list(folded.versions)
+
+
+def fold_statements(statements: Iterable[RuleStatement]) -> Folded:
+    """Do what `rule_history` does, and list what was refused instead of raising.
+
+    Refusals come by database and in the order in which they take effect, versions as in `rule_history`.
+    """
     databases: dict[tuple[str, str], list[RuleStatement]] = {}
     for statement in sorted(statements, key=attrgetter("effective_from")):
         databases.setdefault((statement.instance, statement.database), []).append(statement)
     versions: list[RuleVersion] = []
-    problems: list[str] = []
+    origins: dict[VersionKey, Origin] = {}
+    refusals: list[Refusal] = []
     for in_order in databases.values():
         rules = _Rules()
-        problems += _replay(rules, in_order)
+        refusals += _replay(rules, in_order)
         versions += [*rules.closed, *rules.standing.values()]
-    if problems:
-        raise ConfigError("\n".join(problems))
-    return sorted(versions, key=attrgetter("instance", "database", "name", "valid_from"))
+        origins |= rules.origins
+    versions.sort(key=attrgetter("instance", "database", "name", "valid_from"))
+    return Folded(tuple(versions), origins, tuple(refusals))
 
 
 class _Rules:
@@ -68,6 +129,7 @@ class _Rules:
         self.closed: list[RuleVersion] = []
         self.holders: dict[_Triple, str] = {}  # the rule that stands with each triple
         self.latest: dict[str, RuleStatement] = {}  # of each name, also of rules that are gone
+        self.origins: dict[VersionKey, Origin] = {}
 
     def carry_out(self, statement: RuleStatement) -> None:
         before = self.standing.get(statement.name)
@@ -78,6 +140,7 @@ class _Rules:
             after = _version(statement, before)
             self.standing[statement.name] = after
             self.holders[after.triple] = statement.name
+            self.origins[after.key] = statement.origin
         self.latest[statement.name] = statement
 
     def remove(self, name: str) -> None:
@@ -85,34 +148,42 @@ class _Rules:
             del self.holders[self.standing.pop(name).triple]
 
 
-def _replay(rules: _Rules, statements: Sequence[RuleStatement]) -> list[str]:
-    """Carry the statements out and return what is wrong with them.
+def _replay(rules: _Rules, statements: Sequence[RuleStatement]) -> list[Refusal]:
+    """Carry the statements out and return those that are refused.
 
     A refused statement takes its rule out of the replay: nothing is reported that only follows from it.
     """
-    problems: list[str] = []
+    refusals: list[Refusal] = []
     refused: set[str] = set()
     for statement in statements:
         if statement.name in refused:
             continue
-        objection = _objection(rules, statement, statements)
-        if objection is None:
+        refusal = _refusal(rules, statement, statements)
+        if refusal is None:
             rules.carry_out(statement)
         else:
-            verb, database = statement.kind.value, f"{statement.instance}.{statement.database}"
-            problems.append(f"{statement.origin}: {verb} {statement.name!r} in {database}: {objection}")
+            refusals.append(refusal)
             refused.add(statement.name)
             rules.remove(statement.name)
-    return problems
+    return refusals
 
 
-def _objection(rules: _Rules, statement: RuleStatement, statements: Sequence[RuleStatement]) -> str | None:
+def _refusal(rules: _Rules, statement: RuleStatement, statements: Sequence[RuleStatement]) -> Refusal | None:
+    def refuse(fault: Fault, objection: str, other: RuleStatement | None = None) -> Refusal:
+        verb, database = statement.kind.value, f"{statement.instance}.{statement.database}"
+        message = f"{statement.origin}: {verb} {statement.name!r} in {database}: {objection}"
+        return Refusal(statement, fault, message, other)
+
     before = rules.standing.get(statement.name)
     if statement.kind is not Kind.CREATE and before is None:
-        return f"there is no such rule at that moment (error 15151); {_trace(rules, statement, statements)}"
+        trace = _trace(rules, statement, statements)
+        return refuse(Fault.NO_SUCH_RULE, f"there is no such rule at that moment (error 15151); {trace}")
     if statement.kind is Kind.CREATE and before:
-        origin = rules.latest[statement.name].origin
-        return f"the rule exists already, see {origin} (error 33303); take another name, or ALTER it"
+        other = rules.latest[statement.name]
+        objection = (
+            f"the rule exists already, see {other.origin} (error 33303); take another name, or ALTER it"
+        )
+        return refuse(Fault.NAME_TAKEN, objection, other)
     if statement.kind is Kind.DROP:
         return None
     after = _version(statement, before)
@@ -120,9 +191,12 @@ def _objection(rules: _Rules, statement: RuleStatement, statements: Sequence[Rul
     if holder == statement.name:
         return None
     contract, local, remote = ("ANY" if value is None else repr(value) for value in after.triple)
-    return (
+    same_level = rules.standing[holder].level == after.level
+    return refuse(
+        Fault.SAME_RULE if same_level else Fault.SAME_CRITERIA,
         f"the rule {holder!r}, see {rules.latest[holder].origin}, has the same contract {contract}, "
-        f"local service {local} and remote service {remote} (error 33303); change or drop one of the two"
+        f"local service {local} and remote service {remote} (error 33303); change or drop one of the two",
+        rules.latest[holder],
     )
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pipelines.errors import ConfigError
-from pipelines.rules.history import RuleVersion, rule_history
+from pipelines.rules.history import Folded, RuleVersion, fold_statements
 from pipelines.rules.read import read_rules
 from pipelines.rules.rule_file import RuleFile
 from pipelines.settings import model
@@ -63,11 +63,26 @@ def load_settings(path: str | Path) -> Settings:
         ConfigError: One line for each problem. Those of the catalog and of all rule files come together, once
             the settings file itself is right.
     """
+    settings, folded = load_for_lint(path)
+    folded.require_accepted()
+    return settings
+
+
+def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
+    """Do what `load_settings` does, but take rules too that contradict each other.
+
+    Returns:
+        The settings, and what the rule statements come to: versions with the places where they were
+        written, and the statements that were refused. `Settings.rule_history` leaves those out.
+
+    Raises:
+        ConfigError: As `load_settings`, except for statements that are refused because of other rules.
+    """
     file = load_yaml(os.fspath(path))
     declared = check(model.SettingsFile, file, {"directory": os.path.dirname(file.path)})
     catalog, rule_files = _read_named_files(file, declared)
-    statements = [statement for rules in rule_files for statement in rules.statements]
-    return Settings(
+    folded = fold_statements([statement for rules in rule_files for statement in rules.statements])
+    settings = Settings(
         path=file.path,
         warehouse=declared.warehouse,
         inputs=declared.inputs,
@@ -75,12 +90,13 @@ def load_settings(path: str | Path) -> Settings:
         catalog_path=declared.catalog,
         rules=declared.rules,
         rule_files=tuple(rule_files),
-        rule_history=tuple(rule_history(statements)),
+        rule_history=folded.versions,
         receive=declared.receive,
         transmission=declared.transmission,
         activation=declared.activation,
         quality=declared.quality,
     )
+    return settings, folded
 
 
 def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Catalog, list[RuleFile]]:

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.ladder.ladder import with_priority
+from pipelines.ladder.steps import STEPS
 from tests.factories import LONG_AGO, Row, at, rule
 from tests.model.rules import Rule, resolve
 from tests.plans import operators
@@ -107,6 +108,11 @@ def test_ladder_equals_brute_force(spark: SparkSession) -> None:
     found = resolved(spark, endpoints, rules)
     different = [row for row in zip(endpoints, found, expected, strict=True) if row[1] != row[2]]
     assert different == []
+
+
+def test_the_steps_are_those_of_the_documentation() -> None:
+    table = ["C L R", "C L *", "C * R", "C * *", "* L R", "* L *", "* * R", "* * *"]
+    assert [tuple(mark != "*" for mark in row.split()) for row in table] == list(STEPS)
 
 
 def test_each_step_comes_before_the_next(spark: SparkSession) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pipelines.errors import ConfigError
-from pipelines.rules.history import RuleVersion, rule_history
+from pipelines.rules.history import Fault, RuleVersion, fold_statements, rule_history
 from pipelines.rules.statements import ANY, UNSET, Kind, Origin, RuleStatement
 
 _lines: Iterator[int] = count(1)
@@ -332,3 +332,30 @@ def test_the_rules_of_a_day_are_those_that_the_statements_until_then_left(
                 rule["level"] = said.level
         expected = {name: tuple(rule.values()) for name, rule in rules.items()}
         assert {v.name: (*v.triple, v.level) for v in in_force(versions, day(number))} == expected
+
+
+def test_what_is_refused_is_listed_with_its_fault_and_the_other_statement() -> None:
+    first, again = create(1, "A", contract="X", level=3), create(1, "A", contract="Y")
+    same, conflict = create(1, "B", contract="X", level=3), create(1, "C", contract="X", level=4)
+    missing = drop(2, "D")
+    folded = fold_statements([first, same, conflict, missing, again])
+    assert [(r.statement, r.fault, r.other) for r in folded.refusals] == [
+        (same, Fault.SAME_RULE, first),
+        (conflict, Fault.SAME_CRITERIA, first),
+        (again, Fault.NAME_TAKEN, first),
+        (missing, Fault.NO_SUCH_RULE, None),
+    ]
+    with pytest.raises(ConfigError) as caught:
+        folded.require_accepted()
+    assert str(caught.value) == "\n".join(r.message for r in folded.refusals)
+
+
+def test_each_version_knows_the_statement_that_began_it() -> None:
+    created, same_day, later = create(1, "A"), alter(1, "A", level=2), alter(3, "A", level=3)
+    other = create(2, "B", contract="X")
+    folded = fold_statements([created, same_day, later, other])
+    assert [(v.name, v.valid_from.day, folded.origins[v.key]) for v in folded.versions] == [
+        ("A", 1, same_day.origin),
+        ("A", 3, later.origin),
+        ("B", 2, other.origin),
+    ]

@@ -1,0 +1,73 @@
+"""The examples of docs/lint.md have the findings that they stand for."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from pipelines.insight.findings import Code
+from pipelines.insight.lint_log import lint_log
+from pipelines.insight.lint_names import lint_names
+from pipelines.insight.lint_static import lint_static
+from pipelines.insight.log_kinds import Kind, LogKinds
+from pipelines.insight.service_places import ServicePlaces
+from pipelines.insight.standing_rules import standing_rules
+from pipelines.rules.history import fold_statements
+from pipelines.rules.read import read_rules
+from pipelines.rules.statements import RuleStatement
+from pipelines.settings.catalog import Catalog, load_catalog
+
+PAGE = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
+YAML = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SECTIONS = {
+    match[1]: match[2]
+    for match in re.finditer(r"^### (R\d+)\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL)
+}
+LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+def example_catalog(folder: Path) -> Catalog:
+    found = YAML.search(PAGE)
+    assert found
+    (folder / "catalog.yaml").write_text(found[1])
+    return load_catalog(str(folder / "catalog.yaml"))
+
+
+def example_log() -> LogKinds:
+    rows = re.findall(r"^\| (\w+DB) \| (\w+) \| (\w+) \| (\w+) \| (\d+) \|$", PAGE, re.MULTILINE)
+    assert len(rows) == 4
+    return LogKinds(tuple(Kind("SQL1", *row[:4], int(row[4])) for row in rows))
+
+
+def example_rules(folder: Path, code: str) -> list[RuleStatement]:
+    found = YAML.search(SECTIONS[code])
+    assert found, code
+    (folder / "rules.yaml").write_text(found[1])
+    read = read_rules(str(folder / "rules.yaml"), instance="SQL1", effective_from=LONG_AGO)
+    return list(getattr(read, "statements", read))
+
+
+def test_every_code_has_a_section() -> None:
+    assert list(SECTIONS) == [code.id for code in Code]
+
+
+def test_every_section_tells_the_severity() -> None:
+    for code in Code:
+        if code.id.startswith("R1"):
+            assert str(code.severity) == "error"
+        else:
+            assert SECTIONS[code.id].strip().lower().startswith(str(code.severity)), code
+
+
+@pytest.mark.parametrize("code", [code for code in SECTIONS if code != "R307"])
+def test_examples(code: str, tmp_path: Path) -> None:
+    folded = fold_statements(example_rules(tmp_path, code))
+    catalog, log = example_catalog(tmp_path), example_log()
+    rules = standing_rules(folded.versions, None)
+    findings = [*lint_static(folded, catalog, moment=None)]
+    findings += lint_names(rules, ServicePlaces(catalog), log, folded.origins)
+    findings += lint_log(rules, log, folded.origins)
+    assert code in {finding.code.id for finding in findings}
+    if code < "R2":
+        assert {finding.code.id for finding in findings if finding.code.id < "R2"} == {code}
