@@ -5,17 +5,16 @@
 ./spark-submit.sh jobs/explain.py --config conf/local.yaml --group ID --format json
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 
-from pyspark.sql import SparkSession, functions as F
+from pyspark.sql import SparkSession
 
+from jobs.display import as_json
 from jobs.explain_view import show
 from jobs.launch import Parser, instant, launch, session
-from pipelines.collected import collected
-from pipelines.errors import PipelineError
+from jobs.published import published_as_of
 from pipelines.insight.explain import (
     Conversation,
     Message,
@@ -25,13 +24,10 @@ from pipelines.insight.explain import (
     explain_message,
 )
 from pipelines.insight.explain_queue import Group
-from pipelines.settings.instants import format_instant
 from pipelines.settings.load import Settings, load_settings
 from schemas import TABLES
-from schemas.outputs import RUNS
 from storage.warehouse import Warehouse
 
-AS_OFS_SHOWN = 5
 READ = (
     "endpoints",
     "messages",
@@ -50,24 +46,7 @@ def tables(spark: SparkSession, settings: Settings, as_of: datetime | None = Non
         PipelineError: nothing was published, or not this as_of.
     """
     warehouse = Warehouse(spark, settings.warehouse)
-    runs = warehouse.read(RUNS).where("status = 'succeeded'")
-    latest = runs.groupBy("as_of").agg(F.max("started_at").alias("started_at"))
-    if as_of is None:
-        found = collected(latest.orderBy(F.desc("started_at"), F.desc("as_of")).limit(1))
-        if not found:
-            raise PipelineError(
-                f"{settings.warehouse}: no run was published yet; "
-                f"run jobs/nightly.py --config {settings.path} first"
-            )
-        as_of = found[0]["as_of"]
-    elif latest.where(F.col("as_of") == F.lit(as_of)).isEmpty():
-        known = collected(latest.orderBy(F.desc("as_of")).limit(AS_OFS_SHOWN))
-        there = ", ".join(format_instant(row["as_of"]) for row in known) or "none yet"
-        raise PipelineError(
-            f"--as-of {format_instant(as_of)} was not published; the latest are: {there}; take one of these, "
-            f"or run jobs/nightly.py --config {settings.path} for it first"
-        )
-    assert as_of is not None
+    as_of = published_as_of(warehouse, settings, as_of)
     return Tables(as_of, **{name: warehouse.read(TABLES[name]) for name in READ})
 
 
@@ -101,21 +80,9 @@ def run(
     else:
         found = explain_group(read, key)
     if form == "json":
-        print(as_json(found))
+        print(as_json([asdict(one) for one in found] if isinstance(found, tuple) else asdict(found)))
     else:
         show(found, read.as_of)
-
-
-def as_json(found: Conversation | Message | tuple[Group, ...]) -> str:
-    """Write an explanation as JSON: an object, for a group a list of them; times as in the settings."""
-    content = [asdict(one) for one in found] if isinstance(found, tuple) else asdict(found)
-    return json.dumps(content, default=_text, ensure_ascii=False, indent=2)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, datetime):
-        return format_instant(value)
-    raise TypeError(f"no text for {value!r}")
 
 
 def main(argv: Sequence[str]) -> int:

@@ -6,13 +6,11 @@ from datetime import datetime
 from rich.console import Console
 from rich.table import Table as Grid
 
+from jobs.display import terminal
 from pipelines.insight.explain import Conversation, Message
 from pipelines.insight.explain_endpoint import Endpoint, Outcome, Step
 from pipelines.insight.explain_queue import Ahead, Group, ReceivePlace, TransmissionPlace
 from pipelines.settings.instants import format_instant
-
-PLAIN_WIDTH = 160
-"""Columns of text where there is no terminal to ask."""
 
 
 def show(found: Conversation | Message | tuple[Group, ...], as_of: datetime) -> None:
@@ -27,7 +25,7 @@ def show(found: Conversation | Message | tuple[Group, ...], as_of: datetime) -> 
 
 def show_conversation(found: Conversation) -> None:
     """Print both endpoints with their steps, and the groups that have ready messages."""
-    console = _console()
+    console = terminal()
     _say(console, f"Conversation {found.conversation_id} at {format_instant(found.as_of)}")
     for endpoint in found.endpoints:
         _endpoint(console, endpoint)
@@ -42,7 +40,7 @@ def show_conversation(found: Conversation) -> None:
 
 def show_message(found: Message) -> None:
     """Print where a message stands, what is ahead of it, and the endpoint whose level decides."""
-    console = _console()
+    console = terminal()
     number = (
         "unsequenced" if found.message_sequence_number is None else f"number {found.message_sequence_number}"
     )
@@ -67,17 +65,10 @@ def show_message(found: Message) -> None:
 
 def show_groups(found: Iterable[Group], as_of: datetime) -> None:
     """Print a group's level and place in each queue."""
-    console = _console()
+    console = terminal()
     for group in found:
         _say(console, f"Group {group.conversation_group_id} at {format_instant(as_of)}")
         _group(console, group)
-
-
-def _console() -> Console:
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console = Console(width=PLAIN_WIDTH, highlight=False, markup=False)
-    return console
 
 
 def _say(console: Console, text: str) -> None:

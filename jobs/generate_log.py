@@ -27,7 +27,7 @@ import yaml
 from delta.tables import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs.launch import Parser, instant, launch, session
+from jobs.launch import Parser, instant, launch, session, whole_number
 from jobs.log_files import FORMATS, name, write
 from pipelines.generate import company, conversations, events, faults, messages, readers, synthetic
 from pipelines.generate.conversations import HOT_EVERY
@@ -219,19 +219,21 @@ def _parser() -> Parser:
     parser.add_argument(
         "--preset", choices=["sample"], help="the sample: a small company's day before 2026-11-21"
     )
-    parser.add_argument("--messages", type=_count(1), help="messages sent (default 100000; sample 20000)")
-    parser.add_argument("--instances", type=_count(1), default=4, help="instances (default 4)")
-    parser.add_argument("--services", type=_count(3), default=400, help="services (default 400)")
     parser.add_argument(
-        "--rules", type=_count(0), default=200, help="priority rules per database (default 200)"
+        "--messages", type=whole_number(1), help="messages sent (default 100000; sample 20000)"
+    )
+    parser.add_argument("--instances", type=whole_number(1), default=4, help="instances (default 4)")
+    parser.add_argument("--services", type=whole_number(3), default=400, help="services (default 400)")
+    parser.add_argument(
+        "--rules", type=whole_number(0), default=200, help="priority rules per database (default 200)"
     )
     parser.add_argument(
         "--kinds",
-        type=_count(2),
+        type=whole_number(2),
         default=3_000,
         help="distinct (contract, initiator, target service) (default 3000)",
     )
-    parser.add_argument("--days", type=_count(1), default=1, help="days (default 1)")
+    parser.add_argument("--days", type=whole_number(1), default=1, help="days (default 1)")
     parser.add_argument(
         "--start", type=instant, default=instant("2026-11-20"), help="first day (default 2026-11-20)"
     )
@@ -255,21 +257,14 @@ def _parser() -> Parser:
     parser.add_argument(
         "--format", choices=list(FORMATS), default="json", help="format of the log (default json)"
     )
-    parser.add_argument("--files", type=_count(1), help="files per input (default one per 250000 messages)")
+    parser.add_argument(
+        "--files", type=whole_number(1), help="files per input (default one per 250000 messages)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="another seed gives another log (default 1)")
     parser.add_argument(
         "--history", choices=["single", "daily"], default="single", help="daily: a folder per night"
     )
     return parser
-
-
-def _count(least: int) -> Callable[[str], int]:
-    def count(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
-        return int(text)
-
-    return count
 
 
 def _number(least: float, most: float) -> Callable[[str], float]:

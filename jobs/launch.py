@@ -41,6 +41,17 @@ def instant(text: str) -> datetime:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def whole_number(least: int) -> Callable[[str], int]:
+    """Read a whole number of the command line that is not less than `least`."""
+
+    def count(text: str) -> int:
+        if not text.isdecimal() or int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
+        return int(text)
+
+    return count
+
+
 def session(name: str) -> SparkSession:
     """Open the session that spark-submit configured; times are UTC, whatever the machine says."""
     spark = SparkSession.builder.appName(name).getOrCreate()

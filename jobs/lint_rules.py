@@ -13,10 +13,10 @@ from datetime import datetime
 from typing import Any
 
 from pyspark.sql import SparkSession, functions as F
-from rich.console import Console
-from rich.markup import escape
 from rich.table import Table as Grid
+from rich.text import Text
 
+from jobs.display import terminal
 from jobs.launch import Parser, instant, launch, session
 from pipelines.errors import PipelineError
 from pipelines.insight.endpoint_kinds import NAMES, endpoint_kinds, queued_before
@@ -43,7 +43,6 @@ FOUND = 4
 MOST_KINDS = 200_000
 """Kinds of endpoints that the driver takes (some 100 MB); a company has hundreds."""
 
-PLAIN_WIDTH = 160
 CHANGES = "instance string, database string, changed_at timestamp"
 
 
@@ -181,9 +180,7 @@ def _plain(finding: Finding) -> dict[str, Any]:
 
 
 def _show(findings: Sequence[Finding]) -> None:
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=PLAIN_WIDTH)
+    console = terminal()
     if not findings:
         console.print("no findings")
         return
@@ -195,8 +192,8 @@ def _show(findings: Sequence[Finding]) -> None:
         grid.add_row(
             str(finding.severity),
             finding.code.id,
-            escape(where),
-            f"{escape(finding.sentence)}\n[bold]fix:[/bold] {escape(finding.fix)}",
+            where,
+            Text.assemble(finding.sentence, "\n", ("fix:", "bold"), f" {finding.fix}"),
         )
     console.print(grid)
     counts = [

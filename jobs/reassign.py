@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
-from rich.console import Console
 from rich.table import Table as Grid
 
+from jobs.display import terminal
 from jobs.launch import Parser, instant, launch, session
 from jobs.rules import stored_history
 from pipelines.errors import ConfigError, PipelineError
@@ -24,8 +24,6 @@ from schemas.outputs import PRIORITY_RULES
 from storage.warehouse import Warehouse
 
 KINDS_SHOWN = 20
-PLAIN_WIDTH = 160
-"""Columns of text where there is no terminal to ask."""
 
 
 @dataclass(frozen=True)
@@ -130,9 +128,7 @@ def _literal(value: object) -> str:
 
 
 def _say(outcome: Reassignment, since: datetime, until: datetime) -> None:
-    console = Console(highlight=False, markup=False)
-    if not console.is_terminal:
-        console = Console(width=PLAIN_WIDTH, highlight=False, markup=False)
+    console = terminal()
     console.print(
         f"{outcome.endpoints:,} endpoints were created from {format_instant(since)} up to "
         f"{format_instant(until)}; {outcome.changing:,} of them change, "

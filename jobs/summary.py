@@ -4,9 +4,11 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 from rich.console import Console
-from rich.table import Table as Grid
 
+from jobs.display import show_rows, terminal
 from jobs.publish import Run
+from jobs.waiting import OVERTAKEN, QUEUES, TRANSMISSION, overtaken
+from pipelines.collected import collected
 from pipelines.settings.load import Settings
 from schemas.outputs import (
     GROUP_PRIORITIES,
@@ -21,16 +23,12 @@ from schemas.table import Table
 from storage.warehouse import Warehouse
 
 FIRST = 8
-PLAIN_WIDTH = 160
-"""Columns of text where there is no terminal to ask."""
 
 
 def show_summary(spark: SparkSession, settings: Settings, run: Run) -> None:
     """Print the summary of a published run to standard output."""
     warehouse = Warehouse(spark, settings.warehouse)
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=PLAIN_WIDTH)
+    console = terminal()
     sources = ["source", "events", "accepted", "duplicates", "rejected"]
     came_in = (
         warehouse.read(INGEST_BATCHES)
@@ -49,6 +47,10 @@ def show_summary(spark: SparkSession, settings: Settings, run: Run) -> None:
         rows = warehouse.read(table).where(F.col("as_of") == F.lit(run.as_of))
         placed_first = [F.asc_nulls_last(name) for name in order]
         _show(console, f"{table.name}: {title}", rows.orderBy(*placed_first), columns)
+    for kind in QUEUES, TRANSMISSION:
+        schedule = warehouse.read(kind.table).where(F.col("as_of") == F.lit(run.as_of))
+        late = overtaken(schedule, kind, most=1).orderBy(F.desc("passed_by"), *kind.within)
+        _show(console, f"Starvation: {kind.title}", late, [*kind.within, *OVERTAKEN])
     open_count = (
         warehouse.read(UNRESOLVED).where(F.col("as_of") == F.lit(run.as_of)).groupBy("kind", "reason").count()
     )
@@ -61,12 +63,11 @@ def show_summary(spark: SparkSession, settings: Settings, run: Run) -> None:
     console.print(
         f"\nRun {run.run_id} described {run.as_of.isoformat()}. The tables lie in {warehouse.root}/"
     )
-    console.print("Query them from Python, for example the next messages of a queue:", highlight=False)
+    console.print("Query them from Python, for example the next messages of a queue:")
     console.print(
         "    from pipelines.tables import open_table\n"
         f'    schedule = open_table(spark, "{settings.path}", "receive_schedule")\n'
         "    schedule.where(\"queue = '...'\").orderBy('position').show()",
-        highlight=False,
         soft_wrap=True,
     )
 
@@ -140,12 +141,6 @@ _SHOWN: Sequence[tuple[str, Table, Sequence[str], Sequence[str]]] = (
 
 def _show(console: Console, title: str, rows: DataFrame, columns: Sequence[str]) -> None:
     """Print the first rows of a frame; nothing where there are none."""
-    found = rows.limit(FIRST).collect()
-    if not found:
-        return
-    grid = Grid(title=title, title_justify="left", title_style="bold")
-    for column in columns:
-        grid.add_column(column, overflow="fold")
-    for row in found:
-        grid.add_row(*["" if row[column] is None else str(row[column]) for column in columns])
-    console.print(grid)
+    found = collected(rows.select(*columns).limit(FIRST))
+    if found:
+        show_rows(console, title, found, columns)

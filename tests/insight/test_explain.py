@@ -1,6 +1,7 @@
 """Explanations from tables: conversations, messages, groups, and ids that are not known."""
 
 import json
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from jobs import explain_view
-from jobs.explain import as_json
+from jobs.display import as_json
 from pipelines.errors import PipelineError
 from pipelines.insight.explain import Tables, explain_conversation, explain_group, explain_message
 from pipelines.insight.explain_endpoint import Outcome
@@ -267,6 +268,6 @@ def test_unknown_ids(tables: Tables) -> None:
 
 
 def test_json_has_everything(tables: Tables) -> None:
-    found = json.loads(as_json(explain_conversation(tables, "c1")))
+    found = json.loads(as_json(asdict(explain_conversation(tables, "c1"))))
     assert found["endpoints"][1]["steps"][1]["rule"]["rule_name"] == "Target"
     assert found["as_of"] == "2026-11-21T00:00:00Z"
