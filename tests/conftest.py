@@ -12,6 +12,8 @@ import pytest
 os.environ["TZ"] = "UTC"
 os.environ["PYSPARK_PYTHON"] = sys.executable
 time.tzset()
+# The replay's Python workers need what the tests have.
+os.environ["PYSPARK_PYTHON"] = sys.executable
 
 from pyspark.sql import SparkSession  # noqa: E402
 

@@ -262,7 +262,8 @@ class Replay:
         step = self.clock.check
         while tick <= last:
             self._necessary(tick, "timer", FALLING_BEHIND)
-            assert self._run and self._notified is not None
+            assert self._run
+            assert self._notified is not None
             if self._run.suppressed_by:
                 end = min(last, self.clock.at_or_after(self._notified + timeout) - step)
                 self._repeat(tick, end)

@@ -1,4 +1,4 @@
-"""Logs of monitored queues: a window of seconds around midnight, full of ties, with days of history before it."""
+"""Logs of monitored queues: a window of seconds around midnight, full of ties, and days of history before."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -62,12 +62,11 @@ def monitored_logs(draw: st.DrawFn) -> Log:
         endpoint_events += draw(_endpoint_events(f"c{number}", service))
         for message in range(draw(st.integers(1, 4))):
             message_events += draw(_message_events(f"c{number}", f"c{number}/{message}"))
+    queue_events = [draw(_queue_event()) for _ in range(draw(st.sampled_from((3, 8, 12, 16))))]
     return Log(
         endpoint_events=numbered(draw, endpoint_events),
         message_events=numbered(draw, message_events),
-        queue_events=numbered(
-            draw, [draw(_queue_event()) for _ in range(draw(st.sampled_from((3, 8, 12, 16))))]
-        ),
+        queue_events=numbered(draw, queue_events),
         catalog={"instances": [{"name": "SQL1", "databases": [origin, target]}]},
         rules=[],
         as_of=AS_OF,
