@@ -9,6 +9,7 @@ from rich.table import Table as Grid
 from jobs.publish import Run
 from pipelines.settings.load import Settings
 from schemas.outputs import (
+    ACTIVATION_SUMMARY,
     GROUP_PRIORITIES,
     INGEST_BATCHES,
     RECEIVE_SCHEDULE,
@@ -49,6 +50,21 @@ def show_summary(spark: SparkSession, settings: Settings, run: Run) -> None:
         rows = warehouse.read(table).where(F.col("as_of") == F.lit(run.as_of))
         placed_first = [F.asc_nulls_last(name) for name in order]
         _show(console, f"{table.name}: {title}", rows.orderBy(*placed_first), columns)
+    queues = warehouse.read(ACTIVATION_SUMMARY).where(F.col("as_of") == F.lit(run.as_of))
+    advice = queues.orderBy(F.col("advice") == "keeps_up", F.desc("need_seconds"), *_PLACE)
+    _show(
+        console,
+        f"{ACTIVATION_SUMMARY.name}: what the queue monitors found",
+        advice,
+        (*_PLACE, "advice", "sentence"),
+    )
+    oddities = queues.select(*_PLACE, F.explode("oddities").alias("oddity", "count"))
+    _show(
+        console,
+        "What the log says of queues and can't be, or the catalog lacks",
+        oddities.orderBy(F.desc("count"), *_PLACE, "oddity"),
+        oddities.columns,
+    )
     open_count = (
         warehouse.read(UNRESOLVED).where(F.col("as_of") == F.lit(run.as_of)).groupBy("kind", "reason").count()
     )

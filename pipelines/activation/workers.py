@@ -78,7 +78,7 @@ def _stretches(queues: "pa.Array") -> Iterator[tuple[int, int, int]]:
 
     encoded = pc.run_end_encode(queues, run_end_type="int64")
     ends = encoded.run_ends.to_pylist()
-    return zip(encoded.values.to_pylist(), [0, *ends[:-1]], ends, strict=True)
+    return zip(encoded.values.to_pylist(), [0, *ends], ends, strict=False)
 
 
 class _Queue:
