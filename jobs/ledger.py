@@ -17,12 +17,23 @@ from pipelines.ledger.endpoints import fold_endpoints
 from pipelines.ledger.messages import fold_messages
 from pipelines.ledger.priorities import keep_or_resolve
 from pipelines.ledger.queue_changes import queue_changes
+from pipelines.ledger.queue_sessions import QUEUE, fold_queue_sessions, session_events
 from pipelines.ledger.queues import with_queue
+from pipelines.ledger.rollbacks import rollbacks
 from pipelines.ledger.scope import MARGIN, Scope, everything, touched
 from pipelines.ledger.transactions import fold_transactions
 from pipelines.settings.load import Settings, load_settings
 from schemas import ACCEPTED
-from schemas.ledger import EARLY_FACTS, ENDPOINTS, LEDGER_BATCHES, MESSAGES, QUEUE_CHANGES, TRANSACTIONS
+from schemas.ledger import (
+    EARLY_FACTS,
+    ENDPOINTS,
+    LEDGER_BATCHES,
+    MESSAGES,
+    QUEUE_CHANGES,
+    QUEUE_SESSIONS,
+    ROLLBACKS,
+    TRANSACTIONS,
+)
 from schemas.outputs import INGEST_BATCHES, PRIORITY_RULES
 from schemas.table import Table
 from storage.small_frame import small_frame
@@ -110,6 +121,7 @@ class _Fold:
     def write(self) -> None:
         """Write the tables; each reads what those before it wrote."""
         self._write_queue_changes()
+        self._write_facts_of_activation()
         self._write_transactions()
         self._write_messages()
         self._write_endpoints()
@@ -124,6 +136,14 @@ class _Fold:
     def _write_queue_changes(self) -> None:
         rows = queue_changes(self._queue_events).withColumn("ledger_batch", self._ledger_batch())
         self._warehouse.replace(QUEUE_CHANGES, rows, where=f"ledger_batch = {self._plan.ledger_batch}")
+
+    def _write_facts_of_activation(self) -> None:
+        """What only the replay of queue monitors asks for."""
+        rows = rollbacks(self._queue_events).withColumn("ledger_batch", self._ledger_batch())
+        self._warehouse.replace(ROLLBACKS, rows, where=f"ledger_batch = {self._plan.ledger_batch}")
+        scope = self._scope(QUEUE_SESSIONS, session_events(self._queue_events).select(*QUEUE))
+        sessions = fold_queue_sessions(self._old(QUEUE_SESSIONS, scope), self._queue_events)
+        self._replace(QUEUE_SESSIONS, scope, sessions)
 
     def _write_transactions(self) -> None:
         keys = self._queue_events.where("transaction_id is not null").select("instance", "transaction_id")

@@ -1,4 +1,4 @@
-"""The nightly run: rules, ingest, ledger, schedules, coverage, publish.
+"""The nightly run: rules, ingest, ledger, schedules, activation, coverage, publish.
 
 ./spark-submit.sh jobs/nightly.py --config conf/local.yaml --as-of 2026-11-21T00:00:00Z
 """
@@ -8,7 +8,7 @@ from datetime import datetime
 
 from pyspark.sql import SparkSession
 
-from jobs import coverage, ingest, ledger, publish, rules, schedules
+from jobs import activation, coverage, ingest, ledger, publish, rules, schedules
 from jobs.launch import Parser, instant, launch, session
 from jobs.progress import step
 from jobs.summary import show_summary
@@ -19,8 +19,8 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> publish.Run
     """Do everything for one as_of. A run that is broken off is simply run again.
 
     The order of side effects stands here: rules before the endpoints that they decide, events before
-    the ledger, the ledger before the schedules, and the row in `runs` last, so that readers who go by
-    it only ever see complete runs.
+    the ledger, the ledger before the schedules and the activation, and the row in `runs` last, so that
+    readers who go by it only ever see complete runs.
 
     Args:
         spark: the session.
@@ -46,6 +46,13 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> publish.Run
             open_messages = schedules.run(spark, settings, as_of)
             said.append(
                 ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in open_messages.items())
+            )
+        with step("activation") as said:
+            said.append(
+                ", ".join(
+                    f"{count:,} rows of {name}"
+                    for name, count in activation.run(spark, settings, as_of).items()
+                )
             )
         with step("coverage") as said:
             said.append(f"{coverage.run(spark, settings, as_of)} rule versions and defaults")

@@ -21,7 +21,14 @@ from schemas.outputs import INGEST_BATCHES, RUNS
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
-COUNTED = ("group_priorities", "receive_schedule", "transmission_schedule", "unresolved")
+COUNTED = (
+    "group_priorities",
+    "receive_schedule",
+    "transmission_schedule",
+    "unresolved",
+    "activation",
+    "activation_summary",
+)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from jobs.waiting import OVERTAKEN, QUEUES, TRANSMISSION, overtaken
 from pipelines.collected import collected
 from pipelines.settings.load import Settings
 from schemas.outputs import (
+    ACTIVATION_SUMMARY,
     GROUP_PRIORITIES,
     INGEST_BATCHES,
     RECEIVE_SCHEDULE,
@@ -51,6 +52,21 @@ def show_summary(spark: SparkSession, settings: Settings, run: Run) -> None:
         schedule = warehouse.read(kind.table).where(F.col("as_of") == F.lit(run.as_of))
         late = overtaken(schedule, kind, most=1).orderBy(F.desc("passed_by"), *kind.within)
         _show(console, f"Starvation: {kind.title}", late, [*kind.within, *OVERTAKEN])
+    queues = warehouse.read(ACTIVATION_SUMMARY).where(F.col("as_of") == F.lit(run.as_of))
+    advice = queues.orderBy(F.col("advice") == "keeps_up", F.desc("need_seconds"), *_PLACE)
+    _show(
+        console,
+        f"{ACTIVATION_SUMMARY.name}: what the queue monitors found",
+        advice,
+        (*_PLACE, "advice", "sentence"),
+    )
+    oddities = queues.select(*_PLACE, F.explode("oddities").alias("oddity", "count"))
+    _show(
+        console,
+        "What the log says of queues and can't be, or the catalog lacks",
+        oddities.orderBy(F.desc("count"), *_PLACE, "oddity"),
+        oddities.columns,
+    )
     open_count = (
         warehouse.read(UNRESOLVED).where(F.col("as_of") == F.lit(run.as_of)).groupBy("kind", "reason").count()
     )

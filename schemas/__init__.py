@@ -1,8 +1,19 @@
 """Every table of the pipeline, declared once: inputs, accepted events, ledger and outputs."""
 
 from schemas.events import ACCEPTED, CONTRACTS, EventContract
-from schemas.ledger import EARLY_FACTS, ENDPOINTS, LEDGER_BATCHES, MESSAGES, QUEUE_CHANGES, TRANSACTIONS
+from schemas.ledger import (
+    EARLY_FACTS,
+    ENDPOINTS,
+    LEDGER_BATCHES,
+    MESSAGES,
+    QUEUE_CHANGES,
+    QUEUE_SESSIONS,
+    ROLLBACKS,
+    TRANSACTIONS,
+)
 from schemas.outputs import (
+    ACTIVATION,
+    ACTIVATION_SUMMARY,
     GROUP_PRIORITIES,
     INGEST_BATCHES,
     PRIORITY_RULES,
@@ -22,6 +33,8 @@ TABLES: dict[str, Table] = {
         GROUP_PRIORITIES,
         RECEIVE_SCHEDULE,
         TRANSMISSION_SCHEDULE,
+        ACTIVATION,
+        ACTIVATION_SUMMARY,
         PRIORITY_RULES,
         RULE_COVERAGE,
         REJECTED_EVENTS,
@@ -31,6 +44,8 @@ TABLES: dict[str, Table] = {
         TRANSACTIONS,
         EARLY_FACTS,
         QUEUE_CHANGES,
+        QUEUE_SESSIONS,
+        ROLLBACKS,
         *ACCEPTED.values(),
         INGEST_BATCHES,
         LEDGER_BATCHES,

@@ -194,6 +194,52 @@ QUEUE_CHANGES = Table(
     public=False,
 )
 
+QUEUE_SESSIONS = Table(
+    name="queue_sessions",
+    comment="Which sessions wait and which tasks run when a UTC day is over: one row per queue, session, "
+    "kind and UTC day on which the session logged such an event.",
+    columns=(
+        required("instance", "string", "instance of the queue"),
+        required("database", "string", "database of the queue"),
+        required("queue", "string", "the queue"),
+        required("kind", "string", "WAIT or TASK"),
+        optional("session_id", "bigint", "the session; null if not logged"),
+        required("event_date", "date", "the UTC day"),
+        required(
+            "last",
+            "struct<event_time:timestamp,event_id:string,is_on:boolean>",
+            "the day's last WAIT_* or TASK_* event; is_on if the session waits without WHERE, or runs, "
+            "after it",
+        ),
+        optional("next_date", "date", "the next UTC day with an event of the session and kind; null if none"),
+        CLOSED_ON,
+        LEDGER_BATCH,
+    ),
+    key=("instance", "database", "queue", "kind", "session_id", "event_date"),
+    partition_by=LEDGER_PARTITIONS,
+    statistics=False,
+    public=False,
+)
+
+ROLLBACKS = Table(
+    name="rollbacks",
+    comment="ROLLBACK events of transactions, with their queue: one row per event.",
+    columns=(
+        required("instance", "string", "instance of the queue and the transaction"),
+        required("database", "string", "database of the queue"),
+        required("queue", "string", "the queue"),
+        required("transaction_id", "string", "the transaction"),
+        required("event_time", "timestamp", "when it was rolled back, UTC"),
+        required("event_id", "string", "the event"),
+        required("event_date", "date", "UTC day of event_time"),
+        LEDGER_BATCH,
+    ),
+    key=("event_date", "event_id"),
+    partition_by=("event_date", "ledger_batch"),
+    statistics=False,
+    public=False,
+)
+
 LEDGER_BATCHES = Table(
     name="ledger_batches",
     comment="Folds of accepted events into the ledger: one row per fold; the last says where to go on.",

@@ -137,6 +137,94 @@ TRANSMISSION_SCHEDULE = Table(
     file_order=("instance", "position"),
 )
 
+ACTIVATION = Table(
+    name="activation",
+    comment="When queue monitors found that a reader was needed: one row per as_of, queue and run of checks.",
+    columns=(
+        AS_OF,
+        *QUEUE,
+        required("ordinal", "bigint", "order of the runs of the queue, from 1"),
+        required("first_check", "timestamp", "first check of the run, UTC"),
+        required("last_check", "timestamp", "last check of the run, UTC"),
+        required("until", "timestamp", "next check of the queue after the run, UTC; as_of if there is none"),
+        required("checks", "bigint", "consecutive checks that found the same"),
+        required(
+            "trigger",
+            "string",
+            "of the first check: arrival, receive, rollback, task_exit, queue_altered or timer",
+        ),
+        required("reason", "string", "arrival_on_empty_queue or readers_falling_behind"),
+        required("ready_messages", "bigint", "ready messages in the queue at the first check"),
+        required("running_tasks", "bigint", "activated tasks that ran"),
+        required("mode", "string", "internal (activation procedure) or external (event notification)"),
+        required("occurs", "boolean", "whether a reader was started or a notification sent"),
+        optional(
+            "suppressed_by",
+            "string",
+            "max_queue_readers or notification_pending; null where activation occurs",
+        ),
+    ),
+    key=("as_of", "instance", "database", "queue", "ordinal"),
+    partition_by=("as_of",),
+    checks={
+        "known_reason": "reason in ('arrival_on_empty_queue', 'readers_falling_behind')",
+        "known_mode": "mode in ('internal', 'external')",
+        "suppressed": "occurs = (suppressed_by is null)",
+        "order_of_checks": "first_check <= last_check and last_check <= until and until <= as_of",
+    },
+    file_order=("instance", "database", "queue", "ordinal"),
+)
+
+ACTIVATION_SUMMARY = Table(
+    name="activation_summary",
+    comment="What the activation window says of a queue: one row per as_of and queue that has a monitor, or "
+    "that queue events name and the catalog lacks.",
+    columns=(
+        AS_OF,
+        *QUEUE,
+        optional("mode", "string", "internal or external; null for a queue that the catalog lacks"),
+        optional("max_queue_readers", "int", "of the catalog; null unless internal"),
+        required(
+            "need_seconds",
+            "double",
+            "time in need of a reader: from each check that found one necessary to the next check",
+        ),
+        required("short_seconds", "double", "the part of it in which max_queue_readers kept one away"),
+        required("activations", "bigint", "checks at which a reader was started or a notification sent"),
+        required("most_ready", "bigint", "largest number of ready messages, longer than an instant"),
+        optional("most_ready_at", "timestamp", "when it was reached first, UTC; null if there were none"),
+        required("groups_ready", "bigint", "conversation groups that had ready messages then"),
+        required("groups_free", "bigint", "those of them that no transaction held then"),
+        required("ready_at_end", "bigint", "ready messages at as_of"),
+        required("is_on", "boolean", "whether the queue is on at as_of"),
+        optional(
+            "off_since",
+            "timestamp",
+            "when it was turned off, UTC; null if it is on, or off by the catalog alone",
+        ),
+        required(
+            "advice",
+            "string",
+            "queue_off, not_in_catalog, more_readers_wont_help, raise_max_queue_readers, "
+            "reader_exits_early, answers_late or keeps_up",
+        ),
+        required("sentence", "string", "the advice in words, with its numbers"),
+        required(
+            "oddities",
+            "map<string,bigint>",
+            "what the log says and can't be, or the catalog lacks, counted; docs/activation.md has the rules",
+        ),
+    ),
+    key=("as_of", "instance", "database", "queue"),
+    partition_by=("as_of",),
+    checks={
+        "known_advice": "advice in ('queue_off', 'not_in_catalog', 'more_readers_wont_help', "
+        "'raise_max_queue_readers', 'reader_exits_early', 'answers_late', 'keeps_up')",
+        "free_groups": "groups_free between 0 and groups_ready",
+        "short_in_need": "short_seconds between 0 and need_seconds",
+    },
+)
+
 PRIORITY_RULES = Table(
     name="priority_rules",
     comment="Priority rules with their history: one row per rule and validity [valid_from, valid_to).",

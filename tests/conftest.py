@@ -10,8 +10,9 @@ import pytest
 
 # Before Spark starts: naive datetimes of collected rows are UTC then.
 os.environ["TZ"] = "UTC"
-os.environ["PYSPARK_PYTHON"] = sys.executable
 time.tzset()
+# Python workers need what the tests have.
+os.environ["PYSPARK_PYTHON"] = sys.executable
 
 from pyspark.sql import SparkSession  # noqa: E402
 

@@ -1,0 +1,230 @@
+"""What a night says of each queue with a monitor, down to a sentence of advice."""
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+QUEUE = ["instance", "database", "queue"]
+SECOND = 1_000_000
+WORTH_SAYING = 60
+"""Seconds in a window; what lasted shorter is no reason to change anything. Our choice."""
+
+COUNTED = (
+    "ready",
+    "rollbacks",
+    "receives",
+    "exits",
+    "exits_with_ready",
+    "exits_without_start",
+    "waits_without_start",
+    "waits_without_end",
+    "not_ready",
+    "most_ready",
+)
+COUNTS = ("activations", "groups_ready", "groups_free", "conversations", "negative_row_counts")
+
+
+def summary(monitors: DataFrame, replayed: DataFrame, groups: DataFrame, negative: DataFrame) -> DataFrame:
+    """Sum the window up per monitored queue.
+
+    Args:
+        monitors: (queue_number, instance, database, queue, mode, max_queue_readers, timeout_seconds, is_on),
+            unique by the first.
+        replayed: see `pipelines.activation.workers.replayed`.
+        groups: `groups_at_most_ready`.
+        negative: (queue_number, negative_row_counts), unique by the first.
+
+    Returns:
+        The `activation_summary` table without as_of: one row per monitored queue.
+    """
+    length = (F.col("run.until") - F.col("run.first_check")) / SECOND
+    is_short = F.col("run.suppressed_by") == "max_queue_readers"
+    runs = (
+        replayed.where("ordinal > 0")
+        .groupBy("queue_number")
+        .agg(
+            F.sum(length).alias("need_seconds"),
+            F.sum(F.when(is_short, length)).alias("short_seconds"),
+            F.sum(F.when(F.col("run.occurs"), F.col("run.checks"))).alias("activations"),
+        )
+    )
+    totals = replayed.where("ordinal = 0").select(
+        "queue_number",
+        *[f"totals.{name}" for name in (*COUNTED, "most_ready_at", "off_since")],
+        F.col("totals.is_on").alias("was_left_on"),
+    )
+    rows = monitors
+    for part in (totals, runs, groups, negative):
+        rows = rows.join(F.broadcast(part), "queue_number", "left")
+    rows = rows.fillna(0, [*COUNTED, *COUNTS, "need_seconds", "short_seconds"])
+    rows = rows.withColumns(
+        {
+            "is_on": F.coalesce("was_left_on", "is_on"),
+            "off_since": F.timestamp_micros("off_since"),
+            "most_ready_at": F.timestamp_micros("most_ready_at"),
+            "ready_at_end": F.col("ready"),
+        }
+    )
+    rows = rows.withColumn("advice", _advice())
+    return rows.select(
+        *QUEUE,
+        "mode",
+        "max_queue_readers",
+        "need_seconds",
+        "short_seconds",
+        "activations",
+        "most_ready",
+        "most_ready_at",
+        "groups_ready",
+        "groups_free",
+        "ready_at_end",
+        "is_on",
+        "off_since",
+        "advice",
+        _sentence().alias("sentence"),
+        _oddities().alias("oddities"),
+    )
+
+
+def of_unknown_queues(queue_events: DataFrame, known: DataFrame) -> DataFrame:
+    """Count the queue events of queues that the catalog lacks.
+
+    Args:
+        queue_events: accepted queue events of the window.
+        known: (instance, database, queue) of the catalog, unique.
+
+    Returns:
+        The `activation_summary` table without as_of: one row per unknown queue.
+    """
+    counted = (
+        queue_events.join(F.broadcast(known), QUEUE, "left_anti")
+        .groupBy(*QUEUE)
+        .agg(F.count(F.lit(1)).alias("events"))
+    )
+    nothing: dict[str, Column] = {
+        name: F.lit(0).cast("bigint")
+        for name in ("activations", "most_ready", "groups_ready", "groups_free", "ready_at_end")
+    }
+    never = F.lit(None).cast("timestamp")
+    return counted.select(
+        *QUEUE,
+        F.lit(None).cast("string").alias("mode"),
+        F.lit(None).cast("int").alias("max_queue_readers"),
+        F.lit(0.0).alias("need_seconds"),
+        F.lit(0.0).alias("short_seconds"),
+        nothing["activations"].alias("activations"),
+        nothing["most_ready"].alias("most_ready"),
+        never.alias("most_ready_at"),
+        nothing["groups_ready"].alias("groups_ready"),
+        nothing["groups_free"].alias("groups_free"),
+        nothing["ready_at_end"].alias("ready_at_end"),
+        F.lit(True).alias("is_on"),
+        never.alias("off_since"),
+        F.lit("not_in_catalog").alias("advice"),
+        F.format_string(
+            "%,d queue events name this queue and the catalog does not: add it, with its monitor.", "events"
+        ).alias("sentence"),
+        F.create_map(F.lit("queue_not_in_catalog"), F.col("events")).alias("oddities"),
+    )
+
+
+def _advice() -> Column:
+    is_short = F.col("short_seconds") >= WORTH_SAYING
+    is_needed = F.col("need_seconds") >= WORTH_SAYING
+    one_group = (F.col("most_ready") > 1) & (F.col("groups_ready") == 1) & (F.col("ready_at_end") > 0)
+    return (
+        F.when(~F.col("is_on"), "queue_off")
+        .when(one_group | (is_short & (F.col("groups_free") == 0)), "more_readers_wont_help")
+        .when(is_short, "raise_max_queue_readers")
+        .when(is_needed & (F.col("mode") == "external"), "answers_late")
+        .when(is_needed & (F.col("exits_with_ready") > 0), "reader_exits_early")
+        .otherwise("keeps_up")
+    )
+
+
+def _sentence() -> Column:
+    most = F.format_string(
+        "at most %,d ready messages in %,d conversation groups, %,d of them free",
+        "most_ready",
+        "groups_ready",
+        "groups_free",
+    )
+    since = F.when(F.col("off_since").isNull(), F.lit("")).otherwise(
+        F.concat(F.lit(" since "), F.date_format("off_since", "yyyy-MM-dd HH:mm:ss"))
+    )
+    off = F.format_string(
+        "The queue is off%s, %,d transactions were rolled back in the window and %,d messages wait in it: "
+        "find what could not be read, then turn the queue on.",
+        since,
+        "rollbacks",
+        "ready_at_end",
+    )
+    wont = F.format_string(
+        "More readers won't help: when most was ready there were %,d messages in %,d conversations of %,d "
+        "groups, %,d of them free, and each group has one reader at a time.",
+        "most_ready",
+        "conversations",
+        "groups_ready",
+        "groups_free",
+    )
+    more = F.concat(
+        F.format_string(
+            "All readers that max_queue_readers = %d allows were running for %s while messages waited, ",
+            "max_queue_readers",
+            _duration("short_seconds"),
+        ),
+        most,
+        F.lit(": raise max_queue_readers."),
+    )
+    late = F.concat(
+        F.format_string(
+            "Messages waited for a reader for %s and %,d notifications were sent, ",
+            _duration("need_seconds"),
+            "activations",
+        ),
+        most,
+        F.lit(": the application answers late."),
+    )
+    early = F.concat(
+        F.format_string(
+            "A reader was needed for %s, and %,d of %,d readers exited while messages were ready, ",
+            _duration("need_seconds"),
+            "exits_with_ready",
+            "exits",
+        ),
+        most,
+        F.lit(": let the procedure receive until the queue is empty."),
+    )
+    fine = F.concat(
+        F.format_string("The readers keep up: one was needed for %s, ", _duration("need_seconds")),
+        most,
+        F.lit("."),
+    )
+    return (
+        F.when(F.col("advice") == "queue_off", off)
+        .when(F.col("advice") == "more_readers_wont_help", wont)
+        .when(F.col("advice") == "raise_max_queue_readers", more)
+        .when(F.col("advice") == "answers_late", late)
+        .when(F.col("advice") == "reader_exits_early", early)
+        .otherwise(fine)
+    )
+
+
+def _duration(seconds: str) -> Column:
+    whole = F.floor(seconds)
+    hours, minutes = F.floor(whole / 3600), F.floor(whole % 3600 / 60)
+    return (
+        F.when(whole >= 3600, F.format_string("%d h %d min", hours, minutes))
+        .when(whole >= 60, F.format_string("%d min", minutes))
+        .otherwise(F.format_string("%d s", whole))
+    )
+
+
+def _oddities() -> Column:
+    counted = {
+        "exits_without_start": "exits_without_start",
+        "waits_without_start": "waits_without_start",
+        "waits_without_end": "waits_without_end",
+        "received_while_not_ready": "not_ready",
+        "negative_row_counts": "negative_row_counts",
+    }
+    pairs = [part for name, column in counted.items() for part in (F.lit(name), F.col(column))]
+    return F.map_filter(F.create_map(*pairs), lambda _, count: count > 0)

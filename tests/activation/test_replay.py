@@ -1,0 +1,131 @@
+"""The state machine alone against the model that plays every check, on many random logs."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from pipelines.activation import happenings as h
+from pipelines.activation.replay import Clock, Monitor, Replay, Totals
+from tests.harness import difference
+from tests.model import activation as model
+from tests.strategies import Log
+from tests.strategies.monitored import AS_OF, TIMINGS, Timing, monitored_logs
+
+Row = dict[str, Any]
+Feed = list[tuple[int, int, int]]
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+KINDS = {
+    "RECEIVE": h.RECEIVE,
+    "WAIT_ENDED": h.WAIT_ENDED,
+    "TASK_STARTED": h.TASK_STARTED,
+    "TASK_EXITED": h.TASK_EXITED,
+    "ROLLBACK": h.ROLLBACK,
+    "QUEUE_ALTERED": h.ALTERED,
+}
+
+
+def micros(moment: datetime) -> int:
+    return (moment - EPOCH) // timedelta(microseconds=1)
+
+
+class Recorded(model._Replay):
+    """The model, noting what the state machine would have been fed with."""
+
+    feed: Feed
+
+    def rows(self) -> list[Row]:
+        self.feed = []
+        return super().rows()
+
+    def _play(self, happening: model.Happening) -> None:
+        time, before = micros(happening.time), len(self.queue.ready)
+        super()._play(happening)
+        change = len(self.queue.ready) - before
+        if happening.kind == model.ARRIVAL and change:
+            self.feed.append((time, h.ARRIVAL, 0))
+        elif happening.kind != model.ARRIVAL:
+            self.feed += [(time, h.TAKEN if change < 0 else h.GIVEN_BACK, 0)] * abs(change)
+        if happening.kind == model.QUEUE_EVENT and (kind := _kind(happening.event)) is not None:
+            session = happening.event["session_id"]
+            self.feed.append((time, kind, h.NO_SESSION if session is None else session))
+
+
+def _kind(event: Row) -> int | None:
+    is_empty = event["row_count"] == 0 and not event["has_where"]
+    match event["event_type"]:
+        case "RECEIVE" if is_empty:
+            return h.EMPTY_RECEIVE
+        case "GET_CONVERSATION_GROUP":
+            return h.EMPTY_GET_GROUP if is_empty else None
+        case "WAIT_STARTED":
+            return h.WAIT_ENDED if event["has_where"] else h.WAIT_STARTED
+        case "QUEUE_ALTERED" if event["queue_status"]:
+            return h.TURNED_OFF if event["queue_status"] == "OFF" else h.TURNED_ON
+        case event_type:
+            return KINDS.get(event_type)
+
+
+def replayed(recorded: Recorded) -> tuple[list[Row], Totals]:
+    """What the state machine makes of what the model was fed with, as rows of the table."""
+    monitor = recorded.monitor
+    timeout = None if monitor.timeout is None else monitor.timeout // timedelta(microseconds=1)
+    clock = Clock(
+        micros(recorded.start),
+        micros(recorded.end),
+        recorded.period // timedelta(microseconds=1),
+        recorded.empty // timedelta(microseconds=1),
+    )
+    replay = Replay(Monitor(0, monitor.max_queue_readers, timeout, monitor.on), clock)
+    # In pieces, as batches come.
+    for begin in range(0, len(recorded.feed), 3):
+        times, kinds, sessions = zip(*recorded.feed[begin : begin + 3], strict=True)
+        replay.feed(times, kinds, sessions)
+    totals = replay.finish()
+    instance, database, queue = monitor.queue
+    rows = [
+        {
+            "instance": instance,
+            "database": database,
+            "queue": queue,
+            "ordinal": ordinal,
+            "first_check": EPOCH + timedelta(microseconds=run.first_check),
+            "last_check": EPOCH + timedelta(microseconds=run.last_check),
+            "checks": run.checks,
+            "trigger": run.trigger,
+            "reason": run.reason,
+            "ready_messages": run.ready_messages,
+            "running_tasks": run.running_tasks,
+            "mode": "internal" if timeout is None else "external",
+            "occurs": run.occurs,
+            "suppressed_by": run.suppressed_by,
+        }
+        for ordinal, run in enumerate(replay.runs, start=1)
+    ]
+    return rows, totals
+
+
+@pytest.fixture(autouse=True)
+def recording(monkeypatch: pytest.MonkeyPatch) -> list[Recorded]:
+    """The replays of the model, each with what it was fed with."""
+    replays: list[Recorded] = []
+
+    class Noted(Recorded):
+        def rows(self) -> list[Row]:
+            replays.append(self)
+            return super().rows()
+
+    monkeypatch.setattr(model, "_Replay", Noted)
+    return replays
+
+
+@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+@given(log=monitored_logs(), timing=st.sampled_from(TIMINGS))
+def test_the_state_machine_finds_what_checking_one_by_one_finds(
+    recording: list[Recorded], log: Log, timing: Timing
+) -> None:
+    recording.clear()
+    expected = model.activation(log.events, catalog=log.catalog, as_of=AS_OF, **timing.settings)
+    found = [row for recorded in recording for row in replayed(recorded)[0]]
+    assert difference(found, expected) == []

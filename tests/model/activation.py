@@ -1,0 +1,327 @@
+"""The table activation: every check of every queue monitor, one by one."""
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from .catalog import Catalog
+from .endpoints import Endpoint, read_endpoints
+from .messages import Message, read_messages
+from .rules import rule_history
+from .vocabulary import ENDS, Events, QueueKey, Row, Side, is_on, utf8
+
+ARRIVAL, RECEIVED, END, QUEUE_EVENT = range(4)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+MICROSECOND = timedelta(microseconds=1)
+
+
+@dataclass
+class Monitor:
+    """What the catalog says of a queue with a monitor."""
+
+    queue: QueueKey
+    on: bool
+    max_queue_readers: int | None
+    timeout: timedelta | None
+
+
+@dataclass
+class Happening:
+    """Something that the replay of a queue plays."""
+
+    time: datetime
+    kind: int
+    event_id: str
+    event: Row
+    message: Message | None = None
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        return (self.time, self.kind, utf8(self.event_id))
+
+
+@dataclass
+class Queue:
+    """The state of a queue."""
+
+    on: bool
+    ready: set[str] = field(default_factory=set)
+    taken: dict[tuple[str, str], set[str]] = field(default_factory=dict)
+    ended: set[Side] = field(default_factory=set)
+    waiting: dict[int | None, bool] = field(default_factory=dict)
+    running: dict[int | None, bool] = field(default_factory=dict)
+    last_empty_result: datetime | None = None
+    notified: datetime | None = None
+
+    @property
+    def running_tasks(self) -> int:
+        return sum(self.running.values())
+
+    @property
+    def sessions_waiting(self) -> int:
+        return sum(self.waiting.values())
+
+
+def activation(
+    accepted_events: Events,
+    *,
+    catalog: Row,
+    as_of: datetime,
+    check_seconds: float = 5,
+    empty_seconds: float = 5,
+    window_hours: float = 24,
+    **_: Any,
+) -> list[Row]:
+    """The rows of the table, without as_of."""
+    events = {
+        source: [event for event in accepted_events.get(source) or [] if event["event_time"] < as_of]
+        for source in ("endpoint_events", "queue_events")
+    }
+    messages = read_messages(accepted_events.get("message_events") or [])
+    endpoints = {
+        side: endpoint
+        for side, endpoint in read_endpoints(
+            accepted_events.get("endpoint_events") or [], messages, Catalog(catalog), rule_history([])
+        ).items()
+        if endpoint.created_at < as_of
+    }
+    rows = []
+    for monitor in _monitors(catalog):
+        replay = _Replay(
+            monitor,
+            _happenings(monitor.queue, events, messages, endpoints, as_of),
+            messages_by_id={message.message_id: message for message in messages},
+            committed={
+                (event["instance"], event.get("transaction_id"))
+                for event in events["queue_events"]
+                if event["event_type"] == "COMMIT"
+            },
+            start=as_of - timedelta(hours=window_hours),
+            end=as_of,
+            check=timedelta(seconds=check_seconds),
+            empty=timedelta(seconds=empty_seconds),
+        )
+        rows += replay.rows()
+    return rows
+
+
+def _monitors(catalog: Row) -> list[Monitor]:
+    found = []
+    for instance in catalog["instances"]:
+        for database in instance["databases"]:
+            for queue in database.get("queues") or []:
+                key = (instance["name"], database["name"], queue["name"])
+                on = is_on(queue.get("status", True))
+                internal, external = queue.get("activation"), queue.get("event_notification")
+                if internal and is_on(internal.get("status", True)):
+                    found.append(Monitor(key, on, internal.get("max_queue_readers", 1), None))
+                elif external:
+                    found.append(Monitor(key, on, None, timedelta(seconds=external["timeout_seconds"])))
+    return found
+
+
+def _happenings(
+    queue: QueueKey,
+    events: Events,
+    messages: list[Message],
+    endpoints: dict[Side, Endpoint],
+    as_of: datetime,
+) -> list[Happening]:
+    found = []
+    here = {side for side, endpoint in endpoints.items() if endpoint.queue == queue}
+    for message in messages:
+        if message.receiver in here:
+            arrival = message.arrival
+            if arrival and arrival["event_time"] < as_of:
+                found.append(Happening(arrival["event_time"], ARRIVAL, arrival["event_id"], arrival, message))
+            for event in message.events:
+                if event["event_type"] == "RECEIVED" and event["event_time"] < as_of:
+                    found.append(Happening(event["event_time"], RECEIVED, event["event_id"], event, message))
+    for event in events["endpoint_events"]:
+        if event["event_type"] in ENDS and (event["conversation_id"], event["is_initiator"]) in here:
+            found.append(Happening(event["event_time"], END, event["event_id"], event))
+    for event in events["queue_events"]:
+        if (event["instance"], event["database"], event["queue"]) == queue:
+            found.append(Happening(event["event_time"], QUEUE_EVENT, event["event_id"], event))
+    return sorted(found, key=lambda happening: happening.order)
+
+
+class _Replay:
+    def __init__(
+        self,
+        monitor: Monitor,
+        happenings: list[Happening],
+        *,
+        messages_by_id: dict[str, Message],
+        committed: set[tuple[str, str | None]],
+        start: datetime,
+        end: datetime,
+        check: timedelta,
+        empty: timedelta,
+    ) -> None:
+        self.monitor, self.happenings, self.messages_by_id = monitor, happenings, messages_by_id
+        self.committed, self.start, self.end, self.period, self.empty = committed, start, end, check, empty
+        self.queue = Queue(monitor.on)
+        self.checks: list[Row] = []
+
+    def rows(self) -> list[Row]:
+        if not self.happenings:
+            return []
+        ticks = self._ticks()
+        for happening in self.happenings:
+            # A tick is after the events of its instant.
+            while ticks and ticks[0] < happening.time:
+                self._check(ticks.pop(0), "timer")
+            self._play(happening)
+        for tick in ticks:
+            self._check(tick, "timer")
+        return self._runs()
+
+    def _ticks(self) -> list[datetime]:
+        """The timer's checks; those before the window change nothing, so they are left out."""
+        begin = max(self.happenings[0].time, self.start)
+        number = (begin - EPOCH) // self.period
+        ticks = []
+        while EPOCH + number * self.period < self.end:
+            if EPOCH + number * self.period >= begin:
+                ticks.append(EPOCH + number * self.period)
+            number += 1
+        return ticks
+
+    # The state
+
+    def _play(self, happening: Happening) -> None:
+        if happening.kind == ARRIVAL:
+            self._arrive(happening)
+        elif happening.kind == RECEIVED:
+            self._receive(happening)
+        elif happening.kind == END:
+            side = (happening.event["conversation_id"], happening.event["is_initiator"])
+            self.queue.ended.add(side)
+            self.queue.ready -= {m for m in self.queue.ready if self.messages_by_id[m].receiver == side}
+        else:
+            self._queue_event(happening)
+
+    def _arrive(self, happening: Happening) -> None:
+        message = happening.message
+        assert message
+        if message.receiver in self.queue.ended:
+            return
+        on_empty_queue = not self.queue.ready
+        self.queue.ready.add(message.message_id)
+        self._check(happening.time, "arrival", on_empty_queue)
+
+    def _receive(self, happening: Happening) -> None:
+        message, transaction_id = happening.message, happening.event.get("transaction_id")
+        assert message
+        if message.message_id in self.queue.ready:
+            self.queue.ready.remove(message.message_id)
+            if transaction_id is not None:
+                transaction = (happening.event["instance"], transaction_id)
+                self.queue.taken.setdefault(transaction, set()).add(message.message_id)
+
+    def _queue_event(self, happening: Happening) -> None:
+        event, queue = happening.event, self.queue
+        event_type, session = event["event_type"], event.get("session_id")
+        where = bool(event.get("has_where"))
+        if event_type in ("RECEIVE", "GET_CONVERSATION_GROUP") and event.get("row_count") == 0 and not where:
+            queue.last_empty_result = happening.time
+        if event_type == "RECEIVE":
+            queue.notified = None
+            self._check(happening.time, "receive")
+        elif event_type == "ROLLBACK":
+            self._roll_back((event["instance"], event.get("transaction_id")))
+            self._check(happening.time, "rollback")
+        elif event_type in ("WAIT_STARTED", "WAIT_ENDED"):
+            queue.waiting[session] = event_type == "WAIT_STARTED" and not where
+        elif event_type == "TASK_STARTED":
+            queue.running[session] = True
+        elif event_type == "TASK_EXITED":
+            queue.running[session] = False
+            if queue.running_tasks == 0:
+                self._check(happening.time, "task_exit")
+        elif event_type == "QUEUE_ALTERED":
+            if event.get("queue_status") is not None:
+                queue.on = event["queue_status"] != "OFF"
+            self._check(happening.time, "queue_altered")
+
+    def _roll_back(self, transaction: tuple[str, str | None]) -> None:
+        """If a transaction has both a COMMIT and a ROLLBACK, COMMIT counts."""
+        if transaction[1] is None or transaction in self.committed:
+            return
+        for message_id in self.queue.taken.pop((transaction[0], transaction[1]), ()):
+            if self.messages_by_id[message_id].receiver not in self.queue.ended:
+                self.queue.ready.add(message_id)
+
+    # The checks
+
+    def _check(self, time: datetime, trigger: str, on_empty_queue: bool = False) -> None:
+        if time < self.start:
+            return
+        queue = self.queue
+        reason = None
+        if queue.on:
+            if trigger == "arrival" and on_empty_queue and queue.running_tasks == 0:
+                reason = "arrival_on_empty_queue"
+            elif queue.ready and queue.sessions_waiting == 0 and self._no_recent_empty_result(time):
+                reason = "readers_falling_behind"
+        suppressed_by = self._suppressed_by(time) if reason else None
+        if reason and suppressed_by is None:
+            queue.notified = time
+        self.checks.append(
+            {
+                "time": time,
+                "trigger": trigger,
+                "reason": reason,
+                "ready_messages": len(queue.ready),
+                "running_tasks": queue.running_tasks,
+                "suppressed_by": suppressed_by,
+            }
+        )
+
+    def _no_recent_empty_result(self, time: datetime) -> bool:
+        last = self.queue.last_empty_result
+        return last is None or time - last >= self.empty
+
+    def _suppressed_by(self, time: datetime) -> str | None:
+        if self.monitor.max_queue_readers is not None:
+            few = self.queue.running_tasks < self.monitor.max_queue_readers
+            return None if few else "max_queue_readers"
+        assert self.monitor.timeout
+        notified = self.queue.notified
+        pending = notified is not None and time - notified < self.monitor.timeout
+        return "notification_pending" if pending else None
+
+    def _runs(self) -> list[Row]:
+        rows: list[Row] = []
+        before = None
+        for check in self.checks:
+            same = (check["reason"], check["suppressed_by"], check["running_tasks"])
+            if check["reason"] is None:
+                before = None
+                continue
+            if same == before:
+                rows[-1] |= {"last_check": check["time"], "checks": rows[-1]["checks"] + 1}
+            else:
+                rows.append(self._first_of_run(check, len(rows) + 1))
+            before = same
+        return rows
+
+    def _first_of_run(self, check: Row, ordinal: int) -> Row:
+        instance, database, queue = self.monitor.queue
+        return {
+            "instance": instance,
+            "database": database,
+            "queue": queue,
+            "ordinal": ordinal,
+            "first_check": check["time"],
+            "last_check": check["time"],
+            "checks": 1,
+            "trigger": check["trigger"],
+            "reason": check["reason"],
+            "ready_messages": check["ready_messages"],
+            "running_tasks": check["running_tasks"],
+            "mode": "internal" if self.monitor.timeout is None else "external",
+            "occurs": check["suppressed_by"] is None,
+            "suppressed_by": check["suppressed_by"],
+        }
