@@ -12,6 +12,7 @@ from uuid import uuid4
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from jobs.launch import Parser, launch, session
+from jobs.together import together
 from pipelines.ingest.duplicates import EVENT, accepted, judged, repeated, with_identity
 from pipelines.ingest.quality import require_quality
 from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, with_reasons
@@ -23,6 +24,7 @@ from storage.new_events import each_new_batch
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
+TEXT_FORMATS = ("json", "csv")
 SUMS = ("events", "accepted", "duplicates", "rejected")
 
 
@@ -50,10 +52,13 @@ def run(spark: SparkSession, settings: Settings, *, run_id: str, started_at: dat
 
     def take_in(rows_by_source: Mapping[str, DataFrame]) -> None:
         batch = _next_batch(warehouse)
-        sources: list[_Source] = []
+        inputs = settings.inputs.by_name()
+        sources = [
+            _Source(warehouse, name, batch, rows, is_text=inputs[name].format in TEXT_FORMATS)
+            for name, rows in rows_by_source.items()
+        ]
         try:
-            for name, rows in rows_by_source.items():
-                sources.append(_Source(warehouse, name, batch, rows))
+            together(spark, *[source.look for source in sources])
             raise_together(source.problems for source in sources)
             record(batch, sources)
         finally:
@@ -61,7 +66,7 @@ def run(spark: SparkSession, settings: Settings, *, run_id: str, started_at: dat
                 source.forget()
 
     def record(batch: int, sources: Sequence[_Source]) -> None:
-        counts = [source.record() for source in sources]
+        counts = together(spark, *[source.record for source in sources])
         if any(count["rejected"] for count in counts):
             found = reduce(DataFrame.unionByName, [source.rejected for source in sources])
             report = found.withColumns({"run_id": F.lit(run_id), "first_seen": F.lit(started_at)})
@@ -83,26 +88,41 @@ def run(spark: SparkSession, settings: Settings, *, run_id: str, started_at: dat
 class _Source:
     """One input's part of a batch."""
 
-    def __init__(self, warehouse: Warehouse, source: str, batch: int, rows: DataFrame) -> None:
+    def __init__(
+        self, warehouse: Warehouse, source: str, batch: int, rows: DataFrame, *, is_text: bool
+    ) -> None:
         self._warehouse, self._source, self._batch = warehouse, source, batch
         self._contract, self._table = CONTRACTS[source], ACCEPTED[source]
-        # The input is read once; everything below works on what it gave.
-        self._rows = with_reasons(with_identity(rows, self._contract), self._contract).persist()
+        self._rows = with_reasons(with_identity(rows, self._contract), self._contract)
+        # Text is parsed once. Typed files are read again faster than they are kept.
+        if is_text:
+            self._rows = self._rows.persist()
+        self._repeats: DataFrame | None = None
+
+    def look(self) -> None:
+        """Count what came in, and find what came twice."""
         totals = self._rows.agg(
             F.count(F.lit(1)).alias("events"),
             F.count_if(F.size("reasons") > 0).alias("invalid"),
-            F.array_sort(F.collect_set("event_date")).alias("days"),
-            F.array_sort(F.flatten(F.collect_set("mistyped"))).alias("mistyped"),
+            F.collect_set("event_date").alias("days"),
+            F.flatten(F.collect_set("mistyped")).alias("mistyped"),
         ).first()
         assert totals is not None
         self._totals = totals
         self.problems = contract_problems(self._contract, sorted(set(totals.mistyped)))
-        events = self._rows.where(F.size("reasons") == 0)
-        recorded = warehouse.read(self._table).where(
-            (F.col("ingest_batch") != batch) & F.col("event_date").isin(totals.days)
+        recorded = self._warehouse.read(self._table).where(
+            (F.col("ingest_batch") != self._batch) & F.col("event_date").isin(totals.days)
         )
-        self._repeats = repeated(events, recorded).persist()
-        self._judged = judged(events, self._repeats)
+        self._repeats = repeated(self._events, recorded).persist()
+
+    @property
+    def _events(self) -> DataFrame:
+        return self._rows.where(F.size("reasons") == 0)
+
+    @property
+    def _judged(self) -> DataFrame:
+        assert self._repeats is not None
+        return judged(self._events, self._repeats)
 
     @property
     def rejected(self) -> DataFrame:
@@ -120,20 +140,24 @@ class _Source:
 
     def forget(self) -> None:
         """Give back the memory of the batch."""
-        self._repeats.unpersist()
+        if self._repeats is not None:
+            self._repeats.unpersist()
         self._rows.unpersist()
 
     def record(self) -> dict[str, object]:
         """Write the accepted events and say how the rows of the input add up."""
-        counted = self._judged.groupBy("verdict").agg(
-            F.count(F.lit(1)).alias("rows"), F.count_distinct(*EVENT).alias("events")
-        )
-        rows, events = defaultdict(int), defaultdict(int)
-        for row in counted.collect():
-            rows[row.verdict], events[row.verdict] = row.rows, row.events
+        assert self._repeats is not None
+        rows, events = defaultdict[str, int](int), defaultdict[str, int](int)
+        # Counting fills the cache; only what came more than once is looked at again.
+        if self._repeats.count():
+            counted = self._judged.groupBy("verdict").agg(
+                F.count(F.lit(1)).alias("rows"), F.count_distinct(*EVENT).alias("events")
+            )
+            for row in counted.collect():
+                rows[row.verdict], events[row.verdict] = row.rows, row.events
         recorded = self._warehouse.replace(
             self._table,
-            accepted(self._judged)
+            accepted(self._events, self._repeats)
             .withColumn("ingest_batch", F.lit(self._batch).cast("bigint"))
             .select(*self._table.names),
             where=f"ingest_batch = {self._batch}",
@@ -145,7 +169,7 @@ class _Source:
             "accepted": recorded,
             "duplicates": rows["duplicate"] + rows["twin"] - events["twin"],
             "rejected": self._totals.invalid + rows["conflict"],
-            "first_event_date": self._totals.days[0] if recorded else None,
+            "first_event_date": min(self._totals.days) if recorded else None,
         }
 
 

@@ -12,6 +12,7 @@ from datetime import date
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from jobs.launch import Parser, launch, session
+from jobs.together import together
 from pipelines.ledger.closing import with_closed_on, with_ends
 from pipelines.ledger.endpoints import fold_endpoints
 from pipelines.ledger.messages import fold_messages
@@ -120,9 +121,13 @@ class _Fold:
 
     def write(self) -> None:
         """Write the tables; each reads what those before it wrote."""
-        self._write_queue_changes()
-        self._write_facts_of_activation()
-        self._write_transactions()
+        together(
+            self._spark,
+            self._write_queue_changes,
+            self._write_rollbacks,
+            self._write_queue_sessions,
+            self._write_transactions,
+        )
         self._write_messages()
         self._write_endpoints()
         plan = self._plan
@@ -137,10 +142,11 @@ class _Fold:
         rows = queue_changes(self._queue_events).withColumn("ledger_batch", self._ledger_batch())
         self._warehouse.replace(QUEUE_CHANGES, rows, where=f"ledger_batch = {self._plan.ledger_batch}")
 
-    def _write_facts_of_activation(self) -> None:
-        """What only the replay of queue monitors asks for."""
+    def _write_rollbacks(self) -> None:
         rows = rollbacks(self._queue_events).withColumn("ledger_batch", self._ledger_batch())
         self._warehouse.replace(ROLLBACKS, rows, where=f"ledger_batch = {self._plan.ledger_batch}")
+
+    def _write_queue_sessions(self) -> None:
         scope = self._scope(QUEUE_SESSIONS, session_events(self._queue_events).select(*QUEUE))
         sessions = fold_queue_sessions(self._old(QUEUE_SESSIONS, scope), self._queue_events)
         self._replace(QUEUE_SESSIONS, scope, sessions)

@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from jobs.launch import Parser, instant, launch, session
+from jobs.together import together
 from pipelines.schedules.blocks import in_blocks, without_blocks
 from pipelines.schedules.endpoint_state import conversations_at
 from pipelines.schedules.groups import group_priorities, ready_conversations, ready_groups
@@ -65,16 +66,21 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> dict[str, i
     ready = ready_messages(messages, off, locked).persist()
     conversations = ready_conversations(ready).persist()
     groups = ready_groups(conversations).persist()
-    write(GROUP_PRIORITIES, group_priorities(groups))
-    write(RECEIVE_SCHEDULE, receive_schedule(ready, conversations, groups, top=settings.receive.top))
     order = transmission_order(
         messages, bindings, honoring, off, as_of=as_of, starvation=settings.transmission.starvation
     )
     blocks = settings.transmission.blocks
     if blocks is not None:
         order = order.persist()
-    write(TRANSMISSION_SCHEDULE, without_blocks(order) if blocks is None else in_blocks(order, blocks))
-    write(UNRESOLVED, unresolved(messages))
+    sent = without_blocks(order) if blocks is None else in_blocks(order, blocks)
+    received = receive_schedule(ready, conversations, groups, top=settings.receive.top)
+    together(
+        spark,
+        lambda: write(GROUP_PRIORITIES, group_priorities(groups)),
+        lambda: write(RECEIVE_SCHEDULE, received),
+        lambda: write(TRANSMISSION_SCHEDULE, sent),
+        lambda: write(UNRESOLVED, unresolved(messages)),
+    )
     for frame in (order, groups, conversations, ready, off, messages):
         frame.unpersist()
     return counts

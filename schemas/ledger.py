@@ -109,6 +109,10 @@ EARLY_FACTS = Table(
     public=False,
 )
 
+FORWARDS = (
+    "array<struct<instance:string,accepted_at:timestamp,accepted_event_id:string,database:string,"
+    "forwarded_at:timestamp>>"
+)
 KNOWN_BY = "event_time:timestamp,kind:int,event_id:string"
 
 MESSAGES = Table(
@@ -140,8 +144,7 @@ MESSAGES = Table(
         ),
         required(
             "forwards",
-            "array<struct<instance:string,accepted_at:timestamp,accepted_event_id:string,database:string,"
-            "forwarded_at:timestamp>>",
+            FORWARDS,
             "per forwarding instance the earliest FORWARD_ACCEPTED and FORWARDED",
         ),
         required("last_fact_on", "date", "UTC day of the latest event of the message that is known"),

@@ -1,6 +1,6 @@
 """Events that came twice: duplicates are counted once, conflicts are rejected."""
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from schemas import EventContract
 
@@ -11,9 +11,9 @@ EVENT = ("event_date", "event_id")
 def with_identity(rows: DataFrame, contract: EventContract) -> DataFrame:
     """Add `event_date` (UTC day of event_time) and `content_hash` (of the declared, typed columns)."""
     # A hash passes over nulls; the flags tell (null, 'a') from ('a', null).
-    nulls = F.concat(*[F.col(name).isNull().cast("int").cast("string") for name in contract.names])
+    nulls = [F.col(name).isNull() for name in contract.names]
     return rows.withColumns(
-        {"event_date": F.to_date("event_time"), "content_hash": F.xxhash64(*contract.names, nulls)}
+        {"event_date": F.to_date("event_time"), "content_hash": F.xxhash64(*contract.names, *nulls)}
     )
 
 
@@ -48,36 +48,37 @@ def repeated(events: DataFrame, recorded: DataFrame) -> DataFrame:
 
 
 def judged(events: DataFrame, repeats: DataFrame) -> DataFrame:
-    """Mark each event of the batch.
+    """Mark the events of the batch that came more than once.
 
     Args:
         events: the batch's events with `content_hash`.
         repeats: `repeated` of them.
 
     Returns:
-        The events with `verdict`: accepted; twin (all rows of the event are equal and none was
+        These events with `verdict`: twin (all rows of the event are equal and none was
         recorded: one of them is accepted); duplicate (of what was recorded); conflict.
     """
     stands, content = F.col("recorded_hash"), F.col("content_hash")
+    verdict = (
+        F.when(stands.isNotNull() & (stands == content), "duplicate")
+        .when(stands.isNotNull() | F.col("conflicting"), "conflict")
+        .otherwise("twin")
+    )
     return (
-        events.join(repeats, list(EVENT), "left")
-        .withColumn("verdict", _verdict(stands, content))
+        events.join(repeats, list(EVENT))
+        .withColumn("verdict", verdict)
         .drop("rows", "recorded_hash", "conflicting")
     )
 
 
-def _verdict(stands: Column, content: Column) -> Column:
-    return (
-        F.when(F.col("rows").isNull(), "accepted")
-        .when(stands.isNotNull() & (stands == content), "duplicate")
-        .when(stands.isNotNull() | F.col("conflicting"), "conflict")
-        .otherwise("twin")
-    )
+def accepted(events: DataFrame, repeats: DataFrame) -> DataFrame:
+    """The events to record, each once; key (event_date, event_id).
 
-
-def accepted(judged_events: DataFrame) -> DataFrame:
-    """The events to record, each once; key (event_date, event_id)."""
-    once = judged_events.where("verdict = 'accepted'")
-    twins = judged_events.where("verdict = 'twin'")
+    Args:
+        events: the batch's events with `content_hash`.
+        repeats: `repeated` of them.
+    """
+    once = events.join(repeats.select(*EVENT), list(EVENT), "left_anti")
+    twins = judged(events, repeats).where("verdict = 'twin'").drop("verdict")
     # The rows of a twin are equal in every declared column: whichever stays, the same event stays.
-    return once.unionByName(twins.dropDuplicates(list(EVENT))).drop("verdict")
+    return once.unionByName(twins.dropDuplicates(list(EVENT)))

@@ -33,11 +33,17 @@ def with_reasons(rows: DataFrame, contract: EventContract) -> DataFrame:
 
     The rules are those of the design, "Outputs"; broken rows and unreadable values are our choice.
     """
-    reasons = F.array_compact(F.array(*_verdicts(contract)))
-    unreadable = F.transform(
-        F.coalesce("unreadable", F.array()), lambda name: F.concat(F.lit("unreadable_"), name)
+    verdicts = _verdicts(contract)
+    none = F.array().cast("array<string>")
+    unreadable = F.coalesce("unreadable", none)
+    is_event = ~F.col("broken") & (F.size(unreadable) == 0) & F.coalesce(*verdicts).isNull()
+    named = F.transform(unreadable, lambda name: F.concat(F.lit("unreadable_"), name))
+    # Functions over arrays are interpreted and slow: rows that are events, nearly all, go without.
+    whole = (
+        F.when(is_event, none)
+        .when(F.col("broken"), F.array(F.lit(BROKEN_ROW)))
+        .otherwise(F.concat(named, F.array_compact(F.array(*verdicts))))
     )
-    whole = F.when(F.col("broken"), F.array(F.lit(BROKEN_ROW))).otherwise(F.concat(unreadable, reasons))
     return rows.withColumn("reasons", whole).drop("broken", "unreadable")
 
 

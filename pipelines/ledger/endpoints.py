@@ -59,12 +59,18 @@ def fold_endpoints(
     sides = conversations.select(
         "conversation_id", "last_fact_on", F.array(_initiator(), _target()).alias("sides")
     )
-    is_over = F.forall("sides", lambda side: side.created_at.isNull() | side.ended_at.isNotNull())
+    is_over = _is_over(F.col("sides")[0]) & _is_over(F.col("sides")[1])
     sides = sides.select("conversation_id", "last_fact_on", is_over.alias("is_over"), F.inline("sides"))
-    latest = F.array_max(F.filter("moves", lambda move: move.moved_at >= F.col("created_at")))
+    later = F.filter("moves", lambda move: move.moved_at >= F.col("created_at"))
+    # Functions over arrays are interpreted and slow: endpoints that never move, nearly all, go without.
+    latest = F.when(F.size("moves") > 0, F.array_max(later))
     return sides.where(_anything_known()).withColumn(
         "conversation_group_id", F.coalesce(latest.conversation_group_id, F.col("conversation_group_id"))
     )
+
+
+def _is_over(side: Column) -> Column:
+    return side.created_at.isNull() | side.ended_at.isNotNull()
 
 
 def _from_events(events: DataFrame) -> DataFrame:
@@ -121,7 +127,7 @@ def _side(is_initiator: bool) -> Column:
     def least(name: str) -> Column:
         return F.min(F.when(own, F.col(name))).alias(name)
 
-    moves = F.array_sort(F.array_distinct(F.flatten(F.collect_list(F.when(own, F.col("moves"))))))
+    moves = F.sort_array(F.array_distinct(F.flatten(F.collect_list(F.when(own, F.col("moves"))))))
     return F.struct(
         least("creation"),
         moves.alias("moves"),

@@ -2,6 +2,8 @@
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from schemas.ledger import FORWARDS
+
 KINDS = {"SENT": 0, "DELIVERED": 1, "RECEIVED": 2, "FORWARD_ACCEPTED": 3, "FORWARDED": 4}
 """Which event of a message counts as the earlier one where the times are equal."""
 
@@ -60,13 +62,16 @@ def fold_messages(
             *[pick(name).alias(name) for name, pick in FACTS.items()],
             F.collect_set(F.when(F.col("received_at").isNotNull(), receive)).alias("receives"),
             F.collect_set("forward").alias("forward_facts"),
+            *[flag.alias(name) for name, flag in _receiving(every_receive_counts).items()],
             *[F.max(day).alias(day) for day in END_DAYS],
         )
     )
     folded = folded.withColumns(
-        {"receives": F.array_sort("receives"), "forwards": _forwards(F.col("forward_facts"))}
-    ).drop("forward_facts")
-    return folded.withColumn("closed_on", _closed_on(every_receive_counts)).drop(*END_DAYS)
+        {"receives": F.sort_array("receives"), "forwards": _forwards(F.col("forward_facts"))}
+    )
+    return folded.withColumn("closed_on", _closed_on()).drop(
+        "forward_facts", *_receiving(every_receive_counts), *END_DAYS
+    )
 
 
 def _from_events(events: DataFrame) -> DataFrame:
@@ -180,27 +185,29 @@ def _forwards(facts: Column) -> Column:
         )
 
     instances = F.array_sort(F.array_distinct(F.transform(facts, lambda fact: fact.instance)))
-    return F.transform(instances, of)
+    # Functions over arrays are interpreted and slow: messages that nobody forwards, nearly all, go without.
+    return F.when(F.size(facts) == 0, F.array().cast(FORWARDS)).otherwise(F.transform(instances, of))
 
 
-def _closed_on(every_receive_counts: bool) -> Column:
-    def settles(receive: Column) -> Column:
-        return (
-            receive.transaction_id.isNull() | receive.committed_at.isNotNull() | F.lit(every_receive_counts)
-        )
+def _receiving(every_receive_counts: bool) -> dict[str, Column]:
+    """What the receives of a message come to, as aggregates over its facts."""
+    is_receive = F.col("received_at").isNotNull()
+    settles = (
+        F.col("transaction_id").isNull() | F.col("committed_at").isNotNull() | F.lit(every_receive_counts)
+    )
+    return {
+        "is_received": F.max(is_receive & settles),
+        "is_held": F.max(is_receive & ~settles & F.col("rolled_back_at").isNull()),
+        "over_at": F.max(F.greatest("committed_at", "rolled_back_at")),
+    }
 
-    def pending(receive: Column) -> Column:
-        return ~settles(receive) & receive.rolled_back_at.isNull()
 
-    is_received = F.exists("receives", settles)
-    is_discarded = F.col("ended_on").isNotNull() & ~F.exists("receives", pending)
+def _closed_on() -> Column:
+    is_discarded = F.col("ended_on").isNotNull() & ~F.col("is_held")
     is_dropped = F.col("dropped_on").isNotNull() & F.col("arrival").isNull()
-    forwarded = F.forall(
+    forwarded = (F.size("forward_facts") == 0) | F.forall(
         "forwards", lambda forward: forward.accepted_at.isNull() | forward.forwarded_at.isNotNull()
     )
     # Null in greatest is passed over: transactions and endpoints may end on a later day.
-    over_at = F.transform(
-        "receives", lambda receive: F.greatest(receive.committed_at, receive.rolled_back_at)
-    )
-    last_day = F.greatest(F.col("last_fact_on"), F.to_date(F.array_max(over_at)), *END_DAYS)
-    return F.when((is_received | is_discarded | is_dropped) & forwarded, last_day)
+    last_day = F.greatest("last_fact_on", F.to_date("over_at"), *END_DAYS)
+    return F.when((F.col("is_received") | is_discarded | is_dropped) & forwarded, last_day)

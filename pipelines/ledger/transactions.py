@@ -33,7 +33,7 @@ def fold_transactions(old: DataFrame, queue_events: DataFrame) -> DataFrame:
     folded = per_lock.groupBy(*KEY).agg(
         F.min("committed_at").alias("committed_at"),
         F.min("rolled_back_at").alias("rolled_back_at"),
-        F.array_sort(
+        F.sort_array(
             F.collect_list(F.when(F.col("locked_at").isNotNull(), F.struct(*LOCK, "locked_at")))
         ).alias("locks"),
         F.max("last_fact_on").alias("last_fact_on"),
