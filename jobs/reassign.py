@@ -15,6 +15,7 @@ from jobs.display import terminal
 from jobs.launch import Parser, instant, launch, session
 from jobs.rules import stored_history
 from pipelines.errors import ConfigError, PipelineError
+from pipelines.ledger.endpoints import RESOLVED_FROM
 from pipelines.ledger.priorities import GIVEN
 from pipelines.ledger.restate import WAS, changes_by_kind, restated
 from pipelines.settings.instants import format_instant
@@ -73,7 +74,9 @@ def run(
     # No row is closed before the day of its endpoint's creation.
     near = f"closed_on IS NULL OR closed_on >= DATE'{since.date()}'"
     concerned = (F.col("created_at") >= F.lit(since)) & (F.col("created_at") < F.lit(until))
-    decided = restated(warehouse.read(ENDPOINTS).where(near).where(concerned), rules).persist()
+    columns = (*RESOLVED_FROM, *GIVEN, *ENDPOINTS.partition_by)
+    endpoints = warehouse.read(ENDPOINTS).where(near).where(concerned).select(*columns)
+    decided = restated(endpoints, rules).persist()
     try:
         outcome = _outcome(decided)
         _say(outcome, since, until)

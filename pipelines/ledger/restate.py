@@ -12,7 +12,7 @@ def restated(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
     """Decide endpoints anew.
 
     Args:
-        endpoints: `endpoints` rows; any of them.
+        endpoints: `endpoints` rows, any of them, with at least what decides a priority and the priority.
         rules: the rule history (`priority_rules`).
 
     Returns:

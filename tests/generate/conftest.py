@@ -61,15 +61,21 @@ def log(make_log) -> Log:
 
 
 @pytest.fixture(scope="session")
-def sample(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> dict[str, pd.DataFrame]:
-    """The sample log's lines that are JSON, by source."""
+def sample_folder(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the sample without faulty events."""
     out = tmp_path_factory.mktemp("sample")
     assert generate_log.main(["--preset", "sample", "--errors", "0", "--out", str(out)]) == 0
+    return out
+
+
+@pytest.fixture(scope="session")
+def sample(sample_folder: Path) -> dict[str, pd.DataFrame]:
+    """The sample log's lines that are JSON, by source."""
     return {
         source: pd.concat(
             [
                 pd.read_json(file, lines=True, dtype=False, convert_dates=False)
-                for file in (out / source).iterdir()
+                for file in (sample_folder / source).iterdir()
             ]
         )
         for source in CONTRACTS

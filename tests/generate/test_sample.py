@@ -8,6 +8,7 @@ import pytest
 from pipelines.generate.company import UNKNOWN_SERVICES, places_of
 from pipelines.generate.talks import TALKS
 from pipelines.settings.catalog import load_catalog
+from pipelines.settings.load import load_settings
 from pipelines.settings.yaml_file import load_yaml
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -159,3 +160,9 @@ def test_the_documentation_is_part_of_it(sample):
     example = sample["endpoint_events"].query("instance == 'DOC1'")
     assert example.conversation_id.nunique() == 4
     assert sample["message_events"].query("instance == 'DOC1'").message_id.nunique() == 8
+
+
+def test_the_rules_beside_the_sample_are_those_of_conf(sample_folder):
+    ours = load_settings(ROOT / "conf" / "local.yaml").rule_history
+    assert load_settings(sample_folder / "settings.yaml").rule_history == ours
+    assert {rule.instance for rule in ours} == {"DOC1", "SHOP1", "ERP1", "DWH1"}

@@ -42,6 +42,11 @@ class Company:
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark = spark
         self.project = Project(folder, catalog=catalog(), rules=[create_rule("R", 7)])
+        (folder / "others.sql").write_text("PRINT 'x'; PRINT 'y';")
+        settings = Path(self.project.config)
+        content = yaml.safe_load(settings.read_text())
+        content["rules"].append({"path": "others.sql"})
+        settings.write_text(yaml.safe_dump(content))
         for day, ends in enumerate([True, False, True, False]):
             self.project.add(conversation(f"c{day}", day, ends=ends))
         self.load()
@@ -95,7 +100,8 @@ def test_edits_of_the_past(company: Company, caplog: pytest.LogCaptureFixture) -
 
     # The same sources again: nothing is written.
     version = company.version("priority_rules")
-    assert company.load() == "1 rule versions"
+    others = company.project.folder / "others.sql"
+    assert company.load() == f"1 rule versions; {others}: 2 other statements passed over"
     assert company.version("priority_rules") == version
     assert caplog.messages == []
 
