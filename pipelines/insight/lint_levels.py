@@ -7,6 +7,7 @@ from pipelines.insight.standing_rules import Place, StandingRules
 from pipelines.insight.wording import place_name
 from pipelines.rules.history import RuleVersion, VersionKey
 from pipelines.rules.statements import DEFAULT_LEVEL, Origin
+from pipelines.rules.tsql_script import bracketed
 from pipelines.settings.catalog import Catalog
 
 MOST_LEVELS = 3
@@ -39,7 +40,7 @@ def lint_levels(
                 "and not for sending"
             )
             fix = (
-                f"turn it on, ALTER DATABASE {_bracketed(place[1])} SET HONOR_BROKER_PRIORITY ON, and write "
+                f"turn it on, ALTER DATABASE {bracketed(place[1])} SET HONOR_BROKER_PRIORITY ON, and write "
                 "honor_broker_priority: true in the catalog"
             )
             yield Finding(
@@ -63,7 +64,3 @@ def _first(rules: Iterable[RuleVersion], origins: Mapping[VersionKey, Origin]) -
 def _position(rule: RuleVersion, origins: Mapping[VersionKey, Origin]) -> tuple[str, int, int, str]:
     origin = origins.get(rule.key)
     return (origin.file, origin.line, origin.column, rule.name) if origin else ("", 0, 0, rule.name)
-
-
-def _bracketed(name: str) -> str:
-    return f"[{name.replace(']', ']]')}]"

@@ -1,31 +1,19 @@
-"""A rule that could be added, written so that it can be pasted into a rule file."""
+"""A rule that could be added, as T-SQL that can be run or put into a rule script."""
 
-import yaml
+from datetime import UTC, datetime
 
 from pipelines.insight.standing_rules import Names, Place
+from pipelines.rules.history import RuleVersion
+from pipelines.rules.limits import NAME_LENGTH
+from pipelines.rules.tsql_script import bracketed, create_statement
 
-_WIDE = 10_000
-"""No line breaks."""
+_ANY_MOMENT = datetime(1, 1, 1, tzinfo=UTC)
+"""A CREATE does not say when it takes effect."""
 
 
 def suggested_rule(place: Place, names: Names, level: int) -> str:
-    """Return a CREATE statement in YAML for endpoints with these names; the names make its own name."""
-    contract, local, remote = ("ANY" if name is None else _named(name) for name in names)
+    """Return USE and CREATE BROKER PRIORITY for endpoints with these names, which make the rule's name."""
     instance, database = place
-    entry = {
-        "instance": instance,
-        "database": database,
-        "create": {
-            "name": " ".join(name for name in names if name is not None)[:128],
-            "contract": contract,
-            "local_service": local,
-            "remote_service": remote,
-            "level": level,
-        },
-    }
-    text = yaml.safe_dump([entry], default_flow_style=True, sort_keys=False, allow_unicode=True, width=_WIDE)
-    return f"- {text.strip()[1:-1]}"
-
-
-def _named(name: str) -> str | dict[str, str]:
-    return {"name": name} if name == "ANY" else name
+    name = " ".join(each for each in names if each is not None)[: NAME_LENGTH // 2]
+    rule = RuleVersion(instance, database, name, *names, level, _ANY_MOMENT)
+    return f"USE {bracketed(database)}; {create_statement(rule)}".rstrip()

@@ -44,8 +44,7 @@ def example_rules(folder: Path, code: str) -> list[RuleStatement]:
     found = YAML.search(SECTIONS[code])
     assert found, code
     (folder / "rules.yaml").write_text(found[1])
-    read = read_rules(str(folder / "rules.yaml"), instance="SQL1", effective_from=LONG_AGO)
-    return list(getattr(read, "statements", read))
+    return list(read_rules(str(folder / "rules.yaml"), instance="SQL1", effective_from=LONG_AGO).statements)
 
 
 def test_every_code_has_a_section() -> None:

@@ -10,13 +10,14 @@ from pyspark.sql import SparkSession
 from jobs.coverage import run
 from pipelines.insight.coverage import rule_coverage
 from pipelines.settings.load import load_settings
-from schemas.ledger import MESSAGES
+from schemas.ledger import ENDPOINTS, MESSAGES
 from schemas.outputs import PRIORITY_RULES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
 from storage.small_frame import empty_frame
 from tests.factories import Row, at, rule
 from tests.harness import difference, one_log
 from tests.model import simulate
 from tests.model.messages import read_messages
+from tests.plans import operators
 from tests.strategies import Log
 from tests.test_against_model import project_of, random_logs
 
@@ -137,3 +138,12 @@ def test_rules_that_the_history_has_no_more_stay_visible(spark: SparkSession) ->
         (row.rule_name or "", row.level or 0, row.endpoints, row.first_use and row.first_use.minute)
         for row in found.collect()
     ) == [("", 5, 1, 6), ("Gone", 0, 1, 3), ("R", 0, 1, 1), ("R", 7, 1, 5), ("R", 8, 0, None)]
+
+
+def test_the_plan_joins_by_hash_and_has_no_step_of_one_task(spark: SparkSession) -> None:
+    tables = [ENDPOINTS, ENDPOINTS, MESSAGES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, PRIORITY_RULES]
+    # Rows that the optimizer can't see through; without any, it plans nothing at all.
+    frames = [spark.createDataFrame(spark.sparkContext.emptyRDD(), table.struct) for table in tables]
+    joins = operators(rule_coverage(*frames, as_of=at(9)))
+    assert joins["BroadcastHashJoin"] == 2
+    assert set(joins) <= {"BroadcastHashJoin", "SortMergeJoin", "ShuffledHashJoin"}

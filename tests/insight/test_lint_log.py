@@ -1,6 +1,8 @@
 """The lint against the catalog and the kinds of endpoints of a log: what each code finds and leaves alone."""
 
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
@@ -13,6 +15,7 @@ from pipelines.insight.log_kinds import Kind, LogKinds
 from pipelines.insight.service_places import ServicePlaces
 from pipelines.insight.standing_rules import standing_rules
 from pipelines.rules.history import RuleVersion
+from pipelines.rules.read import read_rules
 from pipelines.rules.statements import Kind as Verb, Origin, RuleStatement
 from pipelines.settings.catalog import Catalog
 from tests.insight.rules import I_A, I_B, catalog, create, folded
@@ -156,12 +159,27 @@ def test_endpoints_at_the_default_with_the_rules_for_the_largest_kinds() -> None
         "service 'Init', remote service 'Target'; 4 with contract 'C4', local service 'Init', remote service "
         "'Target'; 3 with contract 'C3', local service 'Init', remote service 'Target'"
     )
-    lines = finding.fix.split("\n")
-    assert len(lines) == 4
-    assert lines[1] == (
-        "- {instance: I, database: A, create: {name: C5 Init Target, contract: C5, local_service: Init, "
-        "remote_service: Target, level: 8}}"
+    assert finding.fix.startswith(
+        "choose their level and add\nUSE [A]; CREATE BROKER PRIORITY [C5 Init Target]\n"
     )
+    # The other end of C5 has 8 from a rule; the others have none.
+    assert re.findall(r"CONTRACT_NAME = \[(\w+)\]|PRIORITY_LEVEL = (\d+)", finding.fix) == [
+        *[("C5", ""), ("", "8")],
+        *[("C4", ""), ("", "5")],
+        *[("C3", ""), ("", "5")],
+    ]
+
+
+def test_the_rule_that_is_offered_covers_what_it_is_offered_for(tmp_path: Path) -> None:
+    """The T-SQL of the fix, read as a rule script and linted with the same log."""
+    odd = Kind(*I_A, "it's", "[x]]", " ANY", 3)
+    [finding] = against(log=[odd])
+    script = tmp_path / "rules.sql"
+    script.write_text(finding.fix.partition("\n")[2].replace("LEVEL = 5", "LEVEL = 6"), encoding="utf-8")
+    read = read_rules(str(script), instance="I", effective_from=day(1))
+    assert against(*read.statements, log=[odd]) == []
+    [rule] = folded(*read.statements).versions
+    assert (rule.database, *rule.triple) == ("A", *odd.names)
 
 
 def test_no_endpoint_at_the_default_no_finding() -> None:
