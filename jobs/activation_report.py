@@ -83,8 +83,7 @@ def _print_json(summary: dict[str, Any], runs: Iterable[dict[str, Any]]) -> None
     head = json.dumps(summary, default=_text, ensure_ascii=False)
     sys.stdout.write(head[:-1] + ', "runs": [')
     for number, run in enumerate(runs):
-        own = {name: value for name, value in run.items() if name not in summary or name == "mode"}
-        own.pop("mode")
+        own = {name: value for name, value in run.items() if name not in summary}
         sys.stdout.write((",\n" if number else "\n") + json.dumps(own, default=_text, ensure_ascii=False))
     sys.stdout.write("]}\n")
 

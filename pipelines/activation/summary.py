@@ -142,62 +142,51 @@ def _advice() -> Column:
 
 def _sentence() -> Column:
     most = F.format_string(
-        "at most %,d ready messages in %,d conversation groups, %,d of them free",
-        "most_ready",
-        "groups_ready",
+        "at most %s in %s, %,d of them free",
+        _some("most_ready", "ready message"),
+        _some("groups_ready", "conversation group"),
         "groups_free",
     )
     since = F.when(F.col("off_since").isNull(), F.lit("")).otherwise(
         F.concat(F.lit(" since "), F.date_format("off_since", "yyyy-MM-dd HH:mm:ss"))
     )
     off = F.format_string(
-        "The queue is off%s, %,d transactions were rolled back in the window and %,d messages wait in it: "
-        "find what could not be read, then turn the queue on.",
+        "The queue is off%s. In the window there were %s; %s left in it: find what could not be read, "
+        "then turn the queue on.",
         since,
-        "rollbacks",
-        "ready_at_end",
+        _some("rollbacks", "rollback"),
+        F.concat(_some("ready_at_end", "message"), F.when(F.col("ready") == 1, " is").otherwise(" are")),
     )
     wont = F.format_string(
-        "More readers won't help: when most was ready there were %,d messages in %,d conversations of %,d "
-        "groups, %,d of them free, and each group has one reader at a time.",
-        "most_ready",
-        "conversations",
-        "groups_ready",
+        "More readers won't help: of %s, the most at any time, all were in %s (%s), %,d of them free, and "
+        "a group has one reader at a time.",
+        _some("most_ready", "ready message"),
+        _some("groups_ready", "conversation group"),
+        _some("conversations", "conversation"),
         "groups_free",
     )
-    more = F.concat(
-        F.format_string(
-            "All readers that max_queue_readers = %d allows were running for %s while messages waited, ",
-            "max_queue_readers",
-            _duration("short_seconds"),
-        ),
+    more = F.format_string(
+        "All readers that max_queue_readers = %d allows ran for %s while messages waited, %s: raise "
+        "max_queue_readers.",
+        "max_queue_readers",
+        _duration("short_seconds"),
         most,
-        F.lit(": raise max_queue_readers."),
     )
-    late = F.concat(
-        F.format_string(
-            "Messages waited for a reader for %s and %,d notifications were sent, ",
-            _duration("need_seconds"),
-            "activations",
-        ),
+    late = F.format_string(
+        "Messages waited for a reader for %s after %s, %s: the application answers late.",
+        _duration("need_seconds"),
+        _some("activations", "notification"),
         most,
-        F.lit(": the application answers late."),
     )
-    early = F.concat(
-        F.format_string(
-            "A reader was needed for %s, and %,d of %,d readers exited while messages were ready, ",
-            _duration("need_seconds"),
-            "exits_with_ready",
-            "exits",
-        ),
+    early = F.format_string(
+        "A reader was needed for %s, and %,d of %s came while messages were ready, %s: let the procedure "
+        "receive until the queue is empty.",
+        _duration("need_seconds"),
+        "exits_with_ready",
+        _some("exits", "exit"),
         most,
-        F.lit(": let the procedure receive until the queue is empty."),
     )
-    fine = F.concat(
-        F.format_string("The readers keep up: one was needed for %s, ", _duration("need_seconds")),
-        most,
-        F.lit("."),
-    )
+    fine = F.format_string("The readers keep up: one was needed for %s, %s.", _duration("need_seconds"), most)
     return (
         F.when(F.col("advice") == "queue_off", off)
         .when(F.col("advice") == "more_readers_wont_help", wont)
@@ -206,6 +195,11 @@ def _sentence() -> Column:
         .when(F.col("advice") == "reader_exits_early", early)
         .otherwise(fine)
     )
+
+
+def _some(count: str, noun: str) -> Column:
+    """So many of something, in words."""
+    return F.format_string(f"%,d {noun}%s", count, F.when(F.col(count) == 1, "").otherwise("s"))
 
 
 def _duration(seconds: str) -> Column:

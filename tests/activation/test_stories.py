@@ -171,8 +171,8 @@ def test_the_example_of_the_documentation(project: Project) -> None:
     summary = summary_of(project, "Documented")
     assert summary["advice"] == "more_readers_wont_help"
     assert summary["sentence"] == (
-        "More readers won't help: when most was ready there were 50 messages in 1 conversations of 1 groups, "
-        "1 of them free, and each group has one reader at a time."
+        "More readers won't help: of 50 ready messages, the most at any time, all were in 1 conversation "
+        "group (1 conversation), 1 of them free, and a group has one reader at a time."
     )
 
 
@@ -183,15 +183,18 @@ def test_max_queue_readers_is_the_reason(project: Project) -> None:
     assert summary["short_seconds"] == 3595.0
     assert summary["need_seconds"] == 3600.0
     assert (summary["most_ready"], summary["groups_ready"], summary["groups_free"]) == (3, 3, 3)
-    assert "max_queue_readers = 1 allows were running for 59 min" in summary["sentence"]
+    assert (
+        "max_queue_readers = 1 allows ran for 59 min while messages waited, at most 3 ready messages in 3 "
+        "conversation groups, 3 of them free"
+    ) in summary["sentence"]
 
 
 def test_a_queue_that_rollbacks_turned_off(project: Project) -> None:
     summary = summary_of(project, "Off")
     assert (summary["advice"], summary["is_on"], summary["off_since"]) == ("queue_off", False, at(5.6))
     assert summary["sentence"].startswith(
-        "The queue is off since 2026-11-20 12:05:36, 5 transactions were rolled back in the window and 2 "
-        "messages wait in it"
+        "The queue is off since 2026-11-20 12:05:36. In the window there were 5 rollbacks; 2 messages are "
+        "left in it"
     )
     # Two were ready at first, and one of them is taken and given back.
     assert summary["most_ready"] == 2
@@ -209,13 +212,13 @@ def test_an_application_that_answers_late(project: Project) -> None:
 def test_a_reader_that_exits_while_messages_are_ready(project: Project) -> None:
     summary = summary_of(project, "Hasty")
     assert summary["advice"] == "reader_exits_early"
-    assert "1 of 1 readers exited while messages were ready" in summary["sentence"]
+    assert "1 of 1 exit came while messages were ready" in summary["sentence"]
 
 
 def test_a_reader_that_keeps_up(project: Project) -> None:
     assert summary_of(project, "Quick")["advice"] == "keeps_up"
     assert summary_of(project, "Quick")["sentence"] == (
-        "The readers keep up: one was needed for 0 s, at most 1 ready messages in 1 conversation groups, "
+        "The readers keep up: one was needed for 0 s, at most 1 ready message in 1 conversation group, "
         "1 of them free."
     )
     assert summary_of(project, "Silent")["advice"] == "keeps_up"
