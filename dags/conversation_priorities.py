@@ -1,7 +1,7 @@
 """The nightly run as an Airflow DAG: a task per step, each a job of this project on spark-submit.sh.
 
-The file imports nothing of the pipeline, and Airflow lives in an environment of its own. Where tasks run, this
-checkout has to be there with the environment of `make setup`.
+The file imports nothing of the pipeline, and Airflow lives in an environment of its own. Where tasks run,
+this checkout has to be there with the environment of `make setup`.
 """
 
 import os

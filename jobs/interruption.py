@@ -17,6 +17,8 @@ from pyspark.sql import SparkSession
 
 PAUSE = 0.2
 """Seconds from one cancelling to the next: Spark may be between two jobs."""
+GRACE = 60.0
+"""Seconds after which the process ends whatever it does, as when the cluster that it waits for is gone."""
 
 
 class Interruption:
@@ -58,8 +60,14 @@ class Interruption:
         if self._spark is None:
             print(f"error: ended by {self._received.name}; nothing was done yet", file=sys.stderr)
             raise SystemExit(exit_code(self._received))
+        self._end_in_time(self._received)
         self._canceller = threading.Thread(target=self._cancel, args=[self._spark], daemon=True)
         self._canceller.start()
+
+    def _end_in_time(self, received: signal.Signals) -> None:
+        timer = threading.Timer(GRACE, os._exit, [exit_code(received)])
+        timer.daemon = True
+        timer.start()
 
     def _cancel(self, spark: SparkSession) -> None:
         while not self._acknowledged.is_set():

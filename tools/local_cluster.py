@@ -3,8 +3,8 @@
     .venv/bin/python -m tools.local_cluster ./spark-submit.sh jobs/nightly.py ...
 
 runs the command with SPARK_MASTER set to the cluster's address, and takes the cluster down when the command
-has ended. All ports are free ones that the system chose. Logs and scratch files are in a folder that goes with
-it, unless --folder names one to keep.
+has ended. All ports are free ones that the system chose. Logs and scratch files are in a folder that goes
+with it, unless --folder names one to keep.
 """
 
 import argparse

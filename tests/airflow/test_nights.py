@@ -154,12 +154,9 @@ def test_a_failed_quality_gate_is_not_tried_again(airflow: Airflow, tmp_path: Pa
     outcome = airflow.run(three_hours_after(MIDNIGHTS[0]), config=project.config)
 
     assert outcome.code == 1
-    assert outcome.tries == {
-        "as_of": ("success", 1),
-        "rules": ("success", 1),
-        "ingest": ("failed", 1),
-        **{step: ("upstream_failed", 0) for step in ("ledger", "schedules", "publish")},
-    }
+    reached = {"as_of": ("success", 1), "rules": ("success", 1), "ingest": ("failed", 1)}
+    assert {task: outcome.tries.pop(task) for task in reached} == reached
+    assert set(outcome.tries.values()) == {("upstream_failed", 0)}
     assert "jobs/ingest.py: exit code 3, an input breaks its contract, or too many rows" in outcome.said
     assert not (project.folder / "warehouse" / "runs").exists()
 
