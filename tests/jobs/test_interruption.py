@@ -1,4 +1,4 @@
-"""What a signal does to a process that has no Spark: a session stands in that counts how often it is asked."""
+"""What a signal does to a process: a stand-in for the session counts how often its jobs are cancelled."""
 
 import os
 import signal
