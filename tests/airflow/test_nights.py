@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import sqlite3
 import subprocess
+import time
 from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -31,6 +33,7 @@ ROOT = Path(__file__).resolve().parents[2]
 AIRFLOW = ROOT / ".venv-airflow" / "bin" / "airflow"
 DAG = "conversation_priorities"
 PATIENCE = 500.0
+TRIED_AGAIN = "tried again while tries are left"
 MIDNIGHTS = (at(12 * 60), at(12 * 60, day=1))
 """The first and the second night; each run comes three hours later."""
 BACKFILLED = at(30)
@@ -76,17 +79,27 @@ class Airflow:
         return Outcome(code, said, tries)
 
     def _call(self, *arguments: str) -> tuple[int, str]:
-        done = subprocess.run(
-            [AIRFLOW, *arguments],
-            cwd=self._home,
-            env=self._environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
-        return done.returncode, done.stdout
+        """Run a command of Airflow; one that waits to try a task again is ended."""
+        path = self._home / "said.log"
+        with path.open("wb") as log:
+            process = subprocess.Popen(
+                [AIRFLOW, *arguments],
+                cwd=self._home,
+                env=self._environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+        until = time.monotonic() + PATIENCE
+        try:
+            while process.poll() is None and TRIED_AGAIN not in path.read_text():
+                assert time.monotonic() < until, path.read_text()[-5000:]
+                time.sleep(0.2)
+        finally:
+            if process.poll() is None:
+                os.killpg(process.pid, signal.SIGKILL)
+            code = process.wait()
+        return code, path.read_text()
 
 
 @pytest.fixture(scope="module")

@@ -22,7 +22,7 @@ FILES_A_WRITE = 2
 
 
 def night(spark: SparkSession, settings: Settings, as_of: datetime) -> None:
-    """What a run leaves of a table with an as_of, and of `runs`; the first is written twice, as by a rerun."""
+    """What a run leaves of a table with an as_of, and of `runs`; the first is written twice (a rerun)."""
     rows = small_frame(spark, [(as_of, *message) for message in MESSAGES], UNRESOLVED.struct)
     for _ in range(2):
         Warehouse(spark, settings.warehouse).replace(
