@@ -25,6 +25,8 @@ STEPS = {
     "ingest": CONFIG_ONLY,
     "ledger": CONFIG_ONLY,
     "schedules": CONFIG_AND_AS_OF,
+    "activation": CONFIG_AND_AS_OF,
+    "coverage": CONFIG_AND_AS_OF,
     "publish": CONFIG_AND_AS_OF,
 }
 """The steps in their order: the job jobs/<name>.py and its options. The same order as in jobs/nightly.py."""
