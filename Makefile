@@ -14,7 +14,7 @@ ARGS ?=
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
 setup: ## create .venv and fetch the Delta jars; does nothing when up to date
@@ -39,7 +39,7 @@ $(SAMPLE_LOG)/.made: jobs/generate_log.py $(wildcard pipelines/generate/*.py sam
 
 .PHONY: test
 test: setup ## all tests (ARGS="-k name" for some)
-	@$(PYTHON_IN_VENV) -m pytest --ignore=tests/jobs $(ARGS)
+	@$(PYTHON_IN_VENV) -m pytest --ignore=tests/jobs --ignore=tests/cluster --ignore=tests/airflow $(ARGS)
 
 .PHONY: test-nights
 test-nights: setup ## whole nights in a row, rerun, backfilled and killed (long)
@@ -47,7 +47,38 @@ test-nights: setup ## whole nights in a row, rerun, backfilled and killed (long)
 
 .PHONY: test-fast
 test-fast: setup ## the tests that are not marked slow
-	@$(PYTHON_IN_VENV) -m pytest --ignore=tests/jobs -m "not slow" $(ARGS)
+	@$(PYTHON_IN_VENV) -m pytest --ignore=tests/jobs --ignore=tests/cluster --ignore=tests/airflow -m "not slow" $(ARGS)
+
+.PHONY: cluster-run
+cluster-run: setup samples ## the nightly job on a cluster of two workers on this machine
+	@$(PYTHON_IN_VENV) -m tools.local_cluster ./spark-submit.sh jobs/nightly.py --config conf/local.yaml \
+	  --as-of $(AS_OF) $(ARGS) --spark $(SMALL_CLUSTER)
+
+# What a user of a small cluster says; conf/spark/cluster.conf leaves it to the cluster.
+SMALL_CLUSTER := --conf spark.sql.shuffle.partitions=8 --conf spark.databricks.delta.snapshotPartitions=2 \
+  --conf spark.sql.sources.parallelPartitionDiscovery.parallelism=4 --conf spark.ui.enabled=false
+
+.PHONY: cluster-test
+cluster-test: setup ## the nightly job on a real standalone cluster, against one machine
+	@$(PYTHON_IN_VENV) -m pytest tests/cluster $(ARGS)
+
+# Airflow needs other versions of many packages, so it has an environment of its own.
+AIRFLOW_PYTHON := .venv-airflow/bin/python
+
+.PHONY: airflow-setup
+airflow-setup: setup ## create .venv-airflow; does nothing when up to date
+	@tools/airflow/setup
+
+.PHONY: airflow-test
+airflow-test: airflow-setup ## load the DAG, and run two nights and a backfill with Airflow
+	@$(AIRFLOW_PYTHON) -m pytest --noconftest tests/airflow/test_dag_file.py
+	@$(PYTHON_IN_VENV) -m pytest tests/airflow/test_nights.py $(ARGS)
+
+.PHONY: airflow-lock
+airflow-lock: ## pin the dependencies of Airflow anew (needs uv)
+	@uv pip compile tools/airflow/requirements.in --python-version 3.11 --universal --fork-strategy fewest \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet \
+	  --output-file tools/airflow/requirements.lock
 
 .PHONY: lint
 lint: setup ## style and likely mistakes
@@ -82,4 +113,4 @@ lock: ## pin the dependencies of pyproject.toml anew in requirements.lock (needs
 clean: ## remove the sample log, tables, zips and caches; the environment stays
 	@rm -rf build $(SAMPLE_LOG) warehouse spark-warehouse metastore_db derby.log
 	@rm -rf .hypothesis .mypy_cache .pytest_cache .ruff_cache
-	@find . -name __pycache__ -type d -not -path './.venv/*' -prune -exec rm -rf {} +
+	@find . -name __pycache__ -type d -not -path './.venv*' -prune -exec rm -rf {} +

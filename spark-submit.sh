@@ -96,8 +96,8 @@ else
   submit+=(--load-spark-defaults)
 fi
 
-# exec: signals reach the driver, and the job's exit code is this script's.
-exec "$SPARK_HOME/bin/spark-submit" "${submit[@]}" \
+# exec: signals reach the supervisor, which passes them on to the job; the job's exit code is this script's.
+exec "$python" "$root/tools/supervise.py" "$SPARK_HOME/bin/spark-submit" "${submit[@]}" \
   --jars "${delta[0]},${storage[0]}" \
   --py-files "$packages" \
   ${spark_options[@]+"${spark_options[@]}"} \

@@ -10,6 +10,7 @@ from typing import NoReturn
 
 from pyspark.sql import SparkSession
 
+from jobs.interruption import INTERRUPTION, exit_code
 from pipelines.errors import ConfigError, PipelineError
 from pipelines.settings.instants import parse_instant
 
@@ -56,14 +57,16 @@ def session(name: str) -> SparkSession:
     """Open the session that spark-submit configured; times are UTC, whatever the machine says."""
     spark = SparkSession.builder.appName(name).getOrCreate()
     spark.conf.set("spark.sql.session.timeZone", "UTC")
+    INTERRUPTION.watch(spark)
     return spark
 
 
 def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:
     """Run a job's `main` and end the process with its exit code.
 
-    A `PipelineError` is what a user can act on: its message alone, and its exit code. Anything
-    else is a fault of ours: one line and exit code 1. The traceback of both is for `--verbose`.
+    A `PipelineError` is what a user can act on: its message alone, and its exit code. A signal is told
+    by its name, and ends with 128 and its number. Anything else is a fault of ours: one line and exit
+    code 1. The traceback of each is for `--verbose`.
     """
     argv = sys.argv[1:]
     verbose = "--verbose" in argv
@@ -72,17 +75,22 @@ def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING, format=LOG_FORMAT, stream=sys.stderr
     )
+    INTERRUPTION.listen()
     try:
         code = main(argv)
-    except PipelineError as error:
-        code = error.exit_code
-        print(f"error: {error}", file=sys.stderr)
-        if verbose:
-            traceback.print_exc()
     except Exception as error:
-        code = 1
-        first_line = str(error).strip().splitlines()[0] if str(error).strip() else ""
-        print(f"error: {type(error).__name__}: {first_line} (run again with --verbose)", file=sys.stderr)
+        code, line = _outcome(error)
+        print(f"error: {line}", file=sys.stderr)
         if verbose:
             traceback.print_exc()
     sys.exit(code)
+
+
+def _outcome(error: Exception) -> tuple[int, str]:
+    """The exit code of a job that failed, and the line that says why."""
+    if received := INTERRUPTION.acknowledge():
+        return exit_code(received), f"ended by {received.name}; run it again, it takes up where it broke off"
+    if isinstance(error, PipelineError):
+        return error.exit_code, str(error)
+    lines = str(error).strip().splitlines() or [""]
+    return 1, f"{type(error).__name__}: {lines[0]} (run again with --verbose)"

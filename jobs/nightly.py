@@ -9,6 +9,7 @@ from datetime import datetime
 from pyspark.sql import SparkSession
 
 from jobs import activation, coverage, ingest, ledger, publish, rules, schedules
+from jobs.interruption import INTERRUPTION
 from jobs.launch import Parser, instant, launch, session
 from jobs.progress import step
 from jobs.summary import show_summary
@@ -60,7 +61,10 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> publish.Run
             publish.run(spark, settings, this_run, open_messages)
     except Exception as error:
         message = str(error).strip().splitlines() or [type(error).__name__]
-        publish.write_row(spark, settings, this_run, "failed", {}, {}, None, message[0])
+        status, reason = "failed", message[0]
+        if received := INTERRUPTION.acknowledge():
+            status, reason = "terminated", f"ended by {received.name}"
+        publish.write_row(spark, settings, this_run, status, {}, {}, None, reason)
         raise
     return this_run
 

@@ -329,7 +329,7 @@ RUNS = Table(
         required("as_of", "timestamp", "the instant (UTC) that it describes"),
         required("started_at", "timestamp", "when it started, UTC"),
         required("finished_at", "timestamp", "when it was published, or failed, UTC"),
-        required("status", "string", "succeeded or failed"),
+        required("status", "string", "succeeded, failed or terminated (a signal ended it)"),
         required("code_version", "string", "version of the code that ran"),
         required("settings", "string", "the settings as JSON"),
         required("row_counts", "map<string,bigint>", "rows written for this as_of, by table"),
@@ -342,7 +342,7 @@ RUNS = Table(
         optional("error", "string", "what went wrong, in one line; null if it succeeded"),
     ),
     key=("run_id",),
-    checks={"known_status": "status in ('succeeded', 'failed')"},
+    checks={"known_status": "status in ('succeeded', 'failed', 'terminated')"},
 )
 
 INGEST_BATCHES = Table(

@@ -52,7 +52,8 @@ def project(tmp_path: Path) -> Path:
     root = tmp_path / "a project"
     shutil.copytree(ROOT / "conf" / "spark", root / "conf" / "spark")
     (root / "tools").mkdir()
-    shutil.copy(ROOT / "tools" / "package.py", root / "tools")
+    for tool in ("package.py", "supervise.py"):
+        shutil.copy(ROOT / "tools" / tool, root / "tools")
     shutil.copy(ROOT / "spark-submit.sh", root)
     executable(root / ".venv" / "bin" / "python", f'#!/bin/bash\nexec "{sys.executable}" "$@"\n')
     spark = root / ".venv" / "lib" / "python3.11" / "site-packages" / "pyspark"

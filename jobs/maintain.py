@@ -1,0 +1,127 @@
+"""Remove old as_ofs, join small files and delete unused ones; say first what there is to do.
+
+./spark-submit.sh jobs/maintain.py --config conf/local.yaml --keep-days 90 --dry-run
+"""
+
+import argparse
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from pyspark.sql import SparkSession, functions as F
+
+from jobs.launch import Parser, launch, session
+from pipelines.settings.load import Settings, load_settings
+from schemas import TABLES
+from schemas.outputs import RUNS
+from storage.upkeep import SAFE_HOURS, Upkeep
+from storage.warehouse import Warehouse
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def run(
+    spark: SparkSession,
+    settings: Settings,
+    *,
+    keep_days: int | None = None,
+    keep_hours: int = SAFE_HOURS,
+    dry_run: bool = False,
+) -> list[str]:
+    """Look after every table of the warehouse. No run and no other job may be active meanwhile.
+
+    Nothing that a later run reads goes away: the ledger and the accepted events are joined, never
+    removed, so any as_of can be made again. `runs` keeps the rows of as_ofs that were removed.
+
+    Args:
+        spark: the session.
+        settings: where the warehouse is.
+        keep_days: as_ofs more than so many days before the newest published one are removed; null
+            keeps all. It counts from that one and not from today, so a pause removes nothing.
+        keep_hours: files that newer versions do without are kept for so many hours, for readers.
+        dry_run: say what there is to do, and do nothing.
+
+    Returns:
+        A line for each table that has anything to do.
+    """
+    warehouse = Warehouse(spark, settings.warehouse)
+    upkeep = Upkeep(spark, warehouse, keep_hours=keep_hours)
+    before = _first_to_keep(warehouse, keep_days)
+    lines = []
+    for table in TABLES.values():
+        if not warehouse.exists(table):
+            continue
+        needs = upkeep.needs(table, before=before)
+        planned = []
+        if needs.outdated and before is not None:
+            planned.append(
+                f"remove {len(needs.outdated)} as_ofs, {needs.outdated[0]} to {needs.outdated[-1]}"
+            )
+            if not dry_run:
+                upkeep.remove(table, before=before)
+        if needs.files > needs.folders:
+            planned.append(f"join {needs.files} files in {needs.folders} partitions")
+            if not dry_run:
+                upkeep.join_files(table)
+        if not dry_run:
+            # What this very call replaced may be old enough as well.
+            upkeep.delete_unused(table)
+        if needs.unused:
+            planned.append(f"delete {needs.unused} unused files")
+        if planned:
+            lines.append(f"{table.name}: {'; '.join(planned)}")
+    return lines
+
+
+def _first_to_keep(warehouse: Warehouse, keep_days: int | None) -> datetime | None:
+    """The first as_of to keep; null if all are kept."""
+    if keep_days is None:
+        return None
+    newest = (
+        warehouse.read(RUNS)
+        .where("status = 'succeeded'")
+        .agg(F.unix_micros(F.max("as_of")).alias("at"))
+        .first()
+    )
+    if newest is None or newest["at"] is None:
+        return None
+    return EPOCH + timedelta(microseconds=newest["at"]) - timedelta(days=keep_days)
+
+
+def _count(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number from 0")
+    return int(text)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parse the command line, run, and say what was done or would be."""
+    parser = Parser("Remove old as_ofs, join small files and delete unused ones.")
+    parser.add_argument("--config", required=True, help="settings file, e.g. conf/local.yaml")
+    parser.add_argument(
+        "--keep-days",
+        type=_count,
+        help="remove as_ofs older than the newest by more than this; default: none",
+    )
+    parser.add_argument(
+        "--keep-hours",
+        type=_count,
+        default=SAFE_HOURS,
+        help=f"keep unused files for so long (default {SAFE_HOURS}); less only if nobody is reading",
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only say what there is to do")
+    options = parser.parse_args(argv)
+    settings = load_settings(options.config)
+    lines = run(
+        session("maintain"),
+        settings,
+        keep_days=options.keep_days,
+        keep_hours=options.keep_hours,
+        dry_run=options.dry_run,
+    )
+    for line in lines or ["nothing to do"]:
+        print(line)
+    return 0
+
+
+if __name__ == "__main__":
+    launch(main)

@@ -1,0 +1,159 @@
+"""The DAG file in Airflow's own environment; make airflow-test runs this with .venv-airflow."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from datetime import UTC, datetime, timedelta, timezone
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+# Before Airflow is imported: no settings of somebody's own, no examples, nothing written elsewhere.
+HOME = tempfile.TemporaryDirectory(prefix="airflow-")
+os.environ |= {"AIRFLOW_HOME": HOME.name, "AIRFLOW__CORE__LOAD_EXAMPLES": "False"}
+
+from airflow.sdk.exceptions import AirflowException, AirflowFailException  # noqa: E402
+
+ROOT = Path(__file__).resolve().parents[2]
+DAG_FILE = ROOT / "dags" / "conversation_priorities.py"
+RETRIED = r"exit code {}, .*; tried again while tries are left"
+
+
+def load() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("conversation_priorities", DAG_FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def module() -> ModuleType:
+    return load()
+
+
+@pytest.fixture
+def stand_in(module: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project whose spark-submit.sh is for the test to write."""
+    monkeypatch.setattr(module, "PROJECT", tmp_path)
+    script = tmp_path / "spark-submit.sh"
+    script.touch(0o755)
+    return script
+
+
+def test_nothing_of_the_pipeline_is_imported() -> None:
+    program = (
+        "import runpy, sys; runpy.run_path(sys.argv[1]); "
+        "print(sorted({name.split('.')[0] for name in sys.modules} & set(sys.argv[2:])))"
+    )
+    packages = ["delta", "jobs", "pipelines", "pyspark", "schemas", "storage"]
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(DAG_FILE), *packages],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "[]\n"
+
+
+def test_one_task_after_the_other_one_run_at_a_time(module: ModuleType) -> None:
+    dag = module.dag
+    order = [task.task_id for task in dag.topological_sort()]
+    following = {name: dag.get_task(name).downstream_task_ids for name in order}
+
+    assert order == ["as_of", *module.STEPS]
+    assert following == {name: {after} for name, after in pairwise(order)} | {order[-1]: set()}
+    assert (dag.max_active_runs, dag.catchup) == (1, False)
+    assert {task.retries for task in dag.tasks} == {2}
+
+
+def test_the_steps_are_those_of_the_nightly_job(module: ModuleType) -> None:
+    nightly = (ROOT / "jobs" / "nightly.py").read_text()
+
+    assert list(module.STEPS) == re.findall(r'\bstep\("(\w+)"\)', nightly)
+
+
+@pytest.mark.parametrize(
+    ("given", "moment", "expected"),
+    [
+        pytest.param(None, datetime(2026, 11, 21, 3, tzinfo=UTC), "2026-11-21T00:00:00+00:00", id="at three"),
+        pytest.param(None, datetime(2026, 11, 21, tzinfo=UTC), "2026-11-21T00:00:00+00:00", id="at midnight"),
+        pytest.param(
+            None,
+            datetime(2026, 11, 21, 1, tzinfo=timezone(timedelta(hours=2))),
+            "2026-11-20T00:00:00+00:00",
+            id="another zone",
+        ),
+        pytest.param(
+            "2026-11-18T12:30:00Z", datetime(2026, 11, 21, 3, tzinfo=UTC), "2026-11-18T12:30:00Z", id="given"
+        ),
+    ],
+)
+def test_as_of(module: ModuleType, given: str | None, moment: datetime, expected: str) -> None:
+    assert module.decide_as_of(given, moment) == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "error", "message"),
+    [
+        pytest.param(1, AirflowException, RETRIED.format(1), id="1"),
+        pytest.param(2, AirflowFailException, "exit code 2, .*; not tried again", id="2"),
+        pytest.param(3, AirflowFailException, "exit code 3, .*; not tried again", id="3"),
+        pytest.param(77, AirflowException, RETRIED.format(77), id="unknown"),
+        pytest.param(143, AirflowException, RETRIED.format(143), id="terminated"),
+    ],
+)
+def test_exit_codes(
+    module: ModuleType, stand_in: Path, code: int, error: type[Exception], message: str
+) -> None:
+    stand_in.write_text(f"#!/bin/bash\nexit {code}\n")
+    job = module.PipelineJob(task_id="x", job="jobs/x.py", options=[])
+
+    with pytest.raises(error, match=f"^jobs/x.py: {message}$") as raised:
+        execute(module, job)
+    assert type(raised.value) is error
+
+
+def test_the_job_gets_its_options_as_they_are(module: ModuleType, stand_in: Path, tmp_path: Path) -> None:
+    stand_in.write_text('#!/bin/bash\nprintf "%s|" "$PWD" "$@" >told\n')
+
+    execute(module, module.PipelineJob(task_id="x", job="jobs/x.py", options=["--config", "two words"]))
+
+    assert (tmp_path / "told").read_text() == f"{tmp_path}|jobs/x.py|--config|two words|"
+
+
+def test_a_task_that_is_ended_ends_its_job(module: ModuleType, stand_in: Path, tmp_path: Path) -> None:
+    stand_in.write_text("#!/bin/bash\ntrap 'exit 143' TERM\ntouch ready\nwhile :; do sleep 0.05; done\n")
+    job = module.PipelineJob(task_id="x", job="jobs/x.py", options=[])
+    errors: list[str] = []
+
+    def run() -> None:
+        try:
+            execute(module, job)
+        except AirflowException as error:
+            errors.append(str(error))
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    until = time.monotonic() + 10
+    while not (tmp_path / "ready").exists() and time.monotonic() < until:
+        time.sleep(0.01)
+    job.on_kill()
+    thread.join(timeout=10)
+
+    assert not thread.is_alive()
+    assert errors == ["jobs/x.py: exit code 143, it was asked to end; tried again while tries are left"]
+
+
+def execute(module: ModuleType, job: object) -> None:
+    """The operator's own code, without the guard that wants a task's run around it."""
+    module.PipelineJob.execute.__wrapped__(job, {})
