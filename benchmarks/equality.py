@@ -83,13 +83,13 @@ COMPARED: Mapping[str, tuple[str, ...]] = {
     "unresolved": ("kind", "id", "reason"),
     "rejected_events": ("source", "event_id", "reason"),
 }
-"""The public columns that are compared, by table; of rejected rows not the payload, whose spelling is free."""
+"""The public columns that are compared, by table; the spelling of a rejected row's payload is free."""
 
 OF_AS_OF = ("group_priorities", "receive_schedule", "transmission_schedule", "unresolved")
 """Tables of which a warehouse holds the rows of many as_of."""
 
 
-class Unequal(Exception):
+class UnequalError(Exception):
     """The tables differ, so no figure counts; the message shows how."""
 
 
@@ -105,7 +105,7 @@ def require_equal(warehouse: Path, peer: Path, as_of: datetime) -> dict[str, int
         Rows by table.
 
     Raises:
-        Unequal: rows are in one of the two only; the message counts them and shows a few.
+        UnequalError: rows are in one of the two only; the message counts them and shows a few.
     """
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
@@ -128,7 +128,7 @@ def require_equal(warehouse: Path, peer: Path, as_of: datetime) -> dict[str, int
         problems += _shown(connection, table)
     connection.close()
     if problems:
-        raise Unequal("\n".join(problems))
+        raise UnequalError("\n".join(problems))
     return rows
 
 

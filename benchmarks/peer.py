@@ -9,9 +9,10 @@ pipeline. Only what the benchmark needs is there: no TOP, no starvation preventi
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow as pa
@@ -114,7 +115,7 @@ def _add_settings(connection: duckdb.DuckDBPyConnection, settings: Settings, as_
     catalog = settings.catalog
     text, flag, time_type = pa.string(), pa.bool_(), pa.timestamp("us", "UTC")
     place = {"instance": text, "database": text}
-    rule = {name: text for name in ("name", "contract", "local_service", "remote_service")}
+    rule = dict.fromkeys(("name", "contract", "local_service", "remote_service"), text)
     versions = [
         (
             version.instance,
@@ -126,7 +127,7 @@ def _add_settings(connection: duckdb.DuckDBPyConnection, settings: Settings, as_
         )
         for version in settings.rule_history
     ]
-    tables = {
+    tables: dict[str, tuple[Iterable[Sequence[Any]], dict[str, pa.DataType]]] = {
         "databases": (catalog.database_rows(), {**place, "honors": flag}),
         "queues": (catalog.queue_rows(), {**place, "queue": text, "is_on": flag}),
         "services": (catalog.service_bindings(), {**place, "service": text, "queue": text}),
@@ -144,13 +145,10 @@ def _add_settings(connection: duckdb.DuckDBPyConnection, settings: Settings, as_
         connection.execute(f"CREATE VIEW {view} AS FROM read_parquet('{files}', hive_partitioning = false)")
 
 
-def _arrow(rows: object, types: dict[str, pa.DataType]) -> pa.Table:
-    columns = list(zip(*rows, strict=True)) or [()] * len(types)  # type: ignore[call-overload]
+def _arrow(rows: Iterable[Sequence[Any]], types: dict[str, pa.DataType]) -> pa.Table:
+    columns = list(zip(*rows, strict=True)) or [()] * len(types)
     return pa.table(
-        {
-            name: pa.array(values, type)
-            for (name, type), values in zip(types.items(), columns, strict=True)
-        }
+        {name: pa.array(values, type) for (name, type), values in zip(types.items(), columns, strict=True)}
     )
 
 
