@@ -38,7 +38,8 @@ def make_log(options: LogOptions, folder: Path, *, memory: str) -> Path:
     made = log / ".made"
     if not made.exists():
         shutil.rmtree(log, ignore_errors=True)
-        command = [PROJECT / "spark-submit.sh", "jobs/generate_log.py", "--out", log, *options.arguments]
+        command: list[str | Path] = [PROJECT / "spark-submit.sh", "jobs/generate_log.py", "--out", log]
+        command += options.arguments
         run_process(command, log=log / "generate.log", environment={"SPARK_DRIVER_MEMORY": memory})
         made.write_text(" ".join(options.arguments) + "\n", encoding="utf-8")
     return log

@@ -14,14 +14,19 @@ SELECT
     ) AS is_event
 FROM message_input;
 
--- Events that came more than once, with each content that they came with.
+-- Events that came more than once, with each content that they came with. Hashes are smaller to group by than
+-- ids; what only shares a hash goes again.
 CREATE TABLE message_repeats AS
-SELECT DISTINCT * EXCLUDE is_event
-FROM message_rows
-SEMI JOIN (
-    SELECT event_day, event_id FROM message_rows WHERE is_event GROUP BY ALL HAVING count(*) > 1
-) USING (event_day, event_id)
-WHERE is_event;
+WITH alike AS (
+    SELECT event_day, hash(event_id) AS id_hash FROM message_rows WHERE is_event GROUP BY ALL HAVING count(*) > 1
+),
+several AS (
+    SELECT r.* EXCLUDE is_event
+    FROM message_rows AS r SEMI JOIN alike ON alike.event_day = r.event_day AND alike.id_hash = hash(r.event_id)
+    WHERE is_event
+    QUALIFY count(*) OVER (PARTITION BY r.event_day, r.event_id) > 1
+)
+SELECT DISTINCT * FROM several;
 
 CREATE VIEW message_events AS
 SELECT * EXCLUDE is_event FROM message_rows ANTI JOIN message_repeats USING (event_day, event_id)
