@@ -103,11 +103,12 @@ class Case:
     name: str
     log: Path
     inputs: Mapping[str, Path]
+    at: Path | None = None
 
     @property
     def folder(self) -> Path:
-        """Where everything of this case is."""
-        return self.bench.folder / "runs" / self.experiment / re.sub(r"\W+", "-", self.name)
+        """Where everything of this case is; `at`, if cases share one."""
+        return self.at or self.bench.folder / "runs" / self.experiment / re.sub(r"\W+", "-", self.name)
 
     @property
     def warehouse(self) -> Path:
@@ -138,8 +139,7 @@ class Case:
         as_of: datetime,
         *,
         memory: str | None = None,
-        master: str | None = None,
-        conf: Mapping[str, str] | None = None,
+        executors: int | None = None,
         new: Sequence[Path] | None = None,
     ) -> Measure:
         """Run the nightly job.
@@ -147,8 +147,7 @@ class Case:
         Args:
             as_of: the instant to describe.
             memory: of the driver, if not that of the bench.
-            master: where, if not on this machine's cores.
-            conf: further settings of Spark.
+            executors: of one core each, on a cluster on this machine; without it, the job is one process.
             new: the files that are new to it, if not all of the inputs.
         """
         command: list[str | Path] = [
@@ -159,12 +158,13 @@ class Case:
             as_of.isoformat(),
             "--quiet",
         ]
-        finished, work = self._spark(command, "nightly", memory=memory, master=master, conf=conf or {})
+        finished, work = self._spark(command, "nightly", memory=memory, executors=executors)
         timeline = tuple(_timeline(finished, self.warehouse))
         return self._measure(
             PIPELINE,
             finished,
             new=new,
+            cores=executors,
             bytes_out=_size(self.warehouse.rglob("*.parquet")),
             work={**asdict(work), "_stages": None},
             notes={"timeline": timeline},
@@ -192,9 +192,15 @@ class Case:
         shutil.rmtree(out, ignore_errors=True)
         command: list[str | Path] = ["benchmarks/floor.py", "--config", self.write_settings()]
         command += ["--finished", self.warehouse, "--out", out]
-        finished, work = self._spark(command, "floor", memory=None, master=None, conf={})
+        finished, work = self._spark(command, "floor")
         written = _size(out.rglob("*.parquet"))
         return self._measure(FLOOR, finished, bytes_out=written, work={**asdict(work), "_stages": None})
+
+    def spark_job(self, job: str, as_of: datetime) -> Finished:
+        """Run another job on this case's settings."""
+        command: list[str | Path] = [job, "--config", self.write_settings(), "--as-of", as_of.isoformat()]
+        finished, _ = self._spark(command, Path(job).stem)
+        return finished
 
     def require_equal(self, as_of: datetime) -> dict[str, int]:
         """See `equality.require_equal`."""
@@ -205,24 +211,22 @@ class Case:
         command: Sequence[str | Path],
         name: str,
         *,
-        memory: str | None,
-        master: str | None,
-        conf: Mapping[str, str],
+        memory: str | None = None,
+        executors: int | None = None,
     ) -> tuple[Finished, Work]:
         events = self.folder / f"{name}-events"
         shutil.rmtree(events, ignore_errors=True)
         events.mkdir(parents=True)
-        logged = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri()}
-        options = [part for key, value in {**logged, **conf}.items() for part in ("--conf", f"{key}={value}")]
-        environment = {
-            "SPARK_MASTER": master or f"local[{self.bench.cores}]",
-            "SPARK_DRIVER_MEMORY": memory or self.bench.memory,
-        }
-        finished = run_process(
-            [PROJECT / "spark-submit.sh", *command, "--spark", *options],
-            log=self.folder / f"{name}.log",
-            environment=environment,
-        )
+        memory = memory or self.bench.memory
+        conf = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri()}
+        whole: list[str | Path] = [PROJECT / "spark-submit.sh", *command, "--spark"]
+        if executors:
+            conf |= {"spark.executor.cores": "1", "spark.executor.memory": memory}
+            size = ["--workers", str(executors), "--cores", "1", "--memory", memory]
+            whole = [sys.executable, "-m", "tools.local_cluster", *size, *whole]
+        whole += [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
+        environment = {"SPARK_MASTER": f"local[{self.bench.cores}]", "SPARK_DRIVER_MEMORY": memory}
+        finished = run_process(whole, log=self.folder / f"{name}.log", environment=environment)
         work = read_event_log(events)
         shutil.rmtree(events)
         return finished, work
@@ -234,6 +238,7 @@ class Case:
         *,
         bytes_out: int,
         new: Sequence[Path] | None = None,
+        cores: int | None = None,
         work: Mapping[str, Any] | None = None,
         notes: Mapping[str, Any] | None = None,
     ) -> Measure:
@@ -251,7 +256,7 @@ class Case:
             seconds=finished.seconds,
             cpu_seconds=finished.cpu_seconds,
             peak_bytes=finished.peak_bytes,
-            cores=self.bench.cores,
+            cores=cores or self.bench.cores,
             bytes_out=bytes_out,
             steps=steps_of(line for _, line in finished.lines),
             work=work or {},

@@ -1,7 +1,7 @@
 """What is measured of one run, and what a table of the report says of several."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from statistics import median
 from typing import Any
 
@@ -41,6 +41,10 @@ class Measure:
     work: Mapping[str, Any] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
     notes: Mapping[str, Any] = field(default_factory=dict)
+
+    def with_notes(self, notes: Mapping[str, Any]) -> "Measure":
+        """The measure with further notes."""
+        return replace(self, notes={**self.notes, **notes})
 
     def as_dict(self) -> dict[str, Any]:
         """The measure as JSON takes it."""
