@@ -20,6 +20,7 @@ import pyarrow as pa
 from jobs.launch import instant
 from pipelines.errors import ConfigError
 from pipelines.settings.load import Settings, load_settings
+from schemas.events import CONTRACTS
 
 SQL = Path(__file__).with_name("sql")
 STEPS = (
@@ -141,8 +142,18 @@ def _add_settings(connection: duckdb.DuckDBPyConnection, settings: Settings, as_
         connection.execute(f"CREATE TABLE {name} AS FROM given")
         connection.unregister("given")
     for view, source in INPUTS.items():
+        connection.execute(f"CREATE VIEW {view} AS {_rows_of(settings, source)}")
+
+
+def _rows_of(settings: Settings, source: str) -> str:
+    """A query for all rows of an input; none if the settings do not name it."""
+    if source in settings.inputs.by_name():
         files = f"{settings.inputs.by_name()[source].path}/**/*.parquet"
-        connection.execute(f"CREATE VIEW {view} AS FROM read_parquet('{files}', hive_partitioning = false)")
+        return f"FROM read_parquet('{files}', hive_partitioning = false)"
+    names = {"string": "VARCHAR", "timestamp": "TIMESTAMPTZ"}
+    columns = CONTRACTS[source].columns
+    nothing = [f"NULL::{names.get(column.type, column.type)} AS {column.name}" for column in columns]
+    return f"SELECT {', '.join(nothing)} WHERE false"
 
 
 def _arrow(rows: Iterable[Sequence[Any]], types: dict[str, pa.DataType]) -> pa.Table:

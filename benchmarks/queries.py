@@ -52,7 +52,7 @@ def run(spark: SparkSession, warehouse: Warehouse, as_of: datetime) -> dict[str,
 
 
 def _explained(warehouse: Warehouse, schedule: DataFrame, message: Row) -> list[DataFrame]:
-    """A message's place in its queue, its group's, its endpoint with the priority, and the rules it came from."""
+    """A message's place in its queue, its group's, its endpoint's priority, and the rules of its database."""
     where = {name: message[name] for name in PLACE}
     groups = warehouse.read(TABLES["group_priorities"]).where(F.col("as_of") == F.lit(message["as_of"]))
     endpoint = {name: message[name] for name in ("conversation_id", "is_initiator")}

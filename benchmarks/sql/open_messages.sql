@@ -73,7 +73,8 @@ FROM existing LEFT JOIN last_moves USING (conversation_id, is_initiator);
 
 CREATE TABLE open_messages AS
 SELECT
-    m.*, c.sent_at, c.arrived_at, c.is_taken,
+    m.*, c.sent_at, c.arrived_at,
+    c.is_taken AND NOT c.is_received AS is_in_flight,
     sender, receiver,
     f.message_id IS NOT NULL AS is_forwarded,
     NOT c.is_received AND NOT c.is_taken AND coalesce(c.arrived_at < getvariable('as_of'), false)
@@ -97,4 +98,4 @@ LEFT JOIN ends AS from_end
 LEFT JOIN ends AS to_end
     ON to_end.conversation_id = m.conversation_id AND to_end.is_initiator = (NOT m.sent_by_initiator)
 LEFT JOIN (SELECT DISTINCT message_id FROM forwards) AS f ON f.message_id = m.message_id
-WHERE in_queue OR is_waiting OR is_forwarded OR c.is_taken;
+WHERE in_queue OR is_waiting OR is_forwarded OR is_in_flight;

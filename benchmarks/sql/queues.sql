@@ -19,4 +19,4 @@ WHERE event_type IN ('RECEIVE', 'GET_CONVERSATION_GROUP') AND event_time < getva
 UNION
 SELECT receiver.instance, receiver.database, receiver.queue, receiver.conversation_group_id
 FROM open_messages
-WHERE is_taken AND receiver.queue IS NOT NULL;
+WHERE is_in_flight AND receiver.queue IS NOT NULL;
