@@ -218,7 +218,11 @@ class Case:
         shutil.rmtree(events, ignore_errors=True)
         events.mkdir(parents=True)
         memory = memory or self.bench.memory
-        conf = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": events.as_uri()}
+        conf = {
+            "spark.eventLog.enabled": "true",
+            "spark.eventLog.dir": events.as_uri(),
+            "spark.eventLog.compress": "false",
+        }
         whole: list[str | Path] = [PROJECT / "spark-submit.sh", *command, "--spark"]
         if executors:
             conf |= {"spark.executor.cores": "1", "spark.executor.memory": memory}
