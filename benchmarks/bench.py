@@ -166,7 +166,7 @@ class Case:
             new=new,
             cores=executors,
             bytes_out=_size(self.warehouse.rglob("*.parquet")),
-            work={**asdict(work), "_stages": None},
+            work=asdict(work),
             notes={"timeline": timeline},
         )
 
@@ -194,7 +194,7 @@ class Case:
         command += ["--finished", self.warehouse, "--out", out]
         finished, work = self._spark(command, "floor")
         written = _size(out.rglob("*.parquet"))
-        return self._measure(FLOOR, finished, bytes_out=written, work={**asdict(work), "_stages": None})
+        return self._measure(FLOOR, finished, bytes_out=written, work=asdict(work))
 
     def spark_job(self, job: str, as_of: datetime) -> Finished:
         """Run another job on this case's settings."""

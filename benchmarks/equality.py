@@ -1,10 +1,12 @@
 """Whether two implementations came to the same tables: every row, every column that both have."""
 
 from collections.abc import Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
+from urllib.parse import unquote
 
 import duckdb
+import pyarrow as pa
 from deltalake import DeltaTable
 
 ENDPOINT = (
@@ -136,13 +138,15 @@ def _ours(folder: Path, as_of: datetime | None) -> str | None:
     """A subquery over the files that a Delta table consists of now; None if there is no table."""
     if not DeltaTable.is_deltatable(str(folder)):
         return None
-    files = DeltaTable(str(folder)).file_uris()
-    if as_of is not None:
-        day = f"as_of={as_of:%Y-%m-%d}"
-        files = [file for file in files if day in file]
+    added = pa.table(DeltaTable(str(folder)).get_add_actions(flatten=True)).to_pylist()
+    files = [
+        str(folder / unquote(file["path"]))
+        for file in added
+        if as_of is None or file["partition.as_of"].replace(tzinfo=UTC) == as_of
+    ]
     if not files:
         return None
-    listed = ", ".join("'" + file.removeprefix("file://").replace("'", "''") + "'" for file in files)
+    listed = ", ".join("'" + file.replace("'", "''") + "'" for file in files)
     return f"read_parquet([{listed}], hive_partitioning = false)"
 
 

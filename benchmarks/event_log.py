@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,9 @@ class Work:
     task_seconds: float = 0.0
     longest_task_seconds: float = 0.0
     heaviest_share: float | None = None
-    _stages: dict[tuple[int, int], list[float]] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self._stages: dict[tuple[int, int], list[float]] = {}
 
     def add(self, event: dict[str, Any]) -> None:
         """Take one event into the sums."""

@@ -13,6 +13,7 @@ import psutil
 from rich.console import Console
 from rich.table import Table as Grid
 
+from benchmarks.figure import draw
 from benchmarks.measure import Line, Measure, lines
 
 COLUMNS = (
@@ -80,14 +81,15 @@ def show(measures: Sequence[Measure]) -> None:
 
 
 def keep(measures: Sequence[Measure], folder: Path) -> list[Path]:
-    """Write results.json, with every single measure, and results.md; return both paths."""
+    """Write results.json, with every single measure, results.md and results.svg; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     about = machine()
     content = {**about, "measures": [measure.as_dict() for measure in measures]}
     as_json, as_markdown = folder / "results.json", folder / "results.md"
     as_json.write_text(json.dumps(content, indent=1, default=str) + "\n", encoding="utf-8")
     as_markdown.write_text("\n".join(_markdown(measures, about)) + "\n", encoding="utf-8")
-    return [as_json, as_markdown]
+    picture = folder / "results.svg"
+    return [as_json, as_markdown, *([picture] if draw(lines(measures), picture) else [])]
 
 
 def _markdown(measures: Sequence[Measure], about: dict[str, str]) -> Iterable[str]:
@@ -103,6 +105,35 @@ def _markdown(measures: Sequence[Measure], about: dict[str, str]) -> Iterable[st
     for line in summed:
         said = ", ".join(f"{step} {seconds:.1f}" for step, seconds in line.steps.items())
         yield f"- {line.experiment}, {line.case}: {said or '-'}"
+    yield ""
+    yield "What else Spark's event log says:"
+    yield ""
+    for line in summed:
+        yield f"- {line.experiment}, {line.case}: {_work(line)}"
+    yield from _notes(summed)
+
+
+def _work(line: Line) -> str:
+    work = line.work
+    if not work:
+        return "-"
+    share = _number(work.get("heaviest_share"), ".0%")
+    return (
+        f"{work['jobs']:,.0f} jobs, {work['stages']:,.0f} stages, {work['tasks']:,.0f} tasks; read "
+        f"{_bytes(work['bytes_read'])}, longest task {work['longest_task_seconds']:.1f} s, "
+        f"the heaviest task of a long stage took {share} of it"
+    )
+
+
+def _notes(summed: Sequence[Line]) -> Iterable[str]:
+    for line in summed:
+        timeline = line.notes.get("timeline", ()) if line.experiment == "small" else ()
+        if timeline:
+            yield from ("", f"Where the seconds of {line.experiment}, {line.case} went (first round):", "")
+            yield from (f"- {what}: {seconds:.1f}" for what, seconds in timeline)
+        for name, value in line.notes.items():
+            if name != "timeline":
+                yield from ("", f"{line.experiment}, {line.case}: {name}: {value}")
 
 
 def _processor() -> str:
