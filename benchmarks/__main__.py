@@ -5,6 +5,7 @@ tables are those of the peer, row by row.
 """
 
 import argparse
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,11 +32,16 @@ def main(argv: Sequence[str]) -> int:
         keep=options.keep,
     )
     failed = 0
+    # Whoever ends this process ends what it started, and keeps what was measured so far.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         for name in options.only:
             EXPERIMENTS[name](bench)
     except (ProcessFailedError, UnequalError) as error:
         print(f"error: {error}", file=sys.stderr)
+        failed = 1
+    except KeyboardInterrupt:
+        print("error: interrupted; this is what was measured before", file=sys.stderr)
         failed = 1
     if bench.measures:
         report.show(bench.measures)

@@ -6,7 +6,7 @@ import re
 import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -84,12 +84,13 @@ class Bench:
             case = self.case(experiment, name, log)
             case.clear()
             ours = case.pipeline(LAST_MIDNIGHT, **spark)
-            theirs = case.peer(LAST_MIDNIGHT) if self.peer else None
-            rows = case.require_equal(LAST_MIDNIGHT) if self.peer else {}
-            floor = case.floor() if self.floor else None
-            for measure in (ours, theirs, floor):
-                if measure is not None:
-                    self.add(Measure(**{**measure.as_dict(), "rows": rows}))
+            if self.peer:
+                theirs = case.peer(LAST_MIDNIGHT)
+                ours = replace(ours, rows=case.require_equal(LAST_MIDNIGHT))
+                self.add(theirs)
+            self.add(ours)
+            if self.floor:
+                self.add(case.floor())
             if not self.keep:
                 case.clear()
 

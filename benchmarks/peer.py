@@ -149,10 +149,13 @@ def _rows_of(settings: Settings, source: str) -> str:
     """A query for all rows of an input; none if the settings do not name it."""
     if source in settings.inputs.by_name():
         files = f"{settings.inputs.by_name()[source].path}/**/*.parquet"
-        return f"FROM read_parquet('{files}', hive_partitioning = false)"
+        return (
+            f"SELECT *, file_index, file_row_number FROM read_parquet('{files}', hive_partitioning = false)"
+        )
     names = {"string": "VARCHAR", "timestamp": "TIMESTAMPTZ"}
     columns = CONTRACTS[source].columns
-    nothing = [f"NULL::{names.get(column.type, column.type)} AS {column.name}" for column in columns]
+    nothing = ["NULL::BIGINT AS file_index, NULL::BIGINT AS file_row_number"]
+    nothing += [f"NULL::{names.get(column.type, column.type)} AS {column.name}" for column in columns]
     return f"SELECT {', '.join(nothing)} WHERE false"
 
 

@@ -25,8 +25,8 @@ class Finished:
         started: when it started, seconds since the epoch.
         seconds: from its start to its exit.
         cpu_seconds: processor time of it and all its descendants, user and system.
-        peak_bytes: the greatest sum of the resident memory of all processes of its tree at one moment,
-            seen every `EVERY` seconds; memory that they share counts once for each.
+        peak_bytes: the greatest sum of the resident memory of all processes of its tree, of what was there
+            at two successive looks: a process that is being started has its parent's memory for a moment.
         lines: (seconds since the start, line) of what it wrote to stderr.
     """
 
@@ -98,7 +98,7 @@ class _MemoryWatch:
 
     def __init__(self, pid: int) -> None:
         self._root = psutil.Process(pid)
-        self._peak = 0
+        self._peak = self._before = 0
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
@@ -115,4 +115,5 @@ class _MemoryWatch:
                 for process in (self._root, *self._root.children(recursive=True)):
                     with suppress(psutil.NoSuchProcess):
                         total += process.memory_info().rss
-            self._peak = max(self._peak, total)
+            self._peak = max(self._peak, min(self._before, total))
+            self._before = total

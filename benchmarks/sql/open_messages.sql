@@ -20,18 +20,18 @@ LEFT JOIN ended_transactions AS t USING (instance, transaction_id)
 GROUP BY message_id
 HAVING NOT is_received OR bool_or(e.event_type = 'FORWARD_ACCEPTED');
 
+CREATE TABLE candidate_events AS
+SELECT
+    *,
+    {
+        'event_time': event_time,
+        'kind': CASE event_type WHEN 'SENT' THEN 1 WHEN 'DELIVERED' THEN 2 WHEN 'RECEIVED' THEN 3 ELSE 4 END,
+        'event_id': event_id
+    } AS place
+FROM message_events SEMI JOIN candidates USING (message_id);
+
 -- Attributes come from the earliest event that has them.
 CREATE TABLE candidate_messages AS
-WITH facts AS (
-    SELECT
-        *,
-        {
-            'event_time': event_time,
-            'kind': CASE event_type WHEN 'SENT' THEN 1 WHEN 'DELIVERED' THEN 2 WHEN 'RECEIVED' THEN 3 ELSE 4 END,
-            'event_id': event_id
-        } AS place
-    FROM message_events SEMI JOIN candidates USING (message_id)
-)
 SELECT
     message_id,
     arg_min(conversation_id, place) AS conversation_id,
@@ -40,14 +40,16 @@ SELECT
     arg_min(message_sequence_number, place)
         FILTER (message_sequence_number IS NOT NULL) AS message_sequence_number,
     arg_min(queuing_order, place) FILTER (queuing_order IS NOT NULL) AS queuing_order
-FROM facts GROUP BY message_id;
+FROM candidate_events GROUP BY message_id;
 
 CREATE TABLE forwards AS
-SELECT message_id, instance, min(event_time) AS accepted_at, arg_min(database, (event_time, event_id)) AS database
-FROM message_events AS a SEMI JOIN candidates USING (message_id)
+SELECT
+    message_id, instance, min(event_time) AS accepted_at,
+    arg_min(database, (event_time, event_id)) AS database
+FROM candidate_events AS a
 WHERE event_type = 'FORWARD_ACCEPTED' AND event_time < getvariable('as_of')
     AND NOT EXISTS (
-        FROM message_events AS f
+        FROM candidate_events AS f
         WHERE f.event_type = 'FORWARDED' AND f.event_time < getvariable('as_of')
             AND f.message_id = a.message_id AND f.instance = a.instance
     )

@@ -3,8 +3,8 @@
 
 CREATE TABLE rejected_events AS
 WITH reasons AS (
-    SELECT DISTINCT
-        'endpoint_events' AS source, event_id, endpoint_rows AS content,
+    SELECT
+        'endpoint_events' AS source, event_id,
         unnest([
             CASE WHEN event_id IS NULL THEN 'missing_event_id' END,
             CASE WHEN event_time IS NULL THEN 'missing_event_time' END,
@@ -43,10 +43,10 @@ WITH reasons AS (
                 THEN 'is_initiator_contradicts_event_type'
             END
         ]) AS reason
-    FROM endpoint_rows WHERE NOT is_event
+    FROM (SELECT DISTINCT * EXCLUDE (file_index, file_row_number) FROM endpoint_rejects)
     UNION ALL
-    SELECT DISTINCT
-        'message_events', event_id, message_rows,
+    SELECT
+        'message_events', event_id,
         unnest([
             CASE WHEN event_id IS NULL THEN 'missing_event_id' END,
             CASE WHEN event_time IS NULL THEN 'missing_event_time' END,
@@ -62,10 +62,10 @@ WITH reasons AS (
                 THEN 'unknown_event_type'
             END
         ])
-    FROM message_rows WHERE NOT is_event
+    FROM (SELECT DISTINCT * EXCLUDE (file_index, file_row_number) FROM message_rejects)
     UNION ALL
-    SELECT DISTINCT
-        'queue_events', event_id, queue_rows,
+    SELECT
+        'queue_events', event_id,
         unnest([
             CASE WHEN event_id IS NULL THEN 'missing_event_id' END,
             CASE WHEN event_time IS NULL THEN 'missing_event_time' END,
@@ -81,15 +81,15 @@ WITH reasons AS (
                 THEN 'unknown_event_type'
             END
         ])
-    FROM queue_rows WHERE NOT is_event
+    FROM (SELECT DISTINCT * EXCLUDE (file_index, file_row_number) FROM queue_rejects)
 )
 SELECT source, event_id, reason FROM reasons WHERE reason IS NOT NULL
 UNION ALL
 SELECT 'endpoint_events', event_id, 'conflicting_duplicate'
-FROM endpoint_repeats QUALIFY count(*) OVER (PARTITION BY event_day, event_id) > 1
+FROM endpoint_repeats WHERE is_conflict AND copy = 1
 UNION ALL
 SELECT 'message_events', event_id, 'conflicting_duplicate'
-FROM message_repeats QUALIFY count(*) OVER (PARTITION BY event_day, event_id) > 1
+FROM message_repeats WHERE is_conflict AND copy = 1
 UNION ALL
 SELECT 'queue_events', event_id, 'conflicting_duplicate'
-FROM queue_repeats QUALIFY count(*) OVER (PARTITION BY event_day, event_id) > 1;
+FROM queue_repeats WHERE is_conflict AND copy = 1;

@@ -76,7 +76,9 @@ held AS (
 rated AS (
     SELECT
         h.*,
-        CASE WHEN coalesce(b.honors, false) AND NOT h.forwarded THEN h.priority ELSE 5 END AS transmit_priority
+        CASE
+            WHEN coalesce(b.honors, false) AND NOT h.forwarded THEN h.priority ELSE 5
+        END AS transmit_priority
     FROM held AS h LEFT JOIN databases AS b USING (instance, database)
 )
 SELECT
