@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import yaml
 
 from benchmarks.equality import require_equal
-from benchmarks.event_log import Work, read_event_log
+from benchmarks.event_log import Work, files_read, read_event_log
 from benchmarks.logs import LogOptions, make_log
 from benchmarks.measure import FLOOR, PEER, PIPELINE, Measure
 from benchmarks.processes import PROJECT, Finished, run_process
@@ -159,7 +159,7 @@ class Case:
             as_of.isoformat(),
             "--quiet",
         ]
-        finished, work = self._spark(command, "nightly", memory=memory, executors=executors)
+        finished, work, _ = self._spark(command, "nightly", memory=memory, executors=executors)
         timeline = tuple(_timeline(finished, self.warehouse))
         return self._measure(
             PIPELINE,
@@ -193,15 +193,17 @@ class Case:
         shutil.rmtree(out, ignore_errors=True)
         command: list[str | Path] = ["benchmarks/floor.py", "--config", self.write_settings()]
         command += ["--finished", self.warehouse, "--out", out]
-        finished, work = self._spark(command, "floor")
+        finished, work, _ = self._spark(command, "floor")
         written = _size(out.rglob("*.parquet"))
         return self._measure(FLOOR, finished, bytes_out=written, work=asdict(work))
 
-    def spark_job(self, job: str, as_of: datetime) -> Finished:
-        """Run another job on this case's settings."""
-        command: list[str | Path] = [job, "--config", self.write_settings(), "--as-of", as_of.isoformat()]
-        finished, _ = self._spark(command, Path(job).stem)
-        return finished
+    def ask(self, as_of: datetime) -> dict[str, str]:
+        """Ask the questions of `queries.py`; the answer says the files and the seconds of each."""
+        command: list[str | Path] = ["benchmarks/queries.py", "--config", self.write_settings()]
+        command += ["--as-of", as_of.isoformat()]
+        finished, _, files = self._spark(command, "queries")
+        seconds = steps_of(line for _, line in finished.lines)
+        return {name: f"{files.get(name, 0)} files, {value:.2f} s" for name, value in seconds.items()}
 
     def require_equal(self, as_of: datetime) -> dict[str, int]:
         """See `equality.require_equal`."""
@@ -214,7 +216,7 @@ class Case:
         *,
         memory: str | None = None,
         executors: int | None = None,
-    ) -> tuple[Finished, Work]:
+    ) -> tuple[Finished, Work, dict[str, int]]:
         events = self.folder / f"{name}-events"
         shutil.rmtree(events, ignore_errors=True)
         events.mkdir(parents=True)
@@ -232,9 +234,9 @@ class Case:
         whole += [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
         environment = {"SPARK_MASTER": f"local[{self.bench.cores}]", "SPARK_DRIVER_MEMORY": memory}
         finished = run_process(whole, log=self.folder / f"{name}.log", environment=environment)
-        work = read_event_log(events)
+        work, files = read_event_log(events), files_read(events)
         shutil.rmtree(events)
-        return finished, work
+        return finished, work, files
 
     def _measure(
         self,

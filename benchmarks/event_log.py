@@ -75,7 +75,7 @@ class Work:
 
 def read_event_log(folder: Path) -> Work:
     """Add up the event logs under a folder, which was empty before the application started."""
-    return work_of(_events(folder))
+    return work_of(_events(folder, of_sql=False))
 
 
 def work_of(events: Iterable[dict[str, Any]]) -> Work:
@@ -87,11 +87,41 @@ def work_of(events: Iterable[dict[str, Any]]) -> Work:
     return work
 
 
-def _events(folder: Path) -> Iterator[dict[str, Any]]:
+def files_read(folder: Path) -> dict[str, int]:
+    """Count the data files that queries opened, by the description of their job; not those of Delta's own log."""
+    descriptions: dict[int, str] = {}
+    counters: dict[int, int] = {}
+    files: dict[str, int] = {}
+    for event in _events(folder, of_sql=True):
+        kind = event["Event"].rsplit(".", 1)[-1]
+        if kind == "SparkListenerSQLExecutionStart":
+            descriptions[event["executionId"]] = event.get("description", "")
+        if kind in ("SparkListenerSQLExecutionStart", "SparkListenerSQLAdaptiveExecutionUpdate"):
+            counters |= dict.fromkeys(_file_counters(event["sparkPlanInfo"]), event["executionId"])
+        if kind == "SparkListenerDriverAccumUpdates":
+            counted = sum(value for id, value in event["accumUpdates"] if id in counters)
+            description = descriptions.get(event["executionId"], "")
+            files[description] = files.get(description, 0) + counted
+    return files
+
+
+def _file_counters(plan: dict[str, Any]) -> Iterator[int]:
+    """The accumulators that count the files of a plan's scans."""
+    if "DeltaLogFileIndex" not in plan["simpleString"]:
+        yield from (m["accumulatorId"] for m in plan["metrics"] if m["name"] == "number of files read")
+    for child in plan["children"]:
+        yield from _file_counters(child)
+
+
+SQL_EVENT = '{"Event":"org.'
+"""How the events of Spark SQL begin: the plans of large queries make up most of a log."""
+
+
+def _events(folder: Path, *, of_sql: bool) -> Iterator[dict[str, Any]]:
+    """Events of Spark SQL, or all others."""
     for file in sorted(path for path in folder.rglob("*") if path.is_file()):
         # Spark marks the state of a log with an empty file, and checksums begin with a dot.
         if file.name.startswith((".", "appstatus")):
             continue
         with file.open(encoding="utf-8") as lines:
-            # The plans of large queries make up most of a log and say nothing about work.
-            yield from (json.loads(line) for line in lines if not line.startswith('{"Event":"org.'))
+            yield from (json.loads(line) for line in lines if line.startswith(SQL_EVENT) == of_sql)

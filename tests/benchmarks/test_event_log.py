@@ -5,7 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.event_log import read_event_log, work_of
+from benchmarks.event_log import files_read, read_event_log, work_of
+
+
+SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 
 
 def task(
@@ -61,8 +64,32 @@ def test_a_log_of_several_files_without_its_plans(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "appstatus_local-1").write_text("")
     (folder / ".events_1.crc").write_bytes(b"\xb5\x00")
-    plan = {"Event": "org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionStart"}
+    plan = {"Event": f"{SQL}SQLExecutionStart"}
     for number, seconds in ((1, 2), (2, 3)):
         lines = [json.dumps(event, separators=(",", ":")) for event in (plan, task(number, seconds))]
         (folder / f"events_{number}_local-1").write_text("\n".join(lines) + "\n")
     assert read_event_log(tmp_path).task_seconds == 5
+
+
+def scan(location: str, *counters: int) -> dict[str, object]:
+    metrics = [{"name": "number of files read", "accumulatorId": counter} for counter in counters]
+    return {
+        "simpleString": f"FileScan parquet [] Location: {location}",
+        "metrics": [{"name": "number of output rows", "accumulatorId": 99}, *metrics],
+        "children": [],
+    }
+
+
+def test_files_by_description(tmp_path: Path) -> None:
+    ours, delta = scan("PreparedDeltaFileIndex", 1), scan("DeltaLogFileIndex", 2)
+    later = {"simpleString": "Sort", "metrics": [], "children": [ours, scan("PreparedDeltaFileIndex", 3)]}
+    events = [
+        {"Event": f"{SQL}SQLExecutionStart", "executionId": 7, "description": "ask", "sparkPlanInfo": ours},
+        {"Event": f"{SQL}SQLExecutionStart", "executionId": 8, "description": "ask", "sparkPlanInfo": delta},
+        {"Event": f"{SQL}SQLAdaptiveExecutionUpdate", "executionId": 7, "sparkPlanInfo": later},
+        {"Event": f"{SQL}DriverAccumUpdates", "executionId": 7, "accumUpdates": [[1, 4], [3, 2], [99, 1000]]},
+        {"Event": f"{SQL}DriverAccumUpdates", "executionId": 8, "accumUpdates": [[2, 50]]},
+    ]
+    lines = [json.dumps(event, separators=(",", ":")) for event in [*events, task(1, 2)]]
+    (tmp_path / "events_1").write_text("\n".join(lines) + "\n")
+    assert files_read(tmp_path) == {"ask": 6}
