@@ -88,7 +88,7 @@ def work_of(events: Iterable[dict[str, Any]]) -> Work:
 
 
 def files_read(folder: Path) -> dict[str, int]:
-    """Count the data files that queries opened, by the description of their job; not those of Delta's own log."""
+    """Count the data files that queries opened, by their job's description; Delta's own log is left out."""
     descriptions: dict[int, str] = {}
     counters: dict[int, int] = {}
     files: dict[str, int] = {}

@@ -7,7 +7,6 @@ import pytest
 
 from benchmarks.event_log import files_read, read_event_log, work_of
 
-
 SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 
 
