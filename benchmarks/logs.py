@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.processes import PROJECT, run_process
 
-GENERATOR = ("jobs/generate_log.py", "jobs/log_files.py", "pipelines/generate", "schemas/events.py")
+GENERATOR = ("jobs/generate_log.py", "jobs/log_files.py", "pipelines/generate")
 
 
 @dataclass(frozen=True)
