@@ -27,7 +27,7 @@ class Finished:
         cpu_seconds: processor time of it and all its descendants, user and system.
         peak_bytes: the greatest sum of the resident memory of all processes of its tree, of what was there
             at two successive looks: a process that is being started has its parent's memory for a moment.
-        lines: (seconds since the start, line) of what it wrote to stderr.
+        lines: (seconds since the start, line) of what it wrote to stdout and stderr.
     """
 
     started: float
@@ -63,15 +63,16 @@ def run_process(
             [str(part) for part in command],
             cwd=PROJECT,
             env={**os.environ, **(environment or {})},
-            stdout=output,
-            stderr=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            # Spark passes on what a job says, on stderr too, on its own stdout.
+            stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
         )
         watch = _MemoryWatch(process.pid)
         try:
-            assert process.stderr is not None
-            for line in process.stderr:
+            assert process.stdout is not None
+            for line in process.stdout:
                 lines.append((time.monotonic() - began, line.rstrip("\n")))
                 output.write(line)
                 output.flush()
