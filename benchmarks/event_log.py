@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+LONG = 0.03
+"""The share of all task time from which a stage is worth a look."""
+
 
 @dataclass
 class Work:
@@ -19,7 +22,7 @@ class Work:
         bytes_spilled: written to disk because memory was short.
         task_seconds: time of all tasks.
         longest_task_seconds: of the longest task.
-        heaviest_share: of the stages that took a tenth of all task time or more, the greatest share of a
+        heaviest_share: of the stages that took `LONG` of all task time or more, the greatest share of a
             stage's time that one of its tasks took; None if there is no such stage of two tasks or more.
     """
 
@@ -52,7 +55,7 @@ class Work:
 
     def close(self) -> None:
         """Work out what needs all events."""
-        long = [times for times in self._stages.values() if sum(times) >= self.task_seconds / 10]
+        long = [times for times in self._stages.values() if sum(times) >= self.task_seconds * LONG]
         shares = [max(times) / sum(times) for times in long if len(times) > 1]
         # A stage of one task that takes long is the worst of all.
         if any(len(times) == 1 and times[0] > 0 for times in long):

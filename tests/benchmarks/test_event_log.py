@@ -50,7 +50,7 @@ def test_sums_over_tasks() -> None:
         pytest.param([task(1, 5), task(1, 5)], 0.5, id="even"),
         pytest.param([task(1, 1), task(1, 9), task(2, 5), task(2, 5)], 0.9, id="uneven"),
         pytest.param([task(1, 5), task(1, 5), task(2, 10)], 1.0, id="one task does it all"),
-        pytest.param([task(1, 50), task(1, 50), task(2, 1)], 0.5, id="a short stage of one task"),
+        pytest.param([task(1, 500), task(1, 500), task(2, 1)], 0.5, id="a short stage of one task"),
         pytest.param([], None, id="nothing ran"),
     ],
 )
