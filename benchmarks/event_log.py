@@ -23,7 +23,7 @@ class Work:
         task_seconds: time of all tasks.
         longest_task_seconds: of the longest task.
         heaviest_share: of the stages that took `LONG` of all task time or more, the greatest share of a
-            stage's time that one of its tasks took; None if there is no such stage of two tasks or more.
+            stage's time that one of its tasks took; None if no stage took so much.
     """
 
     session_at: float | None = None
