@@ -16,6 +16,8 @@ from benchmarks.equality import UnequalError
 from benchmarks.experiments import BY_DEFAULT, EXPERIMENTS
 from benchmarks.processes import PROJECT, ProcessFailedError
 
+FIGURES = PROJECT / "benchmarks" / "figures"
+
 
 def main(argv: Sequence[str]) -> int:
     """Parse the command line, run the experiments, print and keep the table."""
@@ -45,7 +47,7 @@ def main(argv: Sequence[str]) -> int:
         failed = 1
     if bench.measures:
         report.show(bench.measures)
-        for path in report.keep(bench.measures, bench.folder):
+        for path in report.keep(bench.measures, FIGURES if options.publish else bench.folder):
             print(f"kept in {path}")
     return failed
 
@@ -79,6 +81,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--memory", default="4g", help="of Spark's driver and of DuckDB (default 4g)")
     parser.add_argument("--no-peer", action="store_true", help="leave the peer out, and with it the check")
     parser.add_argument("--no-floor", action="store_true", help="leave the floor out")
+    parser.add_argument(
+        "--publish", action="store_true", help="keep the results in benchmarks/figures, to be committed"
+    )
     parser.add_argument("--keep", action="store_true", help="leave the tables of finished runs on disk")
     parser.add_argument(
         "--folder",
