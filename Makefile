@@ -80,6 +80,10 @@ airflow-lock: ## pin the dependencies of Airflow anew (needs uv)
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet \
 	  --output-file tools/airflow/requirements.lock
 
+.PHONY: bench
+bench: setup ## measure the pipeline against DuckDB and against nothing (minutes; ARGS="--help" for more)
+	@$(PYTHON_IN_VENV) -m benchmarks $(ARGS)
+
 .PHONY: lint
 lint: setup ## style and likely mistakes
 	@$(PYTHON_IN_VENV) -m ruff check .
@@ -106,8 +110,8 @@ docs: setup ## write docs/data-dictionary.md from the schemas
 
 .PHONY: lock
 lock: ## pin the dependencies of pyproject.toml anew in requirements.lock (needs uv)
-	@uv pip compile pyproject.toml --group dev --group build --universal --fork-strategy fewest --generate-hashes \
-	  --no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock
+	@uv pip compile pyproject.toml --group dev --group build --group bench --universal --fork-strategy fewest \
+	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock
 
 .PHONY: clean
 clean: ## remove the sample log, tables, zips and caches; the environment stays

@@ -175,6 +175,7 @@ def _numbered(options: argparse.Namespace) -> tuple[World, Volume]:
         services=options.services,
         kinds=options.kinds,
         rules=options.rules,
+        same_level=options.same_level,
         hot=min(HOT_EVERY, options.kinds) if skewed else 0,
     )
     world = synthetic.world(size, draws=Draws(options.seed), start=volume.start, days=volume.days)
@@ -226,6 +227,12 @@ def _parser() -> Parser:
     parser.add_argument("--services", type=whole_number(3), default=400, help="services (default 400)")
     parser.add_argument(
         "--rules", type=whole_number(0), default=200, help="priority rules per database (default 200)"
+    )
+    parser.add_argument(
+        "--same-level",
+        type=_share,
+        default=0.0,
+        help="share of the rules whose level is 5, which is that of endpoints without a rule too",
     )
     parser.add_argument(
         "--kinds",

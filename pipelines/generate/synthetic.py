@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pipelines.generate.draws import Draws
-from pipelines.generate.rulebook import ANY, Rulebook, Statement, yaml_of
+from pipelines.generate.rulebook import ANY, DEFAULT_LEVEL, Rulebook, Statement, yaml_of
 from pipelines.generate.world import HOUR, MINUTE, SECOND, Kind, Reader, World, micros
 
 DATABASES = 2
@@ -24,6 +24,7 @@ class Size:
     Attributes:
         instances, services, kinds: in all; a kind is a (contract, initiator service, target service).
         rules: per database.
+        same_level: share of the rules whose level is 5, as it is without a rule; the others draw theirs.
         hot: kinds whose number is one below a multiple of this go to service 0 alone; 0 is none.
     """
 
@@ -31,6 +32,7 @@ class Size:
     services: int = 400
     kinds: int = 3_000
     rules: int = 200
+    same_level: float = 0.0
     hot: int = 0
 
 
@@ -193,13 +195,14 @@ def _statements(
                 criteria = tuple(ANY if form >> (2 - i) & 1 else name for i, name in enumerate(names))
                 if len(taken) < size.rules and criteria not in taken:
                     taken.add(criteria)
-                    yield from _rule(instance, database, len(taken), criteria, draws, start, days)
+                    yield from _rule(size, instance, database, len(taken), criteria, draws, start, days)
         for number in range(len(taken), size.rules):
             unused = (f"Unused{number:05d}", ANY, ANY)
-            yield from _rule(instance, database, number + 1, unused, draws, start, days)
+            yield from _rule(size, instance, database, number + 1, unused, draws, start, days)
 
 
 def _rule(
+    size: Size,
     instance: str,
     database: str,
     number: int,
@@ -212,14 +215,13 @@ def _rule(
     name = f"Rule{number:05d}"
     ids = (instance, database, name)
     keys = ("contract", "local_service", "remote_service")
-    rule: dict[str, str | int] = {
-        **dict(zip(keys, criteria, strict=True)),
-        "level": 1 + draws.python_below(10, "level", *ids),
-    }
+    is_same = size.same_level > 0 and draws.python_uniform("same level", *ids) < size.same_level
+    level = DEFAULT_LEVEL if is_same else 1 + draws.python_below(10, "level", *ids)
+    rule: dict[str, str | int] = {**dict(zip(keys, criteria, strict=True)), "level": level}
     yield Statement(_iso(start - timedelta(days=300)), instance, database, "create", name, rule)
     draw = draws.python_uniform("change", *ids)
     when = _iso(start + timedelta(hours=draws.python_below(24 * days, "changed at", *ids)))
-    if draw < 0.1:
+    if draw < 0.1 and not is_same:
         level = 1 + draws.python_below(10, "new level", *ids)
         yield Statement(when, instance, database, "alter", name, {"level": level})
     elif draw < 0.12:

@@ -1,11 +1,16 @@
 """Each option does what it says."""
 
+from datetime import UTC, datetime
+
 import pandas as pd
 import pytest
+import yaml
 from pyspark.sql import SparkSession
 
 from jobs import generate_log
 from pipelines.errors import ConfigError
+from pipelines.generate import synthetic
+from pipelines.generate.draws import Draws
 from pipelines.settings.catalog import load_catalog
 from pipelines.settings.load import load_settings
 from schemas.events import CONTRACTS
@@ -175,3 +180,12 @@ def test_delta_holds_the_same_rows(spark: SparkSession, log, make_log):
 def test_a_wrong_option_is_named(tmp_path, options, complaint):
     with pytest.raises(ConfigError, match=complaint):
         generate_log.main(["--out", str(tmp_path), *options])
+
+
+def test_rules_of_the_same_level() -> None:
+    size = synthetic.Size(instances=2, services=20, kinds=300, rules=100, same_level=0.9)
+    made = synthetic.world(size, draws=Draws(1), start=datetime(2026, 11, 20, tzinfo=UTC), days=1)
+    levels = [rule["create"]["level"] for rule in yaml.safe_load(made.rules) if "create" in rule]
+    assert len(levels) == 400
+    assert 0.85 < levels.count(5) / len(levels) < 0.96
+    assert set(levels) == set(range(1, 11))

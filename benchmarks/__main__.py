@@ -1,0 +1,98 @@
+"""Measure the pipeline: make bench ARGS="--only cold,skew --messages 1000000 --rounds 3".
+
+Logs are made once and kept; what a run leaves goes when it is done. Nothing counts unless the pipeline's
+tables are those of the peer, row by row.
+"""
+
+import argparse
+import signal
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks import report
+from benchmarks.bench import Bench
+from benchmarks.equality import UnequalError
+from benchmarks.experiments import BY_DEFAULT, EXPERIMENTS
+from benchmarks.processes import PROJECT, ProcessFailedError
+
+FIGURES = PROJECT / "benchmarks" / "figures"
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parse the command line, run the experiments, print and keep the table."""
+    options = _parser().parse_args(argv)
+    bench = Bench(
+        folder=options.folder.resolve(),
+        messages=options.messages,
+        rounds=options.rounds,
+        nights=options.nights,
+        cores=options.cores,
+        memory=options.memory,
+        peer=not options.no_peer,
+        floor=not options.no_floor,
+        keep=options.keep,
+    )
+    failed = 0
+    # Whoever ends this process ends what it started, and keeps what was measured so far.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        for name in options.only:
+            EXPERIMENTS[name](bench)
+    except (ProcessFailedError, UnequalError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        failed = 1
+    except KeyboardInterrupt:
+        print("error: interrupted; this is what was measured before", file=sys.stderr)
+        failed = 1
+    if bench.measures:
+        report.show(bench.measures)
+        for path in report.keep(bench.measures, FIGURES if options.publish else bench.folder):
+            print(f"kept in {path}")
+    return failed
+
+
+def _names(text: str) -> list[str]:
+    if text == "all":
+        return list(EXPERIMENTS)
+    names = text.split(",")
+    unknown = sorted(set(names) - set(EXPERIMENTS))
+    if unknown:
+        raise argparse.ArgumentTypeError(
+            f"no such experiment: {', '.join(unknown)}; there are {', '.join(EXPERIMENTS)}"
+        )
+    return [name for name in EXPERIMENTS if name in names]
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="make bench", description="Measure the pipeline.")
+    parser.add_argument(
+        "--only",
+        type=_names,
+        default=list(BY_DEFAULT),
+        help=f"experiments, with commas: {', '.join(EXPERIMENTS)}, or all (default {','.join(BY_DEFAULT)})",
+    )
+    parser.add_argument(
+        "--messages", type=int, default=150_000, help="the size that stands for 15 million (default 150000)"
+    )
+    parser.add_argument("--rounds", type=int, default=1, help="how often each case runs (default 1)")
+    parser.add_argument("--nights", type=int, default=30, help="nights of the history (default 30)")
+    parser.add_argument("--cores", type=int, default=2, help="cores of each system (default 2)")
+    parser.add_argument("--memory", default="4g", help="of Spark's driver and of DuckDB (default 4g)")
+    parser.add_argument("--no-peer", action="store_true", help="leave the peer out, and with it the check")
+    parser.add_argument("--no-floor", action="store_true", help="leave the floor out")
+    parser.add_argument(
+        "--publish", action="store_true", help="keep the results in benchmarks/figures, to be committed"
+    )
+    parser.add_argument("--keep", action="store_true", help="leave the tables of finished runs on disk")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=PROJECT / "build" / "bench",
+        help="for logs and runs (default build/bench)",
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,96 @@
+-- The order in which each instance would transmit: one row per (instance, message_id). Without starvation
+-- prevention and without blocks.
+
+CREATE TABLE transmission_schedule AS
+WITH waiting AS (
+    SELECT
+        message_id, conversation_id, sent_by_initiator, message_sequence_number, message_type,
+        sent_at AS became, sender.instance AS instance, sender.database AS database,
+        sender.local_service AS from_service, sender.remote_service AS to_service,
+        sender.priority AS priority, false AS forwarded, sender, receiver
+    FROM open_messages
+    WHERE is_waiting AND sender.instance IS NOT NULL
+    UNION ALL
+    SELECT
+        message_id, conversation_id, sent_by_initiator, message_sequence_number, message_type,
+        accepted_at, forwards.instance, forwards.database,
+        coalesce(sender.local_service, receiver.remote_service),
+        coalesce(sender.remote_service, receiver.local_service),
+        sender.priority, true, sender, receiver
+    FROM forwards JOIN open_messages USING (message_id)
+    WHERE forwards.instance IS DISTINCT FROM sender.instance
+),
+-- A conversation never overtakes itself.
+sendable AS (
+    SELECT
+        *,
+        max(became) OVER (
+            PARTITION BY instance, conversation_id, sent_by_initiator, forwarded
+            ORDER BY message_sequence_number NULLS LAST, message_id
+            ROWS UNBOUNDED PRECEDING
+        ) AS sendable_at
+    FROM waiting
+),
+-- Where the receiver is, else the nearest service of that name in the catalog.
+destinations AS (
+    SELECT
+        s.*,
+        CASE
+            WHEN s.receiver.instance IS NOT NULL THEN {
+                'instance': s.receiver.instance, 'database': s.receiver.database, 'queue': s.receiver.queue
+            }
+            ELSE coalesce(
+                CASE
+                    WHEN here.queue IS NOT NULL
+                    THEN {'instance': here.instance, 'database': here.database, 'queue': here.queue}
+                END,
+                near.place, anywhere.place
+            )
+        END AS destination
+    FROM sendable AS s
+    LEFT JOIN services AS here
+        ON here.instance = s.sender.instance AND here.database = s.sender.database
+        AND here.service = s.to_service
+    LEFT JOIN (
+        SELECT instance, service, min({'instance': instance, 'database': database, 'queue': queue}) AS place
+        FROM services GROUP BY ALL
+    ) AS near ON near.instance = s.sender.instance AND near.service = s.to_service
+    LEFT JOIN (
+        SELECT service, min({'instance': instance, 'database': database, 'queue': queue}) AS place
+        FROM services GROUP BY ALL
+    ) AS anywhere ON anywhere.service = s.to_service
+),
+-- A message to a queue that is off on the same instance is held by the queue's database.
+held AS (
+    SELECT
+        d.* REPLACE (
+            CASE
+                WHEN o.queue IS NOT NULL AND NOT d.forwarded THEN d.destination.database ELSE d.database
+            END AS database
+        )
+    FROM destinations AS d
+    LEFT JOIN queues_off AS o
+        ON o.instance = d.destination.instance AND o.database = d.destination.database
+        AND o.queue = d.destination.queue AND o.instance = d.instance
+),
+rated AS (
+    SELECT
+        h.*,
+        CASE
+            WHEN coalesce(b.honors, false) AND NOT h.forwarded THEN h.priority ELSE 5
+        END AS transmit_priority
+    FROM held AS h LEFT JOIN databases AS b USING (instance, database)
+)
+SELECT
+    instance, message_id,
+    row_number() OVER (
+        PARTITION BY instance
+        ORDER BY
+            transmit_priority DESC, sendable_at, conversation_id, sent_by_initiator DESC,
+            message_sequence_number NULLS LAST, message_id
+    ) AS position,
+    database, destination.instance AS destination_instance, destination.database AS destination_database,
+    conversation_id, sent_by_initiator, from_service, to_service, message_sequence_number, message_type,
+    priority, transmit_priority, false AS elevated, forwarded, NULL::BIGINT AS block, sendable_at
+FROM rated
+ORDER BY instance, position;

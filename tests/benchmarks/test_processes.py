@@ -1,0 +1,28 @@
+"""A process and its children, measured."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.processes import ProcessFailedError, run_process
+
+CHILD = "import time; held = b'x' * 80_000_000; time.sleep(1.0)"
+
+
+def test_time_memory_of_children_and_lines(tmp_path: Path) -> None:
+    parent = f"import subprocess, sys; print('begin', file=sys.stderr, flush=True); \
+subprocess.run([sys.executable, '-c', {CHILD!r}]); print('end', file=sys.stderr); print('said')"
+    finished = run_process([sys.executable, "-c", parent], log=tmp_path / "run.log")
+    said = {line: seconds for seconds, line in finished.lines}
+    assert set(said) == {"begin", "end", "said"}
+    assert 1.0 <= said["end"] - said["begin"] <= finished.seconds
+    assert 80_000_000 < finished.peak_bytes < 400_000_000
+    assert finished.cpu_seconds > 0
+    assert sorted((tmp_path / "run.log").read_text().split()) == ["begin", "end", "said"]
+
+
+def test_a_process_that_fails(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", "import sys; print('no luck', file=sys.stderr); sys.exit(3)"]
+    with pytest.raises(ProcessFailedError, match=r"exit code 3(.|\n)*no luck"):
+        run_process(command, log=tmp_path / "run.log")
