@@ -23,13 +23,13 @@ def small_frame(spark: SparkSession, rows: Iterable[Sequence[Any]], schema: T.St
     assert isinstance(struct, T.StructType)
     named = [dict(zip(struct.names, row, strict=True)) for row in rows]
     constant = F.from_json(F.lit(json.dumps(named, default=_text)), T.ArrayType(struct))
-    return spark.range(1).select(F.inline(constant))
+    return spark.range(0, 1, 1, 1).select(F.inline(constant))
 
 
 def empty_frame(spark: SparkSession, schema: T.StructType) -> DataFrame:
     """A frame without rows, known as such to the optimizer: joins with it cost nothing."""
     columns = [F.lit(None).cast(field.dataType).alias(field.name) for field in schema.fields]
-    return spark.range(1).where(F.lit(False)).select(*columns)
+    return spark.range(0, 1, 1, 1).where(F.lit(False)).select(*columns)
 
 
 def _text(value: object) -> str:
