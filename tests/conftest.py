@@ -29,8 +29,12 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.driver.memory", "2g")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
-        # The tests are many tiny jobs: compiling them well costs more than running them badly.
-        .config("spark.driver.extraJavaOptions", "-XX:TieredStopAtLevel=1 -Djava.net.preferIPv4Stack=true")
+        # The tests are many tiny jobs: compiling them well costs more than running them badly. All that
+        # generated code needs room: the JVM throws code away and makes it anew where it has little.
+        .config(
+            "spark.driver.extraJavaOptions",
+            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseParallelGC -Djava.net.preferIPv4Stack=true",
+        )
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
         .config("spark.sql.session.timeZone", "UTC")
