@@ -40,6 +40,9 @@
   /** A time to the second; what is finer is in the tables of the warehouse. */
   function moment(text) { return `${text.slice(0, 10)} ${text.slice(11, 19)}`; }
 
+  /** The name of a night: its day, if it ends with one. */
+  function night(text) { return text.slice(11) === "00:00:00Z" ? text.slice(0, 10) : moment(text); }
+
   function duration(seconds) {
     if (seconds < 0) return `−${duration(-seconds)}`;
     const whole = Math.floor(seconds);
@@ -67,7 +70,7 @@
   function change(now, before) {
     if (before === undefined || before === null || now === null) return "";
     const by = now - before;
-    return by === 0 ? "(same)" : `(${by > 0 ? "+" : "−"}${count(Math.abs(by))})`;
+    return by === 0 ? "±0" : `${by > 0 ? "+" : "−"}${count(Math.abs(by))}`;
   }
 
   // --- elements -------------------------------------------------------------------------------------
@@ -232,7 +235,7 @@
     column("Messages", "count", "messages"),
     { head: "Oldest waits", kind: "duration", value: (row) => sinceSeconds(row.oldest) },
     column("Median wait", "duration", "median_seconds"),
-    column("95% wait less than", "duration", "p95_seconds"),
+    column("95% below", "duration", "p95_seconds"),
   ];
 
   /** Where something is, in one cell: its name, and above it in small what it belongs to. */
@@ -251,10 +254,11 @@
   /** Columns by level: a figure, and a shade that says the same. */
   function heat(levels, rows) {
     const most = Math.max(1, ...rows.flatMap((row) => (levels.get(row.index) ?? []).map((one) => one.messages)));
-    return LEVELS.map((level) => {
+    const used = new Set([...levels.values()].flat().map((one) => one.level));
+    return LEVELS.filter((level) => used.has(level)).map((level) => {
       const value = (row) => levels.get(row.index)?.find((one) => one.level === level)?.messages ?? null;
       return {
-        head: `L${level}`,
+        head: `Level ${level}`,
         kind: "count",
         value,
         className: () => "heat",
@@ -325,7 +329,7 @@
     const levels = rowsOf("receive_levels");
     const oldest = levels.map((row) => row.oldest).sort()[0];
     const held = rowsOf("states").filter((row) => row.state !== "ready");
-    const since = before ? ` since ${moment(before.as_of)}` : "";
+    const since = before ? ` since ${night(before.as_of)}` : "";
     const compared = (value, earlier) => (before ? `${change(value, earlier)}${since}` : "");
     const sum = (row) => (row ? row.unresolved_receive + row.unresolved_transmission : undefined);
     const messages = levels.reduce((total, row) => total + row.messages, 0);
@@ -529,7 +533,8 @@
         },
         {
           ...column("Endpoints", "count", "endpoints"),
-          cell: (row) => row.endpoints ? count(row.endpoints) : element("span", { className: "flag" }, "unused"),
+          cell: (row) => row.endpoints || row.rule_name === null ? count(row.endpoints)
+            : element("span", { className: "flag" }, "unused"),
         },
         column("Messages of the night", "count", "messages"),
         column("Open messages", "count", "open_messages"),
@@ -621,7 +626,7 @@
       rows: nights,
       sortable: false,
       columns: [
-        column("Night", "time", "as_of"),
+        { ...column("Night", "time", "as_of"), cell: (row) => element("time", { dateTime: row.as_of }, night(row.as_of)) },
         compared("To receive", "open_receive"),
         compared("To send", "open_transmission"),
         compared("To forward", "open_forwarded"),
