@@ -39,8 +39,8 @@ def open_table(spark: SparkSession, config: str, name: str) -> DataFrame:
 def _require_session(spark: SparkSession) -> None:
     if "io.delta.sql.DeltaSparkSessionExtension" not in (spark.conf.get("spark.sql.extensions", "") or ""):
         raise ConfigError(
-            "this session lacks Delta: start it with --properties-file conf/spark/local.conf and --jars with the "
-            "jars of .jars; docs/notebooks.md has the whole line"
+            "this session lacks Delta: start it with --properties-file conf/spark/local.conf and --jars with "
+            "the jars of .jars; docs/notebooks.md has the whole line"
         )
     zone = spark.conf.get("spark.sql.session.timeZone", "")
     if zone not in UTC:
