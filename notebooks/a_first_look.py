@@ -88,7 +88,7 @@ levels = (
 levels.dropna()
 
 # %%
-figure, (depth, wait) = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")
+figure, (depth, wait) = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
 depth.barh(levels.index, levels["ready"], color="#0b57b0", label="ready")
 depth.barh(
     levels.index,
@@ -99,12 +99,12 @@ depth.barh(
     label="held back: group locked, or queue off",
 )
 depth.set(title="Ready messages by level", xlabel="messages", ylabel="level", yticks=range(1, 11))
-depth.legend(loc="upper right", frameon=False)
+depth.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2, frameon=False)
 wait.hlines(levels.index, levels["median_hours"], levels["p95_hours"], color="#9aa5b1", linewidth=2)
 wait.plot(levels["median_hours"], levels.index, "o", color="#0b57b0", label="median")
 wait.plot(levels["p95_hours"], levels.index, "D", color="#b3261e", label="95% wait less")
 wait.set(title="How long they have waited", xlabel="hours", xlim=(0, None))
-wait.legend(loc="upper right", frameon=False)
+wait.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2, frameon=False)
 for axes in (depth, wait):
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="x", alpha=0.3)
@@ -126,7 +126,7 @@ grid = grid.reindex(columns=range(1, 11), fill_value=0)
 grid = grid.loc[grid.sum(axis=1).sort_values(ascending=False, kind="stable").index[:15]]
 
 # %%
-figure, axes = plt.subplots(figsize=(9, 0.5 * len(grid) + 1.5), layout="constrained")
+figure, axes = plt.subplots(figsize=(9, 0.4 * len(grid) + 1.5), layout="constrained")
 axes.imshow(grid.to_numpy() ** 0.5, cmap="Blues", aspect="auto", vmax=1.6 * grid.to_numpy().max() ** 0.5)
 axes.set_xticks(range(10), range(1, 11))
 axes.set_yticks(range(len(grid)), grid.index, fontsize=8)

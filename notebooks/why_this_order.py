@@ -72,12 +72,19 @@ print(message.receive)
 # By the level of the group at the RECEIVE that takes them.
 
 # %%
-ahead = {each.level: each.count for each in message.receive.ahead} if message.receive else {}
+ahead = {each.level: each.count for each in message.receive.ahead}
 figure, axes = plt.subplots(figsize=(7, 3.5), layout="constrained")
 axes.barh(list(ahead), list(ahead.values()), color="#0b57b0")
 for level, count in ahead.items():
-    axes.annotate(f"{count:,}", (count, level), xytext=(4, 0), textcoords="offset points", va="center")
-axes.axhline(message.receive.group_priority, color="#b3261e", linestyle="--", linewidth=1)
+    axes.annotate(
+        f"{count:,}",
+        (count, level),
+        xytext=(4, 0),
+        textcoords="offset points",
+        va="center",
+        bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+    )
+axes.axhline(message.receive.group_priority, color="#b3261e", linestyle="--", linewidth=1, zorder=0)
 axes.annotate(
     f"its own group: level {message.receive.group_priority}",
     (1, message.receive.group_priority),
@@ -104,7 +111,7 @@ plt.show()
 # ready messages.
 
 # %%
-pd.DataFrame(message.group.listed if message.group else [])
+pd.DataFrame(message.group.listed)
 
 # %% [markdown]
 # ## The level of its conversation

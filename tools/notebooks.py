@@ -27,6 +27,7 @@ def environment(root: Path) -> dict[str, str]:
         "PYSPARK_PYTHON": sys.executable,
         "PYSPARK_SUBMIT_ARGS": shlex.join(submit),
         "TZ": "UTC",
+        "LOG4J_CONFIGURATION_FILE": str(root / "conf" / "spark" / "log4j2.properties"),
     }
 
 
