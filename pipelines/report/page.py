@@ -13,6 +13,9 @@ from typing import Any
 
 from pipelines.settings.instants import format_instant
 
+SCRIPTS = ("values.js", "table.js", "columns.js", "schedules.js", "sections.js")
+"""In the order in which they need each other."""
+
 LONGEST = 200
 """Characters of a text that are shown; names in an engine have 128 at most, what a log says may have more."""
 
@@ -59,7 +62,7 @@ def page(as_of: datetime, facts: Mapping[str, Any], parts: Mapping[str, Part]) -
             for name, part in parts.items()
         },
     }
-    style, script = _asset("style.css"), _asset("page.js")
+    style, script = _asset("style.css"), "\n".join(map(_asset, SCRIPTS))
     return Template(_asset("page.html")).substitute(
         as_of=html.escape(moment),
         style=style,

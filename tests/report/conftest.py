@@ -56,6 +56,8 @@ def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
         "--disable-sync",
         f"--user-data-dir={tmp_path / 'profile'}",
         "--window-size=1280,900",
+        # A click waits for no scrolling.
+        "--force-prefers-reduced-motion",
     ):
         options.add_argument(switch)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})

@@ -28,8 +28,8 @@ class Reader(HTMLParser):
         self.elements.append((tag, dict(attrs)))
 
     def handle_data(self, data: str) -> None:
-        tag, attributes = self.elements[-1]
-        if tag in ("script", "style"):
+        if self.cdata_elem:
+            tag, attributes = self.elements[-1]
             self.texts.append((str(attributes.get("id", tag)), data))
 
 
