@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from jobs.launch import Parser, instant, launch, session
 from jobs.published import published_as_of
-from jobs.report_content import TOP, parts
+from jobs.report_content import parts
 from pipelines.errors import ConfigError
 from pipelines.report.page import page
 from pipelines.settings.load import Settings, load_settings
@@ -39,7 +39,7 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime | None) -> str:
     """
     warehouse = Warehouse(spark, settings.warehouse)
     moment = published_as_of(warehouse, settings, as_of)
-    return page(moment, {"top": TOP}, parts(spark, warehouse, moment))
+    return page(moment, parts(spark, warehouse, moment))
 
 
 def write(text: str, out: Path) -> None:

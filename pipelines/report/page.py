@@ -16,8 +16,8 @@ from pipelines.settings.instants import format_instant
 SCRIPTS = ("values.js", "table.js", "columns.js", "schedules.js", "sections.js")
 """In the order in which they need each other."""
 
-LONGEST = 200
-"""Characters of a text that are shown; names in an engine have 128 at most, what a log says may have more."""
+LONGEST = 400
+"""Characters of a text that are shown; an engine's names have 128 at most, a log's may have more."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +35,11 @@ class Part:
     total: int
 
 
-def page(as_of: datetime, facts: Mapping[str, Any], parts: Mapping[str, Part]) -> str:
+def page(as_of: datetime, parts: Mapping[str, Part]) -> str:
     """Write the page.
 
     Args:
         as_of: the instant that it describes.
-        facts: single values by name.
         parts: tables by name.
 
     Returns:
@@ -52,7 +51,6 @@ def page(as_of: datetime, facts: Mapping[str, Any], parts: Mapping[str, Part]) -
     moment = format_instant(as_of)
     content = {
         "as_of": moment,
-        "facts": {name: _plain(value) for name, value in facts.items()},
         "parts": {
             name: {
                 "columns": list(part.columns),

@@ -108,7 +108,7 @@ function input() {
     empty: "nothing was rejected.",
     rows: rowsOf("rejected"),
     columns: [
-      column("Reason", "text", "reason"),
+      column("Reason", "name", "reason"),
       column("Input", "word", "source"),
       column("Rows", "count", "rows"),
       column("Last met by a run of", "time", "last_seen"),

@@ -34,7 +34,7 @@ class Reader(HTMLParser):
 
 
 def written(*values: Any) -> str:
-    return page(AS_OF, {}, {"part": Part(["value"], [[value] for value in values], len(values))})
+    return page(AS_OF, {"part": Part(["value"], [[value] for value in values], len(values))})
 
 
 def data_of(text: str) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def test_a_name_comes_back_as_it_was_and_makes_no_element(name: str) -> None:
 
 def test_values_are_plain_and_bounded() -> None:
     rows = data_of(written(AS_OF, None, 1.5, "é" * 1000))["parts"]["part"]["rows"]
-    assert rows == [["2026-11-21T00:00:00Z"], [None], [1.5], ["é" * 200 + "…"]]
+    assert rows == [["2026-11-21T00:00:00Z"], [None], [1.5], ["é" * 400 + "…"]]
 
 
 def test_a_value_that_json_lacks_is_an_error() -> None:
