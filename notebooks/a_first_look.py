@@ -107,6 +107,7 @@ wait.set(title="How long they have waited", xlabel="hours", xlim=(0, None))
 wait.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2, frameon=False)
 for axes in (depth, wait):
     axes.spines[["top", "right"]].set_visible(False)
+    axes.set_axisbelow(True)
     axes.grid(axis="x", alpha=0.3)
 plt.show()
 

@@ -38,6 +38,8 @@ def run(notebook: Path, out: Path, config: str, extra: Mapping[str, str] | None 
     from nbclient import NotebookClient
 
     content = jupytext.read(notebook)
+    # A kernel that ends with Spark still at work leaves a stack trace behind.
+    content.cells.append(nbformat.v4.new_code_cell("spark.stop()"))
     client = NotebookClient(
         content,
         timeout=SECONDS,
@@ -47,6 +49,7 @@ def run(notebook: Path, out: Path, config: str, extra: Mapping[str, str] | None 
     )
     wanted = environment(ROOT) | {"SETTINGS": os.path.abspath(config)} | dict(extra or {})
     client.execute(env={**os.environ, **wanted})
+    content.cells.pop()
     out.mkdir(parents=True, exist_ok=True)
     target = out / f"{notebook.stem}.ipynb"
     nbformat.write(content, target)
