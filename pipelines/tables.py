@@ -9,7 +9,7 @@ from pipelines.settings.load import load_settings
 from schemas import TABLES
 from storage.warehouse import Warehouse
 
-UTC = {"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "GMT+0", "UTC+00:00", "GMT+00:00", "+00:00", "Zulu"}
+UTC_NAMES = {"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "GMT+0", "UTC+00:00", "GMT+00:00", "+00:00", "Zulu"}
 """Names of the session's time zone under which a time means what the tables say."""
 
 
@@ -43,7 +43,7 @@ def _require_session(spark: SparkSession) -> None:
             "the jars of .jars; docs/notebooks.md has the whole line"
         )
     zone = spark.conf.get("spark.sql.session.timeZone", "")
-    if zone not in UTC:
+    if zone not in UTC_NAMES:
         raise ConfigError(
             f"this session's time zone is {zone}, and the tables are in UTC: add "
             'spark.conf.set("spark.sql.session.timeZone", "UTC")'
