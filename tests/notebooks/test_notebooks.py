@@ -68,9 +68,9 @@ def shown(notebook: NotebookNode) -> str:
 EXPECTED = {
     # Levels 9 and 5 with three messages each; the first three positions are those of level 9.
     "a_first_look": (2, ["2026-11-20 13:00:00", "TargetQueue", "SQL1"]),
-    # The first conversation came first, and three later ones of level 9 go before it.
-    "why_this_order": (1, ["'message_id': 'c4/0'", "'passed_by': 1", "target in SQL1.B: level 5 (no rule"]),
-    "rules": (1, ["Urgent (SQL1.B)", "Misspelt (SQL1.B)", "R304"]),
+    # The first conversation came first, and the three of level 9 go before it.
+    "why_this_order": (1, ["'message_id': 'c0/0'", "'passed_by': 3", "target in SQL1.B: level 5 (no rule"]),
+    "rules": (1, ["Urgent (SQL1.B)", "Misspelt (SQL1.B)", "R301"]),
 }
 
 
