@@ -1,5 +1,6 @@
 """What a session has to have before tables are opened in it."""
 
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -46,9 +47,12 @@ def test_utc_has_many_names(spark: SparkSession, zone: str) -> None:
 def test_the_documented_shell_works_to_the_letter() -> None:
     text = (ROOT / "docs" / "notebooks.md").read_text("utf-8").split("## In a plain pyspark shell")[1]
     line, snippet = re.findall(r"```(?:python)?\n(.*?)```", text, re.DOTALL)[:2]
+    # Without -i, a Python whose input is no terminal skips the start-up file that makes `spark`.
+    env = {**os.environ, "PYSPARK_DRIVER_PYTHON_OPTS": "-i"}
     shell = subprocess.run(
         ["bash", "-c", line],
         cwd=ROOT,
+        env=env,
         input=snippet,
         capture_output=True,
         text=True,
