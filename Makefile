@@ -84,6 +84,15 @@ airflow-lock: ## pin the dependencies of Airflow anew (needs uv)
 bench: setup ## measure the pipeline against DuckDB and against nothing (minutes; ARGS="--help" for more)
 	@$(PYTHON_IN_VENV) -m benchmarks $(ARGS)
 
+.PHONY: notebooks
+notebooks: setup ## run the notebooks on the warehouse of make run, into build/notebooks
+	@$(PYTHON_IN_VENV) tools/notebooks.py $(ARGS)
+
+.PHONY: report
+report: setup ## write build/report.html, the page about the last night of make run
+	@mkdir -p build
+	@./spark-submit.sh jobs/report.py --config conf/local.yaml --out build/report.html $(ARGS)
+
 .PHONY: lint
 lint: setup ## style and likely mistakes
 	@$(PYTHON_IN_VENV) -m ruff check .
@@ -110,7 +119,7 @@ docs: setup ## write docs/data-dictionary.md from the schemas
 
 .PHONY: lock
 lock: ## pin the dependencies of pyproject.toml anew in requirements.lock (needs uv)
-	@uv pip compile pyproject.toml --group dev --group build --group bench --universal --fork-strategy fewest \
+	@uv pip compile pyproject.toml --group dev --group build --group bench --group notebooks --universal --fork-strategy fewest \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock
 
 .PHONY: clean

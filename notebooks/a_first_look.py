@@ -1,0 +1,147 @@
+# ---
+# jupyter:
+#   jupytext:
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # A first look
+#
+# Open the tables of a warehouse, and see who waits: by level, by queue, and for how long.
+# `docs/notebooks.md` says how to start a session for this, and the data dictionary
+# (`docs/data-dictionary.md`) what the columns mean.
+
+# %%
+import os
+
+import matplotlib.pyplot as plt
+from pyspark.sql import SparkSession, functions as F
+
+from pipelines.collected import collected
+from pipelines.insight.waiting import waiting
+from pipelines.tables import open_table
+
+spark = SparkSession.builder.getOrCreate()
+SETTINGS = os.environ.get("SETTINGS", "../conf/local.yaml")
+
+# %% [markdown]
+# ## Which nights are there?
+#
+# A run writes its row in `runs` last, so what is listed here is complete.
+
+# %%
+runs = open_table(spark, SETTINGS, "runs").where("status = 'succeeded'")
+runs.orderBy("as_of").select(
+    "as_of", "started_at", "reconciliation.open_receive", "reconciliation.open_transmission"
+).show(truncate=False)
+
+# %% [markdown]
+# Everything below is about the latest of them.
+
+# %%
+as_of = collected(runs.select(F.max("as_of").alias("as_of")))[0]["as_of"]
+receive = open_table(spark, SETTINGS, "receive_schedule").where(F.col("as_of") == F.lit(as_of))
+transmission = open_table(spark, SETTINGS, "transmission_schedule").where(F.col("as_of") == F.lit(as_of))
+receive.groupBy("state").count().orderBy("state").show()
+
+# %% [markdown]
+# ## What comes first?
+#
+# The order in which one reader would receive from the queue with the most messages. A RECEIVE takes messages
+# of one group, the one with the highest priority then.
+
+# %%
+QUEUE = ["instance", "database", "queue"]
+busiest = receive.groupBy(*QUEUE).count().orderBy(F.desc("count"), *QUEUE).limit(1)
+receive.join(F.broadcast(busiest), QUEUE).where("position <= 10").orderBy("position").select(
+    "queue", "position", "receive_number", "group_priority", "priority", "message_type", "arrived_at"
+).show(truncate=False)
+
+# %% [markdown]
+# ## Who waits, by level?
+#
+# Counted by Spark; what comes to this notebook is a row a level. A higher level should wait less. Where it
+# does not, its messages stand in queues of their own, or its groups are locked: the levels order what is in
+# one queue.
+
+# %%
+seconds = (F.unix_micros("as_of") - F.unix_micros("arrived_at")) / 1_000_000
+levels = (
+    receive.groupBy("priority")
+    .agg(
+        F.count_if(F.col("state") == "ready").alias("ready"),
+        F.count_if(F.col("state") != "ready").alias("held_back"),
+        F.median(seconds / 3600).alias("median_hours"),
+        F.percentile(seconds / 3600, 0.95).alias("p95_hours"),
+    )
+    .orderBy("priority")
+    .toPandas()
+    .set_index("priority")
+    .reindex(range(1, 11))
+)
+levels.dropna()
+
+# %%
+figure, (depth, wait) = plt.subplots(1, 2, figsize=(10, 4.2), sharey=True, layout="constrained")
+depth.barh(levels.index, levels["ready"], color="#0b57b0", label="ready")
+depth.barh(
+    levels.index,
+    levels["held_back"],
+    left=levels["ready"],
+    color="#f2a93b",
+    hatch="//",
+    label="held back: group locked, or queue off",
+)
+depth.set(title="Ready messages by level", xlabel="messages", ylabel="level", yticks=range(1, 11))
+depth.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2, frameon=False)
+wait.hlines(levels.index, levels["median_hours"], levels["p95_hours"], color="#9aa5b1", linewidth=2)
+wait.plot(levels["median_hours"], levels.index, "o", color="#0b57b0", label="median")
+wait.plot(levels["p95_hours"], levels.index, "D", color="#b3261e", label="95% wait less")
+wait.set(title="How long they have waited", xlabel="hours", xlim=(0, None))
+wait.legend(loc="upper center", bbox_to_anchor=(0.5, -0.15), ncols=2, frameon=False)
+for axes in (depth, wait):
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_axisbelow(True)
+    axes.grid(axis="x", alpha=0.3)
+plt.show()
+
+# %% [markdown]
+# ## Who waits, by queue?
+#
+# `waiting` is the function behind `jobs/waiting.py`. The fifteen queues with the most messages; the shade is
+# the number that stands in the cell.
+
+# %%
+waits = waiting(receive, within=QUEUE, level="priority", since="arrived_at", as_of=as_of)
+waits.orderBy(F.desc("p95_seconds"), *QUEUE, "priority").show(5, truncate=False)
+cells = waits.select(*QUEUE, "priority", "messages").toPandas()
+cells["place"] = cells["queue"] + "\n" + cells["instance"] + "." + cells["database"]
+grid = cells.pivot_table(index="place", columns="priority", values="messages", aggfunc="sum", fill_value=0)
+grid = grid.reindex(columns=range(1, 11), fill_value=0)
+grid = grid.loc[grid.sum(axis=1).sort_values(ascending=False, kind="stable").index[:15]]
+
+# %%
+figure, axes = plt.subplots(figsize=(9, 0.4 * len(grid) + 1.5), layout="constrained")
+axes.imshow(grid.to_numpy() ** 0.5, cmap="Blues", aspect="auto", vmax=1.6 * grid.to_numpy().max() ** 0.5)
+axes.set_xticks(range(10), range(1, 11))
+axes.set_yticks(range(len(grid)), grid.index, fontsize=8)
+axes.set(title="Ready messages by queue and level", xlabel="level of the receiving endpoint")
+for row, column in zip(*grid.to_numpy().nonzero(), strict=True):
+    axes.text(column, row, f"{grid.iat[row, column]:,}", ha="center", va="center", fontsize=8)
+axes.tick_params(length=0)
+axes.spines[:].set_visible(False)
+plt.show()
+
+# %% [markdown]
+# ## And what waits to be sent?
+
+# %%
+transmission.groupBy("instance", "transmit_priority").agg(
+    F.count(F.lit(1)).alias("messages"), F.min("sendable_at").alias("oldest")
+).orderBy("instance", F.desc("transmit_priority")).show()

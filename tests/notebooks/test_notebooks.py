@@ -1,0 +1,94 @@
+"""Every notebook runs from top to bottom on a small warehouse, in a kernel of its own."""
+
+import base64
+from pathlib import Path
+
+import jupytext
+import nbformat
+import pytest
+from nbformat import NotebookNode
+from pyspark.sql import SparkSession
+
+from tests.factories import (
+    at,
+    by_source,
+    catalog,
+    create_rule,
+    endpoint_event,
+    message_event,
+)
+from tests.harness import Project
+from tools import notebooks
+
+ROOT = Path(__file__).parent.parent.parent
+NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.py"))
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(scope="module")
+def project(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Six conversations in one queue, every other one of level 9; and a rule that decides nothing."""
+    rules = [
+        create_rule("Urgent", 9, database="B", contract="Urgent"),
+        create_rule("Misspelt", 2, database="B", contract="Contrakt"),
+    ]
+    project = Project(tmp_path_factory.mktemp("notebooks") / "project", catalog=catalog(), rules=rules)
+    events = []
+    for number in range(6):
+        name = f"c{number}"
+        contract = "Urgent" if number % 2 else "Contract"
+        for kind in ("BEGIN_DIALOG", "DIALOG_CREATED"):
+            events.append(endpoint_event(kind, name, event_time=at(number), contract=contract))
+        events.append(message_event("SENT", f"{name}/0", event_time=at(number)))
+        events.append(message_event("DELIVERED", f"{name}/0", event_time=at(number + 0.5)))
+    project.add(by_source(*events))
+    project.run(spark, at(60))
+    return project
+
+
+def figures(notebook: NotebookNode) -> list[bytes]:
+    return [
+        base64.b64decode(output["data"]["image/png"])
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
+        if "image/png" in output.get("data", {})
+    ]
+
+
+def shown(notebook: NotebookNode) -> str:
+    """All that the notebook says as text."""
+    parts = []
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            assert output["output_type"] != "error"
+            parts.append(output.get("text", "") or output.get("data", {}).get("text/plain", ""))
+    return "\n".join(parts)
+
+
+EXPECTED = {
+    # Levels 9 and 5 with three messages each; the first three positions are those of level 9.
+    "a_first_look": (2, ["2026-11-20 13:00:00", "TargetQueue", "SQL1"]),
+    # The first conversation came first, and the three of level 9 go before it.
+    "why_this_order": (1, ["'message_id': 'c0/0'", "'passed_by': 3", "target in SQL1.B: level 5 (no rule"]),
+    "rules": (1, ["Urgent (SQL1.B)", "Misspelt (SQL1.B)", "R301"]),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(notebook: Path, project: Project, tmp_path: Path) -> None:
+    written = notebooks.run(notebook, tmp_path, project.config)
+    content = nbformat.read(written, as_version=4)
+    count, said = EXPECTED[notebook.stem]
+    text = shown(content)
+    assert [line for line in said if line not in text] == []
+    pictures = figures(content)
+    assert len(pictures) == count
+    assert all(picture.startswith(PNG) for picture in pictures)
+
+
+def test_no_notebook_is_kept_with_results() -> None:
+    assert list((ROOT / "notebooks").glob("*.ipynb")) == []
+    assert {path.stem for path in NOTEBOOKS} == EXPECTED.keys()
+    for path in NOTEBOOKS:
+        assert jupytext.read(path).cells[0].source.startswith("# ")

@@ -1,0 +1,67 @@
+"""Pages made once, and a browser to look at them."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from selenium import webdriver
+
+from jobs import report
+from pipelines.settings.load import Settings
+from tests.report.warehouse import AS_OF, everything, run, write
+
+
+@pytest.fixture(scope="session")
+def full(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """A warehouse with something of everything."""
+    return write(spark, tmp_path_factory.mktemp("full"), everything())
+
+
+@pytest.fixture(scope="session")
+def full_page(spark: SparkSession, full: Settings) -> str:
+    return report.run(spark, full, AS_OF)
+
+
+@pytest.fixture(scope="session")
+def empty_page(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of a run that found nothing; the other tables were never written."""
+    settings = write(spark, tmp_path_factory.mktemp("empty"), {"runs": [run("r", AS_OF)]})
+    return report.run(spark, settings, None)
+
+
+@pytest.fixture
+def browser(tmp_path: Path) -> Iterator[webdriver.Chrome]:
+    """Debian's Chromium without a window, and without anything that it would fetch by itself."""
+    chromium, driver = shutil.which("chromium"), shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        message = "chromium and chromedriver are not installed (Debian: chromium, chromium-driver)"
+        # CI installs them: there, a missing browser is a failure.
+        if os.environ.get("REQUIRE_BROWSER"):
+            pytest.fail(message)
+        pytest.skip(message)
+    options = webdriver.ChromeOptions()
+    options.binary_location = chromium
+    for switch in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        f"--user-data-dir={tmp_path / 'profile'}",
+        "--window-size=1280,900",
+        # A click waits for no scrolling.
+        "--force-prefers-reduced-motion",
+    ):
+        options.add_argument(switch)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    # With its path given, Selenium looks for no driver on the network.
+    opened = webdriver.Chrome(options=options, service=webdriver.ChromeService(executable_path=driver))
+    yield opened
+    opened.quit()

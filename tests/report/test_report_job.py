@@ -1,0 +1,194 @@
+"""What the job puts on the page, from warehouses of a few rows."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession, functions as F
+
+from jobs import report
+from pipelines.errors import ConfigError, PipelineError
+from pipelines.settings.load import Settings
+from schemas.outputs import RECEIVE_SCHEDULE
+from storage.warehouse import Warehouse
+from tests.factories import at
+from tests.report.warehouse import AS_OF, NASTY, SMALL_QUEUES, run, write
+
+Rows = list[dict[str, Any]]
+
+
+def part(text: str, name: str) -> Rows:
+    """The rows of a part of a page."""
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert found is not None
+    content = json.loads(found[1])["parts"][name]
+    return [dict(zip(content["columns"], row, strict=True)) for row in content["rows"]]
+
+
+def total(text: str, name: str) -> int:
+    count = re.search(rf'"{name}":{{"columns":.*?"total":(\d+)', text, re.DOTALL)
+    assert count is not None
+    return int(count[1])
+
+
+def test_queues_with_the_most_messages_come_first(full_page: str) -> None:
+    places = part(full_page, "receive_places")
+    shown = ("queue", "messages", "ready", "group_locked", "queue_off", "oldest")
+    assert [tuple(row[name] for name in shown) for row in places[:3]] == [
+        ("OrderQueue", 14, 12, 2, 0, "2026-11-20T11:48:00Z"),
+        (NASTY, 3, 3, 0, 0, "2026-11-20T11:57:00Z"),
+        ("Queue 00", 1, 1, 0, 0, "2026-11-20T11:59:00Z"),
+    ]
+    assert places[-1]["queue"] == "Trailing "
+    assert places[-1]["queue_off"] == 1
+    assert len(places) == SMALL_QUEUES + 3
+    # Of OrderQueue: minutes -12 to -1, and two at noon that are held.
+    assert places[0]["median_seconds"] == (60 + 5.5) * 60
+
+
+def test_levels_add_up(full_page: str) -> None:
+    levels = {row["level"]: row["messages"] for row in part(full_page, "receive_levels")}
+    assert levels == {9: 6 + 2, 3: 6 + 2 + 1 + 1, 1: SMALL_QUEUES}
+    of_first = {
+        row["level"]: row["messages"] for row in part(full_page, "receive_place_levels") if not row["place"]
+    }
+    assert of_first == {9: 6, 3: 8}
+    assert part(full_page, "states") == [
+        {"state": "group_locked", "messages": 2},
+        {"state": "queue_off", "messages": 1},
+        {"state": "ready", "messages": 12 + 3 + SMALL_QUEUES},
+    ]
+
+
+def test_the_top_of_each_queue_in_its_order(full_page: str) -> None:
+    top = part(full_page, "receive_top")
+    assert [row["position"] for row in top if row["place"] == 0] == list(range(1, 11))
+    assert [row["message_id"] for row in top if row["place"] == 1] == [
+        f"{NASTY}/{number}" for number in (1, 2, 3)
+    ]
+    assert len(top) == 10 + 3 + SMALL_QUEUES
+
+
+def test_who_is_overtaken(full_page: str) -> None:
+    # The queue's messages arrived in the opposite order: the last one is passed by all others.
+    late = part(full_page, "receive_overtaken")
+    assert [(row["queue"], row["passed_by"], row["message_id"]) for row in late[:2]] == [
+        ("OrderQueue", 11, "OrderQueue/12"),
+        ("OrderQueue", 10, "OrderQueue/11"),
+    ]
+    sent = part(full_page, "transmission_overtaken")
+    assert [(row["message_id"], row["passed_by"]) for row in sent] == [("m2", 1), ("m3", 1)]
+
+
+def test_transmission_by_instance(full_page: str) -> None:
+    places = part(full_page, "transmission_places")
+    shown = ("instance", "messages", "forwarded", "elevated")
+    assert [tuple(row[name] for name in shown) for row in places] == [("SQL1", 3, 1, 1), ("SQL2", 1, 0, 0)]
+    assert [(row["place"], row["message_id"]) for row in part(full_page, "transmission_top")] == [
+        (0, "m1"),
+        (0, "m2"),
+        (0, "m3"),
+        (1, "m1"),
+    ]
+
+
+def test_rules_monitors_and_input(full_page: str) -> None:
+    assert [(row["rule_name"], row["endpoints"]) for row in part(full_page, "rules")] == [
+        (None, 4),
+        ("Gold", 8),
+        ("Unused", 0),
+    ]
+    assert [row["queue"] for row in part(full_page, "activation")] == ["OrderQueue", "Queue 00"]
+    assert [(row["events"], row["rejected"]) for row in part(full_page, "inputs")] == [(20, 4)]
+    assert [(row["reason"], row["rows"]) for row in part(full_page, "rejected")] == [
+        ("message_id is null", 2),
+        ("unknown event_type", 1),
+    ]
+    assert part(full_page, "unresolved") == [{"kind": "receive", "reason": "endpoint_unknown", "messages": 3}]
+
+
+def test_nights_are_those_up_to_this_one(full_page: str) -> None:
+    nights = part(full_page, "nights")
+    shown = ("run_id", "attempts", "failed", "seconds", "open_receive")
+    assert [tuple(row[name] for name in shown) for row in nights] == [
+        ("r2", 2, 1, 100.0, 61),
+        ("r0", 1, 0, 100.0, 50),
+    ]
+
+
+def test_the_same_tables_give_the_same_page(spark: SparkSession, full: Settings, full_page: str) -> None:
+    assert report.run(spark, full, None) == full_page
+
+
+def test_tables_that_were_never_written_are_empty(empty_page: str) -> None:
+    for name in ("receive_places", "transmission_top", "activation", "rules", "rejected", "unresolved"):
+        assert part(empty_page, name) == []
+        assert total(empty_page, name) == 0
+
+
+def test_what_was_not_published_is_said(spark: SparkSession, full: Settings) -> None:
+    with pytest.raises(PipelineError, match="was not published"):
+        report.run(spark, full, at(60, day=1))
+
+
+def test_a_file_that_can_not_be_written_is_said_before_spark_starts(tmp_path: Path) -> None:
+    for out in (tmp_path, tmp_path / "none" / "report.html"):
+        with pytest.raises(ConfigError, match="--out"):
+            report.main(["--config", "none.yaml", "--out", str(out)])
+
+
+def test_the_file_is_replaced_whole(full: Settings, full_page: str, tmp_path: Path, capsys: Any) -> None:
+    out = tmp_path / "page.html"
+    out.write_text("old")
+    assert report.main(["--config", full.path, "--out", str(out)]) == 0
+    assert out.read_text("utf-8") == full_page
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert str(out) in capsys.readouterr().out
+
+
+QUEUES = 10_000
+
+
+@pytest.fixture(scope="module")
+def many(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The page of ten thousand queues with long names; every fourth has 9 messages, the others 3."""
+    settings = write(spark, tmp_path_factory.mktemp("many"), {"runs": [run("r", AS_OF)]})
+    queue = spark.range(QUEUES).select(
+        F.format_string("%05d %s", "id", F.repeat(F.lit("ü"), F.lit(120))).alias("queue"),
+        F.explode(F.sequence(F.lit(1), F.when(F.col("id") % 4 == 0, 9).otherwise(3))).alias("number"),
+    )
+    position = F.col("number").cast("bigint")
+    texts = {name: F.lit("m" * 128) for name in ("message_type", "conversation_id", "conversation_group_id")}
+    rows = queue.select(
+        F.lit(AS_OF).alias("as_of"),
+        F.lit("SQL1").alias("instance"),
+        F.lit("A").alias("database"),
+        "queue",
+        F.concat_ws("/", "queue", "number").alias("message_id"),
+        position.alias("position"),
+        position.alias("receive_number"),
+        F.lit(5).alias("group_priority"),
+        F.lit(False).alias("is_initiator"),
+        F.lit(None).cast("string").alias("conversation_handle"),
+        (F.col("number") % 10 + 1).cast("int").alias("priority"),
+        position.alias("message_sequence_number"),
+        F.lit(at(0)).alias("arrived_at"),
+        F.lit("ready").alias("state"),
+        *[value.alias(name) for name, value in texts.items()],
+    )
+    warehouse = Warehouse(spark, settings.warehouse)
+    warehouse.replace(RECEIVE_SCHEDULE, rows)
+    return report.run(spark, settings, AS_OF)
+
+
+@pytest.mark.slow
+def test_ten_thousand_queues_make_no_heavy_page(many: str) -> None:
+    assert len(many.encode()) < 6_000_000
+    assert total(many, "receive_places") == QUEUES
+    places = part(many, "receive_places")
+    assert len(places) == 500
+    assert {row["messages"] for row in places} == {9}
+    assert len(part(many, "receive_top")) == 500 * 9
+    assert sum(row["messages"] for row in part(many, "receive_levels")) == 2500 * 9 + 7500 * 3
