@@ -33,7 +33,8 @@ def spark() -> Iterator[SparkSession]:
         # generated code needs room: the JVM throws code away and makes it anew where it has little.
         .config(
             "spark.driver.extraJavaOptions",
-            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseParallelGC -Djava.net.preferIPv4Stack=true",
+            "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseParallelGC "
+            "-Djava.net.preferIPv4Stack=true",
         )
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")

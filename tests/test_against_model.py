@@ -8,6 +8,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
+from jobs import schedules
+from pipelines.settings.load import load_settings
+from pipelines.settings.model import Receive, Transmission
 from tests.harness import Project, Row, difference, one_log
 from tests.model import simulate
 from tests.strategies import Log, logs
@@ -69,26 +72,42 @@ def require_equal(project: Project, log: Log) -> None:
 
 
 STARVATION = {"after_seconds": 5400, "raise_by": 3}
+BLOCKS = {"fragment_bytes": 100, "fragments": 3}
+
+
+@pytest.fixture(scope="module")
+def night(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Log]:
+    """One night over many random logs, with the plain settings."""
+    log = replace(one_log(random_logs(2 * LOGS_A_RUN, 1)), top=None, starvation=None, blocks=None)
+    project = project_of(tmp_path_factory.mktemp("night"), log)
+    project.add(log.events)
+    project.run(spark, log.as_of)
+    return project, log
+
+
+def test_one_night_equals_the_model(night: tuple[Project, Log]) -> None:
+    project, log = night
+    require_equal(project, log)
 
 
 @pytest.mark.parametrize(
-    ("number", "top", "fragments", "starvation"),
-    [(1, None, None, None), (2, 1, 3, None), (3, 2, None, STARVATION), (4, 3, 2, STARVATION)],
+    ("top", "starvation", "blocks"), [(1, None, BLOCKS), (2, STARVATION, None), (3, STARVATION, BLOCKS)]
 )
-def test_one_night_equals_the_model(
+def test_schedules_with_settings_equal_the_model(
     spark: SparkSession,
-    tmp_path: Path,
-    number: int,
-    top: int | None,
-    fragments: int | None,
+    night: tuple[Project, Log],
+    top: int,
     starvation: Row | None,
+    blocks: Row | None,
 ) -> None:
-    blocks = None if fragments is None else {"fragment_bytes": 100, "fragments": fragments}
-    log = replace(one_log(random_logs(LOGS_A_RUN, number)), top=top, blocks=blocks, starvation=starvation)
-    project = project_of(tmp_path, log)
-    project.add(log.events)
-    project.run(spark, log.as_of)
-    require_equal(project, log)
+    project, log = night
+    changed = replace(
+        load_settings(project.config),
+        receive=Receive(top=top),
+        transmission=Transmission.model_validate({"starvation": starvation, "blocks": blocks}),
+    )
+    schedules.run(spark, changed, log.as_of)
+    require_equal(project, replace(log, top=top, starvation=starvation, blocks=blocks))
 
 
 def test_without_queue_events_every_receive_counts(spark: SparkSession, tmp_path: Path) -> None:
