@@ -231,7 +231,7 @@ def _nothing() -> Column:
 def _present(values: Sequence[Column]) -> Column:
     some = F.filter(F.array(*values), lambda value: value.isNotNull())
     # Functions over arrays are interpreted and slow: rows without any, nearly all, go without.
-    return F.when(F.coalesce(*values).isNull(), _nothing()).otherwise(some)
+    return F.when(F.coalesce(*values).isNull(), F.array().cast("array<string>")).otherwise(some)
 
 
 def _for_each(problems: Callable[[str], list[str]], paths: Sequence[str]) -> list[str]:
