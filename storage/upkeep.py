@@ -51,7 +51,9 @@ class Upkeep:
         files = rows.inputFiles()
         folders = {file.rpartition("/")[0] for file in files}
         path = self._warehouse.path(table).replace("`", "``")
-        unused = self._spark.sql(f"VACUUM delta.`{path}` RETAIN {self._keep_hours} HOURS DRY RUN").count()
+        listed = self._spark.sql(f"VACUUM delta.`{path}` RETAIN {self._keep_hours} HOURS DRY RUN")
+        # Folders that a vacuum has emptied are listed too, and go with the next one.
+        unused = listed.where(F.col("path").rlike(r"\.(parquet|bin)$")).count()
         return Needs(outdated, len(files), len(folders), unused)
 
     def remove(self, table: Table, *, before: datetime) -> None:
