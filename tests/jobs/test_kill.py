@@ -34,7 +34,7 @@ WHEN_IT_CLOSED = {"closed_on", "ledger_batch"}
 
 
 def night() -> Events:
-    """A bit of everything: ready, locked, waiting, ended, unresolved, early, twice and rejected."""
+    """A bit of everything: ready, locked, waiting, ended, unresolved, early, twice, rejected, monitored."""
     rows = []
     for conversation in ("c1", "c2", "c3", "ended"):
         rows += [
@@ -52,6 +52,8 @@ def night() -> Events:
         queue_event("RECEIVE", event_time=at(3), transaction_id="open", conversation_group_id="g"),
         queue_event("COMMIT", event_time=at(4), transaction_id="done"),
         queue_event("QUEUE_ALTERED", event_time=at(4), queue_status="ON"),
+        queue_event("TASK_STARTED", event_time=at(1), session_id=51),
+        queue_event("ROLLBACK", event_time=at(4), transaction_id="back"),
         endpoint_event("END_CONVERSATION", "ended", event_time=at(5)),
         endpoint_event("END_CONVERSATION", "ended", event_time=at(5), is_initiator=False),
         endpoint_event("END_CONVERSATION", "unknown", event_time=at(5)),
@@ -72,7 +74,12 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def project_in(folder: Path) -> Project:
     rules = [create_rule("Gold", 9, contract="Contract"), create_rule("Low", 2, database="B")]
-    return Project(folder, catalog=catalog(), rules=rules, quality={"max_rejected_share": 0.5})
+    places = catalog()
+    for instance in places["instances"]:
+        for database in instance["databases"]:
+            for queue in database["queues"]:
+                queue["activation"] = {"status": "on", "procedure": "dbo.Read", "max_queue_readers": 1}
+    return Project(folder, catalog=places, rules=rules, quality={"max_rejected_share": 0.5})
 
 
 def start(project: Project) -> "subprocess.Popen[bytes]":
