@@ -25,6 +25,7 @@ from pipelines.activation.timeline import (
     timeline,
 )
 from pipelines.activation.workers import replayed
+from pipelines.ledger.scope import MARGIN
 from pipelines.settings.load import Settings, load_settings
 from schemas import ACCEPTED
 from schemas.ledger import (
@@ -43,7 +44,6 @@ from storage.warehouse import Warehouse
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-CLOCK_MARGIN = timedelta(days=1)
 QUEUE = ["instance", "database", "queue"]
 MONITORS = (
     "queue_number int, instance string, database string, queue string, mode string, max_queue_readers int, "
@@ -174,7 +174,7 @@ class _Replay:
 
     def _in_reach(self, table: Table) -> DataFrame:
         """The rows that were open at the window's start or were closed after it."""
-        since = _utc_day(self._start - CLOCK_MARGIN)
+        since = _utc_day(self._start - MARGIN)
         return self._warehouse.read(table).where(f"closed_on IS NULL OR closed_on >= DATE'{since}'")
 
     def _numbered(self, rows: DataFrame) -> DataFrame:

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pyspark.sql import SparkSession, functions as F
-from rich.console import Console
 from rich.table import Table as Grid
 
+from jobs.display import terminal
 from pipelines.errors import ConfigError
 from pipelines.settings.load import Settings
 from pipelines.settings.nearest import instead
@@ -22,8 +22,6 @@ BINS = 96
 """Pieces of the drawn timeline; of a day, a quarter of an hour each."""
 
 FIRST_RUNS = 40
-PLAIN_WIDTH = 160
-"""Columns of text where there is no terminal to ask."""
 
 MARKS = {"": " ", "started": "+", "notification_pending": "-", "max_queue_readers": "#"}
 """What the timeline draws, the weightier last: nothing needed, a reader started, one kept away."""
@@ -89,16 +87,13 @@ def _print_json(summary: dict[str, Any], runs: Iterable[dict[str, Any]]) -> None
 
 
 def _print_table(summary: dict[str, Any], runs: list[dict[str, Any]], start: datetime, end: datetime) -> None:
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=PLAIN_WIDTH)
+    console = terminal()
     name = ".".join((summary["instance"], summary["database"], summary["queue"]))
-    console.print(f"{name} ({summary['mode']}), {_minute(start)} to {_minute(end)}", highlight=False)
-    console.print(summary["sentence"], highlight=False)
-    console.print(f"[{drawn(runs, start, end)}]", highlight=False, markup=False)
+    console.print(f"{name} ({summary['mode']}), {_minute(start)} to {_minute(end)}")
+    console.print(summary["sentence"])
+    console.print(f"[{drawn(runs, start, end)}]")
     console.print(
         "   + a reader was started or notified   - a notification was pending   # max_queue_readers",
-        highlight=False,
     )
     grid = Grid(title=f"{len(runs)} runs of checks", title_justify="left")
     for column in ("from", "until", "checks", "trigger", "reason", "ready", "tasks", "what happened"):
@@ -116,9 +111,9 @@ def _print_table(summary: dict[str, Any], runs: list[dict[str, Any]], start: dat
         )
     console.print(grid)
     if len(runs) > FIRST_RUNS:
-        console.print(f"{len(runs) - FIRST_RUNS:,} more; --format json has them all", highlight=False)
+        console.print(f"{len(runs) - FIRST_RUNS:,} more; --format json has them all")
     for what, count in sorted(summary["oddities"].items()):
-        console.print(f"{what}: {count:,}", highlight=False)
+        console.print(f"{what}: {count:,}")
 
 
 def drawn(runs: Iterable[dict[str, Any]], start: datetime, end: datetime) -> str:

@@ -5,12 +5,13 @@
 
 import logging
 from collections.abc import Sequence
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from jobs.launch import Parser, instant, launch, session
 from jobs.together import together
+from pipelines.ledger.scope import MARGIN
 from pipelines.schedules.blocks import in_blocks, without_blocks
 from pipelines.schedules.endpoint_state import conversations_at
 from pipelines.schedules.groups import group_priorities, ready_conversations, ready_groups
@@ -29,7 +30,6 @@ from storage.warehouse import Warehouse
 
 log = logging.getLogger(__name__)
 
-CLOCK_MARGIN = timedelta(days=1)
 BINDINGS = "instance string, database string, service string, queue string"
 QUEUES = "instance string, database string, queue string, is_on boolean"
 DATABASES = "instance string, database string, honors boolean"
@@ -117,7 +117,7 @@ def count_open(messages: DataFrame) -> dict[str, int]:
 
 def _from(warehouse: Warehouse, table: Table, as_of: datetime) -> DataFrame:
     """The rows that were open at as_of or were closed after it."""
-    since: date = (as_of - CLOCK_MARGIN).date()
+    since: date = (as_of - MARGIN).date()
     return warehouse.read(table).where(f"closed_on IS NULL OR closed_on >= DATE'{since}'")
 
 

@@ -8,10 +8,10 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.collected import collected
+from pipelines.ladder.ladder import DEFAULT_PRIORITY
 
 CONVERSATIONS_SHOWN = 20
 QUEUE = ("instance", "database", "queue")
-DEFAULT_PRIORITY = 5
 
 
 @dataclass(frozen=True)
