@@ -56,7 +56,7 @@ SERVICES = "instance string, database string, local_service string, queue_number
 QUEUES = "instance string, database string, queue string"
 
 
-def run(spark: SparkSession, settings: Settings, as_of: datetime) -> dict[str, int]:
+def run(spark: SparkSession, settings: Settings, as_of: datetime) -> None:
     """Replace the rows of this as_of in `activation` and `activation_summary`; other rows stay.
 
     Without a monitored queue in the catalog nothing is replayed.
@@ -65,12 +65,8 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> dict[str, i
         spark: the session.
         settings: warehouse, catalog, and the activation settings.
         as_of: the end of the window.
-
-    Returns:
-        Rows written, by table.
     """
-    job = _Replay(spark, settings, as_of)
-    return job.write()
+    _Replay(spark, settings, as_of).write()
 
 
 class _Replay:
@@ -90,21 +86,20 @@ class _Replay:
             & (F.col("event_time") < F.lit(as_of))
         )
 
-    def write(self) -> dict[str, int]:
+    def write(self) -> None:
         in_window = self._queue_events.where(F.col("event_time") >= F.lit(self._start))
         queues = [row[:3] for row in self._settings.catalog.queue_rows()]
         known = small_frame(self._spark, queues, QUEUES)
         unknown = of_unknown_queues(in_window, known)
         if not self._rows:
             nothing = self._warehouse.read(ACTIVATION).where("false").drop("as_of")
-            return {
-                ACTIVATION.name: self._replace(ACTIVATION, nothing),
-                ACTIVATION_SUMMARY.name: self._replace(ACTIVATION_SUMMARY, unknown),
-            }
+            self._warehouse.replace_as_of(ACTIVATION, nothing, self._as_of)
+            self._warehouse.replace_as_of(ACTIVATION_SUMMARY, unknown, self._as_of)
+            return
         messages = self._messages().persist()
         changed = with_changes(messages, self._rollbacks(messages))
         played = replayed(self._timeline(changed), _monitors(self._rows), self._clock()).persist()
-        written = {ACTIVATION.name: self._replace(ACTIVATION, activation(played, self._monitors))}
+        self._warehouse.replace_as_of(ACTIVATION, activation(played, self._monitors), self._as_of)
         totals = played.where("ordinal = 0").select("queue_number", "totals.most_ready_at")
         negative = (
             self._numbered(in_window)
@@ -114,10 +109,9 @@ class _Replay:
         )
         groups = groups_at_most_ready(changed, self._locks(), totals)
         told = summary(self._monitors, played, groups, negative).unionByName(unknown)
-        written[ACTIVATION_SUMMARY.name] = self._replace(ACTIVATION_SUMMARY, told)
+        self._warehouse.replace_as_of(ACTIVATION_SUMMARY, told, self._as_of)
         for frame in (played, messages):
             frame.unpersist()
-        return written
 
     def _clock(self) -> Clock:
         options = self._settings.activation
@@ -181,10 +175,6 @@ class _Replay:
         """The rows of monitored queues, with the queue's number for its name."""
         numbers = F.broadcast(self._monitors.select("queue_number", *QUEUE))
         return rows.join(numbers, QUEUE, "inner").drop(*QUEUE)
-
-    def _replace(self, table: Table, rows: DataFrame) -> int:
-        replaced = f"as_of = TIMESTAMP'{self._as_of.isoformat()}'"
-        return self._warehouse.replace(table, rows.withColumn("as_of", F.lit(self._as_of)), where=replaced)
 
 
 def _monitor_rows(

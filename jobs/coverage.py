@@ -17,7 +17,7 @@ from schemas.table import Table
 from storage.warehouse import Warehouse
 
 
-def run(spark: SparkSession, settings: Settings, as_of: datetime) -> int:
+def run(spark: SparkSession, settings: Settings, as_of: datetime) -> None:
     """Replace the rows of this as_of in `rule_coverage`; other rows stay.
 
     It reads six narrow columns of all endpoints, and of everything else what the night brought and what
@@ -27,9 +27,6 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> int:
         spark: the session.
         settings: where the warehouse is.
         as_of: the instant to describe.
-
-    Returns:
-        How many rows were written.
     """
     warehouse = Warehouse(spark, settings.warehouse)
     day = (as_of - timedelta(days=1)).date()
@@ -49,10 +46,7 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> int:
         warehouse.read(PRIORITY_RULES),
         as_of=as_of,
     )
-    replaced = f"as_of = TIMESTAMP'{as_of.isoformat()}'"
-    return warehouse.replace(
-        RULE_COVERAGE, rows.withColumn("as_of", F.lit(as_of)).coalesce(1), where=replaced
-    )
+    warehouse.replace_as_of(RULE_COVERAGE, rows.coalesce(1), as_of)
 
 
 def main(argv: Sequence[str]) -> int:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from jobs.launch import Parser, launch, session
 from jobs.together import together
-from pipelines.ingest.duplicates import EVENT, accepted, judged, repeated, with_identity
+from pipelines.ingest.duplicates import EVENT, accepted, repeated, set_apart, with_identity
 from pipelines.ingest.quality import require_quality
 from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, with_reasons
 from pipelines.settings.load import Settings, load_settings
@@ -68,7 +68,8 @@ def run(spark: SparkSession, settings: Settings, *, run_id: str, started_at: dat
     def record(batch: int, sources: Sequence[_Source]) -> None:
         counts = together(spark, *[source.record for source in sources])
         if any(count["rejected"] for count in counts):
-            found = reduce(DataFrame.unionByName, [source.rejected for source in sources])
+            rejected = [source.rejected for source in sources]
+            found = reduce(DataFrame.unionByName, [rows for rows in rejected if rows is not None])
             report = found.withColumns({"run_id": F.lit(run_id), "first_seen": F.lit(started_at)})
             warehouse.insert_new(REJECTED_EVENTS, report.dropDuplicates(list(REJECTED_EVENTS.key)))
         totals = [[count[name] for name in INGEST_BATCHES.names] for count in counts]
@@ -98,6 +99,7 @@ class _Source:
         if is_text:
             self._rows = self._rows.persist()
         self._repeats: DataFrame | None = None
+        self._apart: DataFrame | None = None
 
     def look(self) -> None:
         """Count what came in, and find what came twice."""
@@ -119,58 +121,54 @@ class _Source:
     def _events(self) -> DataFrame:
         return self._rows.where(F.size("reasons") == 0)
 
-    @property
-    def _judged(self) -> DataFrame:
-        assert self._repeats is not None
-        return judged(self._events, self._repeats)
-
-    @property
-    def rejected(self) -> DataFrame:
-        """The rejected rows; one per row and reason."""
-        conflicts = self._judged.where("verdict = 'conflict'").withColumn(
-            "reasons", F.array(F.lit(CONFLICTING_DUPLICATE))
-        )
-        found = self._rows.where(F.size("reasons") > 0).unionByName(conflicts.drop("verdict"))
-        return found.select(
-            F.lit(self._source).alias("source"),
-            "event_id",
-            F.explode("reasons").alias("reason"),
-            F.coalesce("raw", F.to_json(F.struct(*self._contract.names))).alias("payload"),
-        )
-
-    def forget(self) -> None:
-        """Give back the memory of the batch."""
-        if self._repeats is not None:
-            self._repeats.unpersist()
-        self._rows.unpersist()
-
     def record(self) -> dict[str, object]:
         """Write the accepted events and say how the rows of the input add up."""
         assert self._repeats is not None
         rows, events = defaultdict[str, int](int), defaultdict[str, int](int)
-        # Counting fills the cache; only what came more than once is looked at again.
-        if self._repeats.count():
-            counted = self._judged.groupBy("verdict").agg(
+        # Counting fills the caches. The few rows that are set apart are all that is looked at again.
+        if self._repeats.count() or self._totals.invalid:
+            self._apart = set_apart(self._rows, self._repeats).persist()
+            counted = self._apart.groupBy("verdict").agg(
                 F.count(F.lit(1)).alias("rows"), F.count_distinct(*EVENT).alias("events")
             )
             for row in counted.collect():
                 rows[row.verdict], events[row.verdict] = row.rows, row.events
-        recorded = self._warehouse.replace(
-            self._table,
-            accepted(self._events, self._repeats)
-            .withColumn("ingest_batch", F.lit(self._batch).cast("bigint"))
-            .select(*self._table.names),
-            where=f"ingest_batch = {self._batch}",
+        new = (
+            self._events if self._apart is None else accepted(self._events, self._repeats, self._apart)
+        ).withColumn("ingest_batch", F.lit(self._batch).cast("bigint"))
+        self._warehouse.replace(
+            self._table, new.select(*self._table.names), where=f"ingest_batch = {self._batch}"
         )
+        recorded = self._warehouse.rows_of_last_write(self._table)
         return {
             "ingest_batch": self._batch,
             "source": self._source,
             "events": self._totals.events,
             "accepted": recorded,
             "duplicates": rows["duplicate"] + rows["twin"] - events["twin"],
-            "rejected": self._totals.invalid + rows["conflict"],
+            "rejected": rows["invalid"] + rows["conflict"],
             "first_event_date": min(self._totals.days) if recorded else None,
         }
+
+    @property
+    def rejected(self) -> DataFrame | None:
+        """The rejected rows that `record` found, one per row and reason; None without any."""
+        if self._apart is None:
+            return None
+        conflict = F.array(F.lit(CONFLICTING_DUPLICATE))
+        reasons = F.when(F.col("verdict") == "conflict", conflict).otherwise(F.col("reasons"))
+        return self._apart.where("verdict in ('invalid', 'conflict')").select(
+            F.lit(self._source).alias("source"),
+            "event_id",
+            F.explode(reasons).alias("reason"),
+            F.coalesce("raw", F.to_json(F.struct(*self._contract.names))).alias("payload"),
+        )
+
+    def forget(self) -> None:
+        """Give back the memory of the batch."""
+        for frame in (self._apart, self._repeats, self._rows):
+            if frame is not None:
+                frame.unpersist()
 
 
 def require_good_input(warehouse: Warehouse, settings: Settings) -> None:

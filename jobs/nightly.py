@@ -48,15 +48,10 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> publish.Run
             said.append(
                 ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in open_messages.items())
             )
-        with step("activation") as said:
-            said.append(
-                ", ".join(
-                    f"{count:,} rows of {name}"
-                    for name, count in activation.run(spark, settings, as_of).items()
-                )
-            )
-        with step("coverage") as said:
-            said.append(f"{coverage.run(spark, settings, as_of)} rule versions and defaults")
+        with step("activation"):
+            activation.run(spark, settings, as_of)
+        with step("coverage"):
+            coverage.run(spark, settings, as_of)
         with step("publish"):
             publish.run(spark, settings, this_run, open_messages)
     except Exception as error:

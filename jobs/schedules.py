@@ -3,7 +3,6 @@
 ./spark-submit.sh jobs/schedules.py --config conf/local.yaml --as-of 2026-11-21T00:00:00Z
 """
 
-import logging
 from collections.abc import Sequence
 from datetime import date, datetime
 
@@ -27,8 +26,6 @@ from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCH
 from schemas.table import Table
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
-
-log = logging.getLogger(__name__)
 
 BINDINGS = "instance string, database string, service string, queue string"
 QUEUES = "instance string, database string, queue string, is_on boolean"
@@ -58,11 +55,6 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> dict[str, i
     ).persist()
     locked = groups_locked(_from(warehouse, TRANSACTIONS, as_of), messages, as_of=as_of)
 
-    def write(table: Table, rows: DataFrame) -> None:
-        replaced = f"as_of = TIMESTAMP'{as_of.isoformat()}'"
-        written = warehouse.replace(table, rows.withColumn("as_of", F.lit(as_of)), where=replaced)
-        log.info("%s: %d rows for as_of %s", table.name, written, as_of.isoformat())
-
     ready = ready_messages(messages, off, locked).persist()
     conversations = ready_conversations(ready).persist()
     groups = ready_groups(conversations).persist()
@@ -76,10 +68,10 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> dict[str, i
     received = receive_schedule(ready, conversations, groups, top=settings.receive.top)
     together(
         spark,
-        lambda: write(GROUP_PRIORITIES, group_priorities(groups)),
-        lambda: write(RECEIVE_SCHEDULE, received),
-        lambda: write(TRANSMISSION_SCHEDULE, sent),
-        lambda: write(UNRESOLVED, unresolved(messages)),
+        lambda: warehouse.replace_as_of(GROUP_PRIORITIES, group_priorities(groups), as_of),
+        lambda: warehouse.replace_as_of(RECEIVE_SCHEDULE, received, as_of),
+        lambda: warehouse.replace_as_of(TRANSMISSION_SCHEDULE, sent, as_of),
+        lambda: warehouse.replace_as_of(UNRESOLVED, unresolved(messages), as_of),
     )
     for frame in (order, groups, conversations, ready, off, messages):
         frame.unpersist()

@@ -1,7 +1,10 @@
 """Delta tables under a warehouse folder, each as `schemas` declares it."""
 
+from datetime import datetime
+from functools import reduce
+
 from delta.tables import DeltaTable
-from pyspark.sql import DataFrame, SparkSession, types as T
+from pyspark.sql import Column, DataFrame, SparkSession, functions as F, types as T
 
 from schemas.table import Table
 from storage.small_frame import empty_frame
@@ -33,29 +36,50 @@ class Warehouse:
             return empty_frame(self._spark, table.struct)
         return self._spark.read.format("delta").load(self.path(table))
 
-    def replace(self, table: Table, rows: DataFrame, *, where: str | None = None) -> int:
+    def replace(self, table: Table, rows: DataFrame, *, where: str | None = None) -> None:
         """Replace the rows that match `where` (all rows if null) by these, atomically.
 
         Delta refuses rows that do not match `where` themselves, and a frame without rows clears it.
-
-        Returns:
-            How many rows were written, as Delta counted them.
         """
         self._create(table)
         writer = self._laid_out(table, rows).write.format("delta").mode("overwrite")
         if where is not None:
             writer = writer.option("replaceWhere", where)
         writer.save(self.path(table))
-        return self._rows_of_last_write(table)
+
+    def replace_as_of(self, table: Table, rows: DataFrame, as_of: datetime) -> None:
+        """Replace the rows of one as_of by these, which come without that column; other rows stay."""
+        self.replace(
+            table, rows.withColumn("as_of", F.lit(as_of)), where=f"as_of = TIMESTAMP'{as_of.isoformat()}'"
+        )
 
     def insert_new(self, table: Table, rows: DataFrame) -> None:
-        """Insert the rows whose key is not there yet; nulls in a key are equal."""
-        target = self._create(table)
-        same_key = " AND ".join(f"old.`{name}` <=> new.`{name}`" for name in table.key)
-        new = self._laid_out(table, rows).alias("new")
-        target.alias("old").merge(new, same_key).whenNotMatchedInsertAll().execute()
+        """Insert the rows whose key is not there yet, in one commit; nulls in a key are equal.
 
-    def _create(self, table: Table) -> DeltaTable:
+        Args:
+            table: the table. Nothing else may insert into it meanwhile.
+            rows: unique by the table's key.
+        """
+        old, new = self.read(table).alias("old"), rows.alias("new")
+        same_key = reduce(
+            Column.__and__,
+            [F.col(f"new.{name}").eqNullSafe(F.col(f"old.{name}")) for name in table.key],
+        )
+        self._create(table)
+        missing = new.join(old, same_key, "left_anti").select("new.*")
+        self._laid_out(table, missing).write.format("delta").mode("append").save(self.path(table))
+
+    def rows_of_last_write(self, table: Table) -> int:
+        """How many rows the last write wrote, as Delta counted them."""
+        metrics = (
+            DeltaTable.forPath(self._spark, self.path(table)).history(1).select("operationMetrics").first()
+        )
+        assert metrics is not None
+        return int(metrics[0].get("numOutputRows", 0))
+
+    def _create(self, table: Table) -> None:
+        if self.exists(table):
+            return
         builder = (
             DeltaTable.createIfNotExists(self._spark)
             .location(self.path(table))
@@ -68,9 +92,7 @@ class Warehouse:
             builder = builder.property(f"delta.constraints.{name}", check)
         if not table.statistics:
             builder = builder.property("delta.dataSkippingNumIndexedCols", "0")
-        if self.exists(table):
-            return DeltaTable.forPath(self._spark, self.path(table))
-        return builder.execute()
+        builder.execute()
 
     def _laid_out(self, table: Table, rows: DataFrame) -> DataFrame:
         """The rows with exactly the declared columns, in files that follow the table's file order."""
@@ -79,13 +101,6 @@ class Warehouse:
         if not table.file_order:
             return rows
         return rows.repartitionByRange(*table.file_order).sortWithinPartitions(*table.file_order)
-
-    def _rows_of_last_write(self, table: Table) -> int:
-        metrics = (
-            DeltaTable.forPath(self._spark, self.path(table)).history(1).select("operationMetrics").first()
-        )
-        assert metrics is not None
-        return int(metrics[0].get("numOutputRows", 0))
 
 
 def _require_declared(table: Table, rows: DataFrame) -> None:

@@ -47,38 +47,42 @@ def repeated(events: DataFrame, recorded: DataFrame) -> DataFrame:
     )
 
 
-def judged(events: DataFrame, repeats: DataFrame) -> DataFrame:
-    """Mark the events of the batch that came more than once.
+def set_apart(rows: DataFrame, repeats: DataFrame) -> DataFrame:
+    """Find the rows of the batch that are no events, or are events that came more than once.
 
     Args:
-        events: the batch's events with `content_hash`.
-        repeats: `repeated` of them.
+        rows: the batch's rows with `content_hash` and `reasons`.
+        repeats: `repeated` of its events.
 
     Returns:
-        These events with `verdict`: twin (all rows of the event are equal and none was
-        recorded: one of them is accepted); duplicate (of what was recorded); conflict.
+        These rows with `verdict`: invalid (not an event); twin (all rows of the event are equal and
+        none was recorded: one of them is accepted); duplicate (of what was recorded); conflict.
     """
     stands, content = F.col("recorded_hash"), F.col("content_hash")
     verdict = (
-        F.when(stands.isNotNull() & (stands == content), "duplicate")
+        F.when(F.size("reasons") > 0, "invalid")
+        .when(F.col("rows").isNull(), None)
+        .when(stands.isNotNull() & (stands == content), "duplicate")
         .when(stands.isNotNull() | F.col("conflicting"), "conflict")
         .otherwise("twin")
     )
     return (
-        events.join(repeats, list(EVENT))
+        rows.join(repeats, list(EVENT), "left")
         .withColumn("verdict", verdict)
+        .where("verdict is not null")
         .drop("rows", "recorded_hash", "conflicting")
     )
 
 
-def accepted(events: DataFrame, repeats: DataFrame) -> DataFrame:
+def accepted(events: DataFrame, repeats: DataFrame, apart: DataFrame) -> DataFrame:
     """The events to record, each once; key (event_date, event_id).
 
     Args:
-        events: the batch's events with `content_hash`.
+        events: the batch's events.
         repeats: `repeated` of them.
+        apart: `set_apart` of the batch's rows.
     """
     once = events.join(repeats.select(*EVENT), list(EVENT), "left_anti")
-    twins = judged(events, repeats).where("verdict = 'twin'").drop("verdict")
+    twins = apart.where("verdict = 'twin'").drop("verdict")
     # The rows of a twin are equal in every declared column: whichever stays, the same event stays.
     return once.unionByName(twins.dropDuplicates(list(EVENT)))

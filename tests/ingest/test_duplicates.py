@@ -5,9 +5,9 @@ from datetime import UTC, date, datetime
 from random import Random
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from pipelines.ingest.duplicates import accepted, judged, repeated, with_identity
+from pipelines.ingest.duplicates import accepted, repeated, set_apart, with_identity
 from schemas import CONTRACTS
 from tests.factories import Row, at, queue_event
 
@@ -45,8 +45,16 @@ def test_verdicts_follow_the_rule(spark: SparkSession) -> None:
     }
     events, recorded = frames(spark, cases)
     repeats = repeated(events, recorded).persist()
+    # A row that is no event has its own verdict, also where its id came more than once.
+    broken = F.array(F.lit("broken_row"))
+    invalid = events.withColumns({"content_hash": F.lit(7).cast("bigint"), "reasons": broken})
+    rows = events.withColumn("reasons", F.array().cast("array<string>")).unionByName(invalid.limit(2))
+    apart = set_apart(rows, repeats).persist()
+    assert [(row.content_hash, row.verdict) for row in apart.where("size(reasons) > 0").collect()] == [
+        (7, "invalid")
+    ] * 2
     found: dict[str, Counter[tuple[int, str]]] = {event_id: Counter() for event_id in cases}
-    for row in judged(events, repeats).collect():
+    for row in apart.where("size(reasons) = 0").collect():
         found[row.event_id][row.content_hash, row.verdict] += 1
     expected = {event_id: verdicts(*case) for event_id, case in cases.items()}
     more_than_once = {
@@ -56,10 +64,14 @@ def test_verdicts_follow_the_rule(spark: SparkSession) -> None:
     assert found == more_than_once
     assert len({verdict for each in expected.values() for _, verdict in each}) == 4
 
-    once = sorted((row.event_id, row.content_hash) for row in accepted(events, repeats).collect())
+    once = sorted(
+        (row.event_id, row.content_hash)
+        for row in accepted(rows.where("size(reasons) = 0"), repeats, apart).collect()
+    )
     stand = {(event_id, content) for event_id, each in expected.items() for content, verdict in each
              if verdict in ("accepted", "twin")}  # fmt: skip
     assert once == sorted(stand)
+    apart.unpersist()
     repeats.unpersist()
 
 
