@@ -11,8 +11,9 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from functools import reduce
 
-from pyspark.sql import SparkSession, functions as F
+from pyspark.sql import Column, SparkSession, functions as F
 
 from jobs.explain import honors, tables
 from jobs.launch import Parser, instant, launch, session
@@ -40,12 +41,12 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> dict[str, f
         schedule.where("state = 'ready'").groupBy(*PLACE).count().orderBy(F.desc("count"), *PLACE).first()
     )
     assert longest is not None, "no message is ready"
-    place = [F.col(name) == F.lit(longest[name]) for name in PLACE]
-    middle = schedule.where(*place).where(F.col("position") == (longest["count"] + 1) // 2).first()
+    place = reduce(Column.__and__, [F.col(name) == F.lit(longest[name]) for name in PLACE])
+    middle = schedule.where(place).where(F.col("position") == (longest["count"] + 1) // 2).first()
     assert middle is not None
 
     def next_messages() -> None:
-        rows = tables(spark, settings, as_of).at_as_of("receive_schedule").where(*place)
+        rows = tables(spark, settings, as_of).at_as_of("receive_schedule").where(place)
         found = rows.where("position between 1 and 100").orderBy("position").collect()
         assert len(found) == min(100, longest["count"])
 

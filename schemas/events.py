@@ -160,7 +160,7 @@ ACCEPTED: dict[str, Table] = {
         ),
         key=("event_date", "event_id"),
         partition_by=("ingest_batch", "event_date"),
-        statistics=False,
+        statistics=(),
         public=False,
     )
     for source, contract in CONTRACTS.items()

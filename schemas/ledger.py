@@ -76,6 +76,8 @@ ENDPOINTS = Table(
     ),
     key=("conversation_id", "is_initiator"),
     partition_by=LEDGER_PARTITIONS,
+    file_order=("conversation_id",),
+    statistics=("conversation_id", "created_at"),
     checks={
         "level": "priority between 1 and 10",
         "step": "ladder_step is null or ladder_step between 1 and 8",
@@ -153,7 +155,7 @@ MESSAGES = Table(
     ),
     key=("message_id",),
     partition_by=LEDGER_PARTITIONS,
-    statistics=False,
+    statistics=("message_id",),
     public=False,
 )
 
@@ -176,7 +178,7 @@ TRANSACTIONS = Table(
     ),
     key=("instance", "transaction_id"),
     partition_by=LEDGER_PARTITIONS,
-    statistics=False,
+    statistics=(),
     public=False,
 )
 
@@ -220,7 +222,7 @@ QUEUE_SESSIONS = Table(
     ),
     key=("instance", "database", "queue", "kind", "session_id", "event_date"),
     partition_by=LEDGER_PARTITIONS,
-    statistics=False,
+    statistics=(),
     public=False,
 )
 
@@ -239,7 +241,7 @@ ROLLBACKS = Table(
     ),
     key=("event_date", "event_id"),
     partition_by=("event_date", "ledger_batch"),
-    statistics=False,
+    statistics=(),
     public=False,
 )
 

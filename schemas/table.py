@@ -42,8 +42,9 @@ class Table:
         checks: CHECK constraints by name, as SQL that must not be false.
         file_order: the columns by which the rows of a write are ranged over its files, so that a
             query on them opens one or two files; empty where no query asks for it.
-        statistics: whether files carry the least and greatest value of their columns; pointless, and
-            slow to write, where tables are only read by partition.
+        statistics: the columns of which files carry the least and greatest value, so that a query on
+            them passes over files: slow to write, and pointless where a table is only read by partition.
+            None leaves it to Delta, which takes them all.
         public: whether users and their queries rely on it (design: "Outputs").
     """
 
@@ -54,7 +55,7 @@ class Table:
     partition_by: tuple[str, ...] = ()
     checks: Mapping[str, str] = field(default_factory=dict)
     file_order: tuple[str, ...] = ()
-    statistics: bool = True
+    statistics: tuple[str, ...] | None = None
     public: bool = True
 
     @property

@@ -90,7 +90,9 @@ class Warehouse:
             builder = builder.partitionedBy(*table.partition_by)
         for name, check in table.checks.items():
             builder = builder.property(f"delta.constraints.{name}", check)
-        if not table.statistics:
+        if table.statistics:
+            builder = builder.property("delta.dataSkippingStatsColumns", ",".join(table.statistics))
+        elif table.statistics is not None:
             builder = builder.property("delta.dataSkippingNumIndexedCols", "0")
         builder.execute()
 

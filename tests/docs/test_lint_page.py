@@ -9,6 +9,7 @@ import pytest
 from pipelines.insight.findings import Code
 from pipelines.insight.lint_log import lint_log
 from pipelines.insight.lint_names import lint_names
+from pipelines.insight.lint_queued import QueuedKind, lint_queued
 from pipelines.insight.lint_static import lint_static
 from pipelines.insight.log_kinds import Kind, LogKinds
 from pipelines.insight.service_places import ServicePlaces
@@ -70,3 +71,13 @@ def test_examples(code: str, tmp_path: Path) -> None:
     assert code in {finding.code.id for finding in findings}
     if code < "R2":
         assert {finding.code.id for finding in findings if finding.code.id < "R2"} == {code}
+
+
+def test_the_example_of_queued_conversations(tmp_path: Path) -> None:
+    folded = fold_statements(example_rules(tmp_path, "R307"))
+    october, today = datetime(2026, 10, 9, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC)
+    order = QueuedKind("SQL1", "ShopDB", "OrderContract", "ShopService", "OrderService", 7, 40, october)
+    [finding] = lint_queued(folded.versions, [order], folded.origins, moment=today)
+    assert finding.code.id == "R307"
+    assert "'Orders', 2026-11-01T00:00:00Z" in finding.sentence
+    assert finding.sentence.endswith("40 would have another level today")
