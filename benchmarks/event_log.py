@@ -1,7 +1,8 @@
 """What Spark's event log says about the work of an application."""
 
 import json
-from collections.abc import Iterable, Iterator
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,20 +93,49 @@ def work_of(events: Iterable[dict[str, Any]]) -> Work:
 
 def files_read(folder: Path) -> dict[str, int]:
     """Count the data files that queries opened, by their job's description; Delta's own log is left out."""
-    descriptions: dict[int, str] = {}
-    counters: dict[int, int] = {}
     files: dict[str, int] = {}
+    for query in _queries(folder):
+        files[query.description] = files.get(query.description, 0) + query.files
+    return files
+
+
+def files_read_from(folder: Path, moments: Sequence[float]) -> list[int]:
+    """Count the data files that queries opened, from each moment to the next; Delta's own log is left out.
+
+    Args:
+        folder: where the event log is.
+        moments: seconds since the epoch, in order; what began before the first one does not count.
+    """
+    files = [0] * len(moments)
+    for query in _queries(folder):
+        if place := bisect_right(moments, query.began):
+            files[place - 1] += query.files
+    return files
+
+
+@dataclass
+class _Query:
+    """A query: its job's description, when it began (seconds since the epoch), the data files it opened."""
+
+    description: str
+    began: float
+    files: int = 0
+
+
+def _queries(folder: Path) -> Collection[_Query]:
+    queries: dict[int, _Query] = {}
+    counters: set[int] = set()
     for event in _events(folder, of_sql=True):
         kind = event["Event"].rsplit(".", 1)[-1]
         if kind == "SparkListenerSQLExecutionStart":
-            descriptions[event["executionId"]] = event.get("description", "")
+            began = event.get("time", 0) / 1000
+            queries[event["executionId"]] = _Query(event.get("description", ""), began)
         if kind in ("SparkListenerSQLExecutionStart", "SparkListenerSQLAdaptiveExecutionUpdate"):
-            counters |= dict.fromkeys(_file_counters(event["sparkPlanInfo"]), event["executionId"])
-        if kind == "SparkListenerDriverAccumUpdates":
+            counters.update(_file_counters(event["sparkPlanInfo"]))
+        if kind == "SparkListenerDriverAccumUpdates" and event["executionId"] in queries:
             counted = sum(value for id, value in event["accumUpdates"] if id in counters)
-            description = descriptions.get(event["executionId"], "")
-            files[description] = files.get(description, 0) + counted
-    return files
+            queries[event["executionId"]].files += counted
+    return queries.values()
 
 
 def _file_counters(plan: dict[str, Any]) -> Iterator[int]:

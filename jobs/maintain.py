@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession, functions as F
 from jobs.launch import Parser, launch, session
 from pipelines.settings.load import Settings, load_settings
 from schemas import TABLES
+from schemas.ledger import LEDGER_BATCHES
 from schemas.outputs import RUNS
 from storage.upkeep import SAFE_HOURS, Upkeep
 from storage.warehouse import Warehouse
@@ -45,12 +46,12 @@ def run(
     """
     warehouse = Warehouse(spark, settings.warehouse)
     upkeep = Upkeep(spark, warehouse, keep_hours=keep_hours)
-    before = _first_to_keep(warehouse, keep_days)
+    before, last_fold = _first_to_keep(warehouse, keep_days), _last_fold(warehouse)
     lines = []
     for table in TABLES.values():
         if not warehouse.exists(table):
             continue
-        needs = upkeep.needs(table, before=before)
+        needs = upkeep.needs(table, before=before, last_fold=last_fold)
         planned = []
         if needs.outdated and before is not None:
             planned.append(
@@ -58,6 +59,10 @@ def run(
             )
             if not dry_run:
                 upkeep.remove(table, before=before)
+        if needs.spread:
+            planned.append(f"put together what folds left of {len(needs.spread)} days")
+            if not dry_run:
+                upkeep.join_folds(table, needs.spread, last_fold=last_fold)
         if needs.files > needs.folders:
             planned.append(f"join {needs.files} files in {needs.folders} partitions")
             if not dry_run:
@@ -85,6 +90,12 @@ def _first_to_keep(warehouse: Warehouse, keep_days: int | None) -> datetime | No
     if newest is None or newest["at"] is None:
         return None
     return EPOCH + timedelta(microseconds=newest["at"]) - timedelta(days=keep_days)
+
+
+def _last_fold(warehouse: Warehouse) -> int:
+    """The last fold that was completed; 0 if none was."""
+    last = warehouse.read(LEDGER_BATCHES).agg(F.max("ledger_batch")).first()
+    return (last[0] or 0) if last else 0
 
 
 def _count(text: str) -> int:

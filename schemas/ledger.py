@@ -12,7 +12,9 @@ CLOSED_ON = optional(
     "date",
     "UTC day of the last fact of a row that nothing can happen to any more; null while open",
 )
-LEDGER_BATCH = required("ledger_batch", "bigint", "the fold that wrote the row")
+LEDGER_BATCH = required(
+    "ledger_batch", "bigint", "the fold that wrote the row, or a later one that housekeeping put it to"
+)
 LEDGER_PARTITIONS = ("closed_on", "ledger_batch")
 
 MOVES = "array<struct<moved_at:timestamp,event_id:string,conversation_group_id:string>>"

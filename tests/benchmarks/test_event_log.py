@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.event_log import files_read, read_event_log, work_of
+from benchmarks.event_log import files_read, files_read_from, read_event_log, work_of
 
 SQL = "org.apache.spark.sql.execution.ui.SparkListener"
 
@@ -79,12 +79,22 @@ def scan(location: str, *counters: int) -> dict[str, object]:
     }
 
 
+def started(query: int, plan: dict[str, object], second: int = 0) -> dict[str, object]:
+    return {
+        "Event": f"{SQL}SQLExecutionStart",
+        "executionId": query,
+        "description": "ask",
+        "time": second * 1000,
+        "sparkPlanInfo": plan,
+    }
+
+
 def test_files_by_description(tmp_path: Path) -> None:
     ours, delta = scan("PreparedDeltaFileIndex", 1), scan("DeltaLogFileIndex", 2)
     later = {"simpleString": "Sort", "metrics": [], "children": [ours, scan("PreparedDeltaFileIndex", 3)]}
     events = [
-        {"Event": f"{SQL}SQLExecutionStart", "executionId": 7, "description": "ask", "sparkPlanInfo": ours},
-        {"Event": f"{SQL}SQLExecutionStart", "executionId": 8, "description": "ask", "sparkPlanInfo": delta},
+        started(7, ours),
+        started(8, delta),
         {"Event": f"{SQL}SQLAdaptiveExecutionUpdate", "executionId": 7, "sparkPlanInfo": later},
         {"Event": f"{SQL}DriverAccumUpdates", "executionId": 7, "accumUpdates": [[1, 4], [3, 2], [99, 1000]]},
         {"Event": f"{SQL}DriverAccumUpdates", "executionId": 8, "accumUpdates": [[2, 50]]},
@@ -92,3 +102,14 @@ def test_files_by_description(tmp_path: Path) -> None:
     lines = [json.dumps(event, separators=(",", ":")) for event in [*events, task(1, 2)]]
     (tmp_path / "events_1").write_text("\n".join(lines) + "\n")
     assert files_read(tmp_path) == {"ask": 6}
+
+
+def test_files_from_moment_to_moment(tmp_path: Path) -> None:
+    events = []
+    for number, second in enumerate((4, 5, 6, 9)):
+        events.append(started(number, scan("PreparedDeltaFileIndex", number), second))
+        counted = {"executionId": number, "accumUpdates": [[number, 10**number]]}
+        events.append({"Event": f"{SQL}DriverAccumUpdates", **counted})
+    lines = [json.dumps(event, separators=(",", ":")) for event in events]
+    (tmp_path / "events_1").write_text("\n".join(lines) + "\n")
+    assert files_read_from(tmp_path, [5.0, 7.0, 8.0]) == [110, 0, 1000]

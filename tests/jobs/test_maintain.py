@@ -1,19 +1,27 @@
 """Housekeeping: what it says it will do it does, and nothing that a reader or a later run needs goes away."""
 
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from random import Random
 
 import pytest
+from delta.tables import DeltaTable as WritableTable
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from jobs import maintain, publish
+from jobs import ingest, ledger, maintain, publish, rules, schedules
 from pipelines.settings.load import Settings, load_settings
+from schemas import TABLES
+from schemas.ledger import LEDGER_BATCHES
 from schemas.outputs import UNRESOLVED
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
-from tests.factories import at, catalog
-from tests.harness import Project
+from tests.factories import Events, at, catalog
+from tests.harness import SOURCES, Project, one_log
+from tests.jobs.test_nightly_properties import DAYS, nights, stretched
+from tests.jobs.warehouses import changed, contents
+from tests.test_against_model import project_of, random_logs, require_equal
 
 pytestmark = pytest.mark.slow
 
@@ -34,9 +42,9 @@ def night(spark: SparkSession, settings: Settings, as_of: datetime) -> None:
     publish.write_row(spark, settings, run, "succeeded", {}, {}, None)
 
 
-def live(project: Project, table: str) -> int:
-    """How many files the table's rows are in."""
-    return len(DeltaTable(str(project.folder / "warehouse" / table)).file_uris())
+def files(project: Project, table: str) -> list[str]:
+    """The files that the table's rows are in."""
+    return DeltaTable(str(project.folder / "warehouse" / table)).file_uris()
 
 
 def on_disk(project: Project) -> dict[str, int]:
@@ -79,13 +87,71 @@ def test_housekeeping(spark: SparkSession, tmp_path: Path) -> None:
         assert on_disk(project) == {"unresolved": 3, "runs": 1}
 
 
+KEPT_APART_BY_FOLD = ("endpoints", "messages", "transactions", "queue_sessions", "queue_changes", "rollbacks")
+
+
+def test_folds_go_on_from_what_was_put_together(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four nights; every fifth event of all days comes in the last one, after housekeeping.
+
+    The third fold is broken off before its last write: what it left is not put together with the rest
+    until it was done again, and what the first two left is.
+    """
+    monkeypatch.setattr(maintain, "TABLES", {name: TABLES[name] for name in KEPT_APART_BY_FOLD})
+    log = replace(stretched(one_log(random_logs(12, 23)), 3), as_of=DAYS[2])
+    project = project_of(tmp_path, log)
+    settings, random = load_settings(project.config), Random(23)
+    last: dict[str, list[dict[str, object]]] = {source: [] for source in SOURCES}
+    rules.run(spark, settings)
+    for events in nights(log.events, random):
+        for source, rows in events.items():
+            late = [row for row in rows if random.random() < 0.2]
+            last[source] += late
+            events[source] = [row for row in rows if row not in late]
+        fold(spark, project, events)
+    WritableTable.forPath(spark, Warehouse(spark, settings.warehouse).path(LEDGER_BATCHES)).delete(
+        "ledger_batch = 3"
+    )
+    assert folds(project, "messages") == {1, 2, 3}
+    maintain.run(spark, settings, keep_hours=0)
+    assert folds(project, "messages") == {2, 3}
+
+    fold(spark, project, last)
+    schedules.run(spark, settings, log.as_of)
+    require_equal(project, log)
+    before = contents(project, leave_out=["ledger_batch"])
+    maintain.run(spark, settings, keep_hours=0)
+    assert changed(before, contents(project, leave_out=["ledger_batch"])) == {}
+    for table in KEPT_APART_BY_FOLD:
+        assert len(files(project, table)) == len(days(project, table)), table
+
+
+def fold(spark: SparkSession, project: Project, events: Events) -> None:
+    """Take events in, and fold them."""
+    project.add(events)
+    settings = load_settings(project.config)
+    ingest.run(spark, settings, run_id="run", started_at=at())
+    ledger.run(spark, settings)
+
+
+def folds(project: Project, table: str) -> set[int]:
+    """The folds that the table's rows are said to be of."""
+    return {row["ledger_batch"] for row in project.table(table, ["ledger_batch"])}
+
+
+def days(project: Project, table: str) -> set[object]:
+    """The days of the table's partitions; null for open rows, and where it has none."""
+    return {row.get("closed_on", row.get("event_date")) for row in project.table(table)}
+
+
 def test_what_readers_may_be_at_is_kept(spark: SparkSession, tmp_path: Path) -> None:
     project = Project(tmp_path, catalog=catalog())
     settings = load_settings(project.config)
     night(spark, settings, at())
 
     assert maintain.run(spark, settings) == [f"unresolved: join {FILES_A_WRITE} files in 1 partitions"]
-    assert live(project, "unresolved") == 1
+    assert len(files(project, "unresolved")) == 1
     assert on_disk(project)["unresolved"] == 2 * FILES_A_WRITE + 1
     first = DeltaTable(str(project.folder / "warehouse" / "unresolved"), version=1)
     assert first.to_pyarrow_table().num_rows == len(MESSAGES)
