@@ -33,7 +33,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 AIRFLOW = ROOT / ".venv-airflow" / "bin" / "airflow"
 DAG = "conversation_priorities"
-PATIENCE = 500.0
+PATIENCE = 900.0
 TRIED_AGAIN = "tried again while tries are left"
 MIDNIGHTS = (at(12 * 60), at(12 * 60, day=1))
 """The first and the second night; each run comes three hours later."""

@@ -113,9 +113,11 @@ def test_folds_go_on_from_what_was_put_together(
     WritableTable.forPath(spark, Warehouse(spark, settings.warehouse).path(LEDGER_BATCHES)).delete(
         "ledger_batch = 3"
     )
-    assert folds(project, "messages") == {1, 2, 3}
+    broken_off = of_fold(project, 3)
+    assert spread(project, last=2)
     maintain.run(spark, settings, keep_hours=0)
-    assert folds(project, "messages") == {2, 3}
+    assert not spread(project, last=2)
+    assert of_fold(project, 3) == broken_off
 
     fold(spark, project, last)
     schedules.run(spark, settings, log.as_of)
@@ -124,7 +126,7 @@ def test_folds_go_on_from_what_was_put_together(
     maintain.run(spark, settings, keep_hours=0)
     assert changed(before, contents(project, leave_out=["ledger_batch"])) == {}
     for table in KEPT_APART_BY_FOLD:
-        assert len(files(project, table)) == len(days(project, table)), table
+        assert len(files(project, table)) == len({day_of(row) for row in project.table(table)}), table
 
 
 def fold(spark: SparkSession, project: Project, events: Events) -> None:
@@ -135,14 +137,27 @@ def fold(spark: SparkSession, project: Project, events: Events) -> None:
     ledger.run(spark, settings)
 
 
-def folds(project: Project, table: str) -> set[int]:
-    """The folds that the table's rows are said to be of."""
-    return {row["ledger_batch"] for row in project.table(table, ["ledger_batch"])}
+def spread(project: Project, *, last: int) -> set[tuple[str, object]]:
+    """Tables and days whose rows are of several folds up to the last one; null is the day of open rows."""
+    found: dict[tuple[str, object], set[int]] = {}
+    for table in KEPT_APART_BY_FOLD:
+        for row in project.table(table):
+            if row["ledger_batch"] <= last:
+                found.setdefault((table, day_of(row)), set()).add(row["ledger_batch"])
+    return {place for place, folds in found.items() if len(folds) > 1}
 
 
-def days(project: Project, table: str) -> set[object]:
-    """The days of the table's partitions; null for open rows, and where it has none."""
-    return {row.get("closed_on", row.get("event_date")) for row in project.table(table)}
+def of_fold(project: Project, fold: int) -> dict[str, list[str]]:
+    """The rows that are said to be of a fold."""
+    return {
+        table: sorted(str(row) for row in project.table(table) if row["ledger_batch"] == fold)
+        for table in KEPT_APART_BY_FOLD
+    }
+
+
+def day_of(row: dict[str, object]) -> object:
+    """The day of a row's partition; null for an open row, and where the table has none."""
+    return row.get("closed_on", row.get("event_date"))
 
 
 def test_what_readers_may_be_at_is_kept(spark: SparkSession, tmp_path: Path) -> None:
