@@ -136,10 +136,10 @@ class _Source:
         new = (
             self._events if self._apart is None else accepted(self._events, self._repeats, self._apart)
         ).withColumn("ingest_batch", F.lit(self._batch).cast("bigint"))
-        self._warehouse.replace(
-            self._table, new.select(*self._table.names), where=f"ingest_batch = {self._batch}"
-        )
-        recorded = self._warehouse.rows_of_last_write(self._table)
+        own = f"ingest_batch = {self._batch}"
+        self._warehouse.replace(self._table, new.select(*self._table.names), where=own)
+        # Delta makes no commit where there is nothing to write, so the last one may be of another batch.
+        recorded = self._warehouse.read(self._table).where(own).count()
         return {
             "ingest_batch": self._batch,
             "source": self._source,

@@ -69,14 +69,6 @@ class Warehouse:
         missing = new.join(old, same_key, "left_anti").select("new.*")
         self._laid_out(table, missing).write.format("delta").mode("append").save(self.path(table))
 
-    def rows_of_last_write(self, table: Table) -> int:
-        """How many rows the last write wrote, as Delta counted them."""
-        metrics = (
-            DeltaTable.forPath(self._spark, self.path(table)).history(1).select("operationMetrics").first()
-        )
-        assert metrics is not None
-        return int(metrics[0].get("numOutputRows", 0))
-
     def _create(self, table: Table) -> None:
         if self.exists(table):
             return

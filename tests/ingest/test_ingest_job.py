@@ -119,6 +119,30 @@ def allow(project: Project, share: float) -> None:
 
 
 @pytest.mark.slow
+def test_a_night_with_nothing_to_accept_says_so(spark: SparkSession, tmp_path: Path) -> None:
+    """The first night's files come again under other names, then rows that are no events."""
+    project = Project(tmp_path, catalog=catalog(), quality={"max_rejected_share": 1.0})
+    night = by_source(*good(3)["endpoint_events"], message_event(), message_event(message="c1/1"))
+    bad = by_source(endpoint_event(instance=None), message_event(event_type="OTHER"))
+    said = []
+    for events in (night, night, bad):
+        project.add(events)
+        said.append(ingest_night(spark, project))
+
+    assert said == [
+        "5 events, 5 accepted, 0 duplicates, 0 rejected",
+        "5 events, 0 accepted, 5 duplicates, 0 rejected",
+        "2 events, 0 accepted, 0 duplicates, 2 rejected",
+    ]
+    firsts = {
+        (row["ingest_batch"], row["source"]): row["first_event_date"]
+        for row in project.table("ingest_batches")
+    }
+    assert firsts[1, "message_events"] == at().date()
+    assert firsts[2, "message_events"] is firsts[3, "endpoint_events"] is None
+
+
+@pytest.mark.slow
 def test_quality_gate_stays_shut_until_more_good_rows_come_or_more_is_allowed(
     spark: SparkSession, tmp_path: Path
 ) -> None:
