@@ -1,0 +1,48 @@
+"""Schemas of Spark's catalog: where their tables lie, and the names they go by."""
+
+from urllib.parse import unquote
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from pipelines.errors import ConfigError
+from pipelines.settings.model import SparkSchema
+
+SCHEMAS_SHOWN = 12
+
+
+def folder_of(spark: SparkSession, schema: SparkSchema) -> str:
+    """Find the folder in which a schema's tables lie: its location, as a path that Spark reads.
+
+    Raises:
+        ConfigError: the session's catalog has no such schema, or says no location.
+    """
+    try:
+        location = spark.catalog.getDatabase(str(schema)).locationUri
+    except AnalysisException as error:
+        if error.getCondition() != "SCHEMA_NOT_FOUND":
+            raise
+        raise ConfigError(f"warehouse: there is no schema {schema}; {_what_to_do(spark, schema)}") from error
+    if not location:
+        raise ConfigError(f"warehouse: the schema {schema} has no location; name one that has, or a folder")
+    # A URI has spaces as %20, and paths have them as they are.
+    return unquote(location)
+
+
+def register(spark: SparkSession, schema: SparkSchema, name: str, path: str) -> None:
+    """Give the Delta table at the path a name in the schema, if the schema has none of that name.
+
+    The name points to the path: DROP TABLE takes the name away, not the rows.
+    """
+    text = path.replace("\\", "\\\\").replace("'", "\\'")
+    spark.sql(f"CREATE TABLE IF NOT EXISTS {schema}.`{name}` USING delta LOCATION '{text}'")
+
+
+def _what_to_do(spark: SparkSession, schema: SparkSchema) -> str:
+    if spark.conf.get("spark.sql.catalogImplementation", "") != "hive" and schema.catalog == "spark_catalog":
+        return (
+            "this session has no metastore, so its catalog is empty: start it with "
+            "spark.sql.catalogImplementation=hive; see docs/running.md#tables-by-name"
+        )
+    known = ", ".join(sorted(each.name for each in spark.catalog.listDatabases())[:SCHEMAS_SHOWN])
+    return f"write one of {known}, or CREATE SCHEMA {schema} first; see docs/running.md#tables-by-name"
