@@ -7,8 +7,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.errors import ConfigError
 from pipelines.settings.model import SparkSchema
-
-SCHEMAS_SHOWN = 12
+from pipelines.settings.nearest import instead
 
 
 def folder_of(spark: SparkSession, schema: SparkSchema) -> str:
@@ -39,10 +38,10 @@ def register(spark: SparkSession, schema: SparkSchema, name: str, path: str) -> 
 
 
 def _what_to_do(spark: SparkSession, schema: SparkSchema) -> str:
-    if spark.conf.get("spark.sql.catalogImplementation", "") != "hive" and schema.catalog == "spark_catalog":
-        return (
-            "this session has no metastore, so its catalog is empty: start it with "
-            "spark.sql.catalogImplementation=hive; see docs/running.md#tables-by-name"
-        )
-    known = ", ".join(sorted(each.name for each in spark.catalog.listDatabases())[:SCHEMAS_SHOWN])
-    return f"write one of {known}, or CREATE SCHEMA {schema} first; see docs/running.md#tables-by-name"
+    read = "docs/running.md, Tables by name"
+    if schema.catalog != "spark_catalog":
+        return f"correct the name, or CREATE SCHEMA {schema} first ({read})"
+    if spark.conf.get("spark.sql.catalogImplementation") != "hive":
+        return f"this session has no metastore: it lacks spark.sql.catalogImplementation=hive ({read})"
+    known = instead(schema.schema_name, sorted(each.name for each in spark.catalog.listDatabases()))
+    return f"{known}, or CREATE SCHEMA {schema} first ({read})"

@@ -6,7 +6,9 @@ from functools import reduce
 from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F, types as T
+from pyspark.sql.utils import is_remote
 
+from pipelines.errors import ConfigError
 from pipelines.settings.model import SparkSchema
 from schemas.table import Table
 from storage.small_frame import empty_frame
@@ -106,6 +108,10 @@ class Warehouse:
 
     def _prepare(self, table: Table) -> None:
         """Create the table if it was never written, and see that the schema knows it."""
+        if is_remote():
+            raise ConfigError(
+                "a Spark Connect session can only read the tables; run jobs with spark-submit.sh"
+            )
         if not self.exists(table):
             self._create(table)
         if self._schema is not None:

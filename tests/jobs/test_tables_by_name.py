@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 from collections import Counter
 from collections.abc import Iterable
@@ -57,7 +58,7 @@ class Shell:
     def run(self, lines: str) -> str:
         """What the lines say on stdout."""
         lines = "source .venv/bin/activate\n" + lines.replace("/data/metastore", str(self._metastore))
-        lines = lines.replace("my/settings.yaml", self._project.config)
+        lines = lines.replace("my/settings.yaml", shlex.quote(self._project.config))
         done = subprocess.run(
             ["bash", "-euc", lines],
             cwd=ROOT,
@@ -78,7 +79,7 @@ class Shell:
 
 def test_a_night_in_one_process_is_read_by_name_in_another(spark: SparkSession, tmp_path: Path) -> None:
     settings, hive_site, night, query = documented()
-    log = one_log(random_logs(10, 71))
+    log = one_log(random_logs(4, 71))
     in_a_folder = project_of(tmp_path / "in a folder", log)
     in_a_folder.add(log.events)
     in_a_folder.run(spark, log.as_of)
