@@ -63,7 +63,7 @@ cluster-test: setup ## the nightly job on a real standalone cluster, against one
 	@$(PYTHON_IN_VENV) -m pytest tests/cluster $(ARGS)
 
 .PHONY: s3-test
-s3-test: setup ## a night on an S3 server on loopback (fetches some 600 MB of packages the first time)
+s3-test: setup ## a night on an S3 server on loopback (fetches 690 MB of jars the first time)
 	@$(PYTHON_IN_VENV) -m pytest tests/s3 $(ARGS)
 
 # Airflow needs other versions of many packages, so it has an environment of its own.

@@ -13,7 +13,7 @@ import nbformat
 import pytest
 
 from tests.harness import Project
-from tests.notebooks.test_notebooks import EXPECTED, NOTEBOOKS, figures, project, shown
+from tests.notebooks.test_notebooks import EXPECTED, NOTEBOOKS, figures, shown
 from tools import notebooks
 
 pytestmark = pytest.mark.slow
@@ -22,8 +22,6 @@ ROOT = Path(__file__).parent.parent.parent
 PATIENCE = 120.0
 PORT = "15002"
 """The one of the documentation."""
-
-__all__ = ["project"]
 
 
 @pytest.fixture(scope="module")
