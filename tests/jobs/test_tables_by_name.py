@@ -76,7 +76,7 @@ class Shell:
             timeout=PATIENCE,
             check=False,
         )
-        assert done.returncode == 0, done.stderr[-3000:]
+        assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         return done.stdout
 
 
