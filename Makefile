@@ -39,7 +39,7 @@ $(SAMPLE_LOG)/.made: jobs/generate_log.py $(wildcard pipelines/generate/*.py sam
 
 .PHONY: test
 test: setup ## all tests (ARGS="-k name" for some)
-	@$(PYTHON_IN_VENV) -m pytest --ignore=tests/jobs --ignore=tests/cluster --ignore=tests/airflow $(ARGS)
+	@$(PYTHON_IN_VENV) -m pytest --ignore=tests/jobs --ignore=tests/cluster --ignore=tests/airflow --ignore=tests/s3 $(ARGS)
 
 .PHONY: test-nights
 test-nights: setup ## whole nights in a row, rerun, backfilled and killed (long)
@@ -47,7 +47,7 @@ test-nights: setup ## whole nights in a row, rerun, backfilled and killed (long)
 
 .PHONY: test-fast
 test-fast: setup ## the tests that are not marked slow
-	@$(PYTHON_IN_VENV) -m pytest --ignore=tests/jobs --ignore=tests/cluster --ignore=tests/airflow -m "not slow" $(ARGS)
+	@$(PYTHON_IN_VENV) -m pytest --ignore=tests/jobs --ignore=tests/cluster --ignore=tests/airflow --ignore=tests/s3 -m "not slow" $(ARGS)
 
 .PHONY: cluster-run
 cluster-run: setup samples ## the nightly job on a cluster of two workers on this machine
@@ -61,6 +61,10 @@ SMALL_CLUSTER := --conf spark.sql.shuffle.partitions=8 --conf spark.databricks.d
 .PHONY: cluster-test
 cluster-test: setup ## the nightly job on a real standalone cluster, against one machine
 	@$(PYTHON_IN_VENV) -m pytest tests/cluster $(ARGS)
+
+.PHONY: s3-test
+s3-test: setup ## a night on an S3 server on loopback (fetches 690 MB of jars the first time)
+	@$(PYTHON_IN_VENV) -m pytest tests/s3 $(ARGS)
 
 # Airflow needs other versions of many packages, so it has an environment of its own.
 AIRFLOW_PYTHON := .venv-airflow/bin/python
@@ -119,7 +123,8 @@ docs: setup ## write docs/data-dictionary.md from the schemas
 
 .PHONY: lock
 lock: ## pin the dependencies of pyproject.toml anew in requirements.lock (needs uv)
-	@uv pip compile pyproject.toml --group dev --group build --group bench --group notebooks --universal --fork-strategy fewest \
+	@uv pip compile pyproject.toml --group dev --group build --group bench --group notebooks --group connect --group s3 \
+	  --universal --fork-strategy fewest \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock
 
 .PHONY: clean

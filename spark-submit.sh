@@ -81,6 +81,8 @@ fi
 packages=$("$python" "$root/tools/package.py")
 
 export SPARK_HOME=$spark_home
+# A job writes, so it has a Spark of its own, also in a shell that is set up for Spark Connect.
+unset SPARK_REMOTE
 export PATH=$venv/bin:$PATH
 # Times and text mean the same whatever the machine is set to.
 export TZ=UTC LC_ALL=C.UTF-8

@@ -61,7 +61,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--finished", required=True, type=Path, help="warehouse of a finished run")
     parser.add_argument("--out", required=True, type=Path, help="folder to write to")
     options = parser.parse_args(argv)
-    run(session("floor"), load_settings(options.config), options.finished, options.out)
+    run(session("floor", None), load_settings(options.config), options.finished, options.out)
     return 0
 
 

@@ -75,7 +75,8 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--config", required=True, help="settings file")
     parser.add_argument("--as-of", required=True, type=instant, help="the instant asked about")
     options = parser.parse_args(argv)
-    for name, seconds in run(session("queries"), load_settings(options.config), options.as_of).items():
+    settings = load_settings(options.config)
+    for name, seconds in run(session("queries", settings.warehouse), settings, options.as_of).items():
         print(f"{name} done in {seconds:.2f} s", file=sys.stderr)
     return 0
 

@@ -99,7 +99,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--events", type=int, default=2_000_000)
     parser.add_argument("--queues", type=int, default=1_000)
     options = parser.parse_args(argv)
-    spark = session("replay")
+    spark = session("replay", None)
     monitors = [
         Monitor(number, None, 30_000_000, True) if number % 10 == 9 else Monitor(number, 2, None, True)
         for number in range(options.queues)

@@ -218,10 +218,10 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     settings = load_settings(options.config)
     if options.queue is None:
-        run(session("activation"), settings, options.as_of)
+        run(session("activation", settings.warehouse), settings, options.as_of)
         return 0
     queue = find_queue(settings, options.queue)
-    show(session("activation"), settings, options.as_of, queue, format=options.format)
+    show(session("activation", settings.warehouse), settings, options.as_of, queue, format=options.format)
     return 0
 
 

@@ -58,7 +58,7 @@ def main(argv: Sequence[str]) -> int:
     )
     options = parser.parse_args(argv)
     settings = load_settings(options.config)
-    run(session("coverage"), settings, options.as_of)
+    run(session("coverage", settings.warehouse), settings, options.as_of)
     return 0
 
 

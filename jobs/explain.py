@@ -100,7 +100,7 @@ def main(argv: Sequence[str]) -> int:
     kind = next(name for name in ("conversation", "message", "group") if getattr(options, name) is not None)
     settings = load_settings(options.config)
     run(
-        session("explain"),
+        session("explain", settings.warehouse),
         settings,
         kind,
         getattr(options, kind),

@@ -56,7 +56,7 @@ def main(argv: Sequence[str]) -> int:
     options = _parser().parse_args(argv)
     world, volume = _sample(options) if options.preset == "sample" else _numbered(options)
     run(
-        session("generate log"),
+        session("generate log", None),
         Plan(world, volume),
         options.out,
         format=options.format,

@@ -81,7 +81,7 @@ def run(spark: SparkSession, settings: Settings, *, run_id: str, started_at: dat
         for count in counts:
             taken_in.update({name: count[name] for name in SUMS})
 
-    each_new_batch(spark, settings.inputs.by_name(), f"{settings.warehouse}/_checkpoints", take_in)
+    each_new_batch(spark, settings.inputs.by_name(), warehouse.checkpoints, take_in)
     require_good_input(warehouse, settings)
     return ", ".join(f"{taken_in[name]:,} {name}" for name in SUMS)
 
@@ -200,7 +200,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--config", required=True, help="settings file, e.g. conf/local.yaml")
     options = parser.parse_args(argv)
     settings = load_settings(options.config)
-    run(session("ingest"), settings, run_id=str(uuid4()), started_at=datetime.now(UTC))
+    run(session("ingest", settings.warehouse), settings, run_id=str(uuid4()), started_at=datetime.now(UTC))
     return 0
 
 

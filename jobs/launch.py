@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 from jobs.interruption import INTERRUPTION, exit_code
 from pipelines.errors import ConfigError, PipelineError
 from pipelines.settings.instants import parse_instant
+from pipelines.settings.model import SparkSchema
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 
@@ -53,9 +54,16 @@ def whole_number(least: int) -> Callable[[str], int]:
     return count
 
 
-def session(name: str) -> SparkSession:
-    """Open the session that spark-submit configured; times are UTC, whatever the machine says."""
-    spark = SparkSession.builder.appName(name).getOrCreate()
+def session(name: str, warehouse: str | SparkSchema | None) -> SparkSession:
+    """Open the session that spark-submit configured; times are UTC, whatever the machine says.
+
+    Tables that have names need a catalog that outlives the session: a metastore, which Spark finds by
+    hive-site.xml. Nothing is asked of it for a warehouse that is a folder, or for none.
+    """
+    builder = SparkSession.builder.appName(name)
+    if isinstance(warehouse, SparkSchema):
+        builder = builder.enableHiveSupport()
+    spark = builder.getOrCreate()
     spark.conf.set("spark.sql.session.timeZone", "UTC")
     INTERRUPTION.watch(spark)
     return spark

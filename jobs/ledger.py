@@ -260,7 +260,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--config", required=True, help="settings file, e.g. conf/local.yaml")
     options = parser.parse_args(argv)
     settings = load_settings(options.config)
-    run(session("ledger"), settings)
+    run(session("ledger", settings.warehouse), settings)
     return 0
 
 

@@ -138,7 +138,7 @@ def main(argv: Sequence[str]) -> int:
     if options.static:
         findings += _without_log(settings, folded, options.as_of)
     else:
-        findings += run(session("lint_rules"), settings, folded, options.as_of)
+        findings += run(session("lint_rules", settings.warehouse), settings, folded, options.as_of)
     findings = [_relative(finding) for finding in in_order(findings)]
     match options.format:
         case "json":

@@ -123,7 +123,7 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     settings = load_settings(options.config)
     lines = run(
-        session("maintain"),
+        session("maintain", settings.warehouse),
         settings,
         keep_days=options.keep_days,
         keep_hours=options.keep_hours,

@@ -121,7 +121,7 @@ def main(argv: Sequence[str]) -> int:
         )
     settings = load_settings(options.config)
     place = Place(options.queue, options.instance, options.database)
-    found = run(session("next"), settings, place, options.as_of, limit=options.limit)
+    found = run(session("next", settings.warehouse), settings, place, options.as_of, limit=options.limit)
     if options.format == "json":
         print(as_json(found))
         return 0

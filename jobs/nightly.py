@@ -74,7 +74,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--quiet", action="store_true", help="do not show the tables at the end")
     options = parser.parse_args(argv)
     settings = load_settings(options.config)
-    spark = session("nightly")
+    spark = session("nightly", settings.warehouse)
     this_run = run(spark, settings, options.as_of)
     if not options.quiet:
         show_summary(spark, settings, this_run)

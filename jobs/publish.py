@@ -149,7 +149,7 @@ def main(argv: Sequence[str]) -> int:
     )
     options = parser.parse_args(argv)
     settings = load_settings(options.config)
-    spark = session("publish")
+    spark = session("publish", settings.warehouse)
     counted = schedules.count_open(schedules.open_messages(spark, settings, options.as_of))
     run(spark, settings, Run.begin(options.as_of), counted)
     return 0

@@ -165,7 +165,9 @@ def main(argv: Sequence[str]) -> int:
     if options.since >= options.until:
         raise ConfigError("command line: --from is not before --to; the interval is empty")
     settings = load_settings(options.config)
-    outcome = run(session("reassign"), settings, options.since, options.until, apply=options.apply)
+    outcome = run(
+        session("reassign", settings.warehouse), settings, options.since, options.until, apply=options.apply
+    )
     if outcome.changing and not options.apply:
         print("Nothing was written. Add --apply to write it.")
     elif outcome.changing:

@@ -68,7 +68,7 @@ def main(argv: Sequence[str]) -> int:
     if out.is_dir() or not out.absolute().parent.is_dir():
         raise ConfigError(f"--out {out}: not a file in a folder that exists; name one, such as {DEFAULT_OUT}")
     settings = load_settings(options.config)
-    text = run(session("report"), settings, options.as_of)
+    text = run(session("report", settings.warehouse), settings, options.as_of)
     write(text, out)
     print(f"{out}: {len(text.encode()) / 1e6:.1f} MB; open it in a browser")
     return 0

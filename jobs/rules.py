@@ -136,7 +136,7 @@ def main(argv: Sequence[str]) -> int:
     if options.print_sql is not None:
         _print_sql(settings, options.print_sql)
         return 0
-    spark = session("rules")
+    spark = session("rules", settings.warehouse)
     with step("rules") as said:
         said.append(run(spark, settings))
     return 0

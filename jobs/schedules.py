@@ -122,7 +122,7 @@ def main(argv: Sequence[str]) -> int:
     )
     options = parser.parse_args(argv)
     settings = load_settings(options.config)
-    run(session("schedules"), settings, options.as_of)
+    run(session("schedules", settings.warehouse), settings, options.as_of)
     return 0
 
 

@@ -110,7 +110,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--format", choices=("table", "json"), default="table", help="default table")
     options = parser.parse_args(argv)
     settings = load_settings(options.config)
-    report = run(session("waiting"), settings, options.as_of, limit=options.limit)
+    report = run(session("waiting", settings.warehouse), settings, options.as_of, limit=options.limit)
     if options.format == "json":
         print(as_json(report))
         return 0

@@ -15,7 +15,9 @@ def collected(frame: DataFrame) -> list[dict[str, Any]]:
     Those inside structs and arrays are left as they are.
     """
     moments = [field.name for field in frame.schema.fields if field.dataType == T.TimestampType()]
-    rows = frame.withColumns({name: F.unix_micros(name) for name in moments}).collect()
+    if moments:  # Spark Connect refuses to change no column.
+        frame = frame.withColumns({name: F.unix_micros(name) for name in moments})
+    rows = frame.collect()
     return [
         {name: instant_of(value) if name in moments else value for name, value in row.asDict().items()}
         for row in rows

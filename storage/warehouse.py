@@ -4,10 +4,17 @@ from datetime import datetime
 from functools import reduce
 
 from delta.tables import DeltaTable
+from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F, types as T
+from pyspark.sql.utils import is_remote
 
+from pipelines.errors import ConfigError
+from pipelines.settings.model import SparkSchema
 from schemas.table import Table
 from storage.small_frame import empty_frame
+from storage.spark_schema import folder_of, register
+
+NOT_WRITTEN = ("PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
 
 
 class Warehouse:
@@ -15,12 +22,25 @@ class Warehouse:
 
     A table that was never written reads as empty; the first write creates it with its comments,
     NOT NULLs and CHECKs. Every write is one atomic commit.
+
+    The folder may be that of a schema. Its tables then have a name in Spark's catalog as well, from
+    their first write on; the rows are found by path all the same.
     """
 
-    def __init__(self, spark: SparkSession, root: str) -> None:
-        """Name the folder; nothing is read or written yet."""
+    def __init__(self, spark: SparkSession, place: str | SparkSchema) -> None:
+        """Name the folder, or the schema whose location it is; no table is read or written yet.
+
+        Raises:
+            ConfigError: the session's catalog has no such schema.
+        """
         self._spark = spark
-        self.root = root.rstrip("/")
+        self._schema = None if isinstance(place, str) else place
+        self.root = (place if isinstance(place, str) else folder_of(spark, place)).rstrip("/")
+
+    @property
+    def checkpoints(self) -> str:
+        """The folder in which the reading of the inputs keeps its place."""
+        return f"{self.root}/_checkpoints"
 
     def path(self, table: Table) -> str:
         """The table's folder."""
@@ -28,20 +48,26 @@ class Warehouse:
 
     def exists(self, table: Table) -> bool:
         """Whether the table was ever written."""
-        return DeltaTable.isDeltaTable(self._spark, self.path(table))
+        # DeltaTable.isDeltaTable would ask the same, but is not to be had over Spark Connect.
+        try:
+            return bool(self._stored(table).schema.names)
+        except AnalysisException as error:
+            if error.getCondition() in NOT_WRITTEN:
+                return False
+            raise
 
     def read(self, table: Table) -> DataFrame:
         """All rows of the table; none if it was never written."""
         if not self.exists(table):
             return empty_frame(self._spark, table.struct)
-        return self._spark.read.format("delta").load(self.path(table))
+        return self._stored(table)
 
     def replace(self, table: Table, rows: DataFrame, *, where: str | None = None) -> None:
         """Replace the rows that match `where` (all rows if null) by these, atomically.
 
         Delta refuses rows that do not match `where` themselves, and a frame without rows clears it.
         """
-        self._create(table)
+        self._prepare(table)
         writer = self._laid_out(table, rows).write.format("delta").mode("overwrite")
         if where is not None:
             writer = writer.option("replaceWhere", where)
@@ -65,13 +91,25 @@ class Warehouse:
             Column.__and__,
             [F.col(f"new.{name}").eqNullSafe(F.col(f"old.{name}")) for name in table.key],
         )
-        self._create(table)
+        self._prepare(table)
         missing = new.join(old, same_key, "left_anti").select("new.*")
         self._laid_out(table, missing).write.format("delta").mode("append").save(self.path(table))
 
+    def _stored(self, table: Table) -> DataFrame:
+        return self._spark.read.format("delta").load(self.path(table))
+
+    def _prepare(self, table: Table) -> None:
+        """Create the table if it was never written, and see that the schema knows it."""
+        if is_remote():
+            raise ConfigError(
+                "a Spark Connect session can only read the tables; run jobs with spark-submit.sh"
+            )
+        if not self.exists(table):
+            self._create(table)
+        if self._schema is not None:
+            register(self._spark, self._schema, table.name, self.path(table))
+
     def _create(self, table: Table) -> None:
-        if self.exists(table):
-            return
         builder = (
             DeltaTable.createIfNotExists(self._spark)
             .location(self.path(table))

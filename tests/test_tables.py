@@ -48,7 +48,8 @@ def test_the_documented_shell_works_to_the_letter() -> None:
     text = (ROOT / "docs" / "notebooks.md").read_text("utf-8").split("## In a plain pyspark shell")[1]
     line, snippet = re.findall(r"```(?:python)?\n(.*?)```", text, re.DOTALL)[:2]
     # Without -i, a Python whose input is no terminal skips the start-up file that makes `spark`.
-    env = {**os.environ, "PYSPARK_DRIVER_PYTHON_OPTS": "-i"}
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
+    env["PYSPARK_DRIVER_PYTHON_OPTS"] = "-i"
     shell = subprocess.run(
         ["bash", "-c", line],
         cwd=ROOT,

@@ -18,10 +18,13 @@ from pipelines.settings.yaml_file import Loc, YamlFile, load_yaml
 
 @dataclass(frozen=True)
 class Settings:
-    """What a run is told; table paths are absolute or URIs, `path` is the settings file as it was named."""
+    """What a run is told; table paths are absolute or URIs, `path` is the settings file as it was named.
+
+    `warehouse` is a folder or a schema of Spark, and as text what people call it by.
+    """
 
     path: str
-    warehouse: str
+    warehouse: str | model.SparkSchema
     inputs: model.Inputs
     catalog: Catalog
     catalog_path: str
@@ -44,7 +47,7 @@ class Settings:
             for source in self.rules
         ]
         content = {
-            "warehouse": self.warehouse,
+            "warehouse": str(self.warehouse),
             "inputs": self.inputs.model_dump(),
             "catalog": os.path.abspath(self.catalog_path),
             "rules": rules,

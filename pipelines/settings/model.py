@@ -5,11 +5,12 @@ import re
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo
+from pydantic import AfterValidator, Field, PlainValidator, TypeAdapter, ValidationInfo
 
 from pipelines.settings.shape import Instant, Shape, problem
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_NAME_IN_SPARK = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def _table_path(path: str, info: ValidationInfo) -> str:
@@ -26,6 +27,12 @@ def _from_directory(path: str, info: ValidationInfo) -> str:
     return os.path.join(info.context["directory"], path) if info.context else path
 
 
+def _name_in_spark(name: str) -> str:
+    if not _NAME_IN_SPARK.fullmatch(name):
+        raise problem(f"{name!r} is no name that Spark takes; write letters, digits and _, no digit first")
+    return name
+
+
 TablePath = Annotated[str, Field(min_length=1), AfterValidator(_table_path)]
 """A path that Spark reads or writes: absolute, or a URI."""
 
@@ -35,6 +42,31 @@ LocalPath = Annotated[str, Field(min_length=1), AfterValidator(_local_path)]
 Count = Annotated[int, Field(strict=True, ge=1)]
 Seconds = Annotated[float, Field(strict=True, ge=1e-6, le=1e9)]
 """A duration; event times have microseconds, so nothing shorter makes sense."""
+
+
+NameInSpark = Annotated[str, AfterValidator(_name_in_spark)]
+"""The name of a catalog or schema of Spark, the same in every metastore: plain ASCII."""
+
+
+class SparkSchema(Shape):
+    """A schema of one of Spark's catalogs (nothing of Service Broker's): its tables are known by name."""
+
+    catalog: NameInSpark = "spark_catalog"
+    schema_name: Annotated[NameInSpark, Field(alias="schema")]
+
+    def __str__(self) -> str:
+        """Return the name as SQL writes it."""
+        return f"{self.catalog}.{self.schema_name}"
+
+
+def _warehouse_place(value: object, info: ValidationInfo) -> str | SparkSchema:
+    # Not a union: what is wrong with a folder is nothing that a schema has to do with.
+    kind: TypeAdapter[str | SparkSchema] = TypeAdapter(SparkSchema if isinstance(value, dict) else TablePath)
+    return kind.validate_python(value, context=info.context)
+
+
+WarehousePlace = Annotated[str | SparkSchema, PlainValidator(_warehouse_place)]
+"""Where the tables are: a folder, or the schema whose location is that folder."""
 
 
 class EventSource(Shape):
@@ -124,7 +156,7 @@ class Quality(Shape):
 class SettingsFile(Shape):
     """The settings file; a section that is missing or null has its defaults."""
 
-    warehouse: TablePath
+    warehouse: WarehousePlace
     inputs: Inputs
     catalog: LocalPath
     rules: tuple[RuleSource, ...] = ()

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from types import NoneType
+from types import NoneType, UnionType
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError, model_validator
@@ -136,15 +136,15 @@ def _keys_at(shape: Any, loc: Loc) -> list[str]:
     """Return the keys a mapping at loc may have."""
     shape = _bare(shape)
     if not loc:
-        return list(shape.model_fields)
+        return [field.alias or name for name, field in shape.model_fields.items()]
     inner = get_args(shape)[0] if isinstance(loc[0], int) else shape.model_fields[loc[0]].annotation
     return _keys_at(inner, loc[1:])
 
 
 def _bare(shape: Any) -> Any:
-    """Take Annotated and Optional away."""
+    """Take Annotated away, and of a union what may be a mapping or a list."""
     if get_origin(shape) is Annotated:
         return _bare(get_args(shape)[0])
-    if NoneType in get_args(shape):
-        return _bare(next(part for part in get_args(shape) if part is not NoneType))
+    if isinstance(shape, UnionType):
+        return _bare(next(part for part in get_args(shape) if part not in (NoneType, str)))
     return shape

@@ -9,6 +9,7 @@ import pytest
 
 from pipelines.errors import ConfigError
 from pipelines.settings.load import Settings, load_settings
+from pipelines.settings.model import SparkSchema
 
 LEAST = """\
 warehouse: ../warehouse
@@ -104,6 +105,55 @@ def test_everything_given(tmp_path: Path) -> None:
         ("SQL1", "R", 7, datetime(2026, 1, 1, tzinfo=UTC), None),
         ("SQL2", "R", 3, datetime(2025, 6, 1, tzinfo=UTC), None),
     ]
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("{catalog: spark_catalog, schema: conversations}", "spark_catalog.conversations"),
+        ("{schema: conversations}", "spark_catalog.conversations"),
+        ("{catalog: null, schema: conversations}", "spark_catalog.conversations"),
+        ("{catalog: lake, schema: Broker_2}", "lake.Broker_2"),
+    ],
+)
+def test_the_warehouse_may_be_a_schema(tmp_path: Path, written: str, name: str) -> None:
+    settings = load(tmp_path, LEAST.replace("../warehouse", written))
+    assert isinstance(settings.warehouse, SparkSchema)
+    assert str(settings.warehouse) == name
+    assert json.loads(settings.describe())["warehouse"] == name
+
+
+@pytest.mark.parametrize(
+    ("written", "lines"),
+    [
+        ("{}", ["settings.yaml:1:12: warehouse.schema: is missing; add schema: and its value"]),
+        (
+            "{shema: conversations}",
+            [
+                "settings.yaml:1:12: warehouse.schema: is missing; add schema: and its value",
+                "settings.yaml:1:13: warehouse.shema: unknown key; did you mean 'schema'?",
+            ],
+        ),
+        (
+            "{schema: my-tables, catalog: a.b}",
+            [
+                "settings.yaml:1:21: warehouse.schema: 'my-tables' is no name that Spark takes; "
+                "write letters, digits and _, no digit first",
+                "settings.yaml:1:41: warehouse.catalog: 'a.b' is no name that Spark takes; "
+                "write letters, digits and _, no digit first",
+            ],
+        ),
+        (
+            "{schema: 7}",
+            ["settings.yaml:1:21: warehouse.schema: 7 is not text to YAML; write it in quotes: '7'"],
+        ),
+        ("''", ["settings.yaml:1:12: warehouse: is empty; write at least one character"]),
+        ("[a]", ["settings.yaml:1:12: warehouse: is a list; write one text"]),
+    ],
+    ids=["empty", "misspelt", "names", "number", "no folder", "list"],
+)
+def test_a_wrong_warehouse(tmp_path: Path, written: str, lines: list[str]) -> None:
+    assert refusal(tmp_path, LEAST.replace("../warehouse", written)) == lines
 
 
 def test_describe(tmp_path: Path) -> None:

@@ -95,6 +95,12 @@ def test_what_follows_spark_goes_before_the_job(project: Path) -> None:
     assert result.args[-5:] == ["--conf", "a=b c", "jobs/nightly.py", "--config", "c"]
 
 
+def test_a_job_has_a_spark_of_its_own(project: Path) -> None:
+    result = submit(project, "jobs/nightly.py", env={"SPARK_REMOTE": "sc://localhost"})
+
+    assert "SPARK_REMOTE" not in result.env
+
+
 @pytest.mark.parametrize(
     ("args", "env", "master", "profile"),
     [
