@@ -28,6 +28,7 @@ from pipelines.activation.workers import replayed
 from pipelines.ledger.scope import MARGIN
 from pipelines.settings.load import Settings, load_settings
 from schemas import ACCEPTED
+from schemas.keys import QUEUE
 from schemas.ledger import (
     ENDPOINTS,
     LEDGER_BATCHES,
@@ -44,7 +45,6 @@ from storage.warehouse import Warehouse
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
-QUEUE = ["instance", "database", "queue"]
 MONITORS = (
     "queue_number int, instance string, database string, queue string, mode string, max_queue_readers int, "
     "timeout_seconds double, is_on boolean"

@@ -18,13 +18,15 @@ from pipelines.ledger.endpoints import fold_endpoints
 from pipelines.ledger.messages import fold_messages
 from pipelines.ledger.priorities import keep_or_resolve
 from pipelines.ledger.queue_changes import queue_changes
-from pipelines.ledger.queue_sessions import QUEUE, fold_queue_sessions, session_events
+from pipelines.ledger.queue_sessions import fold_queue_sessions, session_events
 from pipelines.ledger.queues import with_queue
 from pipelines.ledger.rollbacks import rollbacks
 from pipelines.ledger.scope import MARGIN, Scope, everything, touched
 from pipelines.ledger.transactions import fold_transactions
+from pipelines.settings.catalog import BINDINGS
 from pipelines.settings.load import Settings, load_settings
 from schemas import ACCEPTED
+from schemas.keys import QUEUE
 from schemas.ledger import (
     EARLY_FACTS,
     ENDPOINTS,
@@ -39,8 +41,6 @@ from schemas.outputs import INGEST_BATCHES, PRIORITY_RULES
 from schemas.table import Table
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
-
-BINDINGS = "instance string, database string, service string, queue string"
 
 
 def run(spark: SparkSession, settings: Settings) -> str:

@@ -20,6 +20,7 @@ from pipelines.schedules.ready import ready_messages
 from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import transmission_order
 from pipelines.schedules.unresolved import unresolved
+from pipelines.settings.catalog import BINDINGS
 from pipelines.settings.load import Settings, load_settings
 from schemas.ledger import EARLY_FACTS, ENDPOINTS, LEDGER_BATCHES, MESSAGES, QUEUE_CHANGES, TRANSACTIONS
 from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
@@ -27,7 +28,6 @@ from schemas.table import Table
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
-BINDINGS = "instance string, database string, service string, queue string"
 QUEUES = "instance string, database string, queue string, is_on boolean"
 DATABASES = "instance string, database string, honors boolean"
 

@@ -2,7 +2,8 @@
 
 from pyspark.sql import DataFrame, functions as F
 
-QUEUE = ["instance", "database", "queue"]
+from schemas.keys import QUEUE
+
 MOMENTS = ("first_check", "last_check", "until")
 
 

@@ -2,7 +2,8 @@
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-QUEUE = ["instance", "database", "queue"]
+from schemas.keys import QUEUE
+
 SECOND = 1_000_000
 WORTH_SAYING = 60
 """Seconds in a window; what lasted shorter is no reason to change anything. Our choice."""

@@ -1,6 +1,6 @@
 """Where a group or a message stands at an as_of, and what goes before it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,9 +9,9 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.collected import collected
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
+from schemas.keys import QUEUE
 
 CONVERSATIONS_SHOWN = 20
-QUEUE = ("instance", "database", "queue")
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def transmit_reason(row: Mapping[str, Any], honors: bool) -> str:
     return base
 
 
-def _same(row: Mapping[str, Any], columns: tuple[str, ...]) -> Column:
+def _same(row: Mapping[str, Any], columns: Sequence[str]) -> Column:
     same = F.lit(True)
     for name in columns:
         same &= F.col(name) == row[name]

@@ -2,7 +2,8 @@
 
 from pyspark.sql import DataFrame, Window, functions as F
 
-QUEUE = ["instance", "database", "queue"]
+from schemas.keys import QUEUE
+
 SESSION = [*QUEUE, "kind", "session_id"]
 DAY = [*SESSION, "event_date"]
 KINDS = {"WAIT_STARTED": "WAIT", "WAIT_ENDED": "WAIT", "TASK_STARTED": "TASK", "TASK_EXITED": "TASK"}

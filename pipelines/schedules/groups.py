@@ -3,8 +3,9 @@
 from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.schedules.order import level_and_minute, numbered
-from pipelines.schedules.queue_state import GROUP, QUEUE
+from pipelines.schedules.queue_state import GROUP
 from pipelines.schedules.ready import CONVERSATION
+from schemas.keys import QUEUE
 
 
 def ready_conversations(ready: DataFrame) -> DataFrame:

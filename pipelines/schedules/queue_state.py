@@ -4,7 +4,8 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
-QUEUE = ["instance", "database", "queue"]
+from schemas.keys import QUEUE
+
 GROUP = [*QUEUE, "conversation_group_id"]
 
 

@@ -13,6 +13,9 @@ from pipelines.settings.yaml_file import Loc, YamlFile, load_yaml
 Name = Annotated[str, Field(min_length=1)]
 """A name as the engine knows it: compared byte by byte, never trimmed."""
 
+BINDINGS = "instance string, database string, service string, queue string"
+"""The columns of `Catalog.service_bindings`."""
+
 
 class QueueActivation(Shape):
     """Internal activation of a queue; giving it turns it on unless its status says otherwise."""

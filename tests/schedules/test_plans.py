@@ -21,12 +21,12 @@ from pipelines.schedules.ready import ready_messages
 from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import transmission_order
 from pipelines.schedules.unresolved import unresolved
+from pipelines.settings.catalog import BINDINGS
 from pipelines.settings.model import Blocks, Starvation
 from schemas import ACCEPTED, TABLES
 from tests.factories import at
 from tests.plans import SINGLE, operators
 
-BINDINGS = "instance string, database string, service string, queue string"
 QUEUES = "instance string, database string, queue string, is_on boolean"
 DATABASES = "instance string, database string"
 FORBIDDEN = (SINGLE, "BroadcastNestedLoopJoin", "CartesianProduct")

@@ -1,0 +1,4 @@
+"""What things are known by, across the tables."""
+
+QUEUE = ["instance", "database", "queue"]
+"""A queue's name is unique in its database."""
