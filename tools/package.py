@@ -1,18 +1,21 @@
 """Write the zip that carries this project's Python packages to Spark, and print its path.
 
 The name holds a hash of the contents and the entries have one fixed time, so the same sources always give the
-same bytes and an unchanged tree is not packed twice.
+same bytes and an unchanged tree is not packed twice. Zips of earlier sources go after a day.
 """
 
 import hashlib
 import os
 import sys
 import tempfile
+import time
 import zipfile
+from contextlib import suppress
 from pathlib import Path
 
 PACKAGES = ("pipelines", "schemas", "storage", "jobs")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
+A_DAY = 24 * 60 * 60
 
 
 def sources(root: Path) -> list[tuple[str, bytes]]:
@@ -43,6 +46,11 @@ def package(root: Path) -> Path:
     if target.exists():
         return target
     target.parent.mkdir(exist_ok=True)
+    for old in target.parent.glob("packages-*.zip"):
+        # A job copies its zip when it starts. Another that starts now may be tidying up as well.
+        with suppress(FileNotFoundError):
+            if old.stat().st_mtime < time.time() - A_DAY:
+                old.unlink()
     # Written aside and renamed: a job that starts at the same moment sees the whole zip or none.
     handle, partial = tempfile.mkstemp(dir=target.parent, prefix=".packages-", suffix=".partial")
     try:

@@ -49,6 +49,17 @@ def test_an_unchanged_tree_is_not_packed_twice(project: Path) -> None:
     assert package(project).stat().st_mtime_ns == before.st_mtime_ns
 
 
+def test_zips_of_earlier_sources_go_after_a_day(project: Path) -> None:
+    older = package(project)
+    (project / "jobs" / "a.py").write_text("x")
+    lately = package(project)
+    os.utime(older, (0, 0))
+    (project / "jobs" / "b.py").write_text("x")
+    newest = package(project)
+
+    assert sorted(older.parent.iterdir()) == sorted([lately, newest])
+
+
 def test_a_change_of_name_or_content_gives_another_zip(project: Path) -> None:
     first = package(project)
     (project / "jobs" / "a.py").write_text("x")
