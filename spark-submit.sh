@@ -7,7 +7,8 @@ usage() {
 usage: ./spark-submit.sh jobs/JOB.py [job options] [--spark spark-submit options]
 
   SPARK_MASTER         where to run (default local[*]); or --master after --spark
-  SPARK_PROFILE        settings: conf/spark/PROFILE.conf (default local on a local master, else cluster)
+  SPARK_PROFILE        settings: conf/spark/PROFILE.conf (default local on a local master, else cluster;
+                       small is local for nights of up to some 50,000 events)
   SPARK_DRIVER_MEMORY  memory of the driver (default 4g in the local profile, else Spark's own default)
   SPARK_LOG_LEVEL      Spark's own log on stderr (default warn)
 TEXT
@@ -66,8 +67,8 @@ case $master in
   local*) profile=${SPARK_PROFILE:-local} ;;
   *) profile=${SPARK_PROFILE:-cluster} ;;
 esac
-conf=$root/conf/spark/$profile.conf
-[[ -f $conf ]] || fail "no such profile: $profile (SPARK_PROFILE; there is no conf/spark/$profile.conf)"
+conf=$root/conf/spark
+[[ -f $conf/$profile.conf ]] || fail "no such profile: $profile (SPARK_PROFILE; there is no conf/spark/$profile.conf)"
 
 venv=$root/.venv
 python=$venv/bin/python
@@ -88,7 +89,15 @@ export PATH=$venv/bin:$PATH
 export TZ=UTC LC_ALL=C.UTF-8
 # Log4j reads this itself, so a --driver-java-options after --spark does not switch it off.
 export LOG4J_CONFIGURATION_FILE=$root/conf/spark/log4j2.properties
-submit=(--master "$master" --properties-file "$conf")
+submit=(--master "$master")
+if [[ $profile == small ]]; then
+  # On top of the local profile; what follows --spark comes later and so wins.
+  while read -r name value || [[ -n $name ]]; do
+    [[ -z $name || $name == \#* ]] || submit+=(--conf "$name=$value")
+  done <"$conf/small.conf"
+  profile=local
+fi
+submit+=(--properties-file "$conf/$profile.conf")
 if [[ $profile == local ]]; then
   export PYSPARK_PYTHON=$python PYSPARK_DRIVER_PYTHON=$python
   export SPARK_DRIVER_MEMORY=${SPARK_DRIVER_MEMORY:-4g}

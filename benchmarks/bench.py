@@ -141,6 +141,7 @@ class Case:
         *,
         memory: str | None = None,
         executors: int | None = None,
+        profile: str | None = None,
         new: Sequence[Path] | None = None,
     ) -> Measure:
         """Run the nightly job.
@@ -149,6 +150,7 @@ class Case:
             as_of: the instant to describe.
             memory: of the driver, if not that of the bench.
             executors: of one core each, on a cluster on this machine; without it, the job is one process.
+            profile: of spark-submit.sh, if not the one that follows from the master.
             new: the files that are new to it, if not all of the inputs.
         """
         command: list[str | Path] = [
@@ -159,7 +161,9 @@ class Case:
             as_of.isoformat(),
             "--quiet",
         ]
-        finished, work, _ = self._spark(command, "nightly", memory=memory, executors=executors)
+        finished, work, _ = self._spark(
+            command, "nightly", memory=memory, executors=executors, profile=profile
+        )
         timeline = tuple(_timeline(finished, self.warehouse))
         return self._measure(
             PIPELINE,
@@ -216,6 +220,7 @@ class Case:
         *,
         memory: str | None = None,
         executors: int | None = None,
+        profile: str | None = None,
     ) -> tuple[Finished, Work, dict[str, int]]:
         events = self.folder / f"{name}-events"
         shutil.rmtree(events, ignore_errors=True)
@@ -233,6 +238,8 @@ class Case:
             whole = [sys.executable, "-m", "tools.local_cluster", *size, *whole]
         whole += [part for key, value in conf.items() for part in ("--conf", f"{key}={value}")]
         environment = {"SPARK_MASTER": f"local[{self.bench.cores}]", "SPARK_DRIVER_MEMORY": memory}
+        if profile:
+            environment["SPARK_PROFILE"] = profile
         finished = run_process(whole, log=self.folder / f"{name}.log", environment=environment)
         work, files = read_event_log(events), files_read(events)
         shutil.rmtree(events)

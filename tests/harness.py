@@ -19,6 +19,16 @@ Row = dict[str, Any]
 SOURCES = ("endpoint_events", "message_events", "queue_events")
 
 
+SPARK_PROFILES = Path(__file__).resolve().parents[1] / "conf" / "spark"
+
+
+def spark_profile(name: str) -> dict[str, str]:
+    """The settings of a profile of spark-submit.sh."""
+    lines = (SPARK_PROFILES / f"{name}.conf").read_text().splitlines()
+    given = [line.split(maxsplit=1) for line in lines if line.strip() and not line.startswith("#")]
+    return {name: value.strip() for name, value in given}
+
+
 class Project:
     """Settings, inputs and a warehouse in a folder of their own."""
 

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from jobs import schedules
 from pipelines.settings.load import load_settings
 from pipelines.settings.model import Receive, Transmission
-from tests.harness import Project, Row, difference, one_log
+from tests.harness import Project, Row, difference, one_log, spark_profile
 from tests.model import simulate
 from tests.strategies import Log, logs
 from tests.strategies.logs import split
@@ -115,6 +115,23 @@ def test_without_queue_events_every_receive_counts(spark: SparkSession, tmp_path
     project = project_of(tmp_path, log)
     project.add(log.events)
     project.run(spark, log.as_of)
+    require_equal(project, log)
+
+
+def test_the_small_profile_gives_the_same(spark: SparkSession, tmp_path: Path) -> None:
+    log = one_log(random_logs(LOGS_A_RUN, 8))
+    project = project_of(tmp_path, log)
+    project.add(log.events)
+    of_queries = {
+        name: value for name, value in spark_profile("small").items() if name.startswith("spark.sql.")
+    }
+    try:
+        for name, value in of_queries.items():
+            spark.conf.set(name, value)
+        project.run(spark, log.as_of)
+    finally:
+        for name in of_queries:
+            spark.conf.unset(name)
     require_equal(project, log)
 
 

@@ -10,22 +10,28 @@ MESSAGES = 4_000
 """Over two nights; a message makes five events."""
 
 
+PROFILES = ("small", "local")
+"""Of spark-submit.sh: the one for such nights, and the one that nobody has to choose."""
+
+
 def run(bench: Bench) -> None:
     """A first night of about 10,000 events and a second one on top; the notes say where the seconds go."""
     log = bench.log(MESSAGES, "--days", "2", "--history", "daily", "--services", "40", "--kinds", "100")
-    folder = bench.folder / "runs" / "small"
     for _ in range(bench.rounds):
-        shutil.rmtree(folder, ignore_errors=True)
-        inputs = empty_inputs(folder)
-        for number, name in enumerate(("first night", "second night")):
-            case = Case(bench, "small", name, log, inputs, at=folder)
-            day = FIRST_DAY + timedelta(days=number)
-            as_of = day + timedelta(days=1)
-            ours = case.pipeline(as_of, new=bring(log / f"night={day:%Y-%m-%d}", inputs))
-            if bench.peer:
-                theirs = case.peer(as_of)
-                case.require_equal(as_of)
-                bench.add(theirs)
-            bench.add(ours)
-        if not bench.keep:
-            shutil.rmtree(folder)
+        for profile in PROFILES:
+            folder = bench.folder / "runs" / f"small-{profile}"
+            shutil.rmtree(folder, ignore_errors=True)
+            inputs = empty_inputs(folder)
+            for number, name in enumerate(("first night", "second night")):
+                case = Case(bench, "small", f"{name}, profile {profile}", log, inputs, at=folder)
+                day = FIRST_DAY + timedelta(days=number)
+                as_of = day + timedelta(days=1)
+                new = bring(log / f"night={day:%Y-%m-%d}", inputs)
+                ours = case.pipeline(as_of, profile=profile, new=new)
+                if bench.peer:
+                    theirs = case.peer(as_of)
+                    case.require_equal(as_of)
+                    bench.add(theirs)
+                bench.add(ours)
+            if not bench.keep:
+                shutil.rmtree(folder)

@@ -61,9 +61,8 @@ class Airflow:
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
             "SPARK_MASTER": "local[2]",
+            "SPARK_PROFILE": "small",
             "SPARK_DRIVER_MEMORY": "1g",
-            # For JVMs that live for seconds: compiling well costs more than it gains.
-            "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         }
         code, said = self._call("db", "migrate")
         assert code == 0, said[-3000:]

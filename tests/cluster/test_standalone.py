@@ -1,6 +1,7 @@
 """The nightly job on a real cluster: a standalone master and two workers as processes on this machine.
 
-The executors have neither Python nor anything of this project installed: what they need travels with the job.
+The executors have nothing of this project installed: what they need travels with the job. Queue monitors are
+replayed in Python workers, so they have a Python with pyarrow.
 """
 
 import os
@@ -10,6 +11,8 @@ import subprocess
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -42,6 +45,16 @@ SMALL = {
 def running(tmp_path: Path) -> Iterator[Cluster]:
     with cluster(tmp_path / "cluster", memory="512m") as running:
         yield running
+
+
+def monitored(log: Log) -> Log:
+    """The log with a monitor on every queue."""
+    catalog = deepcopy(log.catalog)
+    for instance in catalog["instances"]:
+        for database in instance["databases"]:
+            for queue in database["queues"]:
+                queue["activation"] = {"max_queue_readers": 1}
+    return replace(log, catalog=catalog)
 
 
 def project_with(log: Log, folder: Path) -> Project:
@@ -100,18 +113,16 @@ def test_the_tables_are_those_of_one_machine_even_if_an_executor_dies(
     running: Cluster, tmp_path: Path
 ) -> None:
     """It dies while the batch that it holds in memory is being recorded; another one comes in its place."""
-    log = one_log(random_logs(20, 31))
+    log = monitored(one_log(random_logs(20, 31)))
     on_one_machine = project_with(log, tmp_path / "local")
     with submitted(on_one_machine, log, SPARK_MASTER="local[2]") as process:
         said_at_its_end(process, on_one_machine)
     require_equal(on_one_machine, log)
+    assert on_one_machine.table("activation")
 
     on_cluster = project_with(log, tmp_path / "on cluster")
     recorded = on_cluster.folder / "warehouse" / "accepted_endpoint_events" / "_delta_log" / f"{1:020d}.json"
-    environment = running.environment() | {
-        "PYSPARK_PYTHON": "/no/python/here",
-        "PYSPARK_DRIVER_PYTHON": str(ROOT / ".venv" / "bin" / "python"),
-    }
+    environment = running.environment() | {"PYSPARK_PYTHON": str(ROOT / ".venv" / "bin" / "python")}
     with submitted(on_cluster, log, **environment) as process:
         wait_for(recorded.exists, process)
         before = executors(running)

@@ -85,7 +85,11 @@ def project_in(folder: Path) -> Project:
 def start(project: Project) -> "subprocess.Popen[bytes]":
     """The job as users start it, in a process group of its own."""
     command = [str(ROOT / "spark-submit.sh"), "jobs/nightly.py", "--config", project.config, "--as-of", AS_OF]
-    environment = os.environ | {"SPARK_MASTER": "local[2]", "SPARK_DRIVER_MEMORY": "1g"}
+    environment = os.environ | {
+        "SPARK_MASTER": "local[2]",
+        "SPARK_PROFILE": "small",
+        "SPARK_DRIVER_MEMORY": "1g",
+    }
     with (project.folder / "job.log").open("ab") as log:
         return subprocess.Popen(
             [*command, "--quiet"], cwd=ROOT, env=environment, stdout=log, stderr=log, start_new_session=True

@@ -1,8 +1,7 @@
 """conf/spark: what makes small data quick stays on one machine, and results depend on neither profile."""
 
-from pathlib import Path
+from tests.harness import spark_profile
 
-PROFILES = Path(__file__).resolve().parents[2] / "conf" / "spark"
 LOCAL_ONLY = {
     "spark.databricks.delta.snapshotPartitions",
     "spark.driver.bindAddress",
@@ -18,20 +17,22 @@ CLUSTER_ONLY = {"spark.executor.extraJavaOptions", "spark.executorEnv.TZ"}
 """A local master has no executors that these would be for."""
 
 
-def settings(profile: str) -> dict[str, str]:
-    lines = (PROFILES / f"{profile}.conf").read_text().splitlines()
-    given = [line.split(maxsplit=1) for line in lines if line.strip() and not line.startswith("#")]
-    return {name: value.strip() for name, value in given}
-
-
 def test_a_cluster_gets_nothing_of_what_is_tuned_for_small_data() -> None:
-    assert settings("local").keys() - settings("cluster").keys() == LOCAL_ONLY
-    assert settings("cluster").keys() - settings("local").keys() == CLUSTER_ONLY
+    assert spark_profile("local").keys() - spark_profile("cluster").keys() == LOCAL_ONLY
+    assert spark_profile("cluster").keys() - spark_profile("local").keys() == CLUSTER_ONLY
 
 
 def test_what_both_profiles_set_is_the_same() -> None:
-    local, cluster = settings("local"), settings("cluster")
+    local, cluster = spark_profile("local"), spark_profile("cluster")
 
     assert {name: local[name] for name in local.keys() & cluster.keys()} == {
         name: value for name, value in cluster.items() if name not in CLUSTER_ONLY
+    }
+
+
+def test_the_small_profile_changes_how_queries_run_and_nothing_else() -> None:
+    assert spark_profile("small").keys() == {
+        "spark.driver.extraJavaOptions",
+        "spark.sql.codegen.factoryMode",
+        "spark.sql.codegen.wholeStage",
     }

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -212,6 +213,19 @@ def test_a_missing_job_is_named(project: Path) -> None:
     assert result.code == 2
     assert result.err.splitlines()[0].startswith("usage: ")
     assert "no such job: jobs/nihgtly.py" in result.err
+
+
+def test_the_small_profile_comes_on_top_of_the_local_one(project: Path) -> None:
+    (project / "conf" / "spark" / "small.conf").write_text("# Words.\n\nspark.a   x  y\nspark.b\t1")
+
+    result = submit(
+        project, "jobs/nightly.py", "--spark", "--conf", "spark.a=z", env={"SPARK_PROFILE": "small"}
+    )
+
+    assert result.option("--properties-file") == str(project / "conf" / "spark" / "local.conf")
+    confs = [value for name, value in pairwise(result.args) if name == "--conf"]
+    assert confs == ["spark.a=x  y", "spark.b=1", "spark.a=z"]
+    assert result.env["SPARK_DRIVER_MEMORY"] == "4g"
 
 
 def test_an_unknown_profile_is_named(project: Path) -> None:
