@@ -25,6 +25,7 @@ from pipelines.activation.timeline import (
     timeline,
 )
 from pipelines.activation.workers import replayed
+from pipelines.collected import EPOCH, instant_of
 from pipelines.ledger.scope import MARGIN
 from pipelines.settings.load import Settings, load_settings
 from schemas import ACCEPTED
@@ -43,7 +44,6 @@ from schemas.table import Table
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 MONITORS = (
     "queue_number int, instance string, database string, queue string, mode string, max_queue_readers int, "
@@ -141,7 +141,8 @@ class _Replay:
     def _rollbacks(self, messages: DataFrame) -> DataFrame:
         """The ROLLBACK events that may give one of the messages back."""
         first = messages.agg(first_returnable_receive()).first()
-        since = _utc_day(EPOCH + first[0] * MICROSECOND) if first and first[0] is not None else date.max
+        received_at = instant_of(first[0]) if first else None
+        since = _utc_day(received_at) if received_at else date.max
         rollbacks = self._warehouse.read(ROLLBACKS).where(F.col("event_date") >= F.lit(since))
         return self._numbered(rollbacks.where(F.col("event_time") < F.lit(self._as_of))).select(
             "queue_number", "transaction_id", F.unix_micros("event_time").alias("event_time"), "event_id"

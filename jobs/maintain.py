@@ -5,19 +5,18 @@
 
 import argparse
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from pyspark.sql import SparkSession, functions as F
 
 from jobs.launch import Parser, launch, session
+from pipelines.collected import instant_of
 from pipelines.settings.load import Settings, load_settings
 from schemas import TABLES
 from schemas.ledger import LEDGER_BATCHES
 from schemas.outputs import RUNS
 from storage.upkeep import SAFE_HOURS, Upkeep
 from storage.warehouse import Warehouse
-
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def run(
@@ -87,9 +86,8 @@ def _first_to_keep(warehouse: Warehouse, keep_days: int | None) -> datetime | No
         .agg(F.unix_micros(F.max("as_of")).alias("at"))
         .first()
     )
-    if newest is None or newest["at"] is None:
-        return None
-    return EPOCH + timedelta(microseconds=newest["at"]) - timedelta(days=keep_days)
+    published = instant_of(newest["at"]) if newest else None
+    return published - timedelta(days=keep_days) if published else None
 
 
 def _last_fold(warehouse: Warehouse) -> int:
