@@ -120,16 +120,14 @@ class _Fold:
         )
 
     def write(self) -> None:
-        """Write the tables; each reads what those before it wrote."""
+        """Write the tables, side by side where none reads what another writes."""
         together(
             self._spark,
             self._write_queue_changes,
             self._write_rollbacks,
             self._write_queue_sessions,
-            self._write_transactions,
+            self._write_conversations,
         )
-        self._write_messages()
-        self._write_endpoints()
         plan = self._plan
         row = (plan.ledger_batch, plan.last_ingest_batch, plan.bindings, plan.has_queue_events)
         self._warehouse.replace(
@@ -137,6 +135,12 @@ class _Fold:
             small_frame(self._spark, [row], LEDGER_BATCHES.struct),
             where=f"ledger_batch = {plan.ledger_batch}",
         )
+
+    def _write_conversations(self) -> None:
+        """Each reads what those before it wrote."""
+        self._write_transactions()
+        self._write_messages()
+        self._write_endpoints()
 
     def _write_queue_changes(self) -> None:
         rows = queue_changes(self._queue_events).withColumn("ledger_batch", self._ledger_batch())

@@ -1,10 +1,11 @@
-"""The nightly run: rules, ingest, ledger, schedules, activation, coverage, publish.
+"""The nightly run: rules and ingest, ledger, schedules, coverage and activation, publish.
 
 ./spark-submit.sh jobs/nightly.py --config conf/local.yaml --as-of 2026-11-21T00:00:00Z
 """
 
 from collections.abc import Sequence
 from datetime import datetime
+from functools import partial
 
 from pyspark.sql import SparkSession
 
@@ -13,15 +14,17 @@ from jobs.interruption import INTERRUPTION
 from jobs.launch import Parser, instant, launch, session
 from jobs.progress import step
 from jobs.summary import show_summary
+from jobs.together import together
 from pipelines.settings.load import Settings, load_settings
 
 
 def run(spark: SparkSession, settings: Settings, as_of: datetime) -> publish.Run:
     """Do everything for one as_of. A run that is broken off is simply run again.
 
-    The order of side effects stands here: rules before the endpoints that they decide, events before
-    the ledger, the ledger before the schedules and the activation, and the row in `runs` last, so that
-    readers who go by it only ever see complete runs.
+    The order of side effects stands here: rules and events before the ledger, the ledger before the
+    schedules and the activation, the schedules before the coverage, and the row in `runs` last, so that
+    readers who go by it only ever see complete runs. What need not wait for each other runs side by
+    side: starting a query takes one core.
 
     Args:
         spark: the session.
@@ -36,24 +39,26 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> publish.Run
         ReconciliationError: the sums do not add up.
     """
     this_run = publish.Run.begin(as_of)
+    open_messages: dict[str, int] = {}
+
+    def schedule() -> str:
+        open_messages.update(schedules.run(spark, settings, as_of))
+        return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in open_messages.items())
+
+    def schedule_and_count() -> None:
+        step("schedules", schedule)()
+        step("coverage", partial(coverage.run, spark, settings, as_of))()
+
+    def complete() -> None:
+        publish.run(spark, settings, this_run, open_messages)
+
+    take_in = partial(ingest.run, spark, settings, run_id=this_run.run_id, started_at=this_run.started_at)
     try:
-        with step("rules") as said:
-            said.append(rules.run(spark, settings))
-        with step("ingest") as said:
-            said.append(ingest.run(spark, settings, run_id=this_run.run_id, started_at=this_run.started_at))
-        with step("ledger") as said:
-            said.append(ledger.run(spark, settings))
-        with step("schedules") as said:
-            open_messages = schedules.run(spark, settings, as_of)
-            said.append(
-                ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in open_messages.items())
-            )
-        with step("activation"):
-            activation.run(spark, settings, as_of)
-        with step("coverage"):
-            coverage.run(spark, settings, as_of)
-        with step("publish"):
-            publish.run(spark, settings, this_run, open_messages)
+        together(spark, step("rules", partial(rules.run, spark, settings)), step("ingest", take_in))
+        step("ledger", partial(ledger.run, spark, settings))()
+        replay = step("activation", partial(activation.run, spark, settings, as_of))
+        together(spark, schedule_and_count, replay)
+        step("publish", complete)()
     except Exception as error:
         message = str(error).strip().splitlines() or [type(error).__name__]
         status, reason = "failed", message[0]

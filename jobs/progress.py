@@ -2,22 +2,31 @@
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 
-@contextmanager
-def step(name: str) -> Iterator[list[str]]:
-    """Say that a step begins and, with its seconds and what was appended to the list, that it is done."""
-    is_terminal = sys.stderr.isatty()
-    print(f"{name} ...", end="" if is_terminal else "\n", file=sys.stderr, flush=True)
-    began, said = time.monotonic(), list[str]()
-    try:
-        yield said
-    except BaseException:
-        print(f"{name} failed after {time.monotonic() - began:.1f} s", file=sys.stderr)
-        raise
-    details = "; ".join(said)
-    seconds = f"{time.monotonic() - began:.1f} s"
-    start = "\r" if is_terminal else ""
-    print(f"{start}{name} done in {seconds}{': ' + details if details else ''}", file=sys.stderr, flush=True)
+def step(name: str, work: Callable[[], str | None]) -> Callable[[], None]:
+    """Make a task of work: one that says when it begins, and when it is done, in how many seconds.
+
+    Args:
+        name: the step.
+        work: returns what it has done, in words, if there is more to say than that.
+    """
+
+    def task() -> None:
+        _say(f"{name} ...")
+        began = time.monotonic()
+        try:
+            details = work()
+        except BaseException:
+            _say(f"{name} failed after {time.monotonic() - began:.1f} s")
+            raise
+        _say(f"{name} done in {time.monotonic() - began:.1f} s{': ' + details if details else ''}")
+
+    return task
+
+
+def _say(line: str) -> None:
+    # In one piece: steps may run side by side.
+    sys.stderr.write(f"{line}\n")
+    sys.stderr.flush()

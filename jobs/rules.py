@@ -8,6 +8,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import astuple
 from datetime import timedelta
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
@@ -137,8 +138,7 @@ def main(argv: Sequence[str]) -> int:
         _print_sql(settings, options.print_sql)
         return 0
     spark = session("rules", settings.warehouse)
-    with step("rules") as said:
-        said.append(run(spark, settings))
+    step("rules", partial(run, spark, settings))()
     return 0
 
 
