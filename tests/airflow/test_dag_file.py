@@ -79,7 +79,7 @@ def test_one_task_after_the_other_one_run_at_a_time(module: ModuleType) -> None:
 def test_the_steps_are_those_of_the_nightly_job(module: ModuleType) -> None:
     nightly = (ROOT / "jobs" / "nightly.py").read_text()
 
-    # The nightly job runs some of them side by side; test_nights.py says that one after the other gives the same.
+    # The nightly job runs some of them side by side; test_nights.py holds it against one after the other.
     named = re.findall(r'\bstep\("(\w+)",', nightly)
     assert sorted(module.STEPS) == sorted(named)
 
