@@ -112,7 +112,7 @@ class _Source:
         assert totals is not None
         self._totals = totals
         self.problems = contract_problems(self._contract, sorted(set(totals.mistyped)))
-        recorded = self._warehouse.read(self._table).where(
+        recorded = self._warehouse.read_pinned(self._table).where(
             (F.col("ingest_batch") != self._batch) & F.col("event_date").isin(totals.days)
         )
         self._repeats = repeated(self._events, recorded).persist()

@@ -208,7 +208,7 @@ class _Fold:
         scope = self._scope(ENDPOINTS, keys)
         folded = fold_endpoints(
             self._old(ENDPOINTS, scope),
-            self._warehouse.read(EARLY_FACTS),
+            self._warehouse.read_pinned(EARLY_FACTS),
             self._endpoint_events,
             self._message_events,
         ).persist()
@@ -223,9 +223,12 @@ class _Fold:
         known = folded.where("created_at is not null")
         bindings = small_frame(self._spark, self._settings.catalog.service_bindings(), BINDINGS)
         closed = with_closed_on(with_queue(known, bindings), messages)
-        self._replace(ENDPOINTS, scope, keep_or_resolve(closed, self._warehouse.read(PRIORITY_RULES)))
+        # Each of the eight steps looks at the rules.
+        rules = self._warehouse.read(PRIORITY_RULES).persist()
+        self._replace(ENDPOINTS, scope, keep_or_resolve(closed, rules))
         self._warehouse.replace(EARLY_FACTS, folded.where("created_at is null").select(*EARLY_FACTS.names))
-        folded.unpersist()
+        for frame in (rules, folded):
+            frame.unpersist()
 
     def _scope(self, table: Table, keys: DataFrame) -> Scope:
         if self._plan.everything:
@@ -242,7 +245,7 @@ class _Fold:
         return f"closed_on IS NULL OR {own} OR closed_on >= DATE'{self._since}'"
 
     def _old(self, table: Table, scope: Scope) -> DataFrame:
-        return self._warehouse.read(table).where(scope.predicate)
+        return self._warehouse.read_pinned(table).where(scope.predicate)
 
     def _replace(self, table: Table, scope: Scope, rows: DataFrame) -> None:
         self._warehouse.replace(
