@@ -133,7 +133,7 @@ QUEUE = "instances:\n- name: I\n  databases:\n  - name: D\n    queues:\n    - "
         ),
         pytest.param(
             QUEUE + "{name: }\n",
-            f"6:13: {DATABASE}.queues[0].name: is nothing; write one text",
+            f"6:14: {DATABASE}.queues[0].name: is nothing; write one text",
             id="null name",
         ),
         pytest.param(
