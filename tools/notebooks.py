@@ -44,6 +44,8 @@ def run(notebook: Path, out: Path, config: str, extra: Mapping[str, str] | None 
         content,
         timeout=SECONDS,
         kernel_name="python3",
+        # It warns of TCP, on loopback and for a minute.
+        extra_arguments=["--IPKernelApp.log_level=ERROR"],
         # Beside the notebook, as in an editor.
         resources={"metadata": {"path": str(notebook.parent)}},
     )
