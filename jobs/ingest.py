@@ -13,7 +13,16 @@ from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from jobs.launch import Parser, launch, session
 from jobs.together import together
-from pipelines.ingest.duplicates import EVENT, accepted, repeated, set_apart, with_identity
+from pipelines.ingest.duplicates import (
+    EVENT,
+    accepted,
+    hashed_twice,
+    repeated,
+    set_apart,
+    suspects,
+    with_hash_in,
+    with_identity,
+)
 from pipelines.ingest.quality import require_quality
 from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, with_reasons
 from pipelines.settings.load import Settings, load_settings
@@ -95,14 +104,15 @@ class _Source:
         self._warehouse, self._source, self._batch = warehouse, source, batch
         self._contract, self._table = CONTRACTS[source], ACCEPTED[source]
         self._rows = with_reasons(with_identity(rows, self._contract), self._contract)
+        self._kept: list[DataFrame] = []
         # Text is parsed once. Typed files are read again faster than they are kept.
         if is_text:
-            self._rows = self._rows.persist()
+            self._keep(self._rows)
         self._repeats: DataFrame | None = None
         self._apart: DataFrame | None = None
 
     def look(self) -> None:
-        """Count what came in, and find what came twice."""
+        """Count what came in, and say what breaks the contract."""
         totals = self._rows.agg(
             F.count(F.lit(1)).alias("events"),
             F.count_if(F.size("reasons") > 0).alias("invalid"),
@@ -112,10 +122,6 @@ class _Source:
         assert totals is not None
         self._totals = totals
         self.problems = contract_problems(self._contract, sorted(set(totals.mistyped)))
-        recorded = self._warehouse.read_pinned(self._table).where(
-            (F.col("ingest_batch") != self._batch) & F.col("event_date").isin(totals.days)
-        )
-        self._repeats = repeated(self._events, recorded).persist()
 
     @property
     def _events(self) -> DataFrame:
@@ -123,19 +129,19 @@ class _Source:
 
     def record(self) -> dict[str, object]:
         """Write the accepted events and say how the rows of the input add up."""
-        assert self._repeats is not None
         rows, events = defaultdict[str, int](int), defaultdict[str, int](int)
-        # Counting fills the caches. The few rows that are set apart are all that is looked at again.
-        if self._repeats.count() or self._totals.invalid:
-            self._apart = set_apart(self._rows, self._repeats).persist()
+        self._look_closer()
+        # The few rows that are set apart are all that is looked at again.
+        if self._apart is not None:
             counted = self._apart.groupBy("verdict").agg(
                 F.count(F.lit(1)).alias("rows"), F.count_distinct(*EVENT).alias("events")
             )
             for row in counted.collect():
                 rows[row.verdict], events[row.verdict] = row.rows, row.events
-        new = (
-            self._events if self._apart is None else accepted(self._events, self._repeats, self._apart)
-        ).withColumn("ingest_batch", F.lit(self._batch).cast("bigint"))
+        new = self._events
+        if self._repeats is not None and self._apart is not None:
+            new = accepted(new, self._repeats, self._apart)
+        new = new.withColumn("ingest_batch", F.lit(self._batch).cast("bigint"))
         own = f"ingest_batch = {self._batch}"
         self._warehouse.replace(self._table, new.select(*self._table.names), where=own)
         # Delta makes no commit where there is nothing to write, so the last one may be of another batch.
@@ -149,6 +155,24 @@ class _Source:
             "rejected": rows["invalid"] + rows["conflict"],
             "first_event_date": min(self._totals.days) if recorded else None,
         }
+
+    def _look_closer(self) -> None:
+        """Set apart what is no event or came twice; most batches have next to none of it."""
+        recorded = self._warehouse.read_pinned(self._table).where(
+            (F.col("ingest_batch") != self._batch) & F.col("event_date").isin(self._totals.days)
+        )
+        hashes = self._keep(hashed_twice(self._rows, recorded))
+        # Counting fills the cache, and so tells the joins below how small it is.
+        if not hashes.count() and not self._totals.invalid:
+            return
+        few = self._keep(suspects(self._rows, hashes))
+        events = few.where(F.size("reasons") == 0)
+        self._repeats = self._keep(repeated(events, with_hash_in(recorded, hashes)))
+        self._apart = self._keep(set_apart(few, self._repeats))
+
+    def _keep(self, frame: DataFrame) -> DataFrame:
+        self._kept.append(frame.persist())
+        return frame
 
     @property
     def rejected(self) -> DataFrame | None:
@@ -166,9 +190,8 @@ class _Source:
 
     def forget(self) -> None:
         """Give back the memory of the batch."""
-        for frame in (self._apart, self._repeats, self._rows):
-            if frame is not None:
-                frame.unpersist()
+        for frame in reversed(self._kept):
+            frame.unpersist()
 
 
 def require_good_input(warehouse: Warehouse, settings: Settings) -> None:

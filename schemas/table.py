@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from pyspark.sql import types as T
 
@@ -18,9 +19,7 @@ class Column:
     @property
     def field(self) -> T.StructField:
         """The column as a Spark field that carries its comment."""
-        return T.StructField(
-            self.name, T.DataType.fromDDL(self.type), self.nullable, {"comment": self.comment}
-        )
+        return T.StructField(self.name, _spark_type(self.type), self.nullable, {"comment": self.comment})
 
     @property
     def ddl(self) -> str:
@@ -77,3 +76,9 @@ def required(name: str, type: str, comment: str) -> Column:
 def optional(name: str, type: str, comment: str) -> Column:
     """A column that may be null; its comment says when."""
     return Column(name, type, comment)
+
+
+@cache
+def _spark_type(ddl: str) -> T.DataType:
+    """The type that a DDL string means; Spark is asked once for each, which takes milliseconds."""
+    return T.DataType.fromDDL(ddl)

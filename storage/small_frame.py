@@ -28,8 +28,8 @@ def small_frame(spark: SparkSession, rows: Iterable[Sequence[Any]], schema: T.St
 
 def empty_frame(spark: SparkSession, schema: T.StructType) -> DataFrame:
     """A frame without rows, known as such to the optimizer: joins with it cost nothing."""
-    columns = [F.lit(None).cast(field.dataType).alias(field.name) for field in schema.fields]
-    return spark.range(0, 1, 1, 1).where(F.lit(False)).select(*columns)
+    columns = [f"cast(null as {field.dataType.simpleString()}) as `{field.name}`" for field in schema.fields]
+    return spark.range(0, 1, 1, 1).where("false").selectExpr(*columns)
 
 
 def _text(value: object) -> str:

@@ -48,12 +48,19 @@ class Warehouse:
 
     def exists(self, table: Table) -> bool:
         """Whether the table was ever written."""
-        return self._stored(table) is not None
+        if not is_remote():
+            return DeltaTable.isDeltaTable(self._spark, self.path(table))
+        # Spark Connect can't ask. It looks nothing up until the schema is wanted.
+        try:
+            return bool(self._load(table).schema.names)
+        except AnalysisException as error:
+            if error.getCondition() in NOT_WRITTEN:
+                return False
+            raise
 
     def read(self, table: Table) -> DataFrame:
         """All rows of the table; none if it was never written."""
-        stored = self._stored(table)
-        return empty_frame(self._spark, table.struct) if stored is None else stored
+        return self._load(table) if self.exists(table) else empty_frame(self._spark, table.struct)
 
     def read_pinned(self, table: Table) -> DataFrame:
         """All rows as they are now, whatever is written later.
@@ -61,8 +68,7 @@ class Warehouse:
         For a frame that is kept in memory while its own table is written: after the write Spark throws it
         away and computes it anew, from the new rows, unless what it reads is a certain version.
         """
-        rows = self._stored(table)
-        if rows is None:
+        if not self.exists(table):
             return empty_frame(self._spark, table.struct)
         # In Python only the history tells a version, for the price of a Spark job.
         jvm = self._spark._jvm
@@ -104,17 +110,8 @@ class Warehouse:
         missing = new.join(old, same_key, "left_anti").select("new.*")
         self._laid_out(table, missing).write.format("delta").mode("append").save(self.path(table))
 
-    def _stored(self, table: Table) -> DataFrame | None:
-        """The rows, or None if the table was never written."""
-        # DeltaTable.isDeltaTable would ask the same, but is not to be had over Spark Connect.
-        try:
-            rows = self._spark.read.format("delta").load(self.path(table))
-            # Over Spark Connect nothing is looked up until the schema is asked for.
-            return rows if rows.schema.names else None
-        except AnalysisException as error:
-            if error.getCondition() in NOT_WRITTEN:
-                return None
-            raise
+    def _load(self, table: Table) -> DataFrame:
+        return self._spark.read.format("delta").load(self.path(table))
 
     def _prepare(self, table: Table) -> None:
         """Create the table if it was never written, and see that the schema knows it."""

@@ -7,7 +7,15 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from pipelines.ingest.duplicates import accepted, repeated, set_apart, with_identity
+from pipelines.ingest.duplicates import (
+    accepted,
+    hashed_twice,
+    repeated,
+    set_apart,
+    suspects,
+    with_hash_in,
+    with_identity,
+)
 from schemas import CONTRACTS
 from tests.factories import Row, at, queue_event
 
@@ -44,12 +52,14 @@ def test_verdicts_follow_the_rule(spark: SparkSession) -> None:
         for number in range(300)
     }
     events, recorded = frames(spark, cases)
-    repeats = repeated(events, recorded).persist()
     # A row that is no event has its own verdict, also where its id came more than once.
     broken = F.array(F.lit("broken_row"))
     invalid = events.withColumns({"content_hash": F.lit(7).cast("bigint"), "reasons": broken})
     rows = events.withColumn("reasons", F.array().cast("array<string>")).unionByName(invalid.limit(2))
-    apart = set_apart(rows, repeats).persist()
+    hashes = hashed_twice(rows, recorded).persist()
+    few = suspects(rows, hashes).persist()
+    repeats = repeated(few.where("size(reasons) = 0"), with_hash_in(recorded, hashes)).persist()
+    apart = set_apart(few, repeats).persist()
     assert [(row.content_hash, row.verdict) for row in apart.where("size(reasons) > 0").collect()] == [
         (7, "invalid")
     ] * 2
@@ -71,8 +81,28 @@ def test_verdicts_follow_the_rule(spark: SparkSession) -> None:
     stand = {(event_id, content) for event_id, each in expected.items() for content, verdict in each
              if verdict in ("accepted", "twin")}  # fmt: skip
     assert once == sorted(stand)
-    apart.unpersist()
-    repeats.unpersist()
+    for frame in (apart, repeats, few, hashes):
+        frame.unpersist()
+
+
+def test_only_rows_that_may_have_come_twice_are_looked_at_closer(spark: SparkSession) -> None:
+    cases: dict[str, Case] = {
+        "once": ([0], None),
+        "twice": ([0, 0], None),
+        "known": ([0], 0),
+        "broken": ([7], None),
+        "gone": ([], 0),
+    }
+    events, recorded = frames(spark, cases)
+    rows = events.withColumn(
+        "reasons", F.when(F.col("event_id") == "broken", F.array(F.lit("broken_row"))).otherwise(F.array())
+    )
+    hashes = hashed_twice(rows, recorded)
+    few = sorted(row.event_id for row in suspects(rows, hashes).collect())
+    assert few == ["broken", "known", "twice", "twice"]
+    assert [(row.event_id, row.event_date) for row in with_hash_in(recorded, hashes).collect()] == [
+        ("known", DAY)
+    ]
 
 
 def hashes(spark: SparkSession, *rows: Row) -> list[Any]:
