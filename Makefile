@@ -20,6 +20,10 @@ help: ## list the targets
 setup: ## create .venv and fetch the Delta jars; does nothing when up to date
 	@tools/setup
 
+.PHONY: fast-start
+fast-start: setup ## once per machine: jobs start some seconds sooner from then on (a minute or two, 210 MB)
+	@tools/fast_start
+
 .PHONY: run
 run: setup samples ## the nightly job on the sample log (AS_OF=... for another moment)
 	@./spark-submit.sh jobs/nightly.py --config conf/local.yaml --as-of $(AS_OF) $(ARGS)

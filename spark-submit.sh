@@ -89,6 +89,12 @@ export PATH=$venv/bin:$PATH
 export TZ=UTC LC_ALL=C.UTF-8
 # Log4j reads this itself, so a --driver-java-options after --spark does not switch it off.
 export LOG4J_CONFIGURATION_FILE=$root/conf/spark/log4j2.properties
+# The classes that `make fast-start` kept. To an archive of another JVM the JVM pays no heed.
+classes=$venv/classes.jsa
+if [[ -f $classes ]]; then
+  SPARK_SUBMIT_OPTS="${SPARK_SUBMIT_OPTS:-} -XX:SharedArchiveFile=\"$classes\" -Xlog:cds*=off"
+  export SPARK_SUBMIT_OPTS
+fi
 submit=(--master "$master")
 if [[ $profile == small ]]; then
   # On top of the local profile; what follows --spark comes later and so wins.

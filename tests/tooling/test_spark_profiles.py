@@ -3,6 +3,7 @@
 from tests.harness import spark_profile
 
 LOCAL_ONLY = {
+    "spark.buffer.pageSize",
     "spark.databricks.delta.snapshotPartitions",
     "spark.driver.bindAddress",
     "spark.driver.extraJavaOptions",

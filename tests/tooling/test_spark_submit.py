@@ -228,6 +228,17 @@ def test_the_small_profile_comes_on_top_of_the_local_one(project: Path) -> None:
     assert result.env["SPARK_DRIVER_MEMORY"] == "4g"
 
 
+def test_the_classes_that_were_kept_are_used_beside_the_users_own_options(project: Path) -> None:
+    assert "SPARK_SUBMIT_OPTS" not in submit(project, "jobs/nightly.py").env
+
+    classes = project / ".venv" / "classes.jsa"
+    classes.touch()
+    env = submit(project, "jobs/nightly.py", env={"SPARK_SUBMIT_OPTS": "-Da=b"}).env
+
+    # Quoted: the path has a blank in it.
+    assert env["SPARK_SUBMIT_OPTS"] == f'-Da=b -XX:SharedArchiveFile="{classes}" -Xlog:cds*=off'
+
+
 def test_an_unknown_profile_is_named(project: Path) -> None:
     result = submit(project, "jobs/nightly.py", env={"SPARK_PROFILE": "huge"})
 
