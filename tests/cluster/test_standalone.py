@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 300.0
 EXECUTOR = "CoarseGrainedExecutorBackend"
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+QUICK = "-XX:TieredStopAtLevel=1"
 """For JVMs that live for seconds: compiling well costs more than it gains."""
 SMALL = {
     "spark.databricks.delta.snapshotPartitions": "2",

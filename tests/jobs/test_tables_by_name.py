@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 400.0
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+QUICK = "-XX:TieredStopAtLevel=1"
 """For JVMs that live for seconds: compiling well costs more than it gains."""
 READ = """
 import json, sys

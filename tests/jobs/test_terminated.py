@@ -11,7 +11,7 @@ from tests.jobs.test_kill import PATIENCE, night, project_in, start
 
 pytestmark = pytest.mark.slow
 
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+QUICK = "-XX:TieredStopAtLevel=1"
 """For a JVM that lives for seconds: compiling well costs more than it gains."""
 
 

@@ -25,7 +25,7 @@ ACCESS = {
     "AWS_ACCESS_KEY_ID": "anybody",
     "AWS_SECRET_ACCESS_KEY": "anything",
     "AWS_REGION": "us-east-1",
-    "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1",
 }
 
 
