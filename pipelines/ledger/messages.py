@@ -18,6 +18,24 @@ FACTS = {
 }
 END_DAYS = ("ended_on", "dropped_on")
 
+TRAVELS = (
+    "event_time",
+    "event_id",
+    "conversation_id",
+    "sent_by_initiator",
+    "message_type",
+    "message_sequence_number",
+    "size_bytes",
+    "queuing_order",
+    "instance",
+    "database",
+    "transaction_id",
+    "committed_at",
+    "rolled_back_at",
+    "event_date",
+)
+"""What is taken of an event, and of the outcome of its transaction."""
+
 
 def fold_messages(
     old: DataFrame, message_events: DataFrame, outcomes: DataFrame, *, every_receive_counts: bool
@@ -40,32 +58,29 @@ def fold_messages(
 
     Source: the design, "message_events" and "State at as_of".
     """
-    received = F.col("event_type") == "RECEIVED"
-    in_transaction = received & F.col("transaction_id").isNotNull()
-    settled = _from_events(message_events.where(~in_transaction)).withColumns(
-        {"committed_at": F.lit(None).cast("timestamp"), "rolled_back_at": F.lit(None).cast("timestamp")}
+    in_transaction = (F.col("event_type") == "RECEIVED") & F.col("transaction_id").isNotNull()
+    receives = _with_outcome(message_events.where(in_transaction), outcomes)
+    rows = (
+        message_events.where(~in_transaction)
+        .unionByName(receives, allowMissingColumns=True)
+        .select("message_id", *_of_event())
+        .unionByName(_from_rows(old), allowMissingColumns=True)
+        .unionByName(_receives_of_rows(old, outcomes), allowMissingColumns=True)
     )
-    receives = _with_outcome(_from_events(message_events.where(in_transaction)), outcomes)
-    facts = (
-        settled.unionByName(receives)
-        .unionByName(_from_rows(old))
-        .unionByName(_receives_of_rows(old, outcomes))
-    )
-    receive = F.struct(
-        "received_at", "event_id", "instance", "transaction_id", "committed_at", "rolled_back_at"
-    )
+    # Rows travel and are sorted as events, which say each id once: a quarter fewer bytes than their facts.
     # A message's few events come from everywhere: aggregating before the shuffle would only sort them twice.
     # In ranges, so that each file holds a stretch of ids and a search for one message opens few files.
-    folded = (
-        facts.repartitionByRange("message_id")
-        .groupBy("message_id")
-        .agg(
-            *[pick(name).alias(name) for name, pick in FACTS.items()],
-            F.collect_set(F.when(F.col("received_at").isNotNull(), receive)).alias("receives"),
-            F.collect_set("forward").alias("forward_facts"),
-            *[flag.alias(name) for name, flag in _receiving(every_receive_counts).items()],
-            *[F.max(day).alias(day) for day in END_DAYS],
-        )
+    facts = (
+        rows.repartitionByRange("message_id")
+        .sortWithinPartitions("message_id")
+        .select("message_id", *_facts(), *END_DAYS)
+    )
+    folded = facts.groupBy("message_id").agg(
+        *[pick(name).alias(name) for name, pick in FACTS.items()],
+        F.collect_set("receive").alias("receives"),
+        F.collect_set("forward").alias("forward_facts"),
+        *[flag.alias(name) for name, flag in _receiving(every_receive_counts).items()],
+        *[F.max(day).alias(day) for day in END_DAYS],
     )
     folded = folded.withColumns(
         {"receives": F.sort_array("receives"), "forwards": _forwards(F.col("forward_facts"))}
@@ -75,37 +90,40 @@ def fold_messages(
     )
 
 
-def _from_events(events: DataFrame) -> DataFrame:
-    """One row of facts per event; every fact that the event does not tell is null."""
-    event_type = F.col("event_type")
-    kind = F.coalesce(*[F.when(event_type == name, F.lit(rank)) for name, rank in KINDS.items()])
-    known_by = [F.col("event_time"), kind.alias("kind"), F.col("event_id")]
-    arrives = event_type.isin("DELIVERED", "RECEIVED")
+def _of_event() -> list[Column]:
+    """What an event says, as it travels."""
+    kind = F.coalesce(*[F.when(F.col("event_type") == name, F.lit(rank)) for name, rank in KINDS.items()])
+    return [kind.alias("kind"), *map(F.col, TRAVELS)]
+
+
+def _facts() -> list[Column]:
+    """The facts of a row: of an old message or, of an event, all that it tells; null what it does not."""
+    kind = F.col("kind")
+    known_by = [F.col("event_time"), kind, F.col("event_id")]
     place = [F.col("event_time").alias("arrived_at"), *known_by[1:], F.col("instance"), F.col("database")]
-    is_received = event_type == "RECEIVED"
+    outcome = [F.col("transaction_id"), F.col("committed_at"), F.col("rolled_back_at")]
+    receive = [F.col("event_time").alias("received_at"), F.col("event_id"), F.col("instance"), *outcome]
 
     def known(name: str) -> Column:
         return F.when(F.col(name).isNotNull(), F.struct(*known_by, F.col(name).alias("value")))
 
-    return events.select(
-        "message_id",
-        F.struct(*known_by, "conversation_id", "sent_by_initiator", "message_type").alias("first_event"),
-        known("message_sequence_number").alias("sequence"),
-        known("size_bytes").alias("size"),
-        known("queuing_order").alias("queuing"),
-        F.when(event_type == "SENT", F.col("event_time")).alias("sent_at"),
-        F.when(arrives, F.struct(*place)).alias("arrival"),
-        F.when(is_received, F.col("event_time")).alias("received_at"),
-        "event_id",
-        "instance",
-        "transaction_id",
-        _forward_fact(event_type).alias("forward"),
-        *[F.lit(None).cast("date").alias(day) for day in END_DAYS],
-        F.col("event_date").alias("last_fact_on"),
-    )
+    told = {
+        "first_event": F.when(
+            kind.isNotNull(), F.struct(*known_by, "conversation_id", "sent_by_initiator", "message_type")
+        ),
+        "sequence": known("message_sequence_number"),
+        "size": known("size_bytes"),
+        "queuing": known("queuing_order"),
+        "sent_at": F.when(kind == KINDS["SENT"], F.col("event_time")),
+        "arrival": F.when(kind.isin(KINDS["DELIVERED"], KINDS["RECEIVED"]), F.struct(*place)),
+        "last_fact_on": F.col("event_date"),
+        "receive": F.when(kind == KINDS["RECEIVED"], F.struct(*receive)),
+        "forward": _forward_fact(kind),
+    }
+    return [F.coalesce(name, fact).alias(name) for name, fact in told.items()]
 
 
-def _forward_fact(event_type: Column) -> Column:
+def _forward_fact(kind: Column) -> Column:
     accepted = F.struct(
         F.col("event_time").alias("accepted_at"),
         F.col("event_id").alias("accepted_event_id"),
@@ -113,22 +131,14 @@ def _forward_fact(event_type: Column) -> Column:
     )
     fact = F.struct(
         F.col("instance"),
-        F.when(event_type == "FORWARD_ACCEPTED", accepted).alias("accepted"),
-        F.when(event_type == "FORWARDED", F.col("event_time")).alias("forwarded_at"),
+        F.when(kind == KINDS["FORWARD_ACCEPTED"], accepted).alias("accepted"),
+        F.when(kind == KINDS["FORWARDED"], F.col("event_time")).alias("forwarded_at"),
     )
-    return F.when(event_type.isin("FORWARD_ACCEPTED", "FORWARDED"), fact)
+    return F.when(kind.isin(KINDS["FORWARD_ACCEPTED"], KINDS["FORWARDED"]), fact)
 
 
 def _from_rows(old: DataFrame) -> DataFrame:
     """One row of facts per old message, and one per instance that forwards it; receives come apart."""
-    no_receive = {
-        "received_at": "timestamp",
-        "event_id": "string",
-        "instance": "string",
-        "transaction_id": "string",
-        "committed_at": "timestamp",
-        "rolled_back_at": "timestamp",
-    }
     forward = F.struct(
         F.col("forwarding.instance"),
         F.when(
@@ -142,29 +152,24 @@ def _from_rows(old: DataFrame) -> DataFrame:
         *FACTS,
         F.when(F.col("forwarding").isNotNull(), forward).alias("forward"),
         *END_DAYS,
-        *[F.lit(None).cast(type).alias(name) for name, type in no_receive.items()],
     )
 
 
 def _receives_of_rows(old: DataFrame, outcomes: DataFrame) -> DataFrame:
-    """One row of facts per receive of an old message."""
-    nothing = [F.lit(None).cast(old.schema[name].dataType).alias(name) for name in FACTS]
+    """One row per receive of an old message, with what is known by now of its transaction."""
     receives = old.select("message_id", F.explode("receives").alias("receive")).select(
         "message_id", "receive.*"
     )
     known = receives.withColumnsRenamed({"committed_at": "known_commit", "rolled_back_at": "known_rollback"})
-    joined = _with_outcome(known, outcomes)
-    accepted = "struct<accepted_at:timestamp,accepted_event_id:string,database:string>"
-    forward = f"struct<instance:string,accepted:{accepted},forwarded_at:timestamp>"
-    return joined.select(
-        "message_id",
-        *nothing,
-        F.lit(None).cast(forward).alias("forward"),
-        *[F.lit(None).cast("date").alias(day) for day in END_DAYS],
-        *["received_at", "event_id", "instance", "transaction_id"],
+    receive = F.struct(
+        "received_at",
+        "event_id",
+        "instance",
+        "transaction_id",
         F.least("known_commit", "committed_at").alias("committed_at"),
         F.least("known_rollback", "rolled_back_at").alias("rolled_back_at"),
     )
+    return _with_outcome(known, outcomes).select("message_id", receive.alias("receive"))
 
 
 def _with_outcome(receives: DataFrame, outcomes: DataFrame) -> DataFrame:
@@ -192,14 +197,12 @@ def _forwards(facts: Column) -> Column:
 
 def _receiving(every_receive_counts: bool) -> dict[str, Column]:
     """What the receives of a message come to, as aggregates over its facts."""
-    is_receive = F.col("received_at").isNotNull()
-    settles = (
-        F.col("transaction_id").isNull() | F.col("committed_at").isNotNull() | F.lit(every_receive_counts)
-    )
+    receive = F.col("receive")
+    settles = receive.transaction_id.isNull() | receive.committed_at.isNotNull() | F.lit(every_receive_counts)
     return {
-        "is_received": F.max(is_receive & settles),
-        "is_held": F.max(is_receive & ~settles & F.col("rolled_back_at").isNull()),
-        "over_at": F.max(F.greatest("committed_at", "rolled_back_at")),
+        "is_received": F.max(receive.isNotNull() & settles),
+        "is_held": F.max(receive.isNotNull() & ~settles & receive.rolled_back_at.isNull()),
+        "over_at": F.max(F.greatest(receive.committed_at, receive.rolled_back_at)),
     }
 
 
