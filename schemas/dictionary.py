@@ -52,6 +52,8 @@ def _table(table: Table) -> Iterator[str]:
         facts.append(f"- Partitioned by: {_names(table.partition_by)}")
     if table.file_order:
         facts.append(f"- Order of the files: {_names(table.file_order)}")
+    if table.file_ranges:
+        facts.append(f"- Never parted: rows of the same {_names(table.file_ranges)}")
     facts += [f"- Check `{name}`: `{check}`" for name, check in table.checks.items()]
     yield "\n".join(facts)
     yield _columns(table.columns)

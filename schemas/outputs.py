@@ -12,6 +12,11 @@ STATES = "state in ('ready', 'group_locked', 'queue_off')"
 PLACED_WHEN_READY = "(position is not null) = (state = 'ready')"
 STATE = required("state", "string", "ready, group_locked (an open transaction holds the group) or queue_off")
 
+QUEUE_ORDER = ("queue", "instance", "database", "position")
+"""The queue goes first: a file in which one instance ends and another begins could hold any queue of both."""
+QUEUE_RANGES = ("queue", "coalesce(position, 0) div 1000000")
+"""Queues of one name share a file, a million positions of each: more would be too much for one task."""
+
 GROUP_PRIORITIES = Table(
     name="group_priorities",
     comment="Conversation groups with ready messages in a queue: one row per as_of, queue and group.",
@@ -42,7 +47,8 @@ GROUP_PRIORITIES = Table(
         "known_state": STATES,
         "placed_when_ready": PLACED_WHEN_READY,
     },
-    file_order=("instance", "database", "queue", "position"),
+    file_order=QUEUE_ORDER,
+    file_ranges=QUEUE_RANGES,
 )
 
 RECEIVE_SCHEDULE = Table(
@@ -77,7 +83,8 @@ RECEIVE_SCHEDULE = Table(
         "known_state": STATES,
         "placed_when_ready": PLACED_WHEN_READY,
     },
-    file_order=("instance", "database", "queue", "position"),
+    file_order=QUEUE_ORDER,
+    file_ranges=QUEUE_RANGES,
 )
 
 TRANSMISSION_SCHEDULE = Table(

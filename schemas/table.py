@@ -41,6 +41,8 @@ class Table:
         checks: CHECK constraints by name, as SQL that must not be false.
         file_order: the columns by which the rows of a write are ranged over its files, so that a
             query on them opens one or two files; empty where no query asks for it.
+        file_ranges: what they are ranged by in place of the whole order, as SQL: rows for which all of it
+            is the same are never parted.
         statistics: the columns of which files carry the least and greatest value, so that a query on
             them passes over files: slow to write, and pointless where a table is only read by partition.
             None leaves it to Delta, which takes them all.
@@ -54,6 +56,7 @@ class Table:
     partition_by: tuple[str, ...] = ()
     checks: Mapping[str, str] = field(default_factory=dict)
     file_order: tuple[str, ...] = ()
+    file_ranges: tuple[str, ...] = ()
     statistics: tuple[str, ...] | None = None
     public: bool = True
 

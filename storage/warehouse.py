@@ -147,7 +147,8 @@ class Warehouse:
         rows = rows.select(*table.names)
         if not table.file_order:
             return rows
-        return rows.repartitionByRange(*table.file_order).sortWithinPartitions(*table.file_order)
+        ranges = [F.expr(each) for each in table.file_ranges or table.file_order]
+        return rows.repartitionByRange(*ranges).sortWithinPartitions(*table.file_order)
 
 
 def _require_declared(table: Table, rows: DataFrame) -> None:
