@@ -17,8 +17,11 @@ from jobs.published import published_as_of
 from pipelines.collected import collected
 from pipelines.errors import ConfigError, PipelineError
 from pipelines.insight.coming import next_received, next_transmitted
+from pipelines.insight.head import head_and_counts
+from pipelines.kept import kept
 from pipelines.settings.instants import format_instant
 from pipelines.settings.load import Settings, load_settings
+from schemas.keys import QUEUE
 from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
 from storage.warehouse import Warehouse
 
@@ -68,23 +71,26 @@ def run(
     """
     warehouse = Warehouse(spark, settings.warehouse)
     moment = published_as_of(warehouse, settings, as_of)
-    table = TRANSMISSION_SCHEDULE if place.queue is None else RECEIVE_SCHEDULE
-    rows = place.of(warehouse.read(table).where(F.col("as_of") == F.lit(moment)))
-    where = _only_place(rows, place, moment)
+    table, names, more = RECEIVE_SCHEDULE, QUEUE, ["state"]
     if place.queue is None:
-        return {"as_of": moment, **where, "next": collected(next_transmitted(rows, limit))}
-    held = rows.where("position is null").groupBy("state").count().orderBy("state")
-    return {
-        "as_of": moment,
-        **where,
-        "next": collected(next_received(rows, limit)),
-        "held_back": {row["state"]: row["count"] for row in collected(held)},
-    }
+        table, names, more = TRANSMISSION_SCHEDULE, ["instance"], []
+    rows = place.of(warehouse.read(table).where(F.col("as_of") == F.lit(moment)))
+    with kept(head_and_counts(rows, limit, by=[*names, *more])) as found:
+        where = _only_place(found, names, place, moment)
+        head = found.where("head is not null").select("head.*")
+        if place.queue is None:
+            return {"as_of": moment, **where, "next": collected(next_transmitted(head, limit))}
+        held = found.where("head is null and state <> 'ready'").orderBy("state")
+        return {
+            "as_of": moment,
+            **where,
+            "next": collected(next_received(head, limit)),
+            "held_back": {row["state"]: row["count"] for row in collected(held.select("state", "count"))},
+        }
 
 
-def _only_place(rows: DataFrame, place: Place, as_of: datetime) -> dict[str, str]:
-    """The one queue or instance that has these rows."""
-    names = ["instance"] if place.queue is None else ["instance", "database", "queue"]
+def _only_place(rows: DataFrame, names: Sequence[str], place: Place, as_of: datetime) -> dict[str, str]:
+    """The one queue or instance that has these rows, by these columns."""
     found = collected(rows.select(*names).distinct().orderBy(*names).limit(PLACES_SHOWN + 1))
     if not found:
         raise PipelineError(

@@ -15,6 +15,7 @@ from schemas import TABLES
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 from tests.factories import Row, at
+from tests.opened import opened
 
 AS_OF = at(60)
 
@@ -117,6 +118,16 @@ def test_the_next_of_an_instance(spark: SparkSession, settings: Settings) -> Non
     assert [(row["message_id"], row["priority"], row["transmit_priority"]) for row in found["next"]] == [
         ("m1", 10, 5)
     ]
+
+
+@pytest.mark.parametrize(
+    ("place", "table"),
+    [(Place("Q", None, None), "receive_schedule"), (Place(None, "SQL1", None), "transmission_schedule")],
+)
+def test_a_schedule_is_read_once(spark: SparkSession, settings: Settings, place: Place, table: str) -> None:
+    with opened(spark) as files:
+        next_job.run(spark, settings, place, AS_OF, limit=2)
+    assert files == {"runs": 1, table: 1}
 
 
 @pytest.mark.parametrize(
