@@ -1,6 +1,6 @@
 """Explanations of one conversation, message or group, from the tables: for the job and for notebooks."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
@@ -18,8 +18,10 @@ from pipelines.insight.explain_queue import (
     explain_receive,
     explain_transmission,
 )
+from pipelines.insight.open_first import open_first
 from pipelines.rules.stored import stored_versions
 from pipelines.settings.instants import format_instant
+from schemas.keys import QUEUE
 
 
 @dataclass(frozen=True)
@@ -108,34 +110,35 @@ def explain_message(tables: Tables, message_id: str, honors: Mapping[tuple[str, 
     Raises:
         PipelineError: no such message is known.
     """
-    known = tables.messages.where(F.col("message_id") == message_id).select(
+    known = open_first(
+        tables.messages.where(F.col("message_id") == message_id),
         "first_event.conversation_id",
         "first_event.sent_by_initiator",
         "first_event.message_type",
         F.col("sequence.value").alias("message_sequence_number"),
         "sent_at",
         F.col("arrival.arrived_at").alias("arrived_at"),
+        (F.size("forwards") > 0).alias("is_forwarded"),
         *_taken(tables.as_of),
     )
-    found = collected(known.limit(1))
-    if not found:
+    if not known:
         raise PipelineError(
             f"message {message_id!r}: no event of it is known; check the id (case counts), and whether its "
             "events are among the inputs or in rejected_events"
         )
-    facts = found[0]
+    facts = known[0]
     taken_at, is_received = facts.pop("taken_at"), facts.pop("is_received")
-    receive = explain_receive(tables.at_as_of("receive_schedule"), message_id)
-    transmissions = explain_transmission(tables.at_as_of("transmission_schedule"), message_id, honors)
-    missing = {
-        row["kind"]: row["reason"]
-        for row in collected(tables.at_as_of("unresolved").where(F.col("id") == message_id))
-    }
-    group = None
-    if receive is not None:
-        place = (receive.instance, receive.database, receive.queue)
-        groups = _groups(tables, receive.conversation_group_id)
-        group = next((one for one in groups if (one.instance, one.database, one.queue) == place), None)
+    is_forwarded = facts.pop("is_forwarded")
+    endpoints = _endpoints(tables, facts["conversation_id"])
+    receive, group = _receive(tables, message_id, facts, endpoints)
+    transmissions: list[TransmissionPlace] = []
+    # What stands in a queue waits for nothing else, but an instance may still have to pass on its copy.
+    if receive is None or is_forwarded:
+        transmissions = explain_transmission(tables.at_as_of("transmission_schedule"), message_id, honors)
+    missing: dict[str, str] = {}
+    if receive is None:
+        lost = tables.at_as_of("unresolved").where(F.col("id") == message_id)
+        missing = {row["kind"]: row["reason"] for row in collected(lost)}
     return Message(
         as_of=tables.as_of,
         message_id=message_id,
@@ -145,7 +148,7 @@ def explain_message(tables: Tables, message_id: str, honors: Mapping[tuple[str, 
         transmissions=tuple(transmissions),
         missing=missing,
         group=group,
-        endpoints=_endpoints(tables, facts["conversation_id"]),
+        endpoints=endpoints,
     )
 
 
@@ -164,6 +167,19 @@ def explain_group(tables: Tables, group_id: str) -> tuple[Group, ...]:
     return tuple(groups)
 
 
+def _receive(
+    tables: Tables, message_id: str, facts: Mapping[str, Any], endpoints: Iterable[Endpoint]
+) -> tuple[ReceivePlace | None, Group | None]:
+    """Look for a message in the queues, first in that of the endpoint which receives it."""
+    if facts["arrived_at"] is None or facts["arrived_at"] >= tables.as_of:
+        return None, None
+    receiver = [one for one in endpoints if one.is_initiator != facts["sent_by_initiator"]]
+    likely = {name: getattr(receiver[0], name) for name in QUEUE} if receiver else None
+    return explain_receive(
+        tables.at_as_of("group_priorities"), tables.at_as_of("receive_schedule"), message_id, likely
+    )
+
+
 def _groups(tables: Tables, group_id: str) -> list[Group]:
     return explain_groups(tables.at_as_of("group_priorities"), tables.at_as_of("receive_schedule"), group_id)
 
@@ -172,10 +188,12 @@ def _endpoints(tables: Tables, conversation_id: str) -> tuple[Endpoint, ...]:
     """The endpoints of a conversation, explained; only the rules of their databases are read."""
     columns = [field.name for field in fields(Endpoint)]
     wanted = [name for name in columns if name in tables.endpoints.columns]
-    rows = collected(
-        tables.endpoints.where(F.col("conversation_id") == conversation_id)
-        .select(*wanted, "priority", "rule_name", "ladder_step")
-        .orderBy(F.desc("is_initiator"))
+    rows = open_first(
+        tables.endpoints.where(F.col("conversation_id") == conversation_id).orderBy(F.desc("is_initiator")),
+        *wanted,
+        "priority",
+        "rule_name",
+        "ladder_step",
     )
     if not rows:
         return ()

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.collected import collected
+from pipelines.kept import kept
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
 from schemas.keys import QUEUE
 
@@ -149,24 +150,48 @@ def _group(groups: DataFrame, receives: DataFrame, row: Mapping[str, Any]) -> Gr
     )
 
 
-def explain_receive(receives: DataFrame, message_id: str) -> ReceivePlace | None:
-    """Find a message in the receive schedule.
+def explain_receive(
+    groups: DataFrame, receives: DataFrame, message_id: str, likely: Mapping[str, Any] | None
+) -> tuple[ReceivePlace | None, Group | None]:
+    """Find a message in the receive schedule, and explain its group.
 
     Args:
-        receives: `receive_schedule` rows of one as_of.
+        groups: `group_priorities` rows of one as_of.
+        receives: `receive_schedule` rows of the same as_of.
         message_id: the message.
+        likely: the queue (by `QUEUE`) where it stands if the catalog is still the same, None if unknown.
+            All other queues are searched only if it is not there.
 
     Returns:
-        Its place, or None if it is not in the schedule. A message stands in one queue.
+        Its place and its group there; None if it is not in the schedule. A message stands in one queue.
     """
-    found = collected(receives.where(F.col("message_id") == message_id).limit(1))
+    found = _in_queue(groups, receives, message_id, likely) if likely is not None else (None, None)
+    if found[0] is not None:
+        return found
+    elsewhere = collected(receives.where(F.col("message_id") == message_id).select(*QUEUE).limit(1))
+    return _in_queue(groups, receives, message_id, elsewhere[0]) if elsewhere else (None, None)
+
+
+def _in_queue(
+    groups: DataFrame, receives: DataFrame, message_id: str, queue: Mapping[str, Any]
+) -> tuple[ReceivePlace | None, Group | None]:
+    with kept(receives.where(_same(queue, QUEUE))) as messages:
+        place = _place(messages, message_id)
+        if place is None:
+            return None, None
+        with kept(groups.where(_same(queue, QUEUE))) as of_queue:
+            found = explain_groups(of_queue, messages, place.conversation_group_id)
+            return place, found[0] if found else None
+
+
+def _place(messages: DataFrame, message_id: str) -> ReceivePlace | None:
+    found = collected(messages.where(F.col("message_id") == message_id).limit(1))
     if not found:
         return None
     row = found[0]
     columns = [name for name in ReceivePlace.__dataclass_fields__ if name != "ahead"]
     return ReceivePlace(
-        **{name: row[name] for name in columns},
-        ahead=_ahead(receives.where(_same(row, QUEUE)), row["position"], "group_priority"),
+        **{name: row[name] for name in columns}, ahead=_ahead(messages, row["position"], "group_priority")
     )
 
 

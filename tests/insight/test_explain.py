@@ -1,12 +1,13 @@
 """Explanations from tables: conversations, messages, groups, and ids that are not known."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, fields, replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from jobs import explain_view
 from jobs.display import as_json
@@ -15,6 +16,7 @@ from pipelines.insight.explain import Tables, explain_conversation, explain_grou
 from pipelines.insight.explain_endpoint import Outcome
 from pipelines.insight.explain_queue import Ahead
 from schemas import TABLES
+from tests.opened import opened
 
 Row = dict[str, Any]
 AS_OF = datetime(2026, 11, 21, tzinfo=UTC)
@@ -251,6 +253,40 @@ def test_a_message_that_waits_and_is_forwarded(tables: Tables, capsys: pytest.Ca
 )
 def test_messages_without_a_place(tables: Tables, message_id: str, state: str) -> None:
     assert explain_message(tables, message_id, HONORS).state == state
+
+
+def test_a_message_that_stands_where_the_catalog_now_has_no_queue(tables: Tables) -> None:
+    moved = replace(tables, endpoints=tables.endpoints.withColumn("queue", F.lit("Renamed")))
+    found, before = (explain_message(each, "m1", HONORS) for each in (moved, tables))
+    assert (found.receive, found.group) == (before.receive, before.group)
+
+
+def test_a_message_that_arrived_and_is_still_forwarded(tables: Tables) -> None:
+    still = F.expr("array(struct('SQL9', sent_at, 'e', 'Z', cast(null as timestamp)))")
+    schedule = tables.transmission_schedule.withColumn("message_id", F.lit("m1"))
+    both = replace(
+        tables,
+        messages=tables.messages.withColumn("forwards", still),
+        transmission_schedule=schedule.where("forwarded"),
+    )
+    found = explain_message(both, "m1", HONORS)
+    assert found.receive is not None
+    assert [place.instance for place in found.transmissions] == ["SQL9"]
+
+
+def test_a_message_in_a_queue_is_explained_by_reading_every_table_once(
+    spark: SparkSession, tables: Tables, tmp_path: Path
+) -> None:
+    names = [each.name for each in fields(tables) if each.name != "as_of"]
+    for name in names:
+        getattr(tables, name).coalesce(1).write.parquet(str(tmp_path / name))
+    stored = Tables(AS_OF, **{name: spark.read.parquet(str(tmp_path / name)) for name in names})
+    with opened(spark) as files:
+        found = explain_message(stored, "m1", HONORS)
+    assert found == explain_message(tables, "m1", HONORS)
+    assert files == dict.fromkeys(
+        ("messages", "endpoints", "priority_rules", "receive_schedule", "group_priorities"), 1
+    )
 
 
 def test_a_group(tables: Tables) -> None:
