@@ -11,10 +11,10 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from functools import reduce
 
-from pyspark.sql import Column, SparkSession, functions as F
+from pyspark.sql import SparkSession, functions as F
 
+from jobs import next as next_job
 from jobs.explain import honors, tables
 from jobs.launch import Parser, instant, launch, session
 from pipelines.insight.explain import explain_message
@@ -41,14 +41,13 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> dict[str, f
         schedule.where("state = 'ready'").groupBy(*PLACE).count().orderBy(F.desc("count"), *PLACE).first()
     )
     assert longest is not None, "no message is ready"
-    place = reduce(Column.__and__, [F.col(name) == F.lit(longest[name]) for name in PLACE])
-    middle = schedule.where(place).where(F.col("position") == (longest["count"] + 1) // 2).first()
+    queue = next_job.Place(longest["queue"], longest["instance"], longest["database"])
+    middle = queue.of(schedule).where(F.col("position") == (longest["count"] + 1) // 2).first()
     assert middle is not None
 
     def next_messages() -> None:
-        rows = tables(spark, settings, as_of).at_as_of("receive_schedule").where(place)
-        found = rows.where("position between 1 and 100").orderBy("position").collect()
-        assert len(found) == min(100, longest["count"])
+        found = next_job.run(spark, settings, queue, as_of, limit=100)
+        assert len(found["next"]) == min(100, longest["count"])
 
     def explain() -> None:
         explain_message(tables(spark, settings, as_of), middle["message_id"], honors(settings))
