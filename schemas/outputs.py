@@ -292,6 +292,32 @@ RULE_COVERAGE = Table(
     },
 )
 
+RULE_USES = Table(
+    name="rule_uses",
+    comment="What the endpoints closed on a UTC day add to rule_coverage, so that no night reads them all: "
+    "one row per day and version with endpoints.",
+    columns=(
+        required("closed_on", "date", "the UTC day on which the endpoints were closed"),
+        required(
+            "counted_from",
+            "string",
+            "fingerprint of the data files and the rule history that were counted; the day is counted anew "
+            "where it differs",
+        ),
+        required("instance", "string", "instance of the rule"),
+        required("database", "string", "database of the rule"),
+        optional("rule_name", "string", "the rule; null for the default, which no rule gave"),
+        optional("valid_from", "timestamp", "first instant of the version, UTC; null if there is none"),
+        required("endpoints", "bigint", "endpoints that have their level from it"),
+        required("conversations", "bigint", "conversations of these endpoints"),
+        required("first_use", "timestamp", "first creation of such an endpoint, UTC"),
+        required("last_use", "timestamp", "last creation of such an endpoint, UTC"),
+    ),
+    key=("closed_on", "instance", "database", "rule_name", "valid_from"),
+    statistics=("closed_on",),
+    public=False,
+)
+
 REJECTED_EVENTS = Table(
     name="rejected_events",
     comment="Rows of the inputs that were not accepted: one row per input, event, reason and raw row.",

@@ -1,6 +1,8 @@
 """Delta tables under a warehouse folder, each as `schemas` declares it."""
 
-from datetime import datetime
+import re
+from collections import defaultdict
+from datetime import date, datetime
 from functools import reduce
 
 from delta.tables import DeltaTable
@@ -14,6 +16,7 @@ from schemas.table import Table
 from storage.small_frame import empty_frame
 from storage.spark_schema import folder_of, register
 
+CLOSED_DAY = re.compile(r"closed_on=(?P<day>\d{4}-\d\d-\d\d)/.*")
 NOT_WRITTEN = ("PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
 
 
@@ -76,6 +79,14 @@ class Warehouse:
         log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, self.path(table))
         version = log.unsafeVolatileSnapshot().version()
         return self._spark.read.format("delta").option("versionAsOf", version).load(self.path(table))
+
+    def files_by_day(self, table: Table) -> dict[date, list[str]]:
+        """The data files of each closed day, in order. Files never change: the same files, the same rows."""
+        files = defaultdict[date, list[str]](list)
+        for file in sorted(self.read(table).inputFiles()):
+            if found := CLOSED_DAY.search(file):
+                files[date.fromisoformat(found["day"])].append(found[0])
+        return files
 
     def replace(self, table: Table, rows: DataFrame, *, where: str | None = None) -> None:
         """Replace the rows that match `where` (all rows if null) by these, atomically.

@@ -4,15 +4,15 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
+from pipelines.insight.rule_versions import VERSION, with_version
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
 
-VERSION = ("instance", "database", "rule_name", "valid_from")
 SUMS = ("endpoints", "conversations", "messages", "open_messages")
 ENDPOINT = ["conversation_id", "is_initiator"]
 
 
 def rule_coverage(
-    endpoints: DataFrame,
+    uses: DataFrame,
     recent: DataFrame,
     messages: DataFrame,
     received: DataFrame,
@@ -28,8 +28,8 @@ def rule_coverage(
     has no more, or had not yet, has a row without valid_from and level.
 
     Args:
-        endpoints: the `endpoints` table; its few columns that matter here are read in full.
-        recent: the `endpoints` rows that `messages` and the schedules may belong to.
+        uses: `rule_uses` of the endpoints created before as_of; any number of rows per version.
+        recent: the `endpoints` rows created before as_of that `messages` and the schedules may belong to.
         messages: the `messages` rows with an event on the UTC day before as_of's or later.
         received: `receive_schedule` of as_of.
         transmitted: `transmission_schedule` of as_of.
@@ -40,27 +40,16 @@ def rule_coverage(
         The columns of `rule_coverage` but as_of, one row per version that began before as_of, used or
         not, and one per database with rules or endpoints for its default.
     """
-    instant = F.lit(as_of)
-    known = rules.where(F.col("valid_from") < instant)
-    used = (
-        _with_version(endpoints.where(F.col("created_at") < instant), known)
-        .groupBy(*VERSION)
-        .agg(
-            F.count(F.lit(1)).alias("endpoints"),
-            F.count_distinct("conversation_id").alias("conversations"),
-            F.min("created_at").alias("first_use"),
-            F.max("created_at").alias("last_use"),
-        )
-    )
+    known = rules.where(F.col("valid_from") < F.lit(as_of))
     traffic = (
-        _with_version(recent.where(F.col("created_at") < instant), known)
+        with_version(recent, known, *ENDPOINT)
         .join(_traffic(messages, received, transmitted, as_of=as_of), ENDPOINT)
         .groupBy(*VERSION)
         .agg(F.sum("messages").alias("messages"), F.sum("open_messages").alias("open_messages"))
     )
     versions = known.withColumnRenamed("name", "rule_name").select(*VERSION, "level")
     defaults = rules.select("instance", "database").distinct()
-    parts = [versions, defaults, used, traffic]
+    parts = [versions, defaults, uses.drop("closed_on"), traffic]
     every = parts[0]
     for part in parts[1:]:
         every = every.unionByName(part, allowMissingColumns=True)
@@ -70,24 +59,6 @@ def rule_coverage(
         *[F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in SUMS],
         F.min("first_use").alias("first_use"),
         F.max("last_use").alias("last_use"),
-    )
-
-
-def _with_version(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
-    """The key of each endpoint, created_at, and the version that gave its level; rules are few."""
-    valid = F.broadcast(rules).alias("rule")
-    same_rule = (
-        (F.col("endpoint.instance") == F.col("rule.instance"))
-        & (F.col("endpoint.database") == F.col("rule.database"))
-        & (F.col("endpoint.rule_name") == F.col("rule.name"))
-        & (F.col("endpoint.created_at") >= F.col("rule.valid_from"))
-        & (F.col("rule.valid_to").isNull() | (F.col("endpoint.created_at") < F.col("rule.valid_to")))
-    )
-    columns = ["instance", "database", "rule_name", *ENDPOINT, "created_at"]
-    return (
-        endpoints.alias("endpoint")
-        .join(valid, same_rule, "left")
-        .select(*[f"endpoint.{name}" for name in columns], "rule.valid_from")
     )
 
 

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 
 from jobs.coverage import run
 from pipelines.insight.coverage import rule_coverage
+from pipelines.insight.rule_uses import rule_uses
 from pipelines.settings.load import load_settings
 from schemas.ledger import ENDPOINTS, MESSAGES
 from schemas.outputs import PRIORITY_RULES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
@@ -119,19 +120,23 @@ def test_rules_that_the_history_has_no_more_stay_visible(spark: SparkSession) ->
             "database": "A",
             "rule_name": rule_name,
             "created_at": at(minute),
+            "closed_on": None,
         }
 
     rows = [endpoint("1", "Gone", 3), endpoint("2", "R", 1), endpoint("3", "R", 5), endpoint("4", None, 6)]
     columns = "conversation_id string, is_initiator boolean, instance string, database string, "
-    endpoints = spark.createDataFrame(rows, columns + "rule_name string, created_at timestamp")
+    endpoints = spark.createDataFrame(
+        rows, columns + "rule_name string, created_at timestamp, closed_on date"
+    )
     rules = [rule("R", 7, valid_from=at(2), valid_to=at(8)), rule("R", 8, valid_from=at(8))]
+    versions = spark.createDataFrame(rules, PRIORITY_RULES.struct)
     found = rule_coverage(
-        endpoints,
+        rule_uses(endpoints, versions),
         endpoints,
         empty_frame(spark, MESSAGES.struct),
         empty_frame(spark, RECEIVE_SCHEDULE.struct),
         empty_frame(spark, TRANSMISSION_SCHEDULE.struct),
-        spark.createDataFrame(rules, PRIORITY_RULES.struct),
+        versions,
         as_of=at(9),
     )
     assert sorted(
@@ -141,9 +146,9 @@ def test_rules_that_the_history_has_no_more_stay_visible(spark: SparkSession) ->
 
 
 def test_the_plan_joins_by_hash_and_has_no_step_of_one_task(spark: SparkSession) -> None:
-    tables = [ENDPOINTS, ENDPOINTS, MESSAGES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, PRIORITY_RULES]
+    tables = [ENDPOINTS, MESSAGES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, PRIORITY_RULES]
     # Rows that the optimizer can't see through; without any, it plans nothing at all.
     frames = [spark.createDataFrame(spark.sparkContext.emptyRDD(), table.struct) for table in tables]
-    joins = operators(rule_coverage(*frames, as_of=at(9)))
+    joins = operators(rule_coverage(rule_uses(frames[0], frames[-1]), *frames, as_of=at(9)))
     assert joins["BroadcastHashJoin"] == 2
     assert set(joins) <= {"BroadcastHashJoin", "SortMergeJoin", "ShuffledHashJoin"}
