@@ -30,14 +30,25 @@ sys.exit(subprocess.run([sys.executable, "-c", job]).returncode)
 """
 
 
-def supervised(program: str) -> "subprocess.Popen[str]":
+def supervised(program: str, *, ends_by_hang_up: bool = True) -> "subprocess.Popen[str]":
     """The supervisor of a Python program, in a process group of its own."""
     return subprocess.Popen(
         [sys.executable, str(ROOT / "tools" / "supervise.py"), sys.executable, "-c", program],
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=hang_up if ends_by_hang_up else ignore_hang_up,
     )
+
+
+def hang_up() -> None:
+    """A hang-up ends it, also where the tests run under nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def ignore_hang_up() -> None:
+    """As nohup has it."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
 
 
 def wait_for(condition: Callable[[], bool]) -> bool:
@@ -85,6 +96,19 @@ def test_a_signal_reaches_the_job_alone_and_once(sent: str, passed_on: str) -> N
 
     assert process.wait(timeout=10) == 7
     assert out(process) == f"the job got {passed_on}\n"
+
+
+def test_a_hang_up_is_nothing_to_a_command_under_nohup() -> None:
+    process = supervised(TELLS_AND_LISTENS, ends_by_hang_up=False)
+    assert is_ready(process)
+
+    os.killpg(process.pid, signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(timeout=0.5)
+    os.killpg(process.pid, signal.SIGINT)
+
+    assert process.wait(timeout=10) == 7
+    assert out(process) == "the job got SIGINT\n"
 
 
 def test_without_a_job_that_listens_everything_is_ended() -> None:
