@@ -4,7 +4,7 @@
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime, timedelta
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
@@ -51,7 +51,7 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> None:
 
     rules = warehouse.read(PRIORITY_RULES)
     created = recent(ENDPOINTS).where(F.col("created_at") < F.lit(as_of))
-    uses = _uses_of_closed_days(spark, warehouse, before=day).unionByName(rule_uses(created, rules))
+    uses = _uses_of_closed_days(spark, warehouse, rules, before=day).unionByName(rule_uses(created, rules))
     rows = rule_coverage(
         uses,
         created,
@@ -64,27 +64,28 @@ def run(spark: SparkSession, settings: Settings, as_of: datetime) -> None:
     warehouse.replace_as_of(RULE_COVERAGE, rows.coalesce(1), as_of)
 
 
-def _uses_of_closed_days(spark: SparkSession, warehouse: Warehouse, *, before: date) -> DataFrame:
+def _uses_of_closed_days(
+    spark: SparkSession, warehouse: Warehouse, rules: DataFrame, *, before: date
+) -> DataFrame:
     """`rule_uses` of the endpoints closed before the day; days that were not counted yet are counted now.
 
     No endpoint is closed before the day of its creation, so all of these were created before the day is over.
     """
-    days = _fingerprints(warehouse, before)
+    days = _fingerprints(warehouse.files_by_day(ENDPOINTS), rules, before)
     known = {tuple(row) for row in warehouse.read(RULE_USES).select(*FINGERPRINT).distinct().collect()}
     new = sorted(day for day, counted_from in days.items() if (day, counted_from) not in known)
     valid = small_frame(spark, sorted(days.items()), "closed_on date, counted_from string")
     if new:
         listed = ", ".join(f"DATE'{day}'" for day in new)
         where = f"closed_on IN ({listed})"
-        counted = rule_uses(warehouse.read(ENDPOINTS).where(where), warehouse.read(PRIORITY_RULES))
+        counted = rule_uses(warehouse.read(ENDPOINTS).where(where), rules)
         warehouse.replace(RULE_USES, counted.join(F.broadcast(valid), "closed_on"), where=where)
     return warehouse.read(RULE_USES).join(F.broadcast(valid), FINGERPRINT, "left_semi").drop("counted_from")
 
 
-def _fingerprints(warehouse: Warehouse, before: date) -> dict[date, str]:
+def _fingerprints(files: Mapping[date, list[str]], rules: DataFrame, before: date) -> dict[date, str]:
     """By day on which endpoints were closed, what their uses are counted from: files, rules until then."""
-    changes = {row.day: row.changes for row in changes_by_day(warehouse.read(PRIORITY_RULES)).collect()}
-    files = warehouse.files_by_day(ENDPOINTS)
+    changes = {row.day: row.changes for row in changes_by_day(rules).collect()}
     fingerprints, so_far = {}, 0
     for day in sorted({*changes, *files}):
         so_far ^= changes.get(day, 0)

@@ -115,6 +115,21 @@ def rule(name: str = "Rule", level: int = 7, **changes: Any) -> Row:
     }
 
 
+def short_talk(name: str, day: int, *, ends: bool) -> Events:
+    """A conversation begun at noon of a day, its target a minute later; both end a minute later, or not."""
+    begun = [
+        endpoint_event("BEGIN_DIALOG", name, event_time=at(day=day)),
+        endpoint_event("DIALOG_CREATED", name, event_time=at(1, day=day)),
+        message_event("SENT", f"{name}/0", event_time=at(day=day)),
+        message_event("DELIVERED", f"{name}/0", event_time=at(1, day=day)),
+    ]
+    ended = [
+        endpoint_event("END_CONVERSATION", name, event_time=at(2, day=day), is_initiator=side)
+        for side in (True, False)
+    ]
+    return by_source(*begun, *(ended if ends else []))
+
+
 def create_rule(
     name: str,
     level: int,

@@ -50,7 +50,7 @@ class Project:
         for source in sources:
             (folder / source).mkdir(exist_ok=True)
         self._write("catalog.yaml", catalog)
-        self._write("rules.yaml", [_with_text_moment(rule) for rule in rules])
+        self.set_rules(rules)
         self._write(
             "settings.yaml",
             {
@@ -66,6 +66,10 @@ class Project:
     def config(self) -> str:
         """Path of the settings file."""
         return str(self.folder / "settings.yaml")
+
+    def set_rules(self, statements: Sequence[Row]) -> None:
+        """Write the rule file, in place of the one that was there."""
+        self._write("rules.yaml", [_with_text_moment(statement) for statement in statements])
 
     def add(self, events: Mapping[str, Iterable[Row]]) -> None:
         """Add events as one more file of JSON lines per input."""

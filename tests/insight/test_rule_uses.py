@@ -5,13 +5,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from jobs import coverage, ingest, ledger, rules
 from pipelines.settings.load import Settings, load_settings
-from tests.factories import Events, at, by_source, catalog, create_rule, endpoint_event, message_event
+from tests.factories import (
+    Events,
+    at,
+    by_source,
+    catalog,
+    create_rule,
+    endpoint_event,
+    short_talk,
+)
 from tests.harness import Project
 
 Row = dict[str, Any]
@@ -23,21 +30,6 @@ def altered(effective_from: datetime, level: int) -> Row:
     statement = create_rule("R", level, effective_from=effective_from)
     del statement["create"]
     return statement | {"alter": {"name": "R", "level": level}}
-
-
-def conversation(name: str, day: int, *, ends: bool) -> Events:
-    """Begun at noon of a day under R; the target, a minute later, has the default. Both may end."""
-    begun = [
-        endpoint_event("BEGIN_DIALOG", name, event_time=at(day=day)),
-        endpoint_event("DIALOG_CREATED", name, event_time=at(1, day=day)),
-        message_event("SENT", f"{name}/0", event_time=at(day=day)),
-        message_event("DELIVERED", f"{name}/0", event_time=at(1, day=day)),
-    ]
-    ended = [
-        endpoint_event("END_CONVERSATION", name, event_time=at(2, day=day), is_initiator=side)
-        for side in (True, False)
-    ]
-    return by_source(*begun, *(ended if ends else []))
 
 
 class Nights:
@@ -58,8 +50,7 @@ class Nights:
         ledger.run(self.spark, self.settings)
 
     def edit(self, *statements: Row) -> None:
-        texts = [{**row, "effective_from": row["effective_from"].isoformat()} for row in statements]
-        (self.project.folder / "rules.yaml").write_text(yaml.safe_dump(texts))
+        self.project.set_rules(statements)
         rules.run(self.spark, self.settings)
 
     def cover(self, as_of: datetime) -> dict[Any, tuple[int, int]]:
@@ -88,10 +79,10 @@ class Nights:
 @pytest.mark.slow
 def test_a_closed_day_is_counted_once_and_anew_where_it_changed(spark: SparkSession, tmp_path: Path) -> None:
     nights = Nights(spark, tmp_path)
-    talks = [conversation(f"c{day}", day, ends=day < 3) for day in range(5)]
+    talks = [short_talk(f"c{day}", day, ends=day < 3) for day in range(5)]
     nights.fold({source: [row for talk in talks for row in talk[source]] for source in talks[0]})
     # What a conversation's end closes is closed by the fold after it.
-    nights.fold(conversation("c5", 4, ends=False))
+    nights.fold(short_talk("c5", 4, ends=False))
     now = at(10, day=4)
 
     assert nights.cover(now) == {7: (6, 6), 5: (6, 6)}

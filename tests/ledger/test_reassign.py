@@ -13,27 +13,19 @@ from pyspark.sql import SparkSession
 from jobs import ingest, ledger, reassign, rules
 from pipelines.errors import PipelineError
 from pipelines.settings.load import Settings, load_settings
-from tests.factories import Events, at, by_source, catalog, create_rule, endpoint_event, message_event
+from tests.factories import (
+    at,
+    by_source,
+    catalog,
+    create_rule,
+    endpoint_event,
+    message_event,
+    short_talk,
+)
 from tests.harness import Project
 
 Row = dict[str, Any]
 DAYS = 24 * 60
-
-
-def conversation(name: str, day: int, *, ends: bool) -> Events:
-    """Begun at noon of a day, the target a minute later; both ends a minute after that, if at all."""
-    minute = day * DAYS
-    begun = [
-        endpoint_event("BEGIN_DIALOG", name, event_time=at(minute)),
-        endpoint_event("DIALOG_CREATED", name, event_time=at(minute + 1)),
-        message_event("SENT", f"{name}/0", event_time=at(minute)),
-        message_event("DELIVERED", f"{name}/0", event_time=at(minute + 1)),
-    ]
-    ended = [
-        endpoint_event("END_CONVERSATION", name, event_time=at(minute + 2), is_initiator=side)
-        for side in (True, False)
-    ]
-    return by_source(*begun, *(ended if ends else []))
 
 
 class Company:
@@ -48,7 +40,7 @@ class Company:
         content["rules"].append({"path": "others.sql"})
         settings.write_text(yaml.safe_dump(content))
         for day, ends in enumerate([True, False, True, False]):
-            self.project.add(conversation(f"c{day}", day, ends=ends))
+            self.project.add(short_talk(f"c{day}", day, ends=ends))
         self.load()
         self.fold()
 
@@ -57,8 +49,7 @@ class Company:
         return load_settings(self.project.config)
 
     def edit(self, *statements: Row) -> None:
-        texts = [{**row, "effective_from": row["effective_from"].isoformat()} for row in statements]
-        (self.project.folder / "rules.yaml").write_text(yaml.safe_dump(texts))
+        self.project.set_rules(statements)
 
     def load(self) -> str:
         return rules.run(self.spark, self.settings)
