@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.activation import happenings as h
+from pipelines.arrays import any_of, those_of
 
 
 def groups_at_most_ready(messages: DataFrame, transactions: DataFrame, totals: DataFrame) -> DataFrame:
@@ -66,13 +67,15 @@ def _is_ready(moment: Column) -> Column:
 
 
 def _is_in_flight(moment: Column) -> Column:
-    return F.exists(
-        "receives",
+    return any_of(
+        F.col("receives"),
         lambda receive: (receive.time <= moment) & (receive["over"].isNull() | (receive["over"] > moment)),
     )
 
 
 def _group(moment: Column) -> Column:
     """The group of the creation, until the latest move at or after the creation and not after the moment."""
-    moved = F.filter("moves", lambda move: (move.moved_at >= F.col("created")) & (move.moved_at <= moment))
+    moved = those_of(
+        F.col("moves"), lambda move: (move.moved_at >= F.col("created")) & (move.moved_at <= moment)
+    )
     return F.coalesce(F.array_max(moved).conversation_group_id, F.col("creation_group"))

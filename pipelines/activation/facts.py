@@ -4,6 +4,8 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.arrays import any_of, each_of, those_of
+
 
 def monitored_messages(
     messages: DataFrame,
@@ -63,7 +65,7 @@ def monitored_messages(
 
 
 def _receives(instant: Column, every_receive_counts: bool) -> Column:
-    happened = F.filter("receives", lambda receive: receive.received_at < instant)
+    happened = those_of(F.col("receives"), lambda receive: receive.received_at < instant)
 
     def as_replayed(receive: Column) -> Column:
         is_committed = F.coalesce(receive.committed_at < instant, F.lit(False))
@@ -78,7 +80,7 @@ def _receives(instant: Column, every_receive_counts: bool) -> Column:
             F.unix_micros(F.when(alone, receive.received_at).otherwise(over)).alias("over"),
         )
 
-    return F.array_sort(F.transform(happened, as_replayed))
+    return F.sort_array(each_of(happened, as_replayed))
 
 
 def first_returnable_receive() -> Column:
@@ -86,13 +88,13 @@ def first_returnable_receive() -> Column:
 
     An aggregate over `monitored_messages`: the ROLLBACK events that matter are not older.
     """
-    times = F.transform(F.filter("receives", _may_return), lambda receive: receive.time)
+    times = each_of(those_of(F.col("receives"), _may_return), lambda receive: receive.time)
     return F.min(F.array_min(times))
 
 
 def may_return() -> Column:
     """Whether a ROLLBACK may have given the message back."""
-    return F.exists("receives", _may_return)
+    return any_of(F.col("receives"), _may_return)
 
 
 def _may_return(receive: Column) -> Column:

@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.activation import happenings as h
 from pipelines.activation.facts import may_return
+from pipelines.arrays import each_of
 
 CHANGE = "struct<time:bigint,rank:int,event_id:string,kind:int>"
 
@@ -43,7 +44,7 @@ def with_changes(messages: DataFrame, rollbacks: DataFrame) -> DataFrame:
     return simple.unionByName(replayed)
 
 
-def _change(time: Column, rank: int, event_id: Column, kind: int) -> Column:
+def _change(time: Column, rank: int, event_id: Column, kind: int | Column) -> Column:
     return F.struct(
         time.alias("time"),
         F.lit(rank).alias("rank"),
@@ -64,12 +65,13 @@ def _taken_once() -> Column:
     first, ended = F.get("receives", F.lit(0)), F.col("ended")
     arrives = ended.isNull() | (F.col("arrived") <= ended)
     takes = arrives & (ended.isNull() | (first.time <= ended))
-    taken = F.transform(
-        "receives",
-        lambda receive, number: F.when(
-            takes & (number == 0), _change(receive.time, h.RECEIVES, receive.event_id, h.TAKEN)
-        ).otherwise(_change(receive.time, h.RECEIVES, receive.event_id, h.NOT_READY)),
-    )
+
+    def change(receive: Column) -> Column:
+        is_first = (receive.time == first.time) & (receive.event_id == first.event_id)
+        kind = F.when(takes & is_first, h.TAKEN).otherwise(h.NOT_READY)
+        return _change(receive.time, h.RECEIVES, receive.event_id, kind)
+
+    taken = each_of(F.col("receives"), change)
     ends = arrives & ended.isNotNull() & ~F.coalesce(takes, F.lit(False))
     end = _change(ended, h.ENDS, F.lit(""), h.TAKEN)
     return F.concat(

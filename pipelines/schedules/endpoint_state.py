@@ -4,6 +4,8 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.arrays import those_of
+
 ENDS = ("ended_at", "ended_with_error_at", "ended_with_cleanup_at")
 
 
@@ -70,5 +72,7 @@ def _flags() -> list[str]:
 def _group_at(instant: Column) -> Column:
     """The group of the creation, until the latest move at or after the creation and before as_of."""
     first = F.coalesce("creation.conversation_group_id", "conversation_id")
-    moved = F.filter("moves", lambda move: (move.moved_at >= F.col("created_at")) & (move.moved_at < instant))
+    moved = those_of(
+        F.col("moves"), lambda move: (move.moved_at >= F.col("created_at")) & (move.moved_at < instant)
+    )
     return F.coalesce(F.array_max(moved).conversation_group_id, first)

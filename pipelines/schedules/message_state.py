@@ -4,6 +4,8 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.arrays import any_of, those_of
+
 
 def messages_at(
     messages: DataFrame, conversations: DataFrame, *, as_of: datetime, every_receive_counts: bool
@@ -69,7 +71,7 @@ def _is_received(instant: Column, every_receive_counts: bool) -> Column:
             receive.transaction_id.isNull() | committed | F.lit(every_receive_counts)
         )
 
-    return F.exists("receives", counts)
+    return any_of(F.col("receives"), counts)
 
 
 def _is_in_flight(instant: Column, every_receive_counts: bool) -> Column:
@@ -81,7 +83,7 @@ def _is_in_flight(instant: Column, every_receive_counts: bool) -> Column:
             & ~F.coalesce(over, F.lit(False))
         )
 
-    return F.exists("receives", is_open) & F.lit(not every_receive_counts)
+    return any_of(F.col("receives"), is_open) & F.lit(not every_receive_counts)
 
 
 def _forwards(instant: Column) -> Column:
@@ -89,7 +91,7 @@ def _forwards(instant: Column) -> Column:
         done = F.coalesce(forward.forwarded_at < instant, F.lit(False))
         return F.coalesce(forward.accepted_at < instant, F.lit(False)) & ~done
 
-    return F.filter("forwards", is_open)
+    return those_of(F.col("forwards"), is_open)
 
 
 def _is_dropped() -> Column:
