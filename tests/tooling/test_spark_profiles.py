@@ -4,7 +4,6 @@ from tests.harness import spark_profile
 
 LOCAL_ONLY = {
     "spark.buffer.pageSize",
-    "spark.databricks.delta.snapshotPartitions",
     "spark.driver.bindAddress",
     "spark.driver.extraJavaOptions",
     "spark.driver.host",
@@ -29,6 +28,13 @@ def test_what_both_profiles_set_is_the_same() -> None:
     assert {name: local[name] for name in local.keys() & cluster.keys()} == {
         name: value for name, value in cluster.items() if name not in CLUSTER_ONLY
     }
+
+
+def test_executors_compile_as_a_local_driver_does() -> None:
+    of_executors = spark_profile("cluster")["spark.executor.extraJavaOptions"].split()
+    of_driver = spark_profile("local")["spark.driver.extraJavaOptions"].split()
+    assert set(of_driver) - set(of_executors) == {"-XX:+UseParallelGC"}
+    assert set(of_executors) <= set(of_driver)
 
 
 def test_the_small_profile_changes_how_queries_run_and_nothing_else() -> None:
