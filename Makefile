@@ -59,8 +59,8 @@ cluster-run: setup samples ## the nightly job on a cluster of two workers on thi
 	  --as-of $(AS_OF) $(ARGS) --spark $(SMALL_CLUSTER)
 
 # What a user of a small cluster says; conf/spark/cluster.conf leaves it to the cluster.
-SMALL_CLUSTER := --conf spark.sql.shuffle.partitions=8 --conf spark.databricks.delta.snapshotPartitions=2 \
-  --conf spark.sql.sources.parallelPartitionDiscovery.parallelism=4 --conf spark.ui.enabled=false
+SMALL_CLUSTER := --conf spark.sql.shuffle.partitions=8 --conf spark.ui.enabled=false \
+  --conf spark.sql.sources.parallelPartitionDiscovery.parallelism=4
 
 .PHONY: cluster-test
 cluster-test: setup ## the nightly job on a real standalone cluster, against one machine

@@ -31,7 +31,6 @@ EXECUTOR = "CoarseGrainedExecutorBackend"
 QUICK = "-XX:TieredStopAtLevel=1"
 """For JVMs that live for seconds: compiling well costs more than it gains."""
 SMALL = {
-    "spark.databricks.delta.snapshotPartitions": "2",
     "spark.executor.extraJavaOptions": QUICK,
     "spark.executor.memory": "512m",
     "spark.sql.shuffle.partitions": "4",
