@@ -66,12 +66,15 @@ def _taken_once() -> Column:
     arrives = ended.isNull() | (F.col("arrived") <= ended)
     takes = arrives & (ended.isNull() | (first.time <= ended))
 
-    def change(receive: Column) -> Column:
-        is_first = (receive.time == first.time) & (receive.event_id == first.event_id)
-        kind = F.when(takes & is_first, h.TAKEN).otherwise(h.NOT_READY)
+    def received(receive: Column, kind: int | Column) -> Column:
         return _change(receive.time, h.RECEIVES, receive.event_id, kind)
 
-    taken = each_of(F.col("receives"), change)
+    decides = received(first, F.when(takes, h.TAKEN).otherwise(h.NOT_READY))
+    later = F.slice("receives", 2, F.size("receives"))
+    taken = F.when(
+        first.isNotNull(),
+        F.concat(F.array(decides), each_of(later, lambda receive: received(receive, h.NOT_READY))),
+    ).otherwise(F.array().cast(f"array<{CHANGE}>"))
     ends = arrives & ended.isNotNull() & ~F.coalesce(takes, F.lit(False))
     end = _change(ended, h.ENDS, F.lit(""), h.TAKEN)
     return F.concat(
