@@ -40,6 +40,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.optimizer.canChangeCachedPlanOutputPartitioning", "true")
         .config("spark.buffer.pageSize", "8m")
         .config("spark.sql.codegen.cache.maxEntries", "5000")
         .config("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
