@@ -1,12 +1,15 @@
 """What a run has to show a person: what came in, the first rows of each table, and where to look next."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
-from rich.console import Console
 
 from jobs.display import show_rows, terminal
 from jobs.publish import Run
+from jobs.together import together
 from jobs.waiting import OVERTAKEN, QUEUES, TRANSMISSION, overtaken
 from pipelines.collected import collected
 from pipelines.settings.load import Settings
@@ -30,52 +33,12 @@ def show_summary(spark: SparkSession, settings: Settings, run: Run) -> None:
     """Print the summary of a published run to standard output."""
     warehouse = Warehouse(spark, settings.warehouse)
     console = terminal()
-    sources = ["source", "events", "accepted", "duplicates", "rejected"]
-    came_in = (
-        warehouse.read(INGEST_BATCHES)
-        .groupBy("source")
-        .agg(*[F.sum(name).alias(name) for name in sources[1:]])
-    )
-    _show(console, "Events so far", came_in.orderBy("source"), sources)
-    reasons = warehouse.read(REJECTED_EVENTS).groupBy("source", "reason").agg(F.count(F.lit(1)).alias("rows"))
-    _show(
-        console,
-        "Why rows were rejected",
-        reasons.orderBy(F.desc("rows"), "source", "reason"),
-        reasons.columns,
-    )
-    for title, table, order, columns in _SHOWN:
-        rows = warehouse.read(table).where(F.col("as_of") == F.lit(run.as_of))
-        placed_first = [F.asc_nulls_last(name) for name in order]
-        _show(console, f"{table.name}: {title}", rows.orderBy(*placed_first), columns)
-    for kind in QUEUES, TRANSMISSION:
-        schedule = warehouse.read(kind.table).where(F.col("as_of") == F.lit(run.as_of))
-        late = overtaken(schedule, kind, most=1).orderBy(F.desc("passed_by"), *kind.within)
-        _show(console, f"Starvation: {kind.title}", late, [*kind.within, *OVERTAKEN])
-    queues = warehouse.read(ACTIVATION_SUMMARY).where(F.col("as_of") == F.lit(run.as_of))
-    advice = queues.orderBy(F.col("advice") == "keeps_up", F.desc("need_seconds"), *_PLACE)
-    _show(
-        console,
-        f"{ACTIVATION_SUMMARY.name}: what the queue monitors found",
-        advice,
-        (*_PLACE, "advice", "sentence"),
-    )
-    oddities = queues.select(*_PLACE, F.explode("oddities").alias("oddity", "count"))
-    _show(
-        console,
-        "What the log says of queues and can't be, or the catalog lacks",
-        oddities.orderBy(F.desc("count"), *_PLACE, "oddity"),
-        oddities.columns,
-    )
-    open_count = (
-        warehouse.read(UNRESOLVED).where(F.col("as_of") == F.lit(run.as_of)).groupBy("kind", "reason").count()
-    )
-    _show(
-        console,
-        "Open messages that cannot be placed yet",
-        open_count.orderBy("kind", "reason"),
-        open_count.columns,
-    )
+    parts = list(_parts(warehouse, run.as_of))
+    # A small night is planning for the most part, which takes one core a query.
+    found = together(spark, *[partial(_first_rows, part) for part in parts])
+    for part, rows in zip(parts, found, strict=True):
+        if rows:
+            show_rows(console, part.title, rows, part.columns)
     console.print(
         f"\nRun {run.run_id} described {run.as_of.isoformat()}. The tables lie in {warehouse.root}/"
     )
@@ -85,6 +48,58 @@ def show_summary(spark: SparkSession, settings: Settings, run: Run) -> None:
         f'    schedule = open_table(spark, "{settings.path}", "receive_schedule")\n'
         "    schedule.where(\"queue = '...'\").orderBy('position').show()",
         soft_wrap=True,
+    )
+
+
+class _Part(NamedTuple):
+    """One table on the screen: its first rows, in the order of the frame."""
+
+    title: str
+    rows: DataFrame
+    columns: Sequence[str]
+
+
+def _first_rows(part: _Part) -> list[dict[str, Any]]:
+    return collected(part.rows.select(*part.columns).limit(FIRST))
+
+
+def _parts(warehouse: Warehouse, as_of: datetime) -> Iterator[_Part]:
+    """All that may be shown; what has no rows is left out."""
+
+    def described(table: Table) -> DataFrame:
+        return warehouse.read(table).where(F.col("as_of") == F.lit(as_of))
+
+    sources = ["source", "events", "accepted", "duplicates", "rejected"]
+    came_in = (
+        warehouse.read(INGEST_BATCHES)
+        .groupBy("source")
+        .agg(*[F.sum(name).alias(name) for name in sources[1:]])
+    )
+    yield _Part("Events so far", came_in.orderBy("source"), sources)
+    reasons = warehouse.read(REJECTED_EVENTS).groupBy("source", "reason").agg(F.count(F.lit(1)).alias("rows"))
+    in_order = reasons.orderBy(F.desc("rows"), "source", "reason")
+    yield _Part("Why rows were rejected", in_order, reasons.columns)
+    for title, table, order, columns in _SHOWN:
+        placed_first = [F.asc_nulls_last(name) for name in order]
+        yield _Part(f"{table.name}: {title}", described(table).orderBy(*placed_first), columns)
+    for kind in QUEUES, TRANSMISSION:
+        late = overtaken(described(kind.table), kind, most=1).orderBy(F.desc("passed_by"), *kind.within)
+        yield _Part(f"Starvation: {kind.title}", late, [*kind.within, *OVERTAKEN])
+    queues = described(ACTIVATION_SUMMARY)
+    yield _Part(
+        f"{ACTIVATION_SUMMARY.name}: what the queue monitors found",
+        queues.orderBy(F.col("advice") == "keeps_up", F.desc("need_seconds"), *_PLACE),
+        (*_PLACE, "advice", "sentence"),
+    )
+    oddities = queues.select(*_PLACE, F.explode("oddities").alias("oddity", "count"))
+    yield _Part(
+        "What the log says of queues and can't be, or the catalog lacks",
+        oddities.orderBy(F.desc("count"), *_PLACE, "oddity"),
+        oddities.columns,
+    )
+    unplaced = described(UNRESOLVED).groupBy("kind", "reason").count()
+    yield _Part(
+        "Open messages that cannot be placed yet", unplaced.orderBy("kind", "reason"), unplaced.columns
     )
 
 
@@ -153,10 +168,3 @@ _SHOWN: Sequence[tuple[str, Table, Sequence[str], Sequence[str]]] = (
         ),
     ),
 )
-
-
-def _show(console: Console, title: str, rows: DataFrame, columns: Sequence[str]) -> None:
-    """Print the first rows of a frame; nothing where there are none."""
-    found = collected(rows.select(*columns).limit(FIRST))
-    if found:
-        show_rows(console, title, found, columns)
