@@ -24,7 +24,9 @@ def show_rows(
     console: Console, title: str, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]
 ) -> None:
     """Print rows as a table with a title; null is blank, times are as in the settings."""
-    grid = Grid(title=title, title_justify="left", title_style="bold")
+    # Not as the grid's title, which breaks where the grid ends.
+    console.print(title, style="bold", soft_wrap=True)
+    grid = Grid()
     for column in columns:
         grid.add_column(column, overflow="fold")
     for row in rows:
