@@ -191,15 +191,15 @@ class Case:
         finished = run_process(command, log=self.folder / "peer.log", environment={"TZ": "UTC"})
         return self._measure(PEER, finished, bytes_out=_size(out.glob("*.parquet")))
 
-    def floor(self) -> Measure:
-        """Run the floor on the inputs and the finished warehouse."""
+    def floor(self, *, profile: str | None = None, new: Sequence[Path] | None = None) -> Measure:
+        """Run the floor on the inputs and the finished warehouse; the arguments are those of `pipeline`."""
         out = self.folder / "floor"
         shutil.rmtree(out, ignore_errors=True)
         command: list[str | Path] = ["benchmarks/floor.py", "--config", self.write_settings()]
         command += ["--finished", self.warehouse, "--out", out]
-        finished, work, _ = self._spark(command, "floor")
+        finished, work, _ = self._spark(command, "floor", profile=profile)
         written = _size(out.rglob("*.parquet"))
-        return self._measure(FLOOR, finished, bytes_out=written, work=asdict(work))
+        return self._measure(FLOOR, finished, new=new, bytes_out=written, work=asdict(work))
 
     def ask(self, as_of: datetime) -> dict[str, str]:
         """Ask the questions of `queries.py`; the answer says the files and the seconds of each."""

@@ -33,5 +33,8 @@ def run(bench: Bench) -> None:
                     case.require_equal(as_of)
                     bench.add(theirs)
                 bench.add(ours)
+                # It copies the whole warehouse, which is what a first night writes.
+                if bench.floor and number == 0:
+                    bench.add(case.floor(profile=profile, new=new))
             if not bench.keep:
                 shutil.rmtree(folder)

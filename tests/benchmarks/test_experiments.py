@@ -118,8 +118,9 @@ def test_small_nights_say_where_the_seconds_go(recorder: Recorder) -> None:
     bench = run("small", recorder)
     nights = ("first night", "second night")
     assert cases(bench) == [f"{night}, profile {name}" for name in ("small", "local") for night in nights]
+    assert cases(bench, FLOOR) == [f"first night, profile {name}" for name in ("small", "local")]
     profiles = [environment.get("SPARK_PROFILE") for environment in recorder.environments]
-    assert [profile for profile in profiles if profile] == ["small", "small", "local", "local"]
+    assert [profile for profile in profiles if profile] == ["small"] * 3 + ["local"] * 3
     timeline = bench.measures[1].notes["timeline"]
     assert timeline == (("start, to the first step", 1.0), ("after the last table", 9.0))
 
