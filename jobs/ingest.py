@@ -112,10 +112,9 @@ class _Source:
         self._apart: DataFrame | None = None
 
     def look(self) -> None:
-        """Count what came in, and say what breaks the contract."""
+        """Count what came in, and say what breaks the contract. Of typed files this reads one column."""
         totals = self._rows.agg(
             F.count(F.lit(1)).alias("events"),
-            F.count_if(F.size("reasons") > 0).alias("invalid"),
             F.collect_set("event_date").alias("days"),
             F.flatten(F.collect_set("mistyped")).alias("mistyped"),
         ).first()
@@ -163,9 +162,10 @@ class _Source:
         )
         hashes = self._keep(hashed_twice(self._rows, recorded))
         # Counting fills the cache, and so tells the joins below how small it is.
-        if not hashes.count() and not self._totals.invalid:
-            return
+        hashes.count()
         few = self._keep(suspects(self._rows, hashes))
+        if not few.count():
+            return
         events = few.where(F.size("reasons") == 0)
         self._repeats = self._keep(repeated(events, with_hash_in(recorded, hashes)))
         self._apart = self._keep(set_apart(few, self._repeats))

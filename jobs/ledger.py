@@ -211,7 +211,7 @@ class _Fold:
             self._warehouse.read_pinned(EARLY_FACTS),
             self._endpoint_events,
             self._message_events,
-        ).persist()
+        )
         # Of the closed messages only those count whose transactions ended on a later day than all events.
         messages = (
             self._warehouse.read(MESSAGES)
@@ -220,14 +220,15 @@ class _Fold:
             .groupBy(F.col("first_event.conversation_id").alias("conversation_id"))
             .agg(F.some(F.col("closed_on").isNull()).alias("is_open"), F.max("closed_on").alias("closed_on"))
         )
-        known = folded.where("created_at is not null")
+        # Joined before it is kept, while Spark still knows that its rows lie by conversation.
+        closed = with_closed_on(folded, messages).persist()
         bindings = small_frame(self._spark, self._settings.catalog.service_bindings(), BINDINGS)
-        closed = with_closed_on(with_queue(known, bindings), messages)
+        known = with_queue(closed.where("created_at is not null"), bindings)
         # Each of the eight steps looks at the rules.
         rules = self._warehouse.read(PRIORITY_RULES).persist()
-        self._replace(ENDPOINTS, scope, keep_or_resolve(closed, rules))
-        self._warehouse.replace(EARLY_FACTS, folded.where("created_at is null").select(*EARLY_FACTS.names))
-        for frame in (rules, folded):
+        self._replace(ENDPOINTS, scope, keep_or_resolve(known, rules))
+        self._warehouse.replace(EARLY_FACTS, closed.where("created_at is null").select(*EARLY_FACTS.names))
+        for frame in (rules, closed):
             frame.unpersist()
 
     def _scope(self, table: Table, keys: DataFrame) -> Scope:
