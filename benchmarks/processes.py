@@ -14,7 +14,7 @@ import psutil
 
 PROJECT = Path(__file__).resolve().parent.parent
 EVERY = 0.2
-"""Seconds between two looks at the memory."""
+"""Seconds between two looks at a tree of processes."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,8 @@ class Finished:
     Attributes:
         started: when it started, seconds since the epoch.
         seconds: from its start to its exit.
-        cpu_seconds: processor time of it and all its descendants, user and system.
+        cpu_seconds: processor time of it and all its descendants, user and system; of one that nobody waited
+            for, as of the last look at it.
         peak_bytes: the greatest sum of the resident memory of all processes of its tree, of what was there
             at two successive looks: a process that is being started has its parent's memory for a moment.
         lines: (seconds since the start, line) of what it wrote to stdout and stderr.
@@ -69,7 +70,7 @@ def run_process(
             text=True,
             errors="replace",
         )
-        watch = _MemoryWatch(process.pid)
+        watch = _Watch(process.pid)
         try:
             assert process.stdout is not None
             for line in process.stdout:
@@ -82,7 +83,7 @@ def run_process(
             process.wait()
             raise
         finally:
-            peak = watch.stop()
+            watch.stop()
     seconds = time.monotonic() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if code != 0:
@@ -90,24 +91,31 @@ def run_process(
         raise ProcessFailedError(
             f"{' '.join(str(part) for part in command)}: exit code {code}; see {log}\n{last}"
         )
-    used = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
-    return Finished(started, seconds, used, peak, tuple(lines))
+    # The system forgets whose parent did not wait for it, such as an executor that its worker killed.
+    waited_for = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
+    return Finished(started, seconds, max(waited_for, watch.cpu_seconds), watch.peak, tuple(lines))
 
 
-class _MemoryWatch:
-    """Looks at the resident memory of a process tree until it is stopped."""
+class _Watch:
+    """Looks at the memory and the processor time of a process tree until it is stopped."""
 
     def __init__(self, pid: int) -> None:
         self._root = psutil.Process(pid)
-        self._peak = self._before = 0
+        self._seen: dict[psutil.Process, float] = {}
+        self._before = 0
+        self.peak = 0
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
 
-    def stop(self) -> int:
+    @property
+    def cpu_seconds(self) -> float:
+        """Of all processes that were ever seen, each as of the last look at it."""
+        return sum(self._seen.values())
+
+    def stop(self) -> None:
         self._done.set()
         self._thread.join()
-        return self._peak
 
     def _look(self) -> None:
         while not self._done.wait(EVERY):
@@ -116,5 +124,7 @@ class _MemoryWatch:
                 for process in (self._root, *self._root.children(recursive=True)):
                     with suppress(psutil.NoSuchProcess):
                         total += process.memory_info().rss
-            self._peak = max(self._peak, min(self._before, total))
+                        times = process.cpu_times()
+                        self._seen[process] = times.user + times.system
+            self.peak = max(self.peak, min(self._before, total))
             self._before = total

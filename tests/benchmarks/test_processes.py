@@ -22,6 +22,22 @@ subprocess.run([sys.executable, '-c', {CHILD!r}]); print('end', file=sys.stderr)
     assert sorted((tmp_path / "run.log").read_text().split()) == ["begin", "end", "said"]
 
 
+BUSY = "import time\nwhile time.process_time() < 0.5: pass\nprint('busy', flush=True); time.sleep(60)"
+
+
+def test_processor_time_of_a_child_that_nobody_waited_for(tmp_path: Path) -> None:
+    parent = f"""
+import os, subprocess, sys, time
+child = subprocess.Popen([sys.executable, '-c', {BUSY!r}], stdout=subprocess.PIPE)
+child.stdout.readline()
+time.sleep(1.0)  # some looks
+child.kill()
+os._exit(0)
+"""
+    finished = run_process([sys.executable, "-c", parent], log=tmp_path / "run.log")
+    assert 0.5 <= finished.cpu_seconds <= finished.seconds
+
+
 def test_a_process_that_fails(tmp_path: Path) -> None:
     command = [sys.executable, "-c", "import sys; print('no luck', file=sys.stderr); sys.exit(3)"]
     with pytest.raises(ProcessFailedError, match=r"exit code 3(.|\n)*no luck"):
