@@ -70,13 +70,16 @@ class Bench:
         _say(f"  {measure.system:9} {measure.seconds:8.1f} s  {measure.cpu_seconds:8.1f} s of processor time")
         return measure
 
-    def compare(self, experiment: str, name: str, log: Path, **spark: Any) -> None:
+    def compare(
+        self, experiment: str, name: str, log: Path, *, questions: bool = False, **spark: Any
+    ) -> None:
         """Run pipeline, peer and floor in turn on a log, in each round; figures count once the tables agree.
 
         Args:
             experiment: the experiment's name.
             name: the case's name in it.
             log: the log's folder.
+            questions: whether the pipeline's tables are asked the questions of `queries.py`, to be noted.
             spark: further arguments of `Case.pipeline`.
         """
         for number in range(self.rounds):
@@ -84,6 +87,8 @@ class Bench:
             case = self.case(experiment, name, log)
             case.clear()
             ours = case.pipeline(LAST_MIDNIGHT, **spark)
+            if questions:
+                ours = ours.with_notes(case.ask(LAST_MIDNIGHT))
             if self.peer:
                 theirs = case.peer(LAST_MIDNIGHT)
                 ours = replace(ours, rows=case.require_equal(LAST_MIDNIGHT))

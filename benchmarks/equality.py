@@ -90,18 +90,22 @@ COMPARED: Mapping[str, tuple[str, ...]] = {
 OF_AS_OF = ("group_priorities", "receive_schedule", "transmission_schedule", "unresolved")
 """Tables of which a warehouse holds the rows of many as_of."""
 
+AT_ONCE = 10_000_000
+"""Rows that are compared in one go, so that memory does not grow with the tables."""
+
 
 class UnequalError(Exception):
     """The tables differ, so no figure counts; the message shows how."""
 
 
-def require_equal(warehouse: Path, peer: Path, as_of: datetime) -> dict[str, int]:
+def require_equal(warehouse: Path, peer: Path, as_of: datetime, *, at_once: int = AT_ONCE) -> dict[str, int]:
     """Compare the tables of a warehouse with those of the peer.
 
     Args:
         warehouse: the pipeline's Delta tables; read by their Delta logs, with DuckDB.
         peer: the peer's folder of `<table>.parquet`.
         as_of: the instant that both describe.
+        at_once: of a table with more rows than these, a part is compared after the other.
 
     Returns:
         Rows by table.
@@ -121,12 +125,15 @@ def require_equal(warehouse: Path, peer: Path, as_of: datetime) -> dict[str, int
             if rows[table]:
                 problems.append(f"{table}: missing in {warehouse}")
             continue
-        connection.execute(
-            f"CREATE OR REPLACE TEMP TABLE difference AS "
+        difference = (
             f"SELECT {names}, sum(side) AS ours FROM ("
             f"SELECT {names}, 1 AS side FROM {ours} UNION ALL SELECT {names}, -1 FROM {theirs}) "
-            f"GROUP BY {names} HAVING sum(side) != 0"
+            f"WHERE hash({names}) % $parts = $part GROUP BY {names} HAVING sum(side) != 0"
         )
+        parts = 1 + rows[table] // at_once
+        for part in range(parts):
+            start = "INSERT INTO difference" if part else "CREATE OR REPLACE TEMP TABLE difference AS"
+            connection.execute(f"{start} {difference}", {"parts": parts, "part": part})
         problems += _shown(connection, table)
     connection.close()
     if problems:

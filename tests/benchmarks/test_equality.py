@@ -72,3 +72,12 @@ def test_rows_of_another_as_of_do_not_count(folder: Path) -> None:
     rows = table("unresolved", 5).append_column("as_of", pa.array([other] * 5, pa.timestamp("us", "UTC")))
     write_deltalake(folder / "warehouse" / "unresolved", rows, mode="append", partition_by=["as_of"])
     assert check(folder)["unresolved"] == 2
+
+
+def test_tables_in_parts(folder: Path) -> None:
+    rows = table("endpoints", 40)
+    write(folder, "endpoints", rows, rows.take(list(reversed(range(40)))))
+    assert require_equal(folder / "warehouse", folder / "peer", AS_OF, at_once=7)["endpoints"] == 40
+    pq.write_table(rows.slice(5), folder / "peer" / "endpoints.parquet")
+    with pytest.raises(UnequalError, match="only the pipeline has 5 rows"):
+        require_equal(folder / "warehouse", folder / "peer", AS_OF, at_once=7)
