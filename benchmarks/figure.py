@@ -1,6 +1,7 @@
-"""The figure: how many times the peer's and the floor's time the pipeline takes, case by case."""
+"""The figure: seconds of pipeline, peer and floor, case by case."""
 
 from collections.abc import Sequence
+from math import isnan
 from pathlib import Path
 
 import matplotlib as mpl
@@ -11,9 +12,12 @@ import matplotlib.pyplot as plt
 
 from benchmarks.measure import Line
 
+NONE = float("nan")
+"""Seconds of a system that did not run: no bar."""
+
 
 def draw(lines: Sequence[Line], path: Path) -> bool:
-    """Draw a bar per case: seconds of pipeline, peer and floor side by side.
+    """Draw a bar per case: seconds of pipeline, peer and floor side by side, from one second to an hour.
 
     Args:
         lines: of a report; those without a peer and without a floor are left out.
@@ -29,8 +33,8 @@ def draw(lines: Sequence[Line], path: Path) -> bool:
     figure, axes = plt.subplots(figsize=(9, 1.2 + 0.9 * len(shown)), layout="constrained")
     systems = (
         ("pipeline", [line.seconds for line in shown], "#1f5a96"),
-        ("DuckDB", [line.peer_seconds or 0 for line in shown], "#e0a030"),
-        ("Spark without work", [line.floor_seconds or 0 for line in shown], "#9aa5b1"),
+        ("DuckDB", [line.peer_seconds or NONE for line in shown], "#e0a030"),
+        ("Spark without work", [line.floor_seconds or NONE for line in shown], "#9aa5b1"),
     )
     for place, (system, seconds, colour) in enumerate(systems):
         bars = axes.barh(
@@ -40,10 +44,11 @@ def draw(lines: Sequence[Line], path: Path) -> bool:
             label=system,
             color=colour,
         )
-        axes.bar_label(bars, [f"{value:.0f} s" if value else "" for value in seconds], padding=3)
+        axes.bar_label(bars, ["" if isnan(value) else f"{value:.0f} s" for value in seconds], padding=3)
     axes.set_yticks(range(len(shown)), [f"{line.experiment}\n{line.case}" for line in shown])
     axes.invert_yaxis()
-    axes.set_xlabel("seconds, process start to exit")
+    axes.set_xscale("log")
+    axes.set_xlabel("seconds, process start to exit; each step to the right is ten times as long")
     axes.legend()
     axes.spines[["top", "right"]].set_visible(False)
     path.parent.mkdir(parents=True, exist_ok=True)
