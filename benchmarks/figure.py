@@ -1,7 +1,7 @@
 """The figure: seconds of pipeline, peer and floor, case by case."""
 
 from collections.abc import Sequence
-from math import isnan
+from math import isnan, nan
 from pathlib import Path
 
 import matplotlib as mpl
@@ -12,12 +12,9 @@ import matplotlib.pyplot as plt
 
 from benchmarks.measure import Line
 
-NONE = float("nan")
-"""Seconds of a system that did not run: no bar."""
-
 
 def draw(lines: Sequence[Line], path: Path) -> bool:
-    """Draw a bar per case: seconds of pipeline, peer and floor side by side, from one second to an hour.
+    """Draw a bar per case: seconds of pipeline, peer and floor side by side.
 
     Args:
         lines: of a report; those without a peer and without a floor are left out.
@@ -33,8 +30,8 @@ def draw(lines: Sequence[Line], path: Path) -> bool:
     figure, axes = plt.subplots(figsize=(9, 1.2 + 0.9 * len(shown)), layout="constrained")
     systems = (
         ("pipeline", [line.seconds for line in shown], "#1f5a96"),
-        ("DuckDB", [line.peer_seconds or NONE for line in shown], "#e0a030"),
-        ("Spark without work", [line.floor_seconds or NONE for line in shown], "#9aa5b1"),
+        ("DuckDB", [line.peer_seconds or nan for line in shown], "#e0a030"),
+        ("Spark without work", [line.floor_seconds or nan for line in shown], "#9aa5b1"),
     )
     for place, (system, seconds, colour) in enumerate(systems):
         bars = axes.barh(
