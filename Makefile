@@ -12,21 +12,31 @@ PYTHON_IN_VENV := .venv/bin/python
 AS_OF ?= 2026-11-21T00:00:00Z
 ARGS ?=
 
+# spark: Apache Spark. embedded: Sail, in the process of the job, without Java. The same jobs, the same tables.
+ENGINE ?= spark
+# What is started says itself which engine it is on.
+unexport ENGINE
+# These are about Apache Spark, whatever the environment says.
+cluster-run cluster-test s3-test test-spark airflow-setup airflow-test bench: ENGINE := spark
+
+# $(call JOB,nightly): what runs the job.
+ifeq ($(ENGINE),embedded)
+JOB = $(PYTHON_IN_VENV) -m jobs.$(1)
+else
+JOB = ./spark-submit.sh jobs/$(1).py
+endif
+
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: setup
-setup: ## create .venv and fetch the Delta jars; does nothing when up to date
-	@tools/setup
-
-.PHONY: fast-start
-fast-start: setup ## once per machine: jobs start some seconds sooner from then on (a minute or two, 210 MB)
-	@tools/fast_start
+setup: ## create .venv and fetch Delta's jars, or ENGINE=embedded without Java; does nothing when up to date
+	@tools/setup $(ENGINE)
 
 .PHONY: run
-run: setup samples ## the nightly job on the sample log (AS_OF=... for another moment)
-	@./spark-submit.sh jobs/nightly.py --config conf/local.yaml --as-of $(AS_OF) $(ARGS)
+run: setup samples ## the nightly job on the sample log (ENGINE=embedded, AS_OF=... for another moment)
+	@$(call JOB,nightly) --config conf/local.yaml --as-of $(AS_OF) $(ARGS)
 
 # The sample log is made, not kept; the other folders in samples are kept by hand.
 SAMPLE_LOG := samples/generated
@@ -35,23 +45,34 @@ SAMPLE_LOG := samples/generated
 .PHONY: samples
 samples: $(SAMPLE_LOG)/.made ## make the sample log, if it is missing or its generator changed
 
-$(SAMPLE_LOG)/.made: jobs/generate_log.py $(wildcard pipelines/generate/*.py samples/documentation/*) | setup
+$(SAMPLE_LOG)/.made: jobs/generate_log.py jobs/log_files.py \
+  $(wildcard generator/*.py conf/catalog.yaml conf/rules/* samples/documentation/*) | setup
 	@rm -rf $(SAMPLE_LOG)
-	@./spark-submit.sh jobs/generate_log.py --preset sample --out $(SAMPLE_LOG)
+	@$(PYTHON_IN_VENV) -m jobs.generate_log --preset sample --out $(SAMPLE_LOG)
 	@touch $@
 	@if [ -e warehouse ]; then echo "make: the sample log is new; make clean removes the tables of the old one" >&2; fi
 
-.PHONY: test
-test: setup ## all tests (ARGS="-k name" for some)
-	@$(PYTHON_IN_VENV) -m pytest --ignore=tests/jobs --ignore=tests/cluster --ignore=tests/airflow --ignore=tests/s3 $(ARGS)
+# A process speaks to one engine, so the tests run twice (tests/conftest.py). 5: none was chosen.
+PYTEST := $(PYTHON_IN_VENV) -m pytest --ignore=tests/cluster --ignore=tests/airflow --ignore=tests/s3
 
-.PHONY: test-nights
-test-nights: setup ## whole nights in a row, rerun, backfilled and killed (long)
-	@$(PYTHON_IN_VENV) -m pytest tests/jobs $(ARGS)
+.PHONY: test
+test: setup ## all tests, on both engines or with ENGINE=embedded on that one (ARGS="-k name" for some)
+	@$(PYTEST) $(ARGS) || [ $$? -eq 5 ]
+ifneq ($(ENGINE),embedded)
+	@TEST_ENGINE=spark $(PYTEST) $(ARGS) || [ $$? -eq 5 ]
+endif
+
+.PHONY: test-spark
+test-spark: setup ## the tests of Apache Spark
+	@TEST_ENGINE=spark $(PYTEST) $(ARGS)
 
 .PHONY: test-fast
-test-fast: setup ## the tests that are not marked slow
-	@$(PYTHON_IN_VENV) -m pytest --ignore=tests/jobs --ignore=tests/cluster --ignore=tests/airflow --ignore=tests/s3 -m "not slow" $(ARGS)
+test-fast: setup ## the tests that are not marked slow, on the embedded engine
+	@$(PYTEST) -m "not slow" $(ARGS)
+
+.PHONY: test-without-java
+test-without-java: ## in a clone of its own with Java hidden: set up, a night and the fast tests
+	@tools/without_java setup run test-fast
 
 .PHONY: cluster-run
 cluster-run: setup samples ## the nightly job on a cluster of two workers on this machine
@@ -89,7 +110,7 @@ airflow-lock: ## pin the dependencies of Airflow anew (needs uv)
 	  --output-file tools/airflow/requirements.lock
 
 .PHONY: bench
-bench: setup ## measure the pipeline against DuckDB and against nothing (minutes; ARGS="--help" for more)
+bench: setup ## measure nights on both engines beside DuckDB and beside no work (minutes; ARGS="--help" for more)
 	@$(PYTHON_IN_VENV) -m benchmarks $(ARGS)
 
 .PHONY: notebooks
@@ -99,7 +120,7 @@ notebooks: setup ## run the notebooks on the warehouse of make run, into build/n
 .PHONY: report
 report: setup ## write build/report.html, the page about the last night of make run
 	@mkdir -p build
-	@./spark-submit.sh jobs/report.py --config conf/local.yaml --out build/report.html $(ARGS)
+	@$(call JOB,report) --config conf/local.yaml --out build/report.html $(ARGS)
 
 .PHONY: lint
 lint: setup ## style and likely mistakes
@@ -108,7 +129,7 @@ lint: setup ## style and likely mistakes
 
 .PHONY: lint-rules
 lint-rules: setup ## what is wrong with the rules of conf/local.yaml (ARGS="--static" without a warehouse)
-	@./spark-submit.sh jobs/lint_rules.py --config conf/local.yaml $(ARGS)
+	@$(call JOB,lint_rules) --config conf/local.yaml $(ARGS)
 
 .PHONY: types
 types: setup ## type checks of the packages
@@ -127,8 +148,8 @@ docs: setup ## write docs/data-dictionary.md from the schemas
 
 .PHONY: lock
 lock: ## pin the dependencies of pyproject.toml anew in requirements.lock (needs uv)
-	@uv pip compile pyproject.toml --group dev --group build --group bench --group notebooks --group connect --group s3 \
-	  --universal --fork-strategy fewest \
+	@uv pip compile pyproject.toml --group spark --group embedded --group dev --group build --group bench \
+	  --group notebooks --group s3 --universal --fork-strategy fewest \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock
 
 .PHONY: clean

@@ -1,39 +1,44 @@
-"""Measure the pipeline: make bench ARGS="--only cold,skew --messages 1000000 --rounds 3".
+"""Measure a night: make bench ARGS="--only cold,skew --messages 1000000 --engine embedded".
 
-Logs are made once and kept; what a run leaves goes when it is done. Nothing counts unless the pipeline's
-tables are those of the peer, row by row.
+Logs are made once and kept; what a run leaves goes when it is done. Nothing counts unless the tables of each
+engine are those of the peer, row by row.
 """
 
 import argparse
+import os
 import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import psutil
+
 from benchmarks import report
 from benchmarks.bench import Bench
 from benchmarks.equality import UnequalError
 from benchmarks.experiments import BY_DEFAULT, EXPERIMENTS
+from benchmarks.measure import EMBEDDED, SPARK
 from benchmarks.processes import PROJECT, ProcessFailedError
 
 FIGURES = PROJECT / "benchmarks" / "figures"
+ENGINES = {"embedded": (EMBEDDED,), "spark": (SPARK,), "both": (EMBEDDED, SPARK)}
 
 
 def main(argv: Sequence[str]) -> int:
-    """Parse the command line, run the experiments, print and keep the table."""
+    """Parse the command line, run the experiments, print and keep the tables."""
     options = _parser().parse_args(argv)
     bench = Bench(
         folder=options.folder.resolve(),
+        engines=ENGINES[options.engine],
         messages=options.messages,
+        memory=options.memory,
         rounds=options.rounds,
         nights=options.nights,
-        cores=options.cores,
-        memory=options.memory,
-        peer=not options.no_peer,
-        floor=not options.no_floor,
         keep=options.keep,
     )
     failed = 0
+    # It would be measured in place of the embedded engine.
+    os.environ.pop("SPARK_REMOTE", None)
     # Whoever ends this process ends what it started, and keeps what was measured so far.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -45,6 +50,7 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         print("error: interrupted; this is what was measured before", file=sys.stderr)
         failed = 1
+    bench.close()
     if bench.measures:
         report.show(bench.measures)
         for path in report.keep(bench.measures, FIGURES if options.publish else bench.folder):
@@ -65,22 +71,26 @@ def _names(text: str) -> list[str]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="make bench", description="Measure the pipeline.")
+    parser = argparse.ArgumentParser(prog="make bench", description="Measure a night on both engines.")
     parser.add_argument(
         "--only",
         type=_names,
         default=list(BY_DEFAULT),
         help=f"experiments, with commas: {', '.join(EXPERIMENTS)}, or all (default {','.join(BY_DEFAULT)})",
     )
+    parser.add_argument("--engine", choices=list(ENGINES), default="both", help="default both")
     parser.add_argument(
-        "--messages", type=int, default=150_000, help="the size that stands for 15 million (default 150000)"
+        "--messages",
+        type=int,
+        default=1_000_000,
+        help="the messages of the large nights (default 1000000)",
     )
     parser.add_argument("--rounds", type=int, default=1, help="how often each case runs (default 1)")
     parser.add_argument("--nights", type=int, default=30, help="nights of the history (default 30)")
-    parser.add_argument("--cores", type=int, default=2, help="cores of each system (default 2)")
-    parser.add_argument("--memory", default="4g", help="of Spark's driver and of DuckDB (default 4g)")
-    parser.add_argument("--no-peer", action="store_true", help="leave the peer out, and with it the check")
-    parser.add_argument("--no-floor", action="store_true", help="leave the floor out")
+    half = psutil.virtual_memory().total // 2**31
+    parser.add_argument(
+        "--memory", default=f"{half}g", help=f"of each engine and of DuckDB (default half of it, {half}g)"
+    )
     parser.add_argument(
         "--publish", action="store_true", help="keep the results in benchmarks/figures, to be committed"
     )

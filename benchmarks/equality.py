@@ -1,13 +1,15 @@
 """Whether two implementations came to the same tables: every row, every column that both have."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from urllib.parse import unquote
 
 import duckdb
 import pyarrow as pa
 from deltalake import DeltaTable
+
+from schemas.reading import as_of_key
 
 ENDPOINT = (
     "conversation_id",
@@ -149,7 +151,7 @@ def _ours(folder: Path, as_of: datetime | None) -> str | None:
     files = [
         str(folder / unquote(file["path"]))
         for file in added
-        if as_of is None or file["partition.as_of"].replace(tzinfo=UTC) == as_of
+        if as_of is None or file["partition.as_of_key"] == as_of_key(as_of)
     ]
     if not files:
         return None

@@ -1,6 +1,5 @@
-"""The figure: seconds of pipeline, peer and floor, case by case."""
+"""The figure: seconds of both engines, DuckDB and the floors, case by case."""
 
-from collections.abc import Sequence
 from math import isnan, nan
 from pathlib import Path
 
@@ -10,39 +9,39 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from benchmarks.measure import Line
+from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, SPARK, Results
+
+COLOURS = {
+    EMBEDDED: "#1f5a96",
+    SPARK: "#c2452d",
+    DUCKDB: "#e0a030",
+    FLOOR + EMBEDDED: "#9db8d6",
+    FLOOR + SPARK: "#e3b5ab",
+}
 
 
-def draw(lines: Sequence[Line], path: Path) -> bool:
-    """Draw a bar per case: seconds of pipeline, peer and floor side by side.
+def draw(results: Results, path: Path) -> bool:
+    """Draw the seconds of each case's systems as bars side by side.
 
     Args:
-        lines: of a report; those without a peer and without a floor are left out.
+        results: what was measured; cases without the peer are left out.
         path: where the picture goes, an .svg.
 
     Returns:
         Whether there was something to draw.
     """
-    shown = [line for line in lines if line.peer_seconds or line.floor_seconds]
-    if not shown:
+    cases = [measure.key[:2] for measure in results.all() if measure.system == DUCKDB]
+    if not cases:
         return False
-    height = 0.8 / 3
-    figure, axes = plt.subplots(figsize=(9, 1.2 + 0.9 * len(shown)), layout="constrained")
-    systems = (
-        ("pipeline", [line.seconds for line in shown], "#1f5a96"),
-        ("DuckDB", [line.peer_seconds or nan for line in shown], "#e0a030"),
-        ("Spark without work", [line.floor_seconds or nan for line in shown], "#9aa5b1"),
-    )
-    for place, (system, seconds, colour) in enumerate(systems):
-        bars = axes.barh(
-            [row + (place - 1) * height for row in range(len(shown))],
-            seconds,
-            height,
-            label=system,
-            color=colour,
-        )
-        axes.bar_label(bars, ["" if isnan(value) else f"{value:.0f} s" for value in seconds], padding=3)
-    axes.set_yticks(range(len(shown)), [f"{line.experiment}\n{line.case}" for line in shown])
+    height = 0.85 / len(COLOURS)
+    figure, axes = plt.subplots(figsize=(9, 1.2 + 1.1 * len(cases)), layout="constrained")
+    for place, (system, colour) in enumerate(COLOURS.items()):
+        found = [results.of(*case, system) for case in cases]
+        seconds = [measure.seconds if measure else nan for measure in found]
+        middles = [row + (place - 2) * height for row in range(len(cases))]
+        bars = axes.barh(middles, seconds, height, label=system, color=colour)
+        axes.bar_label(bars, ["" if isnan(value) else f"{value:.1f} s" for value in seconds], padding=3)
+    axes.set_yticks(range(len(cases)), ["\n".join(case) for case in cases])
     axes.invert_yaxis()
     axes.set_xscale("log")
     axes.set_xlabel("seconds, process start to exit; each step to the right is ten times as long")

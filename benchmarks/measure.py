@@ -1,11 +1,12 @@
-"""What is measured of one run, and what a table of the report says of several."""
+"""What is measured of one run, and the medians of several."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Any
 
-PIPELINE, PEER, FLOOR = "pipeline", "peer", "floor"
+EMBEDDED, SPARK, DUCKDB = "embedded", "Spark", "DuckDB"
+FLOOR = "floor "
+"""A floor is named by its engine: `floor embedded`, `floor Spark`."""
 
 
 @dataclass(frozen=True)
@@ -14,114 +15,77 @@ class Measure:
 
     Attributes:
         experiment, case: what was measured; the systems of a case did the same work.
-        system: pipeline, peer or floor.
+        system: embedded, Spark, DuckDB, or a floor.
+        messages: of the log.
         events, bytes_in: rows and bytes of the inputs that the run was to take in.
         seconds: from the start of the process to its exit.
         cpu_seconds: processor time of all its processes.
         peak_bytes: the most resident memory of all its processes together.
-        cores: how many it was allowed to use.
+        bytes_read: see `processes.Finished`.
         bytes_out: size of the data files that it left.
-        steps: seconds by step, in the order in which they ran.
-        work: what Spark's event log says; see `event_log.Work`.
+        commits: Delta commits that it made.
+        jobs: Spark's jobs; None where they were not counted.
+        steps: seconds by step, in the order in which they ended.
         rows: rows by table, of those that were compared with the peer.
-        notes: what else the experiment measures, by name.
+        of: the moment and the commit of the code that was measured.
     """
 
     experiment: str
     case: str
     system: str
+    messages: int
     events: int
     bytes_in: int
     seconds: float
     cpu_seconds: float
     peak_bytes: int
-    cores: int
+    bytes_read: int = 0
     bytes_out: int = 0
+    commits: int = 0
+    jobs: int | None = None
     steps: Mapping[str, float] = field(default_factory=dict)
-    work: Mapping[str, Any] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
-    notes: Mapping[str, Any] = field(default_factory=dict)
+    of: str = ""
 
-    def with_notes(self, notes: Mapping[str, Any]) -> "Measure":
-        """The measure with further notes."""
-        return replace(self, notes={**self.notes, **notes})
-
-    def as_dict(self) -> dict[str, Any]:
-        """The measure as JSON takes it."""
-        return asdict(self)
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What it is a measure of."""
+        return self.experiment, self.case, self.system
 
 
-@dataclass(frozen=True)
-class Line:
-    """A case of an experiment, over its rounds: medians of each number.
-
-    Attributes:
-        rate: events per second and core of the pipeline; None if the case has no inputs.
-        to_peer, to_floor: how many times the peer's and the floor's seconds the pipeline takes; None if
-            they did not run.
-        cpu_to_peer, cpu_to_floor: the same in processor time, which says more on a machine that others use.
-    """
-
-    experiment: str
-    case: str
-    rounds: int
-    events: int
-    bytes_in: int
-    bytes_out: int
-    seconds: float
-    cpu_seconds: float
-    peak_bytes: int
-    rate: float | None
-    steps: Mapping[str, float]
-    work: Mapping[str, Any]
-    peer_seconds: float | None
-    floor_seconds: float | None
-    to_peer: float | None
-    to_floor: float | None
-    cpu_to_peer: float | None
-    cpu_to_floor: float | None
-    notes: Mapping[str, Any]
+MEDIANS = ("seconds", "cpu_seconds", "peak_bytes", "bytes_read")
 
 
-def lines(measures: Sequence[Measure]) -> list[Line]:
-    """Sum up the measures: one line per case that the pipeline ran, in the order of the runs."""
-    cases = dict.fromkeys((m.experiment, m.case) for m in measures if m.system == PIPELINE)
-    return [_line([m for m in measures if (m.experiment, m.case) == case]) for case in cases]
+class Results:
+    """Measures by experiment, case and system; where there are several rounds, the medians of them."""
+
+    def __init__(self, measures: Iterable[Measure]) -> None:
+        """Sum them up; the order of the runs stays."""
+        rounds: dict[tuple[str, str, str], list[Measure]] = {}
+        for measure in measures:
+            rounds.setdefault(measure.key, []).append(measure)
+        self._found = {key: _median(same) for key, same in rounds.items()}
+
+    def all(self) -> list[Measure]:
+        """One measure for each, in the order of the runs."""
+        return list(self._found.values())
+
+    def cases(self, experiment: str) -> list[str]:
+        """The cases of an experiment, in the order of the runs."""
+        return list(dict.fromkeys(case for name, case, _ in self._found if name == experiment))
+
+    def of(self, experiment: str, case: str, system: str) -> Measure | None:
+        """One of them; None if it was not measured."""
+        return self._found.get((experiment, case, system))
+
+    def times_the_peer(self, measure: Measure) -> float | None:
+        """How many times the peer's seconds it took; None if the peer did not run."""
+        peer = self.of(measure.experiment, measure.case, DUCKDB)
+        return measure.seconds / peer.seconds if peer else None
 
 
-def _line(measures: Sequence[Measure]) -> Line:
-    ours = [m for m in measures if m.system == PIPELINE]
-    first = ours[0]
-    seconds, cpu = median(m.seconds for m in ours), median(m.cpu_seconds for m in ours)
-    peer, floor = (_of(measures, system, "seconds") for system in (PEER, FLOOR))
-    peer_cpu, floor_cpu = (_of(measures, system, "cpu_seconds") for system in (PEER, FLOOR))
-    return Line(
-        experiment=first.experiment,
-        case=first.case,
-        rounds=len(ours),
-        events=first.events,
-        bytes_in=first.bytes_in,
-        bytes_out=round(median(m.bytes_out for m in ours)),
-        seconds=seconds,
-        cpu_seconds=cpu,
-        peak_bytes=round(median(m.peak_bytes for m in ours)),
-        rate=first.events / seconds / first.cores if first.events else None,
-        steps={name: median(m.steps.get(name, 0.0) for m in ours) for name in first.steps},
-        work={name: _median([m.work.get(name) for m in ours]) for name in first.work},
-        peer_seconds=peer,
-        floor_seconds=floor,
-        to_peer=seconds / peer if peer else None,
-        to_floor=seconds / floor if floor else None,
-        cpu_to_peer=cpu / peer_cpu if peer_cpu else None,
-        cpu_to_floor=cpu / floor_cpu if floor_cpu else None,
-        notes=first.notes,
-    )
-
-
-def _of(measures: Sequence[Measure], system: str, name: str) -> float | None:
-    return _median([getattr(m, name) for m in measures if m.system == system])
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return median(known) if known else None
+def _median(rounds: list[Measure]) -> Measure:
+    first = rounds[0]
+    steps = {name: median(each.steps.get(name, 0.0) for each in rounds) for name in first.steps}
+    numbers = {name: median(getattr(each, name) for each in rounds) for name in MEDIANS}
+    return replace(first, steps=steps, **numbers)

@@ -1,4 +1,4 @@
-"""One process and all that it starts: its time, processor time, memory, and when it said what."""
+"""One process and all that it starts: its time, processor time, memory, bytes read, and when it said what."""
 
 import os
 import resource
@@ -22,20 +22,21 @@ class Finished:
     """A process that ended well.
 
     Attributes:
-        started: when it started, seconds since the epoch.
         seconds: from its start to its exit.
         cpu_seconds: processor time of it and all its descendants, user and system; of one that nobody waited
             for, as of the last look at it.
         peak_bytes: the greatest sum of the resident memory of all processes of its tree, of what was there
             at two successive looks: a process that is being started has its parent's memory for a moment.
-        lines: (seconds since the start, line) of what it wrote to stdout and stderr.
+        bytes_read: what the processes of its tree asked the system to read, from disk or from its cache, as
+            of the last look; programs that are loaded, and all that was spilled, count too.
+        lines: what it wrote to stdout and stderr.
     """
 
-    started: float
     seconds: float
     cpu_seconds: float
     peak_bytes: int
-    lines: tuple[tuple[float, str], ...]
+    bytes_read: int
+    lines: tuple[str, ...]
 
 
 class ProcessFailedError(Exception):
@@ -56,9 +57,9 @@ def run_process(
         ProcessFailedError: the exit code was not 0.
     """
     log.parent.mkdir(parents=True, exist_ok=True)
-    lines: list[tuple[float, str]] = []
+    lines: list[str] = []
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    started, began = time.time(), time.monotonic()
+    began = time.monotonic()
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
             [str(part) for part in command],
@@ -74,7 +75,7 @@ def run_process(
         try:
             assert process.stdout is not None
             for line in process.stdout:
-                lines.append((time.monotonic() - began, line.rstrip("\n")))
+                lines.append(line.rstrip("\n"))
                 output.write(line)
                 output.flush()
             code = process.wait()
@@ -87,23 +88,26 @@ def run_process(
     seconds = time.monotonic() - began
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if code != 0:
-        last = "\n".join(line for _, line in lines[-5:])
+        last = "\n".join(lines[-5:])
         raise ProcessFailedError(
             f"{' '.join(str(part) for part in command)}: exit code {code}; see {log}\n{last}"
         )
-    # The system forgets whose parent did not wait for it, such as an executor that its worker killed.
+    # The system forgets whose parent did not wait for it, such as a worker that was killed.
     waited_for = (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime)
-    return Finished(started, seconds, max(waited_for, watch.cpu_seconds), watch.peak, tuple(lines))
+    return Finished(
+        seconds, max(waited_for, watch.cpu_seconds), watch.peak_bytes, watch.bytes_read, tuple(lines)
+    )
 
 
 class _Watch:
-    """Looks at the memory and the processor time of a process tree until it is stopped."""
+    """Looks at the memory, the processor time and the reads of a process tree until it is stopped."""
 
     def __init__(self, pid: int) -> None:
         self._root = psutil.Process(pid)
         self._seen: dict[psutil.Process, float] = {}
         self._before = 0
-        self.peak = 0
+        self.peak_bytes = 0
+        self.bytes_read = 0
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._look, daemon=True)
         self._thread.start()
@@ -119,12 +123,15 @@ class _Watch:
 
     def _look(self) -> None:
         while not self._done.wait(EVERY):
-            total = 0
+            resident = read = 0
             with suppress(psutil.NoSuchProcess):
                 for process in (self._root, *self._root.children(recursive=True)):
-                    with suppress(psutil.NoSuchProcess):
-                        total += process.memory_info().rss
+                    with suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+                        resident += process.memory_info().rss
                         times = process.cpu_times()
                         self._seen[process] = times.user + times.system
-            self.peak = max(self.peak, min(self._before, total))
-            self._before = total
+                        # What a child had read is its parent's once it has waited for it.
+                        read += process.io_counters().read_chars
+            self.peak_bytes = max(self.peak_bytes, min(self._before, resident))
+            self.bytes_read = max(self.bytes_read, read)
+            self._before = resident

@@ -1,6 +1,7 @@
-"""Two questions that people ask of the tables, each named in Spark's event log to have its files counted.
+"""Two questions that people ask of the tables.
 
 ./spark-submit.sh benchmarks/queries.py --config SETTINGS --as-of INSTANT
+.venv/bin/python -m benchmarks.queries --config SETTINGS --as-of INSTANT
 
 Says the seconds of each on stderr. The queue is the one with the most ready messages, and the message the one
 in its middle, so neither is found by chance at the edge of a file. Each is asked twice and the second counts:
@@ -12,70 +13,62 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from pyspark.sql import SparkSession, functions as F
+from pyspark.sql import functions as F
 
-from jobs import next as next_job
-from jobs.explain import honors, tables
-from jobs.launch import Parser, instant, launch, session
-from pipelines.insight.explain import explain_message
-from pipelines.settings.load import Settings, load_settings
+from config.load import Settings
+from insight.explain import explain_message, honors
+from insight.next import Place, what_comes_next
+from jobs.launch import Parser, launch, opened
+from schemas.keys import QUEUE
+from schemas.outputs import RECEIVE_SCHEDULE
+from storage.warehouse import Warehouse
 
-PLACE = ("instance", "database", "queue")
 NEXT_MESSAGES, EXPLAIN = "next_100_messages", "explain_message"
 
 
-def run(spark: SparkSession, settings: Settings, as_of: datetime) -> dict[str, float]:
+def run(warehouse: Warehouse, settings: Settings, as_of: datetime) -> dict[str, float]:
     """Ask both questions.
 
     Args:
-        spark: the session.
-        settings: where the tables are.
+        warehouse: what is asked.
+        settings: its settings.
         as_of: the instant asked about; some message must be ready then.
 
     Returns:
         Seconds by question.
     """
-    opened = tables(spark, settings, as_of)
-    schedule = opened.at_as_of("receive_schedule")
-    longest = (
-        schedule.where("state = 'ready'").groupBy(*PLACE).count().orderBy(F.desc("count"), *PLACE).first()
-    )
+    schedule = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
+    counted = schedule.where("state = 'ready'").groupBy(*QUEUE).count()
+    longest = counted.orderBy(F.desc("count"), *QUEUE).first()
     assert longest is not None, "no message is ready"
-    queue = next_job.Place(longest["queue"], longest["instance"], longest["database"])
+    queue = Place(longest["queue"], longest["instance"], longest["database"])
     middle = queue.of(schedule).where(F.col("position") == (longest["count"] + 1) // 2).first()
     assert middle is not None
 
     def next_messages() -> None:
-        found = next_job.run(spark, settings, queue, as_of, limit=100)
+        found = what_comes_next(warehouse, queue, as_of=as_of, limit=100)
         assert len(found["next"]) == min(100, longest["count"])
 
     def explain() -> None:
-        explain_message(tables(spark, settings, as_of), middle["message_id"], honors(settings))
+        explain_message(warehouse, middle["message_id"], as_of=as_of, honors=honors(settings.catalog))
 
-    return {
-        NEXT_MESSAGES: _seconds(spark, NEXT_MESSAGES, next_messages),
-        EXPLAIN: _seconds(spark, EXPLAIN, explain),
-    }
+    return {NEXT_MESSAGES: _seconds(next_messages), EXPLAIN: _seconds(explain)}
 
 
-def _seconds(spark: SparkSession, name: str, ask: Callable[[], None]) -> float:
+def _seconds(ask: Callable[[], None]) -> float:
     ask()
-    spark.sparkContext.setJobDescription(name)
     began = time.monotonic()
     ask()
-    seconds = time.monotonic() - began
-    spark.sparkContext.setJobDescription("")
-    return seconds
+    return time.monotonic() - began
 
 
 def main(argv: Sequence[str]) -> int:
     """Parse the command line, ask, and say the seconds as the jobs do."""
     parser = Parser("Ask two questions of the tables.")
-    parser.add_argument("--config", required=True, help="settings file")
-    parser.add_argument("--as-of", required=True, type=instant, help="the instant asked about")
+    parser.add_as_of("the instant asked about", required=True)
     options = parser.parse_args(argv)
-    settings = load_settings(options.config)
-    for name, seconds in run(session("queries", settings.warehouse), settings, options.as_of).items():
+    settings, warehouse = opened(options, "queries")
+    for name, seconds in run(warehouse, settings, options.as_of).items():
         print(f"{name} done in {seconds:.2f} s", file=sys.stderr)
     return 0
 

@@ -1,4 +1,4 @@
-"""The nightly run as an Airflow DAG: a task per step, each a job of this project on spark-submit.sh.
+"""The nightly run as an Airflow DAG: one task takes in what is new, one describes the as_of and publishes it.
 
 The file imports nothing of the pipeline, and Airflow lives in an environment of its own. Where tasks run,
 this checkout has to be there with the environment of `make setup`.
@@ -18,18 +18,21 @@ PROJECT = Path(__file__).resolve().parents[1]
 CONFIG = os.environ.get("CONVERSATION_PRIORITIES_CONFIG", "conf/local.yaml")
 """The settings file, absolute or relative to the project; the parameter `config` replaces it for one run."""
 
+ENGINE = os.environ.get("CONVERSATION_PRIORITIES_ENGINE", "spark")
+"""spark: Apache Spark, wherever SPARK_MASTER says. embedded: in the process of the job, without Java."""
+
 CONFIG_ONLY = ["--config", "{{ params.config }}"]
-CONFIG_AND_AS_OF = [*CONFIG_ONLY, "--as-of", "{{ ti.xcom_pull(task_ids='as_of') }}"]
 STEPS = {
-    "rules": CONFIG_ONLY,
-    "ingest": CONFIG_ONLY,
-    "ledger": CONFIG_ONLY,
-    "schedules": CONFIG_AND_AS_OF,
-    "activation": CONFIG_AND_AS_OF,
-    "coverage": CONFIG_AND_AS_OF,
-    "publish": CONFIG_AND_AS_OF,
+    "fold": CONFIG_ONLY,
+    "schedules": [*CONFIG_ONLY, "--as-of", "{{ ti.xcom_pull(task_ids='as_of') }}"],
 }
-"""The steps in their order: the job jobs/<name>.py and its options. The same order as in jobs/nightly.py."""
+"""The jobs in their order, with their options; together they do what jobs/nightly.py does."""
+
+COMMANDS = {
+    "spark": ["./spark-submit.sh", "jobs/{}.py"],
+    "embedded": [".venv/bin/python", "-m", "jobs.{}"],
+}
+"""What runs a job, by engine; paths start at the project."""
 
 FOR_GOOD = {
     2: "the command line, settings, catalog or rules are wrong",
@@ -48,7 +51,7 @@ FOR_NOW = {
 def decide_as_of(given: str | None, moment: datetime) -> str:
     """The instant that a run describes: the one given, else the last midnight (UTC) before its moment.
 
-    Every job of a run gets the answer of one task, so a retry after midnight describes the same instant.
+    It is decided in a task of its own, so a retry after midnight describes the same instant.
 
     Args:
         given: the parameter `as_of`, for backfills.
@@ -61,12 +64,12 @@ def decide_as_of(given: str | None, moment: datetime) -> str:
 
 
 class PipelineJob(BaseOperator):
-    """One job of the pipeline on spark-submit.sh; its exit code decides whether it is tried again."""
+    """One job of the pipeline; its exit code decides whether it is tried again."""
 
     template_fields = ("options",)
 
     def __init__(self, *, job: str, options: list[str], **kwargs: Any) -> None:
-        """Name the job, such as jobs/ingest.py, and its options; the latter are templates."""
+        """Name the job, such as fold, and its options; the latter are templates."""
         super().__init__(**kwargs)
         self.job = job
         self.options = options
@@ -82,8 +85,15 @@ class PipelineJob(BaseOperator):
             AirflowFailException: the exit code is one of FOR_GOOD; the task is not tried again.
             AirflowException: any other failure.
         """
-        command = [str(PROJECT / "spark-submit.sh"), self.job, *self.options]
+        if ENGINE not in COMMANDS:
+            raise AirflowFailException(
+                f"CONVERSATION_PRIORITIES_ENGINE: {ENGINE!r} is no engine; write {' or '.join(COMMANDS)}"
+            )
+        program, *parts = COMMANDS[ENGINE]
+        command = [str(PROJECT / program), *[part.format(self.job) for part in parts], *self.options]
         code = self._process.run_command(command, cwd=str(PROJECT)).exit_code
+        # Python tells of a signal by a negative number, a shell by one above 128.
+        code = 128 - code if code < 0 else code
         if code in FOR_GOOD:
             raise AirflowFailException(f"{self.job}: exit code {code}, {FOR_GOOD[code]}; not tried again")
         if code != 0:
@@ -93,7 +103,7 @@ class PipelineJob(BaseOperator):
             )
 
     def on_kill(self) -> None:
-        """Ask the job to end; it cancels what Spark is doing."""
+        """Ask the job to end."""
         self._process.send_sigterm()
 
 
@@ -121,11 +131,8 @@ with DAG(
 
     @task(task_id="as_of")
     def as_of(**context: Any) -> str:
-        """Decide the as_of of all steps."""
+        """Decide the as_of of the run, whichever of its tasks is tried again."""
         run = context["dag_run"]
         return decide_as_of(context["params"]["as_of"], run.logical_date or run.run_after)
 
-    steps = [
-        PipelineJob(task_id=name, job=f"jobs/{name}.py", options=options) for name, options in STEPS.items()
-    ]
-    chain(as_of(), *steps)
+    chain(as_of(), *[PipelineJob(task_id=name, job=name, options=options) for name, options in STEPS.items()])

@@ -1,14 +1,10 @@
 """Write a made-up event log with its catalog, rules and settings: the sample, or one of any size.
 
-Everything follows from the options: with format json or csv the same ones give the same bytes on every
-machine. With parquet it is the same rows in the same order in the same files (a footer lists a column's
-encodings in any order), with delta as well (and Delta's own log holds the time of writing).
+Everything follows from the options: the same ones give the same files on every machine, byte by byte. (With
+format delta, Delta's own log holds the time of writing.)
 
-    ./spark-submit.sh jobs/generate_log.py --preset sample --out samples/generated
-    ./spark-submit.sh jobs/generate_log.py --messages 15000000 --format parquet --out build/log \
-      --spark --driver-java-options -XX:-DontCompileHugeMethods
-
-The last option halves the time of big logs: without it, the JVM leaves long generated methods uncompiled.
+    .venv/bin/python -m jobs.generate_log --preset sample --out samples/generated
+    .venv/bin/python -m jobs.generate_log --messages 15000000 --format parquet --out build/log
 
 With `--history daily` the log is in one folder per night, `night=YYYY-MM-DD/endpoint_events` and so on, with
 what came in that night. The settings name folders beside them, which are empty: copy a night's files there,
@@ -16,30 +12,28 @@ run the nightly job as of the end of that day, copy the next ones. File names do
 """
 
 import argparse
-import dataclasses
 import shutil
 from collections.abc import Callable, Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import yaml
-from delta.tables import DeltaTable
-from pyspark.sql import DataFrame, SparkSession
+from deltalake import convert_to_deltalake
 
-from jobs.launch import Parser, instant, launch, session, whole_number
+from generator import presets, synthetic
+from generator.log import pieces
+from generator.plan import Plan, Volume
+from generator.world import World
+from jobs.launch import Parser, instant, launch, whole_number
 from jobs.log_files import FORMATS, name, write
-from pipelines.generate import company, conversations, events, faults, messages, readers, synthetic
-from pipelines.generate.conversations import HOT_EVERY
-from pipelines.generate.draws import Draws
-from pipelines.generate.plan import Plan, Volume
-from pipelines.generate.rulebook import Statement
-from pipelines.generate.world import READER_STRUCT, SLOT_STRUCT, World, slot_rows
 from schemas.events import CONTRACTS
 
 PROJECT = Path(__file__).resolve().parent.parent
 MESSAGES_PER_FILE = 250_000
 SAMPLE_MESSAGES = 20_000
+PIECES = ".pieces"
+"""Where files are until all are there."""
+
 DOCUMENTATION = {
     "path": "documentation.sql",
     "instance": "DOC1",
@@ -47,66 +41,36 @@ DOCUMENTATION = {
 }
 """The rules of the documentation's example; conf/local.yaml reads the same file."""
 
-NEVER_NULL = {"endpoint_events": "conversation_id", "message_events": "message_id", "queue_events": "queue"}
-"""The column that is null in half of an input's bad rows."""
-
 
 def main(argv: Sequence[str]) -> int:
     """Parse the command line and write the log."""
     options = _parser().parse_args(argv)
-    world, volume = _sample(options) if options.preset == "sample" else _numbered(options)
-    run(
-        session("generate log", None),
-        Plan(world, volume),
-        options.out,
-        format=options.format,
-        daily=options.history == "daily",
-    )
-    if options.preset == "sample":
+    is_sample = options.preset == "sample"
+    plan = _sample(options) if is_sample else _numbered(options)
+    run(plan, options.out, format=options.format, daily=options.history == "daily")
+    if is_sample:
         _add_documentation(options.out)
     return 0
 
 
-def run(spark: SparkSession, plan: Plan, out: Path, *, format: str, daily: bool) -> None:
+def run(plan: Plan, out: Path, *, format: str, daily: bool) -> None:
     """Write the log of a plan; what an earlier run left at `out` under the same names goes.
 
     Args:
-        spark: the session.
         plan: what to write.
-        out: the folder, which every worker sees under this path.
+        out: the folder.
         format: json, csv, parquet or delta.
         daily: one folder per night.
     """
     _clear(out)
-    spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
-    for source, frame in sources(spark, plan).items():
-        frame = faults.with_faults(frame, plan=plan, required=NEVER_NULL[source])
-        frame = frame.withColumn("slice", faults.slice_of(plan, daily=daily))
-        # One order for all formats: a task's rows may otherwise come in another order with more memory.
-        frame = frame.sortWithinPartitions("slice", "place", "event_id", "event_type")
-        partial = out / f".{source}"
-        write(frame, source, partial, format=format)
-        name(partial, out, source, format=format, daily=daily)
+    for piece in pieces(plan, daily=daily):
+        write(piece, out / PIECES, format=format)
+    name(out / PIECES, out, format=format, daily=daily)
     if format == "delta":
         for folder in sorted({file.parent for file in out.rglob("*.parquet")}):
-            DeltaTable.convertToDelta(spark, f"parquet.`{folder}`")
+            # Its statistics would cut times to milliseconds, and a reader may pass over a file for that.
+            convert_to_deltalake(folder, collect_stats=False)
     _write_settings(plan.world, out, format=format)
-
-
-def sources(spark: SparkSession, plan: Plan) -> dict[str, DataFrame]:
-    """The events without faults, by input. Partitions are slices of the conversations, whatever the cores."""
-    volume = plan.volume
-    ids = spark.range(0, plan.conversations, 1, volume.parts)
-    slots = spark.createDataFrame(slot_rows(plan.world), SLOT_STRUCT)
-    queues = spark.createDataFrame(list(plan.world.readers), READER_STRUCT).coalesce(1)
-    talks = conversations.conversations(ids, slots, plan=plan)
-    sent = messages.messages(talks, plan=plan)
-    received = events.queue_events(sent, plan=plan)
-    return {
-        "endpoint_events": events.endpoint_events(talks, plan=plan),
-        "message_events": events.message_events(sent, plan=plan),
-        "queue_events": received.unionByName(readers.reader_events(queues, plan=plan)),
-    }
 
 
 def _write_settings(world: World, out: Path, *, format: str) -> None:
@@ -127,59 +91,27 @@ def _clear(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for path in [
         *(out / source for source in CONTRACTS),
-        *(out / f".{source}" for source in CONTRACTS),
+        out / PIECES,
         *out.glob("night=*"),
     ]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _sample(options: argparse.Namespace) -> tuple[World, Volume]:
-    """The sample's world: the company, with the catalog and rules of conf/."""
-    volume = _volume(options, messages=SAMPLE_MESSAGES, errors=0.006, backlog=0.12, parts=4)
-    volume = dataclasses.replace(volume, tail=timedelta(minutes=10), delivered_logged=0.97, autocommit=0.1)
-    catalog_file = PROJECT / "conf" / "catalog.yaml"
-    rules_text = (PROJECT / "conf" / "rules" / "company.yaml").read_text(encoding="utf-8")
-    catalog_text = catalog_file.read_text(encoding="utf-8")
-    statements = _statements(yaml.safe_load(rules_text))
-    world = company.world(
-        yaml.safe_load(catalog_text),
-        statements,
-        texts=(catalog_text, rules_text),
-        start=volume.start,
-    )
-    return world, volume
+def _sample(options: argparse.Namespace) -> Plan:
+    """The plan of the sample."""
+    return presets.sample(_volume(options, messages=SAMPLE_MESSAGES, errors=0.006, backlog=0.12, parts=4))
 
 
-def _statements(rules: list[dict[str, Any]]) -> list[Statement]:
-    """The CREATE statements of a rule file's data."""
-    return [
-        Statement(
-            str(rule["effective_from"]),
-            rule["instance"],
-            rule["database"],
-            "create",
-            rule["create"]["name"],
-            rule["create"],
-        )
-        for rule in rules
-        if "create" in rule
-    ]
-
-
-def _numbered(options: argparse.Namespace) -> tuple[World, Volume]:
-    """A world by number."""
-    volume = _volume(options, messages=100_000, errors=0.001, backlog=0.05, parts=None)
-    skewed = max(volume.queue_skew, volume.group_skew) > 0
+def _numbered(options: argparse.Namespace) -> Plan:
+    """The plan of a world by number."""
     size = synthetic.Size(
         instances=options.instances,
         services=options.services,
         kinds=options.kinds,
         rules=options.rules,
         same_level=options.same_level,
-        hot=min(HOT_EVERY, options.kinds) if skewed else 0,
     )
-    world = synthetic.world(size, draws=Draws(options.seed), start=volume.start, days=volume.days)
-    return world, volume
+    return presets.numbered(_volume(options, messages=100_000, errors=0.001, backlog=0.05, parts=None), size)
 
 
 def _volume(
@@ -215,7 +147,11 @@ def _add_documentation(out: Path) -> None:
 
 
 def _parser() -> Parser:
-    parser = Parser("Write a made-up event log with its catalog, rules and settings.")
+    parser = Parser(
+        "Write a made-up event log with its catalog, rules and settings.",
+        example=".venv/bin/python -m jobs.generate_log --messages 100000 --format parquet --out build/log",
+        config=False,
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder to write to")
     parser.add_argument(
         "--preset", choices=["sample"], help="the sample: a small company's day before 2026-11-21"

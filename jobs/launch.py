@@ -1,30 +1,52 @@
-"""How every job starts and ends: its session, its log, its exit code."""
+"""How every job starts and ends: its options, its session, its log, its exit code."""
 
 import argparse
 import logging
 import sys
 import traceback
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NoReturn
 
-from pyspark.sql import SparkSession
-
-from jobs.interruption import INTERRUPTION, exit_code
-from pipelines.errors import ConfigError, PipelineError
-from pipelines.settings.instants import parse_instant
-from pipelines.settings.model import SparkSchema
+from config.errors import ConfigError, PipelineError
+from config.instants import parse_instant
+from config.load import Settings, load_settings
+from engine.session import open_session
+from storage.warehouse import Warehouse
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
+INTERRUPTED = 130
+"""What a shell gives for a process that Ctrl-C ended."""
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line and exit code 2, and that offers `--verbose`."""
+    """The options of a job: its own, and those that all jobs share.
 
-    def __init__(self, description: str) -> None:
-        """Describe the command; the description is the first line of its help."""
-        super().__init__(description=description, allow_abbrev=False)
+    Errors are one line and exit code 2.
+    """
+
+    def __init__(self, description: str, *, example: str = "", config: bool = True) -> None:
+        """Say what the command does and show one call of it; every job but the generator reads settings."""
+        super().__init__(
+            description=description,
+            epilog=f"example: {example}" if example else None,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if config:
+            self.add_argument("--config", required=True, help="settings file, e.g. conf/local.yaml")
         self.add_argument("--verbose", action="store_true", help="log every step and show tracebacks")
+
+    def add_as_of(self, help: str, *, required: bool = False) -> None:
+        """Add --as-of: an instant, in UTC unless it has an offset."""
+        self.add_argument(
+            "--as-of", required=required, type=instant, help=f"{help}, e.g. 2026-11-21T00:00:00Z"
+        )
+
+    def add_format(self) -> None:
+        """Add --format: what is printed is for people or for programs."""
+        self.add_argument("--format", choices=("table", "json"), default="table", help="default table")
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the command line in one line.
@@ -54,38 +76,37 @@ def whole_number(least: int) -> Callable[[str], int]:
     return count
 
 
-def session(name: str, warehouse: str | SparkSchema | None) -> SparkSession:
-    """Open the session that spark-submit configured; times are UTC, whatever the machine says.
+def opened(options: Namespace, name: str) -> tuple[Settings, Warehouse]:
+    """Read the settings that --config names, then open the session and the warehouse.
 
-    Tables that have names need a catalog that outlives the session: a metastore, which Spark finds by
-    hive-site.xml. Nothing is asked of it for a warehouse that is a folder, or for none.
+    Raises:
+        ConfigError: the settings, the catalog or the rules are wrong (no engine was started for that), or
+            the warehouse is one of an older version.
     """
-    builder = SparkSession.builder.appName(name)
-    if isinstance(warehouse, SparkSchema):
-        builder = builder.enableHiveSupport()
-    spark = builder.getOrCreate()
-    spark.conf.set("spark.sql.session.timeZone", "UTC")
-    INTERRUPTION.watch(spark)
-    return spark
+    settings = load_settings(options.config)
+    warehouse = Warehouse(open_session(name, settings.warehouse), settings.warehouse)
+    warehouse.require_this_shape()
+    return settings, warehouse
 
 
 def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:
     """Run a job's `main` and end the process with its exit code.
 
-    A `PipelineError` is what a user can act on: its message alone, and its exit code. A signal is told
-    by its name, and ends with 128 and its number. Anything else is a fault of ours: one line and exit
-    code 1. The traceback of each is for `--verbose`.
+    A `PipelineError` is what a user can act on: its message alone, and its exit code. Anything else is a
+    fault of ours: one line and exit code 1. The traceback of each is for `--verbose`.
     """
     argv = sys.argv[1:]
     verbose = "--verbose" in argv
-    # What fails inside a stream's callback is told once, by the lines below.
-    logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.basicConfig(
         level=logging.INFO if verbose else logging.WARNING, format=LOG_FORMAT, stream=sys.stderr
     )
-    INTERRUPTION.listen()
+    for chatty in ("py4j", "pyspark.sql.connect"):
+        logging.getLogger(chatty).setLevel(logging.CRITICAL)
     try:
         code = main(argv)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+        print("error: interrupted; run it again, it takes up where it broke off", file=sys.stderr)
     except Exception as error:
         code, line = _outcome(error)
         print(f"error: {line}", file=sys.stderr)
@@ -96,8 +117,6 @@ def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:
 
 def _outcome(error: Exception) -> tuple[int, str]:
     """The exit code of a job that failed, and the line that says why."""
-    if received := INTERRUPTION.acknowledge():
-        return exit_code(received), f"ended by {received.name}; run it again, it takes up where it broke off"
     if isinstance(error, PipelineError):
         return error.exit_code, str(error)
     lines = str(error).strip().splitlines() or [""]

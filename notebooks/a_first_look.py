@@ -14,21 +14,22 @@
 # # A first look
 #
 # Open the tables of a warehouse, and see who waits: by level, by queue, and for how long.
-# `docs/notebooks.md` says how to start a session for this, and the data dictionary
-# (`docs/data-dictionary.md`) what the columns mean.
+# `docs/notebooks.md` says what engine this runs on, and the data dictionary (`docs/data-dictionary.md`) what
+# the columns mean.
 
 # %%
 import os
 
 import matplotlib.pyplot as plt
-from pyspark.sql import SparkSession, functions as F
+from pyspark.sql import functions as F
 
-from pipelines.collected import collected
-from pipelines.insight.waiting import waiting
-from pipelines.tables import open_table
+from insight.waiting import waiting
+from schemas.keys import QUEUE
+from schemas.outputs import RECEIVE_SCHEDULE, RUNS, TRANSMISSION_SCHEDULE
+from storage.published import published_as_of
+from storage.tables import open_warehouse
 
-spark = SparkSession.builder.getOrCreate()
-SETTINGS = os.environ.get("SETTINGS", "../conf/local.yaml")
+settings, warehouse = open_warehouse(os.environ.get("SETTINGS", "../conf/local.yaml"))
 
 # %% [markdown]
 # ## Which nights are there?
@@ -36,18 +37,17 @@ SETTINGS = os.environ.get("SETTINGS", "../conf/local.yaml")
 # A run writes its row in `runs` last, so what is listed here is complete.
 
 # %%
-runs = open_table(spark, SETTINGS, "runs").where("status = 'succeeded'")
-runs.orderBy("as_of").select(
-    "as_of", "started_at", "reconciliation.open_receive", "reconciliation.open_transmission"
-).show(truncate=False)
+waiting_then = [F.col("reconciliation")[name].alias(name) for name in ("open_receive", "open_transmission")]
+runs = warehouse.read(RUNS).where("status = 'succeeded'")
+runs.select("as_of", "started_at", *waiting_then).orderBy("as_of").show(truncate=False)
 
 # %% [markdown]
-# Everything below is about the latest of them.
+# Everything below is about the one that ran last.
 
 # %%
-as_of = collected(runs.select(F.max("as_of").alias("as_of")))[0]["as_of"]
-receive = open_table(spark, SETTINGS, "receive_schedule").where(F.col("as_of") == F.lit(as_of))
-transmission = open_table(spark, SETTINGS, "transmission_schedule").where(F.col("as_of") == F.lit(as_of))
+as_of = published_as_of(warehouse, settings, None)
+receive = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
+transmission = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
 receive.groupBy("state").count().orderBy("state").show()
 
 # %% [markdown]
@@ -57,7 +57,6 @@ receive.groupBy("state").count().orderBy("state").show()
 # of one group, the one with the highest priority then.
 
 # %%
-QUEUE = ["instance", "database", "queue"]
 busiest = receive.groupBy(*QUEUE).count().orderBy(F.desc("count"), *QUEUE).limit(1)
 receive.join(F.broadcast(busiest), QUEUE).where("position <= 10").orderBy("position").select(
     "queue", "position", "receive_number", "group_priority", "priority", "message_type", "arrived_at"
@@ -66,9 +65,9 @@ receive.join(F.broadcast(busiest), QUEUE).where("position <= 10").orderBy("posit
 # %% [markdown]
 # ## Who waits, by level?
 #
-# Counted by Spark; what comes to this notebook is a row a level. A higher level should wait less. Where it
-# does not, its messages stand in queues of their own, or its groups are locked: the levels order what is in
-# one queue.
+# Counted by the engine; what comes to this notebook is a row a level. A higher level should wait less.
+# Where it does not, its messages stand in queues of their own, or its groups are locked: the levels order
+# what is in one queue.
 
 # %%
 seconds = (F.unix_micros("as_of") - F.unix_micros("arrived_at")) / 1_000_000

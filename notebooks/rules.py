@@ -20,41 +20,37 @@ import os
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from pyspark.sql import SparkSession, functions as F
 
-from jobs.lint_rules import run as compare_with_log
-from pipelines.insight.findings import in_order
-from pipelines.insight.lint_static import lint_static
-from pipelines.settings.load import load_for_lint
-from pipelines.tables import open_table
+from config.load import load_for_lint
+from insight.coverage import coverage
+from insight.findings import in_order
+from insight.lint import lint_warehouse
+from storage.published import published_as_of
+from storage.tables import open_warehouse
 
-spark = SparkSession.builder.getOrCreate()
 SETTINGS = os.environ.get("SETTINGS", "../conf/local.yaml")
+settings, warehouse = open_warehouse(SETTINGS)
 
 # %% [markdown]
 # ## Coverage
 #
-# `rule_coverage` has a row for each version of a rule, used or not, and one per database for the default of
-# 5. A rule without endpoints is unused, or one of its names is misspelt.
+# A row for each rule, used or not, and one per database for the default of 5. A rule without endpoints is
+# unused, or one of its names is misspelt.
 
 # %%
-coverage = open_table(spark, SETTINGS, "rule_coverage")
-latest = coverage.select(F.max("as_of").alias("as_of"))
+as_of = published_as_of(warehouse, settings, None)
+# In the order of their versions, so that a rule's last level is that of its newest version.
+versions = pd.DataFrame(coverage(warehouse, as_of))
 rules = (
-    coverage.join(F.broadcast(latest), "as_of")
-    .groupBy("instance", "database", "rule_name")
-    .agg(
-        F.max_by("level", F.coalesce("valid_from", "as_of")).alias("level"),
-        *[F.sum(name).alias(name) for name in ("endpoints", "open_messages")],
-    )
-    .orderBy(F.desc("endpoints"), "instance", "database", "rule_name")
-    .limit(200)
-    .toPandas()
+    versions.groupby(["instance", "database", "rule_name"], dropna=False)
+    .agg({"level": "last", "endpoints": "sum", "open_messages": "sum"})
+    .reset_index()
+    .sort_values("endpoints", ascending=False, kind="stable")
 )
 rules["rule"] = (
     rules["rule_name"].fillna("default") + " (" + rules["instance"] + "." + rules["database"] + ")"
 )
-rules[["rule", "level", "endpoints", "open_messages"]]
+rules[["rule", "level", "endpoints", "open_messages"]].head(200)
 
 # %%
 most = rules.head(25).iloc[::-1]
@@ -92,11 +88,8 @@ rules.loc[(rules["endpoints"] == 0) & rules["rule_name"].notna(), ["rule", "leve
 # catalog, and what shows only in the log. `docs/lint.md` explains every code.
 
 # %%
-settings, folded = load_for_lint(SETTINGS)
-findings = [
-    *lint_static(folded, settings.catalog, moment=None),
-    *compare_with_log(spark, settings, folded, None),
-]
+checked, folded = load_for_lint(SETTINGS)
+findings, remarks = lint_warehouse(warehouse, checked, folded, moment=None)
 found = pd.DataFrame(
     [
         (str(each.severity), each.code.id, ".".join(each.place), each.rule, each.sentence, each.fix)
@@ -105,6 +98,7 @@ found = pd.DataFrame(
     columns=["severity", "code", "where", "rule", "finding", "what to do"],
 )
 pd.set_option("display.max_colwidth", None)
+print(*remarks)
 found
 
 # %%

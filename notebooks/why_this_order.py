@@ -18,31 +18,21 @@
 
 # %%
 import os
-from dataclasses import fields
 
 import matplotlib.pyplot as plt
 import pandas as pd
-from pyspark.sql import SparkSession, functions as F
+from pyspark.sql import functions as F
 
-from pipelines.collected import collected
-from pipelines.insight.explain import Tables, explain_message
-from pipelines.insight.overtaken import most_overtaken
-from pipelines.settings.load import load_settings
-from pipelines.tables import open_table
+from insight.explain import explain_message, honors
+from insight.overtaken import most_overtaken
+from schemas.keys import QUEUE
+from schemas.outputs import RECEIVE_SCHEDULE
+from storage.collected import collected
+from storage.published import published_as_of
+from storage.tables import open_warehouse
 
-spark = SparkSession.builder.getOrCreate()
-SETTINGS = os.environ.get("SETTINGS", "../conf/local.yaml")
-
-# %% [markdown]
-# The tables that explanations read, at the latest night that was published.
-
-# %%
-runs = open_table(spark, SETTINGS, "runs").where("status = 'succeeded'")
-as_of = collected(runs.agg(F.max("as_of").alias("as_of")))[0]["as_of"]
-tables = Tables(
-    as_of,
-    **{each.name: open_table(spark, SETTINGS, each.name) for each in fields(Tables) if each.name != "as_of"},
-)
+settings, warehouse = open_warehouse(os.environ.get("SETTINGS", "../conf/local.yaml"))
+as_of = published_as_of(warehouse, settings, None)
 as_of
 
 # %% [markdown]
@@ -51,18 +41,16 @@ as_of
 # The one that most later messages are received before. Put the id of your own here.
 
 # %%
-receive = tables.at_as_of("receive_schedule")
-QUEUE = ["instance", "database", "queue"]
+receive = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
 late = most_overtaken(receive, within=QUEUE, since="arrived_at", most=1)
-found = collected(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)) or collected(receive.limit(1))
+found = collected(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)) or collected(
+    receive.where("position = 1").orderBy(*QUEUE).limit(1)
+)
 message_id = found[0]["message_id"]
 found[0]
 
 # %%
-honors = {
-    (instance, database): on for instance, database, on in load_settings(SETTINGS).catalog.database_rows()
-}
-message = explain_message(tables, message_id, honors)
+message = explain_message(warehouse, message_id, as_of=as_of, honors=honors(settings.catalog))
 print(message.state)
 print(message.receive)
 

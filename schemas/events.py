@@ -144,25 +144,44 @@ CONTRACTS: dict[str, EventContract] = {
 }
 """The inputs by name, in the order in which they are read."""
 
-ACCEPTED: dict[str, Table] = {
-    source: Table(
-        name=f"accepted_{source}",
-        comment=f"Accepted {source.replace('_', ' ')}: one row per event, each once.",
-        columns=(
-            *contract.columns,
-            required(
-                "content_hash", "bigint", "hash of the declared columns, to tell a duplicate from a conflict"
-            ),
-            required("event_date", "date", "UTC day of event_time"),
-            required(
-                "ingest_batch", "bigint", "batch in which the event came; counts from 1 over all inputs"
-            ),
-        ),
-        key=("event_date", "event_id"),
-        partition_by=("ingest_batch", "event_date"),
-        statistics=(),
-        public=False,
-    )
-    for source, contract in CONTRACTS.items()
-}
+BATCH = required("batch", "bigint", "the batch that brought the event; counts from 1 over all inputs")
+CLOSED_ON = optional(
+    "closed_on",
+    "date",
+    "the UTC day after which no as_of needs the row any more; null while one still may",
+)
+FOLD = required("fold", "bigint", "the fold that wrote the row: the batch's own, or a later one")
+LEDGER_PARTITIONS = ("closed_on", "fold")
+
+MESSAGES = Table(
+    name="message_events",
+    comment="Accepted message events, each once, as they came. All events of a message close together.",
+    columns=(*MESSAGE_EVENTS.columns, BATCH, CLOSED_ON, FOLD),
+    key=("event_id", "event_time"),
+    partition_by=LEDGER_PARTITIONS,
+    statistics=("event_time", "message_id", "conversation_id"),
+    public=False,
+)
+
+ENDPOINT_FACTS = Table(
+    name="endpoint_events",
+    comment="Accepted endpoint events, each once, as they came. All events of a conversation close together.",
+    columns=(*ENDPOINT_EVENTS.columns, BATCH, CLOSED_ON, FOLD),
+    key=("event_id", "event_time"),
+    partition_by=LEDGER_PARTITIONS,
+    statistics=("event_time", "conversation_id"),
+    public=False,
+)
+
+QUEUE_FACTS = Table(
+    name="queue_events",
+    comment="Accepted queue events, each once, as they came. All events of a transaction close together.",
+    columns=(*QUEUE_EVENTS.columns, BATCH, CLOSED_ON, FOLD),
+    key=("event_id", "event_time"),
+    partition_by=LEDGER_PARTITIONS,
+    statistics=("event_time", "transaction_id"),
+    public=False,
+)
+
+ACCEPTED: dict[str, Table] = {table.name: table for table in (ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS)}
 """The tables of accepted events, by input name."""

@@ -2,3 +2,6 @@
 
 QUEUE = ["instance", "database", "queue"]
 """A queue's name is unique in its database."""
+
+GROUP = [*QUEUE, "conversation_group_id"]
+"""A conversation group is always on one queue."""

@@ -3,6 +3,7 @@
 from schemas.table import Table, optional, required
 
 AS_OF = required("as_of", "timestamp", "the instant (UTC) that the row describes")
+AS_OF_KEY = required("as_of_key", "string", "as_of as text, such as 20261121T000000000000Z: the partition")
 QUEUE = (
     required("instance", "string", "instance of the queue"),
     required("database", "string", "database of the queue"),
@@ -22,6 +23,7 @@ GROUP_PRIORITIES = Table(
     comment="Conversation groups with ready messages in a queue: one row per as_of, queue and group.",
     columns=(
         AS_OF,
+        AS_OF_KEY,
         *QUEUE,
         required("conversation_group_id", "string", "the group"),
         required("priority", "int", "level 1..10: the highest of its conversations with ready messages"),
@@ -41,7 +43,7 @@ GROUP_PRIORITIES = Table(
         ),
     ),
     key=("as_of", "instance", "database", "queue", "conversation_group_id"),
-    partition_by=("as_of",),
+    partition_by=("as_of_key",),
     checks={
         "level": "priority between 1 and 10",
         "known_state": STATES,
@@ -56,6 +58,7 @@ RECEIVE_SCHEDULE = Table(
     comment="The order in which one reader would receive: one row per as_of, queue and ready message.",
     columns=(
         AS_OF,
+        AS_OF_KEY,
         *QUEUE,
         required("message_id", "string", "the message"),
         optional("position", "bigint", "order in the queue, from 1; null unless ready"),
@@ -76,7 +79,7 @@ RECEIVE_SCHEDULE = Table(
         STATE,
     ),
     key=("as_of", "instance", "database", "queue", "message_id"),
-    partition_by=("as_of",),
+    partition_by=("as_of_key",),
     checks={
         "level": "priority between 1 and 10 and group_priority between 1 and 10",
         "positions": "position is null or (position >= 1 and receive_number >= 1)",
@@ -92,6 +95,7 @@ TRANSMISSION_SCHEDULE = Table(
     comment="The order in which an instance would transmit: one row per as_of, instance and waiting message.",
     columns=(
         AS_OF,
+        AS_OF_KEY,
         required("instance", "string", "instance that sends or forwards"),
         required("message_id", "string", "the message"),
         required("position", "bigint", "order over all databases of the instance, from 1"),
@@ -136,7 +140,7 @@ TRANSMISSION_SCHEDULE = Table(
         ),
     ),
     key=("as_of", "instance", "message_id"),
-    partition_by=("as_of",),
+    partition_by=("as_of_key",),
     checks={
         "level": "(priority is null or priority between 1 and 10) and transmit_priority between 1 and 10",
         "positions": "position >= 1",
@@ -149,6 +153,7 @@ ACTIVATION = Table(
     comment="When queue monitors found that a reader was needed: one row per as_of, queue and run of checks.",
     columns=(
         AS_OF,
+        AS_OF_KEY,
         *QUEUE,
         required("ordinal", "bigint", "order of the runs of the queue, from 1"),
         required("first_check", "timestamp", "first check of the run, UTC"),
@@ -172,7 +177,7 @@ ACTIVATION = Table(
         ),
     ),
     key=("as_of", "instance", "database", "queue", "ordinal"),
-    partition_by=("as_of",),
+    partition_by=("as_of_key",),
     checks={
         "known_reason": "reason in ('arrival_on_empty_queue', 'readers_falling_behind')",
         "known_mode": "mode in ('internal', 'external')",
@@ -188,6 +193,7 @@ ACTIVATION_SUMMARY = Table(
     "that queue events name and the catalog lacks.",
     columns=(
         AS_OF,
+        AS_OF_KEY,
         *QUEUE,
         optional("mode", "string", "internal or external; null for a queue that the catalog lacks"),
         optional("max_queue_readers", "int", "of the catalog; null unless internal"),
@@ -223,7 +229,7 @@ ACTIVATION_SUMMARY = Table(
         ),
     ),
     key=("as_of", "instance", "database", "queue"),
-    partition_by=("as_of",),
+    partition_by=("as_of_key",),
     checks={
         "known_advice": "advice in ('queue_off', 'not_in_catalog', 'more_readers_wont_help', "
         "'raise_max_queue_readers', 'reader_exits_early', 'answers_late', 'keeps_up')",
@@ -250,74 +256,6 @@ PRIORITY_RULES = Table(
     checks={"level": "level between 1 and 10", "period": "valid_to is null or valid_to > valid_from"},
 )
 
-RULE_COVERAGE = Table(
-    name="rule_coverage",
-    comment="What each rule version has decided before as_of: one row per as_of and version, used or not, "
-    "and one per database for the default.",
-    columns=(
-        AS_OF,
-        required("instance", "string", "instance of the rule"),
-        required("database", "string", "database of the rule"),
-        optional("rule_name", "string", "the rule; null for the default, which no rule gave"),
-        optional(
-            "valid_from",
-            "timestamp",
-            "first instant of the version, UTC; null for the default, and where priority_rules has no "
-            "version of the rule for the moment of creation any more",
-        ),
-        optional("level", "int", "level 1..10 that the version gives, 5 for the default; null if unknown"),
-        required("endpoints", "bigint", "endpoints created before as_of that have their level from it"),
-        required("conversations", "bigint", "conversations of these endpoints"),
-        required(
-            "messages",
-            "bigint",
-            "messages to these endpoints, begun before as_of, that have an event on the UTC day before "
-            "as_of's or later: the traffic of the night",
-        ),
-        required(
-            "open_messages",
-            "bigint",
-            "messages scheduled at as_of whose level it gives: to receive at these endpoints, or to transmit "
-            "from them",
-        ),
-        optional("first_use", "timestamp", "first creation of such an endpoint, UTC; null if none"),
-        optional("last_use", "timestamp", "last creation of such an endpoint, UTC; null if none"),
-    ),
-    key=("as_of", "instance", "database", "rule_name", "valid_from"),
-    partition_by=("as_of",),
-    checks={
-        "level": "level is null or level between 1 and 10",
-        "default_has_no_version": "rule_name is not null or valid_from is null",
-        "used": "(endpoints = 0) = (first_use is null) and (first_use is null) = (last_use is null)",
-    },
-)
-
-RULE_USES = Table(
-    name="rule_uses",
-    comment="What the endpoints closed on a UTC day add to rule_coverage, so that no night reads them all: "
-    "one row per day and version with endpoints.",
-    columns=(
-        required("closed_on", "date", "the UTC day on which the endpoints were closed"),
-        required(
-            "counted_from",
-            "string",
-            "fingerprint of the data files and the rule history that were counted; the day is counted anew "
-            "where it differs",
-        ),
-        required("instance", "string", "instance of the rule"),
-        required("database", "string", "database of the rule"),
-        optional("rule_name", "string", "the rule; null for the default, which no rule gave"),
-        optional("valid_from", "timestamp", "first instant of the version, UTC; null if there is none"),
-        required("endpoints", "bigint", "endpoints that have their level from it"),
-        required("conversations", "bigint", "conversations of these endpoints"),
-        required("first_use", "timestamp", "first creation of such an endpoint, UTC"),
-        required("last_use", "timestamp", "last creation of such an endpoint, UTC"),
-    ),
-    key=("closed_on", "instance", "database", "rule_name", "valid_from"),
-    statistics=("closed_on",),
-    public=False,
-)
-
 REJECTED_EVENTS = Table(
     name="rejected_events",
     comment="Rows of the inputs that were not accepted: one row per input, event, reason and raw row.",
@@ -337,6 +275,7 @@ UNRESOLVED = Table(
     comment="Open messages that no schedule can place yet: one row per as_of, schedule and message.",
     columns=(
         AS_OF,
+        AS_OF_KEY,
         required("kind", "string", "receive or transmission: the schedule that it is missing from"),
         required("id", "string", "message_id"),
         required(
@@ -347,7 +286,7 @@ UNRESOLVED = Table(
         ),
     ),
     key=("as_of", "kind", "id"),
-    partition_by=("as_of",),
+    partition_by=("as_of_key",),
     checks={
         "known_kind": "kind in ('receive', 'transmission')",
         "known_reason": "reason in ('endpoint_unknown', 'service_not_in_catalog')",
@@ -362,34 +301,55 @@ RUNS = Table(
         required("as_of", "timestamp", "the instant (UTC) that it describes"),
         required("started_at", "timestamp", "when it started, UTC"),
         required("finished_at", "timestamp", "when it was published, or failed, UTC"),
-        required("status", "string", "succeeded, failed or terminated (a signal ended it)"),
+        required("status", "string", "succeeded or failed"),
         required("code_version", "string", "version of the code that ran"),
         required("settings", "string", "the settings as JSON"),
         required("row_counts", "map<string,bigint>", "rows written for this as_of, by table"),
         required(
             "reconciliation", "map<string,bigint>", "the sums that add up; docs/data-quality.md explains them"
         ),
-        optional(
-            "last_ingest_batch", "bigint", "the last batch of events that it covers; null if it failed before"
-        ),
+        optional("last_batch", "bigint", "the last batch that it covers; null if it failed before"),
         optional("error", "string", "what went wrong, in one line; null if it succeeded"),
     ),
     key=("run_id",),
-    checks={"known_status": "status in ('succeeded', 'failed', 'terminated')"},
+    checks={"known_status": "status in ('succeeded', 'failed')"},
 )
 
-INGEST_BATCHES = Table(
-    name="ingest_batches",
-    comment="What came in: one row per input and ingest batch. events = accepted + duplicates + rejected.",
+BATCHES = Table(
+    name="batches",
+    comment="What came in: one row per batch and input, written when its fold is done. "
+    "events = accepted + duplicates + rejected.",
     columns=(
-        required("ingest_batch", "bigint", "the batch, from 1"),
+        required("batch", "bigint", "the batch, from 1"),
         required("source", "string", "the input's name"),
         required("events", "bigint", "rows read"),
         required("accepted", "bigint", "events accepted"),
         required("duplicates", "bigint", "exact duplicates, counted and left out"),
         required("rejected", "bigint", "rows rejected, each counted once however many its reasons"),
-        optional("first_event_date", "date", "earliest UTC day of its accepted events; null if none"),
+        optional(
+            "newest",
+            "timestamp",
+            "the log's newest moment up to this batch, UTC; null without events",
+        ),
+        required("bindings", "string", "fingerprint of the catalog's services with their queues"),
     ),
-    key=("ingest_batch", "source"),
+    key=("batch", "source"),
+    public=False,
+)
+
+FILES = Table(
+    name="files",
+    comment="Which input files were taken: one row per file, or per version of a Delta input.",
+    columns=(
+        required(
+            "batch", "bigint", "the batch that took it; without its rows in `batches` it is taken again"
+        ),
+        required("source", "string", "the input's name"),
+        required("path", "string", "the file, or the folder of a Delta input"),
+        optional("length", "bigint", "bytes; null for Delta"),
+        optional("modified_at", "timestamp", "when the file was last changed, UTC; null for Delta"),
+        optional("version", "bigint", "the version up to which a Delta input was taken; else null"),
+    ),
+    key=("batch", "source", "path"),
     public=False,
 )

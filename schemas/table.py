@@ -21,11 +21,11 @@ class Column:
         """The column as a Spark field that carries its comment."""
         return T.StructField(self.name, _spark_type(self.type), self.nullable, {"comment": self.comment})
 
-    @property
-    def ddl(self) -> str:
+    def ddl(self, *, comment: bool = True) -> str:
         """The column as a line of CREATE TABLE."""
-        comment = self.comment.replace("\\", "\\\\").replace("'", "\\'")
-        return f"`{self.name}` {self.type}{'' if self.nullable else ' NOT NULL'} COMMENT '{comment}'"
+        text = self.comment.replace("\\", "\\\\").replace("'", "\\'")
+        told = f" COMMENT '{text}'" if comment else ""
+        return f"`{self.name}` {self.type}{'' if self.nullable else ' NOT NULL'}{told}"
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as F, types as T
 def small_frame(spark: SparkSession, rows: Iterable[Sequence[Any]], schema: T.StructType | str) -> DataFrame:
     """A frame of a few rows that the driver knows, as a constant of the query.
 
-    `createDataFrame` would start Python workers for every query that reads the rows, which takes
-    longer than a small night's work.
+    `createDataFrame` would start Python workers on Spark for every query that reads the rows.
 
     Args:
         spark: the session.
@@ -22,8 +21,17 @@ def small_frame(spark: SparkSession, rows: Iterable[Sequence[Any]], schema: T.St
     struct = schema if isinstance(schema, T.StructType) else T.StructType.fromDDL(schema)
     assert isinstance(struct, T.StructType)
     named = [dict(zip(struct.names, row, strict=True)) for row in rows]
-    constant = F.from_json(F.lit(json.dumps(named, default=_text)), T.ArrayType(struct))
-    return spark.range(0, 1, 1, 1).select(F.inline(constant))
+    # The embedded engine's from_json reads no time with a T: text is cast instead.
+    moments = [field.name for field in struct.fields if isinstance(field.dataType, T.TimestampType)]
+    as_text = T.StructType(
+        [
+            T.StructField(field.name, T.StringType() if field.name in moments else field.dataType)
+            for field in struct.fields
+        ]
+    )
+    constant = F.from_json(F.lit(json.dumps(named, default=_text)), T.ArrayType(as_text))
+    frame = spark.range(0, 1, 1, 1).select(F.inline(constant))
+    return frame.select(*[F.col(field.name).cast(field.dataType) for field in struct.fields])
 
 
 def empty_frame(spark: SparkSession, schema: T.StructType) -> DataFrame:

@@ -5,9 +5,9 @@ from urllib.parse import unquote
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from pipelines.errors import ConfigError
-from pipelines.settings.model import SparkSchema
-from pipelines.settings.nearest import instead
+from config.errors import ConfigError
+from config.model import SparkSchema
+from config.nearest import instead
 
 
 def folder_of(spark: SparkSession, schema: SparkSchema) -> str:

@@ -1,23 +1,28 @@
 """Delta tables under a warehouse folder, each as `schemas` declares it."""
 
 import re
-from collections import defaultdict
-from datetime import date, datetime
-from functools import reduce
+from contextlib import AbstractContextManager
+from datetime import datetime
 
-from delta.tables import DeltaTable
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession, functions as F, types as T
-from pyspark.sql.utils import is_remote
+from pyspark.sql import DataFrame, SparkSession, functions as F, types as T
 
-from pipelines.errors import ConfigError
-from pipelines.settings.model import SparkSchema
+from config.errors import ConfigError
+from config.model import SparkSchema
+from engine.differences import identifier_of_new, kept, tested_last, with_nullable_values
+from engine.session import is_embedded
+from schemas.outputs import BATCHES
+from schemas.reading import as_of_key, of_as_of, open_at
 from schemas.table import Table
 from storage.small_frame import empty_frame
 from storage.spark_schema import folder_of, register
 
-CLOSED_DAY = re.compile(r"closed_on=(?P<day>\d{4}-\d\d-\d\d)/.*")
-NOT_WRITTEN = ("PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND")
+UNSAFE = re.compile(r"[^A-Za-z0-9_.,:@=+~/\\-]")
+"""What the embedded engine spells otherwise in a path: it would write to another folder than it reads."""
+SCRATCH = "_scratch"
+"""The folder of rows that a run on a cluster keeps for its time; what a killed run leaves is no table."""
+OLD_TABLE = "ledger_batches"
+"""A table that every warehouse of the older shape has, and none of this one."""
 
 
 class Warehouse:
@@ -34,132 +39,143 @@ class Warehouse:
         """Name the folder, or the schema whose location it is; no table is read or written yet.
 
         Raises:
-            ConfigError: the session's catalog has no such schema.
+            ConfigError: the session's catalog has no such schema, or the engine can't write there.
         """
-        self._spark = spark
+        self.spark = spark
         self._schema = None if isinstance(place, str) else place
+        self._written = set[str]()
         self.root = (place if isinstance(place, str) else folder_of(spark, place)).rstrip("/")
+        if is_embedded(spark) and (found := UNSAFE.search(self.root)):
+            raise ConfigError(
+                f"warehouse: the embedded engine can't keep tables under {self.root}, for the character "
+                f"{found[0]!r}; name a folder of letters, digits and ._-, or run this with ./spark-submit.sh"
+            )
 
-    @property
-    def checkpoints(self) -> str:
-        """The folder in which the reading of the inputs keeps its place."""
-        return f"{self.root}/_checkpoints"
+    def require_this_shape(self) -> None:
+        """Refuse the tables of an older version, which kept its ledger in other ones.
+
+        Raises:
+            ConfigError: this is a warehouse of an older version.
+        """
+        if not self.exists(BATCHES) and self._is_table(f"{self.root}/{OLD_TABLE}"):
+            raise ConfigError(
+                f"warehouse: {self.root} was written by an older version, whose tables are not read; "
+                "move the folder away (or name another one) and run jobs/nightly.py again: it makes all "
+                "tables anew from the event files (docs/operations.md, Old warehouses)"
+            )
 
     def path(self, table: Table) -> str:
         """The table's folder."""
         return f"{self.root}/{table.name}"
 
+    def kept(self, rows: DataFrame) -> AbstractContextManager[DataFrame]:
+        """Compute the rows once for all that reads them inside the block; see `engine.differences.kept`."""
+        return kept(rows, f"{self.root}/{SCRATCH}")
+
     def exists(self, table: Table) -> bool:
         """Whether the table was ever written."""
-        if not is_remote():
-            return DeltaTable.isDeltaTable(self._spark, self.path(table))
-        # Spark Connect can't ask. It looks nothing up until the schema is wanted.
-        try:
-            return bool(self._load(table).schema.names)
-        except AnalysisException as error:
-            if error.getCondition() in NOT_WRITTEN:
-                return False
-            raise
+        if table.name in self._written:
+            return True
+        if self._is_table(self.path(table)):
+            self._written.add(table.name)
+            return True
+        return False
 
     def read(self, table: Table) -> DataFrame:
         """All rows of the table; none if it was never written."""
-        return self._load(table) if self.exists(table) else empty_frame(self._spark, table.struct)
+        return self._load(table) if self.exists(table) else empty_frame(self.spark, table.struct)
 
-    def read_pinned(self, table: Table) -> DataFrame:
-        """All rows as they are now, whatever is written later.
+    def read_open(self, table: Table, as_of: datetime) -> DataFrame:
+        """The rows of a ledger table that may matter at as_of or later."""
+        return self.read(table).where(open_at(as_of))
 
-        For a frame that is kept in memory while its own table is written: after the write Spark throws it
-        away and computes it anew, from the new rows, unless what it reads is a certain version.
-        """
-        if not self.exists(table):
-            return empty_frame(self._spark, table.struct)
-        # In Python only the history tells a version, for the price of a Spark job.
-        jvm = self._spark._jvm
-        assert jvm is not None
-        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(self._spark._jsparkSession, self.path(table))
-        version = log.unsafeVolatileSnapshot().version()
-        return self._spark.read.format("delta").option("versionAsOf", version).load(self.path(table))
-
-    def files_by_day(self, table: Table) -> dict[date, list[str]]:
-        """The data files of each closed day, in order. Files never change: the same files, the same rows."""
-        files = defaultdict[date, list[str]](list)
-        for file in sorted(self.read(table).inputFiles()):
-            if found := CLOSED_DAY.search(file):
-                files[date.fromisoformat(found["day"])].append(found[0])
-        return files
+    def read_as_of(self, table: Table, as_of: datetime) -> DataFrame:
+        """The rows of one as_of."""
+        return self.read(table).where(of_as_of(table, as_of))
 
     def replace(self, table: Table, rows: DataFrame, *, where: str | None = None) -> None:
         """Replace the rows that match `where` (all rows if null) by these, atomically.
 
-        Delta refuses rows that do not match `where` themselves, and a frame without rows clears it.
+        The rows must match `where` themselves. Apache Spark refuses them else, the embedded engine does
+        not look; whoever calls this gives them what it asks for.
         """
-        self._prepare(table)
+        self._create_missing(table)
         writer = self._laid_out(table, rows).write.format("delta").mode("overwrite")
         if where is not None:
             writer = writer.option("replaceWhere", where)
         writer.save(self.path(table))
 
     def replace_as_of(self, table: Table, rows: DataFrame, as_of: datetime) -> None:
-        """Replace the rows of one as_of by these, which come without that column; other rows stay."""
-        self.replace(
-            table, rows.withColumn("as_of", F.lit(as_of)), where=f"as_of = TIMESTAMP'{as_of.isoformat()}'"
-        )
+        """Replace the rows of one as_of by these, which come without as_of; other rows stay."""
+        stamped = rows.withColumns({"as_of": F.lit(as_of), "as_of_key": F.lit(as_of_key(as_of))})
+        self.replace(table, stamped, where=of_as_of(table, as_of))
 
-    def insert_new(self, table: Table, rows: DataFrame) -> None:
-        """Insert the rows whose key is not there yet, in one commit; nulls in a key are equal.
-
-        Args:
-            table: the table. Nothing else may insert into it meanwhile.
-            rows: unique by the table's key.
-        """
-        old, new = self.read(table).alias("old"), rows.alias("new")
-        same_key = reduce(
-            Column.__and__,
-            [F.col(f"new.{name}").eqNullSafe(F.col(f"old.{name}")) for name in table.key],
-        )
-        self._prepare(table)
-        missing = new.join(old, same_key, "left_anti").select("new.*")
-        self._laid_out(table, missing).write.format("delta").mode("append").save(self.path(table))
+    def append(self, table: Table, rows: DataFrame) -> None:
+        """Add rows, in one commit."""
+        self._create_missing(table)
+        self._laid_out(table, rows).write.format("delta").mode("append").save(self.path(table))
 
     def _load(self, table: Table) -> DataFrame:
-        return self._spark.read.format("delta").load(self.path(table))
+        return self.spark.read.format("delta").load(self.path(table))
 
-    def _prepare(self, table: Table) -> None:
+    def _is_table(self, path: str) -> bool:
+        try:
+            # Nothing is looked up until the schema is wanted.
+            return bool(self.spark.read.format("delta").load(path).schema.names)
+        except AnalysisException as error:
+            if not _says_not_written(error):
+                raise
+            return False
+
+    def _create_missing(self, table: Table) -> None:
         """Create the table if it was never written, and see that the schema knows it."""
-        if is_remote():
-            raise ConfigError(
-                "a Spark Connect session can only read the tables; run jobs with spark-submit.sh"
-            )
         if not self.exists(table):
-            self._create(table)
+            self.spark.sql(_create_statement(self.spark, table, self.path(table)))
+            self._written.add(table.name)
         if self._schema is not None:
-            register(self._spark, self._schema, table.name, self.path(table))
-
-    def _create(self, table: Table) -> None:
-        builder = (
-            DeltaTable.createIfNotExists(self._spark)
-            .location(self.path(table))
-            .comment(table.comment)
-            .addColumns(table.struct)
-        )
-        if table.partition_by:
-            builder = builder.partitionedBy(*table.partition_by)
-        for name, check in table.checks.items():
-            builder = builder.property(f"delta.constraints.{name}", check)
-        if table.statistics:
-            builder = builder.property("delta.dataSkippingStatsColumns", ",".join(table.statistics))
-        elif table.statistics is not None:
-            builder = builder.property("delta.dataSkippingNumIndexedCols", "0")
-        builder.execute()
+            register(self.spark, self._schema, table.name, self.path(table))
 
     def _laid_out(self, table: Table, rows: DataFrame) -> DataFrame:
         """The rows with exactly the declared columns, in files that follow the table's file order."""
         _require_declared(table, rows)
-        rows = rows.select(*table.names)
+        rows = with_nullable_values(rows.select(*table.names))
         if not table.file_order:
-            return rows
+            return tested_last(rows)
         ranges = [F.expr(each) for each in table.file_ranges or table.file_order]
         return rows.repartitionByRange(*ranges).sortWithinPartitions(*table.file_order)
+
+
+def _create_statement(spark: SparkSession, table: Table, path: str) -> str:
+    """The table as SQL: columns with comments and NOT NULLs, partitions, CHECKs."""
+    properties = {f"delta.constraints.{name}": check for name, check in table.checks.items()}
+    if table.statistics:
+        properties["delta.dataSkippingStatsColumns"] = ",".join(table.statistics)
+    elif table.statistics is not None:
+        properties["delta.dataSkippingNumIndexedCols"] = "0"
+    named = ", ".join(f"{sql_text(name)} = {sql_text(value)}" for name, value in properties.items())
+    # The embedded engine can't unite a column that has a comment with one that has none, as the fold does.
+    columns = [column.ddl(comment="fold" not in table.partition_by) for column in table.columns]
+    return " ".join(
+        [
+            f"CREATE TABLE IF NOT EXISTS {identifier_of_new(spark, path)}",
+            f"({', '.join(columns)})",
+            f"USING delta LOCATION {sql_text(path)}",
+            f"PARTITIONED BY ({', '.join(table.partition_by)})" if table.partition_by else "",
+            f"COMMENT {sql_text(table.comment)}",
+            f"TBLPROPERTIES ({named})" if named else "",
+        ]
+    )
+
+
+def sql_text(value: str) -> str:
+    """A text as SQL, whatever stands in it."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _says_not_written(error: AnalysisException) -> bool:
+    return error.getCondition() in ("PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND") or (
+        "No commit files found in _delta_log" in str(error)
+    )
 
 
 def _require_declared(table: Table, rows: DataFrame) -> None:
@@ -171,5 +187,5 @@ def _require_declared(table: Table, rows: DataFrame) -> None:
 
 
 def _shape(data_type: T.DataType) -> str:
-    """A type without its nullability, which Spark derives differently from plan to plan."""
+    """A type without its nullability, which engines derive differently from plan to plan."""
     return data_type.simpleString()

@@ -1,4 +1,9 @@
-"""One Spark session for all tests, small and quick to start."""
+"""One session for all tests of a process: the embedded engine's, or with TEST_ENGINE=spark Apache Spark's.
+
+PySpark speaks to one kind of engine in a process. So the tests run twice: `pytest` runs all of them on the
+embedded engine, and `TEST_ENGINE=spark pytest` those marked `spark` on Apache Spark. A test that asks for
+the fixture `session` takes either; `embedded` and `spark` are for tests of one engine.
+"""
 
 import os
 import sys
@@ -8,19 +13,59 @@ from pathlib import Path
 
 import pytest
 
-# Before Spark starts: naive datetimes of collected rows are UTC then.
+# Before an engine starts: naive datetimes of collected rows are UTC then.
 os.environ["TZ"] = "UTC"
 time.tzset()
 # Python workers need what the tests have.
 os.environ["PYSPARK_PYTHON"] = sys.executable
+os.environ.setdefault("ENGINE_MEMORY", "3g")
 
 from pyspark.sql import SparkSession  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
+ON_SPARK = os.environ.get("TEST_ENGINE") == "spark"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out what the engine of this process is not for."""
+
+    def belongs(item: pytest.Item) -> bool:
+        fixtures = getattr(item, "fixturenames", ())
+        if ON_SPARK:
+            return item.get_closest_marker("spark") is not None and "embedded" not in fixtures
+        return "spark" not in fixtures
+
+    kept = [item for item in items if belongs(item)]
+    config.hook.pytest_deselected(items=[item for item in items if not belongs(item)])
+    items[:] = kept
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
+def session() -> Iterator[SparkSession]:
+    """The session of this process."""
+    if not ON_SPARK:
+        from engine.session import open_session
+
+        yield open_session("tests")
+        return
+    opened = _apache_spark()
+    yield opened
+    opened.stop()
+
+
+@pytest.fixture(scope="session")
+def embedded(session: SparkSession) -> SparkSession:
+    """The embedded engine's session; the test does not run on Apache Spark."""
+    return session
+
+
+@pytest.fixture(scope="session")
+def spark(session: SparkSession) -> SparkSession:
+    """Apache Spark's session; the test does not run on the embedded engine."""
+    return session
+
+
+def _apache_spark() -> SparkSession:
     """A local session with Delta: two cores, few partitions, no web server."""
     session = (
         SparkSession.builder.master("local[2]")
@@ -29,8 +74,7 @@ def spark() -> Iterator[SparkSession]:
         .config("spark.driver.memory", "2g")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
-        # The tests are many tiny jobs: compiling them well costs more than running them badly. All that
-        # generated code needs room: the JVM throws code away and makes it anew where it has little.
+        # The tests are many tiny jobs: compiling them well costs more than running them badly.
         .config(
             "spark.driver.extraJavaOptions",
             "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseParallelGC "
@@ -50,5 +94,4 @@ def spark() -> Iterator[SparkSession]:
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
-    yield session
-    session.stop()
+    return session

@@ -11,22 +11,13 @@ import yaml
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from jobs import nightly
-from pipelines.settings.load import load_settings
+from config.load import Settings, load_settings
+from steps.night import night
+from storage.warehouse import Warehouse
 from tests.strategies import Log
 
 Row = dict[str, Any]
 SOURCES = ("endpoint_events", "message_events", "queue_events")
-
-
-SPARK_PROFILES = Path(__file__).resolve().parents[1] / "conf" / "spark"
-
-
-def spark_profile(name: str) -> dict[str, str]:
-    """The settings of a profile of spark-submit.sh."""
-    lines = (SPARK_PROFILES / f"{name}.conf").read_text().splitlines()
-    given = [line.split(maxsplit=1) for line in lines if line.strip() and not line.startswith("#")]
-    return {name: value.strip() for name, value in given}
 
 
 class Project:
@@ -44,7 +35,7 @@ class Project:
     ) -> None:
         """Write the settings; `sections` are further top-level sections of them, such as receive."""
         self.folder = folder
-        self._night = 0
+        self.nights = 0
         folder.mkdir(parents=True, exist_ok=True)
         sources = SOURCES if queue_events else SOURCES[:2]
         for source in sources:
@@ -73,14 +64,22 @@ class Project:
 
     def add(self, events: Mapping[str, Iterable[Row]]) -> None:
         """Add events as one more file of JSON lines per input."""
-        self._night += 1
+        self.nights += 1
         for source, rows in events.items():
             lines = "".join(json.dumps(row, default=_text, ensure_ascii=False) + "\n" for row in rows)
-            (self.folder / source / f"{self._night:03d}.jsonl").write_text(lines)
+            (self.folder / source / f"{self.nights:03d}.jsonl").write_text(lines)
 
-    def run(self, spark: SparkSession, as_of: datetime) -> None:
-        """Run the nightly job."""
-        nightly.run(spark, load_settings(self.config), as_of)
+    def settings(self) -> Settings:
+        """The settings as they are in the file."""
+        return load_settings(self.config)
+
+    def warehouse(self, session: SparkSession) -> Warehouse:
+        """The tables."""
+        return Warehouse(session, self.settings().warehouse)
+
+    def run(self, session: SparkSession, as_of: datetime) -> None:
+        """Run a night."""
+        night(self.warehouse(session), self.settings(), as_of)
 
     def table(self, name: str, columns: Iterable[str] | None = None) -> list[Row]:
         """The rows of a table, read without Spark; those of the given columns only."""
@@ -110,7 +109,7 @@ def one_log(logs: Sequence[Log]) -> Log:
     for number, log in enumerate(logs):
         mark = f"{number:02d}."
         for source in SOURCES:
-            getattr(joined, source).extend(_marked(row, mark) for row in getattr(log, source) or ())
+            getattr(joined, source).extend(marked(row, mark) for row in getattr(log, source) or ())
         for instance in log.catalog["instances"]:
             joined.catalog["instances"].append(_declared({**instance, "name": mark + instance["name"]}))
         joined.rules.extend({**rule, "instance": mark + rule["instance"]} for rule in log.rules)
@@ -120,7 +119,8 @@ def one_log(logs: Sequence[Log]) -> Log:
 MARKED = ("event_id", "instance", "conversation_id", "conversation_group_id", "message_id")
 
 
-def _marked(row: Row, mark: str) -> Row:
+def marked(row: Row, mark: str) -> Row:
+    """The event with a mark before its ids and its instance."""
     return row | {name: mark + row[name] for name in MARKED if row.get(name) is not None}
 
 

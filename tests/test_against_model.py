@@ -8,13 +8,14 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
-from jobs import schedules
-from pipelines.settings.load import load_settings
-from pipelines.settings.model import Receive, Transmission
-from tests.harness import Project, Row, difference, one_log, spark_profile
+from config.model import Receive, Transmission
+from steps.schedules import write_schedules
+from tests.harness import Project, Row, difference, one_log
 from tests.model import simulate
 from tests.strategies import Log, logs
 from tests.strategies.logs import split
+
+pytestmark = pytest.mark.spark
 
 LOGS_A_RUN = 30
 
@@ -76,12 +77,12 @@ BLOCKS = {"fragment_bytes": 100, "fragments": 3}
 
 
 @pytest.fixture(scope="module")
-def night(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Log]:
+def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Log]:
     """One night over many random logs, with the plain settings."""
     log = replace(one_log(random_logs(2 * LOGS_A_RUN, 1)), top=None, starvation=None, blocks=None)
     project = project_of(tmp_path_factory.mktemp("night"), log)
     project.add(log.events)
-    project.run(spark, log.as_of)
+    project.run(session, log.as_of)
     return project, log
 
 
@@ -94,7 +95,7 @@ def test_one_night_equals_the_model(night: tuple[Project, Log]) -> None:
     ("top", "starvation", "blocks"), [(1, None, BLOCKS), (2, STARVATION, None), (3, STARVATION, BLOCKS)]
 )
 def test_schedules_with_settings_equal_the_model(
-    spark: SparkSession,
+    session: SparkSession,
     night: tuple[Project, Log],
     top: int,
     starvation: Row | None,
@@ -102,43 +103,26 @@ def test_schedules_with_settings_equal_the_model(
 ) -> None:
     project, log = night
     changed = replace(
-        load_settings(project.config),
+        project.settings(),
         receive=Receive(top=top),
         transmission=Transmission.model_validate({"starvation": starvation, "blocks": blocks}),
     )
-    schedules.run(spark, changed, log.as_of)
+    write_schedules(project.warehouse(session), changed, log.as_of)
     require_equal(project, replace(log, top=top, starvation=starvation, blocks=blocks))
 
 
-def test_without_queue_events_every_receive_counts(spark: SparkSession, tmp_path: Path) -> None:
+def test_without_queue_events_every_receive_counts(session: SparkSession, tmp_path: Path) -> None:
     log = replace(one_log(random_logs(LOGS_A_RUN, 6)), queue_events=None)
     project = project_of(tmp_path, log)
     project.add(log.events)
-    project.run(spark, log.as_of)
+    project.run(session, log.as_of)
     require_equal(project, log)
 
 
-def test_the_small_profile_gives_the_same(spark: SparkSession, tmp_path: Path) -> None:
-    log = one_log(random_logs(LOGS_A_RUN, 8))
-    project = project_of(tmp_path, log)
-    project.add(log.events)
-    of_queries = {
-        name: value for name, value in spark_profile("small").items() if name.startswith("spark.sql.")
-    }
-    try:
-        for name, value in of_queries.items():
-            spark.conf.set(name, value)
-        project.run(spark, log.as_of)
-    finally:
-        for name in of_queries:
-            spark.conf.unset(name)
-    require_equal(project, log)
-
-
-def test_any_split_over_nights_equals_the_model(spark: SparkSession, tmp_path: Path) -> None:
+def test_any_split_over_nights_equals_the_model(session: SparkSession, tmp_path: Path) -> None:
     log = one_log(random_logs(LOGS_A_RUN, 7))
     project = project_of(tmp_path, log)
     for night in split(log.events, 3, Random(7)):
         project.add(night)
-        project.run(spark, log.as_of)
+        project.run(session, log.as_of)
     require_equal(project, log)

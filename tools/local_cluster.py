@@ -8,6 +8,7 @@ with it, unless --folder names one to keep.
 """
 
 import argparse
+import ctypes
 import os
 import re
 import signal
@@ -20,8 +21,6 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.supervise import die_with_parent, supervise
-
 ROOT = Path(__file__).resolve().parent.parent
 LOOPBACK = "127.0.0.1"
 MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
@@ -29,6 +28,7 @@ MASTER_IS_UP = re.compile(r"Starting Spark master at (spark://\S+)")
 WORKER_IS_UP = re.compile(r"Successfully registered with master (\S+)")
 PATIENCE_SECONDS = 90.0
 GRACE_SECONDS = 5.0
+SET_PARENT_DEATH_SIGNAL = 1
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,12 @@ def _daemon(
         process.wait()
 
 
+def die_with_parent() -> None:
+    """Let kill -9 of this process end its child as well, where the system can: no cluster stays behind."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
+
+
 def _address(process: "subprocess.Popen[bytes]", log: Path, is_up: re.Pattern[str]) -> str:
     """What the daemon's log tells once it is up.
 
@@ -131,13 +137,18 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     if not options.command:
         parser.error("no command given")
+    # A signal takes the cluster down as well.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     size = {"workers": options.workers, "cores": options.cores, "memory": options.memory}
     with tempfile.TemporaryDirectory(prefix="spark-cluster-") as scratch:
         folder = options.folder or Path(scratch) / "cluster"
         with cluster(folder, **size) as running:
             print(f"cluster: {running.master}, {options.workers} workers", file=sys.stderr)
-            os.environ.update(running.environment())
-            return supervise(options.command)
+            environment = os.environ | running.environment()
+            done = subprocess.run(
+                options.command, env=environment, preexec_fn=die_with_parent, check=False
+            ).returncode
+    return done if done >= 0 else 128 - done
 
 
 if __name__ == "__main__":

@@ -66,9 +66,9 @@ UNION ALL
 SELECT
     c.conversation_id, c.is_initiator, c.instance, c.database, c.contract, c.local_service, c.remote_service,
     c.conversation_handle, c.conversation_group_id,
-    CASE WHEN i.conversation_id IS NOT NULL THEN least(c.event_time, a.arrived_at) ELSE c.event_time END
+    -- An arrival proves that the endpoint was there, be its initiator known or not.
+    least(c.event_time, a.arrived_at)
 FROM creations AS c
-LEFT JOIN (SELECT conversation_id FROM creations WHERE is_initiator) AS i USING (conversation_id)
 LEFT JOIN first_arrivals AS a USING (conversation_id)
 WHERE NOT c.is_initiator
 UNION ALL

@@ -1,55 +1,116 @@
 """The conversation groups that could be read when a queue had the most ready messages."""
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import DataFrame, functions as F
 
-from pipelines.activation import happenings as h
-from pipelines.arrays import any_of, those_of
+from pipelines.state.endpoints import SIDE, group_after_moves, latest_moves
+from pipelines.state.transactions import LOCKING, OUTCOMES, TRANSACTION
+from schemas.events import MOVE
+
+GROUP = ["queue_number", "conversation_group_id"]
 
 
-def groups_at_most_ready(messages: DataFrame, transactions: DataFrame, totals: DataFrame) -> DataFrame:
+def members_then(receivers: DataFrame, endpoint_events: DataFrame, peaks: DataFrame) -> DataFrame:
+    """The receiving endpoints of each queue, with their group at a moment.
+
+    Args:
+        receivers: `messages.receivers`.
+        endpoint_events: the endpoint events before as_of, for their moves.
+        peaks: (queue_number, moment), unique by the first, the moment in microseconds. Everything that
+            happened at that instant has happened.
+
+    Returns:
+        One row per (conversation_id, is_initiator) of these queues: queue_number, conversation_group_id and
+        the moment.
+    """
+    here = F.broadcast(peaks).join(receivers, "queue_number", "inner")
+    until_then = (
+        endpoint_events.where(F.col("event_type") == MOVE)
+        .join(here.select(*SIDE, "moment"), SIDE, "inner")
+        .where(F.unix_micros("event_time") <= F.col("moment"))
+    )
+    return (
+        latest_moves(until_then)
+        .join(here, SIDE, "right")
+        .select(*SIDE, "queue_number", "moment", group_after_moves().alias("conversation_group_id"))
+    )
+
+
+def groups_then(spells: DataFrame, members: DataFrame, peaks: DataFrame) -> DataFrame:
+    """The groups that had ready messages.
+
+    Args:
+        spells: see `pipelines.activation.ready`.
+        members: `members_then`.
+        peaks: as for `members_then`.
+
+    Returns:
+        One row per (queue_number, conversation_group_id): moment, and the `conversations` with
+            ready messages.
+    """
+    is_ready = (F.col("ready_from") <= F.col("moment")) & (
+        F.col("ready_until").isNull() | (F.col("ready_until") > F.col("moment"))
+    )
+    ready = F.broadcast(peaks).join(spells, "queue_number", "inner").where(is_ready).select(*SIDE).distinct()
+    return (
+        ready.join(members, SIDE, "inner")
+        .groupBy(*GROUP, "moment")
+        .agg(F.count_distinct("conversation_id").alias("conversations"))
+    )
+
+
+def holders_then(
+    groups: DataFrame,
+    members: DataFrame,
+    message_events: DataFrame,
+    queue_events: DataFrame,
+    *,
+    every_receive_counts: bool,
+) -> DataFrame:
+    """The transactions that had named one of the groups by then, or received from one of its conversations.
+
+    Args:
+        groups: `groups_then`.
+        members: `members_then`.
+        message_events: the message events before as_of.
+        queue_events: the queue events before as_of of monitored queues, with `queue_number`.
+        every_receive_counts: without any queue events a RECEIVED counts as committed.
+
+    Returns:
+        (queue_number, conversation_group_id, moment, instance, transaction_id), unique; most of them were
+        over by then.
+
+    Source: the design, "State at as_of".
+    """
+    named = _named(queue_events, groups)
+    return named if every_receive_counts else named.unionByName(_receiving(message_events, members, groups))
+
+
+def count_groups(groups: DataFrame, holders: DataFrame, queue_events: DataFrame) -> DataFrame:
     """Count the groups with ready messages, and those of them that nobody held.
 
     Args:
-        messages: `with_changes`.
-        transactions: `transactions` rows that may have been open in the window, each with the queues'
-            numbers: (queue_number, conversation_group_id, locked_at, over_at) per lock.
-        totals: (queue_number, most_ready_at), unique by the first, the moment in microseconds.
+        groups: `groups_then`.
+        holders: `holders_then`.
+        queue_events: the queue events before as_of.
 
     Returns:
         One row per queue that had ready messages: queue_number, groups_ready, groups_free, conversations.
-        Moments are instants: everything that happened at that one has happened.
 
-    A group is held by an open transaction that named it, or that took one of its messages (the design,
-    "State at as_of"). One more reader finds work only in a free group.
+    A group is held by an open transaction; one more reader finds work only in a free group.
     """
-    peak = F.broadcast(totals.where("most_ready_at is not null").select("queue_number", "most_ready_at"))
-    moment = F.col("most_ready_at")
-    then = messages.join(peak, "queue_number", "inner").select(
-        "queue_number",
-        "conversation_id",
-        _group(F.timestamp_micros(moment)).alias("conversation_group_id"),
-        _is_ready(moment).alias("is_ready"),
-        _is_in_flight(moment).alias("is_in_flight"),
+    over = queue_events.where(F.col("event_type").isin(*OUTCOMES)).select(
+        *TRANSACTION, F.unix_micros("event_time").alias("over")
     )
-    groups = (
-        then.where("is_ready or is_in_flight")
-        .groupBy("queue_number", "conversation_group_id")
-        .agg(
-            F.count_distinct(F.when(F.col("is_ready"), F.col("conversation_id"))).alias("conversations"),
-            F.some("is_in_flight").alias("is_held"),
-        )
-        .where("conversations > 0")
-    )
-    over = F.coalesce(F.unix_micros("over_at") <= moment, F.lit(False))
-    locked = (
-        transactions.join(peak, "queue_number", "inner")
-        .where((F.unix_micros("locked_at") <= moment) & ~over)
-        .select("queue_number", "conversation_group_id", F.lit(True).alias("is_locked"))
+    ended = holders.join(over, TRANSACTION, "inner").where("over <= moment")
+    transactions = [*GROUP, *TRANSACTION]
+    held = (
+        holders.join(ended.select(*transactions).distinct(), transactions, "left_anti")
+        .select(*GROUP, F.lit(True).alias("is_held"))
         .distinct()
     )
-    is_free = ~(F.col("is_held") | F.coalesce("is_locked", F.lit(False)))
+    is_free = F.col("is_held").isNull()
     return (
-        groups.join(locked, ["queue_number", "conversation_group_id"], "left")
+        groups.join(held, GROUP, "left")
         .groupBy("queue_number")
         .agg(
             F.count(F.lit(1)).alias("groups_ready"),
@@ -59,23 +120,21 @@ def groups_at_most_ready(messages: DataFrame, transactions: DataFrame, totals: D
     )
 
 
-def _is_ready(moment: Column) -> Column:
-    """Whether the last change until then made it ready."""
-    until = F.filter("changes", lambda change: (change.time <= moment) & ~change.kind.isin(h.NOT_READY))
-    last = F.get(until, F.size(until) - 1)
-    return F.coalesce(last.kind.isin(h.ARRIVAL, h.GIVEN_BACK), F.lit(False))
+def _named(queue_events: DataFrame, groups: DataFrame) -> DataFrame:
+    """The transactions that had named one of the groups by its moment."""
+    naming = queue_events.where(F.col("event_type").isin(*LOCKING) & F.col("transaction_id").isNotNull())
+    return _by_moment(groups.select(*GROUP, "moment").join(naming, GROUP, "inner"))
 
 
-def _is_in_flight(moment: Column) -> Column:
-    return any_of(
-        F.col("receives"),
-        lambda receive: (receive.time <= moment) & (receive["over"].isNull() | (receive["over"] > moment)),
+def _receiving(message_events: DataFrame, members: DataFrame, groups: DataFrame) -> DataFrame:
+    """The transactions that had received from one of the groups by its moment."""
+    theirs = groups.select(*GROUP).join(members, GROUP, "inner")
+    received = message_events.where("event_type = 'RECEIVED' and transaction_id is not null").select(
+        *TRANSACTION, "event_time", "conversation_id", (~F.col("sent_by_initiator")).alias("is_initiator")
     )
+    return _by_moment(theirs.join(received, SIDE, "inner"))
 
 
-def _group(moment: Column) -> Column:
-    """The group of the creation, until the latest move at or after the creation and not after the moment."""
-    moved = those_of(
-        F.col("moves"), lambda move: (move.moved_at >= F.col("created")) & (move.moved_at <= moment)
-    )
-    return F.coalesce(F.array_max(moved).conversation_group_id, F.col("creation_group"))
+def _by_moment(rows: DataFrame) -> DataFrame:
+    happened = rows.where(F.unix_micros("event_time") <= F.col("moment"))
+    return happened.select(*GROUP, "moment", *TRANSACTION).distinct()

@@ -1,142 +1,233 @@
-"""When each message becomes ready and when it stops to be."""
+"""For how long each message was ready.
+
+A spell is a time in which a message was ready: from its arrival, or from a ROLLBACK that gave it back, until
+a RECEIVED took it or its endpoint ended. Most messages have one. Columns of a frame of spells:
+queue_number, conversation_id and is_initiator of the receiving endpoint; `ready_from` and `ready_until` in
+microseconds, the one null if it never was ready (such a row is only there for what follows), the other if it
+still is; `given_back_by`, the event_id of the ROLLBACK, null after an arrival; `not_ready`, its RECEIVED
+events in the window that did not find it ready, said once per message.
+
+Source: the design, "Activation".
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from engine.ordered import in_order
 from pipelines.activation import happenings as h
-from pipelines.activation.facts import may_return
-from pipelines.arrays import each_of
+from pipelines.state.endpoints import SIDE
 
-CHANGE = "struct<time:bigint,rank:int,event_id:string,kind:int>"
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+SPELLS = (
+    "queue_number int, conversation_id string, is_initiator boolean, ready_from bigint, ready_until bigint, "
+    "given_back_by string, not_ready bigint"
+)
+OF_MESSAGE = ["message_id", "queue_number", *SIDE]
+OUTPUT_ROWS = 4096
 
 
-def with_changes(messages: DataFrame, rollbacks: DataFrame) -> DataFrame:
-    """Add what happens to each message in its queue.
-
-    An arrival makes it ready, unless its endpoint has ended. A RECEIVED takes it if it is ready. A ROLLBACK
-    on the queue gives back what its transaction took, unless the endpoint has ended. An end takes it.
+def taken_once(messages: DataFrame, *, start: int) -> DataFrame:
+    """The spells of messages that no ROLLBACK gave back: the first RECEIVED takes it, or the end.
 
     Args:
         messages: `monitored_messages`.
-        rollbacks: (queue_number, transaction_id, event_time, event_id) of the ROLLBACK events on
-            monitored queues before as_of, not older than the first RECEIVED they may concern.
+        start: start of the window, in microseconds.
 
     Returns:
-        The same rows with `changes`: array of (time in microseconds, rank, event_id, kind) in the order in
-        which they are played; see `pipelines.activation.happenings`.
-
-    Source: the design, "Activation".
+        One row per such message; see the top of this module.
     """
-    simple = messages.where(~may_return()).withColumn("changes", _taken_once())
-    returning = messages.where(may_return())
-    rolled_back = (
-        returning.select("message_id", "queue_number", F.explode("receives").alias("receive"))
-        .select("message_id", "queue_number", F.col("receive.transaction").alias("transaction_id"))
-        .distinct()
-        .join(rollbacks, ["queue_number", "transaction_id"], "inner")
-        .groupBy("message_id")
-        .agg(F.collect_list(_fact("event_time", h.QUEUE_EVENTS, "event_id", "transaction_id")).alias("backs"))
-    )
-    replayed = (
-        returning.join(rolled_back, "message_id", "left")
-        .withColumn("changes", _taken_and_given_back())
-        .drop("backs")
-    )
-    return simple.unionByName(replayed)
-
-
-def _change(time: Column, rank: int, event_id: Column, kind: int | Column) -> Column:
-    return F.struct(
-        time.alias("time"),
-        F.lit(rank).alias("rank"),
-        event_id.alias("event_id"),
-        F.lit(kind).alias("kind"),
-    )
-
-
-def _arrival() -> Column:
-    """The arrival, as the only element; none where the endpoint had ended."""
-    arrives = F.col("ended").isNull() | (F.col("arrived") <= F.col("ended"))
-    arrival = _change(F.col("arrived"), h.ARRIVALS, F.col("arrival_id"), h.ARRIVAL)
-    return F.when(arrives, F.array(arrival)).otherwise(F.array().cast(f"array<{CHANGE}>"))
-
-
-def _taken_once() -> Column:
-    """Without a ROLLBACK: the first RECEIVED takes it, or the end, whichever is first."""
-    first, ended = F.get("receives", F.lit(0)), F.col("ended")
+    ended, received = F.col("ended"), F.col("received")
     arrives = ended.isNull() | (F.col("arrived") <= ended)
-    takes = arrives & (ended.isNull() | (first.time <= ended))
-
-    def received(receive: Column, kind: int | Column) -> Column:
-        return _change(receive.time, h.RECEIVES, receive.event_id, kind)
-
-    decides = received(first, F.when(takes, h.TAKEN).otherwise(h.NOT_READY))
-    later = F.slice("receives", 2, F.size("receives"))
-    taken = F.when(
-        first.isNotNull(),
-        F.concat(F.array(decides), each_of(later, lambda receive: received(receive, h.NOT_READY))),
-    ).otherwise(F.array().cast(f"array<{CHANGE}>"))
-    ends = arrives & ended.isNotNull() & ~F.coalesce(takes, F.lit(False))
-    end = _change(ended, h.ENDS, F.lit(""), h.TAKEN)
-    return F.concat(
-        _arrival(), taken, F.when(ends, F.array(end)).otherwise(F.array().cast(f"array<{CHANGE}>"))
+    takes = arrives & received.isNotNull() & (ended.isNull() | (received <= ended))
+    takes_in_window = (takes & (received >= start)).cast("bigint")
+    return messages.where("message_id is null").select(
+        "queue_number",
+        *SIDE,
+        F.when(arrives, F.col("arrived")).alias("ready_from"),
+        F.when(arrives, F.when(takes, received).otherwise(ended)).alias("ready_until"),
+        F.lit(None).cast("string").alias("given_back_by"),
+        (F.col("receives") - F.coalesce(takes_in_window, F.lit(0))).alias("not_ready"),
     )
 
 
-def _fact(time: str, rank: int, event_id: str, transaction: str) -> Column:
-    return F.struct(
-        F.col(time).alias("time"),
-        F.lit(rank).alias("rank"),
-        F.col(event_id).alias("event_id"),
-        F.col(transaction).alias("transaction"),
+def given_back(
+    messages: DataFrame,
+    message_events: DataFrame,
+    queue_events: DataFrame,
+    returning: DataFrame,
+    *,
+    start: int,
+) -> DataFrame:
+    """The spells of the few messages that a ROLLBACK may have given back, played one event after the other.
+
+    Args:
+        messages: `monitored_messages`.
+        message_events: the message events before as_of.
+        queue_events: the queue events before as_of of monitored queues, with `queue_number`.
+        returning: `returning_transactions`.
+        start: start of the window, in microseconds.
+
+    Returns:
+        One row per spell, and per such message; see the top of this module.
+    """
+    few = messages.where("message_id is not null")
+    alone = F.lit(None).cast("string")
+    arrivals = few.select(
+        *OF_MESSAGE, _place("arrived", h.ARRIVALS), F.lit("").alias("event_id"), alone.alias("t")
     )
+    ends = few.where("ended is not null").select(
+        *OF_MESSAGE, _place("ended", h.ENDS), F.lit("").alias("event_id"), alone.alias("t")
+    )
+    received = message_events.where("event_type = 'RECEIVED'").select(
+        "message_id", F.unix_micros("event_time").alias("time"), "event_id", "instance", "transaction_id"
+    )
+    holders = returning.select("instance", "transaction_id", F.col("transaction_id").alias("t"))
+    receives = (
+        F.broadcast(few.select(*OF_MESSAGE, "queue_instance"))
+        .join(received, "message_id", "inner")
+        # A transaction of another instance gives nothing back here.
+        .withColumn("instance", F.when(F.col("instance") == F.col("queue_instance"), F.col("instance")))
+        .join(F.broadcast(holders), ["instance", "transaction_id"], "left")
+        .select(*OF_MESSAGE, _place("time", h.RECEIVES), "event_id", "t")
+    )
+    rollbacks = queue_events.where("event_type = 'ROLLBACK'").select(
+        "queue_number",
+        F.col("transaction_id").alias("t"),
+        F.unix_micros("event_time").alias("time"),
+        "event_id",
+    )
+    backs = (
+        receives.where("t is not null")
+        .select(*OF_MESSAGE, "t")
+        .distinct()
+        .join(rollbacks, ["queue_number", "t"], "inner")
+        .select(*OF_MESSAGE, _place("time", h.QUEUE_EVENTS), "event_id", "t")
+    )
+    played = arrivals.unionByName(receives).unionByName(ends).unionByName(backs)
+    return in_order(played, "message_id", ["place", "event_id"]).mapInArrow(_spells(start), SPELLS)
 
 
-def _taken_and_given_back() -> Column:
-    """With a ROLLBACK: one fact after the other, with what holds the message."""
-    receives = F.transform(
-        "receives",
-        lambda receive: F.struct(
-            receive.time.alias("time"),
-            F.lit(h.RECEIVES).alias("rank"),
-            receive.event_id.alias("event_id"),
-            receive.transaction.alias("transaction"),
-        ),
-    )
-    facts = "array<struct<time:bigint,rank:int,event_id:string,transaction:string>>"
-    nothing = F.array().cast(facts)
-    end = F.struct(
-        F.col("ended").alias("time"),
-        F.lit(h.ENDS).alias("rank"),
-        F.lit("").alias("event_id"),
-        F.lit(None).cast("string").alias("transaction"),
-    )
-    ends = F.when(F.col("ended").isNotNull(), F.array(end)).otherwise(nothing)
-    ordered = F.array_sort(F.concat(receives, ends, F.coalesce("backs", nothing)))
-    start = F.struct(
-        (F.size(_arrival()) > 0).alias("ready"),
-        F.lit(None).cast("string").alias("holder"),
-        _arrival().alias("changes"),
-    )
-    return F.aggregate(ordered, start, _play, lambda state: state.changes)
+def _place(time: str, rank: int) -> Column:
+    return h.place(F.col(time), rank).alias("place")
 
 
-def _play(state: Column, fact: Column) -> Column:
-    is_receive, is_end = fact["rank"] == h.RECEIVES, fact["rank"] == h.ENDS
-    takes, ends = state.ready & is_receive, state.ready & is_end
-    # After an end nothing holds the message, so nothing gives it back.
-    returns = ~state.ready & (fact["rank"] == h.QUEUE_EVENTS) & (state.holder == fact["transaction"])
-    returns = F.coalesce(returns, F.lit(False))
-    kind = F.when(takes | ends, h.TAKEN).when(returns, h.GIVEN_BACK).when(is_receive, h.NOT_READY).cast("int")
-    change = F.struct(
-        fact["time"].alias("time"),
-        fact["rank"].alias("rank"),
-        fact["event_id"].alias("event_id"),
-        kind.alias("kind"),
-    )
-    changed = F.when(kind.isNull(), state.changes).otherwise(F.concat(state.changes, F.array(change)))
-    holder = F.when(takes, fact["transaction"]).when(~is_end & ~returns, state.holder)
-    return F.struct(
-        ((state.ready & ~takes & ~ends) | returns).alias("ready"),
-        holder.alias("holder"),
-        changed.alias("changes"),
-    )
+@dataclass
+class Message:
+    """One message, played in order.
+
+    Attributes:
+        ready_from: since when it is ready, null if it is not.
+        given_back_by: the ROLLBACK that made it ready.
+        holder: the transaction that took it and may give it back.
+        not_ready: RECEIVED events of the window that did not find it ready.
+    """
+
+    ready_from: int | None = None
+    given_back_by: str | None = None
+    holder: str | None = None
+    has_ended: bool = False
+    not_ready: int = 0
+
+    def play(self, place: int, event_id: str, transaction: str | None, start: int) -> dict[str, Any] | None:
+        """Play what happens next; return the spell that this ends, if it ends one."""
+        time, rank = divmod(place, h.KINDS_AT_AN_INSTANT)
+        if rank == h.ARRIVALS and not self.has_ended:
+            self.ready_from = time
+        elif rank == h.QUEUE_EVENTS and self.holder is not None and self.holder == transaction:
+            self.ready_from, self.given_back_by, self.holder = time, event_id, None
+        elif rank in (h.RECEIVES, h.ENDS):
+            spell = self.spell(time)
+            if rank == h.RECEIVES and spell is None:
+                self.not_ready += time >= start
+                return None
+            self.ready_from, self.has_ended = None, rank == h.ENDS or self.has_ended
+            # After an end nothing holds the message, so nothing gives it back.
+            self.holder = None if rank == h.ENDS else transaction
+            return spell
+        return None
+
+    def spell(self, until: int | None) -> dict[str, Any] | None:
+        """The spell that it is in, if it is in one."""
+        if self.ready_from is None:
+            return None
+        return {
+            "ready_from": self.ready_from,
+            "ready_until": until,
+            "given_back_by": self.given_back_by,
+            "not_ready": 0,
+        }
+
+
+def _spells(start: int) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]:
+    def play(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
+        import pyarrow as pa
+
+        schema = pa.schema(
+            [
+                ("queue_number", pa.int32()),
+                ("conversation_id", pa.string()),
+                ("is_initiator", pa.bool_()),
+                ("ready_from", pa.int64()),
+                ("ready_until", pa.int64()),
+                ("given_back_by", pa.string()),
+                ("not_ready", pa.int64()),
+            ]
+        )
+        rows: list[dict[str, Any]] = []
+        for row in spells_of((row for batch in batches for row in batch.to_pylist()), start):
+            rows.append(row)
+            if len(rows) >= OUTPUT_ROWS:
+                yield pa.RecordBatch.from_pylist(rows, schema=schema)
+                rows = []
+        yield pa.RecordBatch.from_pylist(rows, schema=schema)
+
+    return play
+
+
+def spells_of(rows: Iterable[dict[str, Any]], start: int) -> Iterator[dict[str, Any]]:
+    """Play messages, each after the other.
+
+    Args:
+        rows: message_id, queue_number, conversation_id, is_initiator, `place`, event_id and `t`, the
+            transaction; in the order of message_id, place and event_id.
+        start: start of the window, in microseconds.
+
+    Raises:
+        RuntimeError: the rows are not in order.
+    """
+    before: dict[str, Any] | None = None
+    message = Message()
+    for row in rows:
+        if before and row["message_id"] != before["message_id"]:
+            yield from _last_rows(before, message)
+            message = Message()
+        if before and _order(row) < _order(before):
+            raise RuntimeError("the engine did not keep the order of the events of messages")
+        spell = message.play(row["place"], row["event_id"], row["t"], start)
+        if spell:
+            yield _of(row) | spell
+        before = row
+    if before:
+        yield from _last_rows(before, message)
+
+
+def _order(row: dict[str, Any]) -> tuple[str, int, str]:
+    return row["message_id"], row["place"], row["event_id"]
+
+
+def _of(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in ("queue_number", *SIDE)}
+
+
+def _last_rows(row: dict[str, Any], message: Message) -> Iterator[dict[str, Any]]:
+    last = message.spell(None)
+    if last:
+        yield _of(row) | last
+    if message.not_ready:
+        never = dict.fromkeys(("ready_from", "ready_until", "given_back_by"))
+        yield _of(row) | never | {"not_ready": message.not_ready}

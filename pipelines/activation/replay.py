@@ -83,7 +83,6 @@ class Totals:
         exits_without_start: those whose session was not running.
         waits_without_start: WAIT_ENDED of a session that was not waiting.
         waits_without_end: waits that began before the window and have not ended at its end.
-        not_ready: RECEIVED events of messages that were not ready.
     """
 
     most_ready: int = 0
@@ -98,7 +97,6 @@ class Totals:
     exits_without_start: int = 0
     waits_without_start: int = 0
     waits_without_end: int = 0
-    not_ready: int = 0
 
 
 @dataclass
@@ -128,9 +126,9 @@ class Replay:
         self._notified: int | None = None
         self._run: Run | None = None
 
-    def feed(self, times: Iterable[int], kinds: Iterable[int], sessions: Iterable[int]) -> None:
-        """Play happenings: a time, a kind and a session (used by waits and tasks) each."""
-        for time, kind, session in zip(times, kinds, sessions, strict=True):
+    def feed(self, times: Iterable[int], kinds: Iterable[int], numbers: Iterable[int]) -> None:
+        """Play happenings: a time, a kind, and the session of a wait or a task, or how many messages."""
+        for time, kind, number in zip(times, kinds, numbers, strict=True):
             if time > self._now:
                 self._pass_time(time)
             if kind == h.ARRIVAL:
@@ -139,10 +137,10 @@ class Replay:
                 self._check(time, "arrival", on_empty_queue)
             elif kind == h.TAKEN:
                 self._ready -= 1
-            elif kind == h.GIVEN_BACK:
-                self._ready += 1
+            elif kind == h.GIVEN_BACK or kind == h.READY_BEFORE:
+                self._ready += number
             else:
-                self._queue_event(time, kind, session)
+                self._queue_event(time, kind, number)
 
     def finish(self) -> Totals:
         """Play the rest of the window.
@@ -182,8 +180,6 @@ class Replay:
             self._tasks.discard(session)
             if not self._tasks:
                 self._check(time, "task_exit")
-        elif kind == h.NOT_READY:
-            counted.not_ready += 1
         else:
             self._alter(time, kind)
 

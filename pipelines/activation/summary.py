@@ -17,33 +17,44 @@ COUNTED = (
     "exits_without_start",
     "waits_without_start",
     "waits_without_end",
-    "not_ready",
     "most_ready",
 )
-COUNTS = ("activations", "groups_ready", "groups_free", "conversations", "negative_row_counts")
+ODDITIES = (
+    "exits_without_start",
+    "waits_without_start",
+    "waits_without_end",
+    "received_while_not_ready",
+    "negative_row_counts",
+)
+COUNTS = ("activations", "groups_ready", "groups_free", "conversations")
+LOOKED_AT = ("received_while_not_ready", "negative_row_counts")
 
 
-def summary(monitors: DataFrame, replayed: DataFrame, groups: DataFrame, negative: DataFrame) -> DataFrame:
+def summary(
+    monitors: DataFrame, replayed: DataFrame, groups: DataFrame, spells: DataFrame, seen: DataFrame
+) -> DataFrame:
     """Sum the window up per monitored queue.
 
     Args:
-        monitors: (queue_number, instance, database, queue, mode, max_queue_readers, timeout_seconds, is_on),
-            unique by the first.
+        monitors: (queue_number, instance, database, queue, mode, max_queue_readers, is_on), unique by the
+            first.
         replayed: see `pipelines.activation.workers.replayed`.
         groups: `groups_at_most_ready`.
-        negative: (queue_number, negative_row_counts), unique by the first.
+        spells: see `pipelines.activation.ready`.
+        seen: `seen_queues`.
 
     Returns:
         The `activation_summary` table without as_of: one row per monitored queue.
     """
-    length = (F.col("run.until") - F.col("run.first_check")) / SECOND
+    # Whole microseconds: a sum of fractions depends on the order of the rows.
+    length = F.col("run.until") - F.col("run.first_check")
     is_short = F.col("run.suppressed_by") == "max_queue_readers"
     runs = (
         replayed.where("ordinal > 0")
         .groupBy("queue_number")
         .agg(
-            F.sum(length).alias("need_seconds"),
-            F.sum(F.when(is_short, length)).alias("short_seconds"),
+            (F.sum(length) / SECOND).alias("need_seconds"),
+            (F.sum(F.when(is_short, length)) / SECOND).alias("short_seconds"),
             F.sum(F.when(F.col("run.occurs"), F.col("run.checks"))).alias("activations"),
         )
     )
@@ -52,10 +63,15 @@ def summary(monitors: DataFrame, replayed: DataFrame, groups: DataFrame, negativ
         *[f"totals.{name}" for name in (*COUNTED, "most_ready_at", "off_since")],
         F.col("totals.is_on").alias("was_left_on"),
     )
-    rows = monitors
-    for part in (totals, runs, groups, negative):
+    not_ready = (
+        spells.where("not_ready > 0")
+        .groupBy("queue_number")
+        .agg(F.sum("not_ready").alias("received_while_not_ready"))
+    )
+    rows = monitors.join(F.broadcast(seen.select(*QUEUE, "negative_row_counts")), QUEUE, "left")
+    for part in (totals, runs, groups, not_ready):
         rows = rows.join(F.broadcast(part), "queue_number", "left")
-    rows = rows.fillna(0, [*COUNTED, *COUNTS, "need_seconds", "short_seconds"])
+    rows = rows.fillna(0, [*COUNTED, *COUNTS, *LOOKED_AT, "need_seconds", "short_seconds"])
     rows = rows.withColumns(
         {
             "is_on": F.coalesce("was_left_on", "is_on"),
@@ -85,21 +101,39 @@ def summary(monitors: DataFrame, replayed: DataFrame, groups: DataFrame, negativ
     )
 
 
-def of_unknown_queues(queue_events: DataFrame, known: DataFrame) -> DataFrame:
+def most_ready(replayed: DataFrame) -> DataFrame:
+    """(queue_number, moment): when the most messages were ready, in microseconds; unless there were none."""
+    moment = F.col("totals.most_ready_at")
+    return replayed.where((F.col("ordinal") == 0) & moment.isNotNull()).select(
+        "queue_number", moment.alias("moment")
+    )
+
+
+def seen_queues(queue_events: DataFrame) -> DataFrame:
+    """The queues that queue events name.
+
+    Args:
+        queue_events: the queue events of the window.
+
+    Returns:
+        One row per (instance, database, queue): `events`, and `negative_row_counts` among them.
+    """
+    return queue_events.groupBy(*QUEUE).agg(
+        F.count(F.lit(1)).alias("events"), F.count_if(F.col("row_count") < 0).alias("negative_row_counts")
+    )
+
+
+def of_unknown_queues(seen: DataFrame, known: DataFrame) -> DataFrame:
     """Count the queue events of queues that the catalog lacks.
 
     Args:
-        queue_events: accepted queue events of the window.
+        seen: `seen_queues`.
         known: (instance, database, queue) of the catalog, unique.
 
     Returns:
         The `activation_summary` table without as_of: one row per unknown queue.
     """
-    counted = (
-        queue_events.join(F.broadcast(known), QUEUE, "left_anti")
-        .groupBy(*QUEUE)
-        .agg(F.count(F.lit(1)).alias("events"))
-    )
+    counted = seen.join(F.broadcast(known), QUEUE, "left_anti")
     nothing: dict[str, Column] = {
         name: F.lit(0).cast("bigint")
         for name in ("activations", "most_ready", "groups_ready", "groups_free", "ready_at_end")
@@ -214,12 +248,12 @@ def _duration(seconds: str) -> Column:
 
 
 def _oddities() -> Column:
-    counted = {
-        "exits_without_start": "exits_without_start",
-        "waits_without_start": "waits_without_start",
-        "waits_without_end": "waits_without_end",
-        "received_while_not_ready": "not_ready",
-        "negative_row_counts": "negative_row_counts",
-    }
-    pairs = [part for name, column in counted.items() for part in (F.lit(name), F.col(column))]
-    return F.map_filter(F.create_map(*pairs), lambda _, count: count > 0)
+    """The counts above 0, by name."""
+
+    def those(values: list[Column]) -> Column:
+        some = [F.when(F.col(name) > 0, value) for name, value in zip(ODDITIES, values, strict=True)]
+        return F.array_compact(F.array(*some))
+
+    return F.map_from_arrays(
+        those([F.lit(name) for name in ODDITIES]), those([F.col(name) for name in ODDITIES])
+    )

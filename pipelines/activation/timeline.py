@@ -1,65 +1,56 @@
-"""Everything that a replay plays, as rows in the order in which it plays them."""
-
-from datetime import date, datetime
-from functools import reduce
+"""Everything that a replay plays, as rows."""
 
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.activation import happenings as h
 
-ORDER = ("queue_number", "time", "rank", "event_id", "kind")
-COLUMNS = (*ORDER, "session")
+ORDER = ("place", "event_id", "kind")
+COLUMNS = ("queue_number", *ORDER, "number")
+"""`place` says when (`happenings.place`); `number` is the session, or how many messages."""
 
 
-def timeline(*parts: DataFrame) -> DataFrame:
-    """Put the parts together, a queue in one partition and in order.
-
-    Args:
-        parts: frames of this module, each with `queue_number`, `time` (microseconds), `rank`, `event_id`,
-            `kind` and `session`.
-
-    Returns:
-        queue_number, time, kind, session; sorted within partitions, and no queue in two of them.
-    """
-    rows = reduce(DataFrame.unionByName, [part.select(*COLUMNS) for part in parts])
-    sorted_rows = rows.repartition("queue_number").sortWithinPartitions(*ORDER)
-    return sorted_rows.select("queue_number", "time", "kind", "session")
-
-
-def of_messages(messages: DataFrame, *, start: int) -> DataFrame:
-    """What happens to the messages in the window, and before it one row per message that is ready then.
+def of_spells(spells: DataFrame, *, start: int) -> DataFrame:
+    """What happens to the messages in the window, and before it how many are ready then.
 
     Args:
-        messages: `with_changes`.
+        spells: see `pipelines.activation.ready`.
         start: start of the window, in microseconds.
     """
-    before = F.filter("changes", lambda change: change.time < start)
-
-    def counted(*kinds: int) -> Column:
-        return F.size(F.filter(before, lambda change: change.kind.isin(*kinds)))
-
-    was_ready = counted(h.ARRIVAL, h.GIVEN_BACK) > counted(h.TAKEN)
-    ready = F.struct(
-        F.lit(start - 1).cast("bigint").alias("time"),
-        F.lit(h.ARRIVALS).alias("rank"),
+    begin, until = F.col("ready_from"), F.col("ready_until")
+    before = spells.where((begin < start) & (until.isNull() | (until >= start))).groupBy("queue_number")
+    ready_before = before.agg(F.count(F.lit(1)).alias("number")).select(
+        "queue_number",
+        # The instant before the window.
+        h.place(F.lit(start - 1).cast("bigint"), h.ARRIVALS).alias("place"),
         F.lit("").alias("event_id"),
-        F.lit(h.GIVEN_BACK).alias("kind"),
+        _kind(h.READY_BEFORE),
+        "number",
     )
-    within = F.filter("changes", lambda change: change.time >= start)
-    # A message that came within the window has no past to add up.
-    changes = (
-        F.when(F.col("arrived") >= start, F.col("changes"))
-        .when(was_ready, F.concat(F.array(ready), within))
-        .otherwise(within)
+    begun = spells.where(begin >= start)
+    arrived = begun.where("given_back_by is null")
+    returned = begun.where("given_back_by is not null")
+    one = F.lit(1).cast("bigint").alias("number")
+
+    def one_each(rows: DataFrame, time: Column, rank: int, event_id: Column, kind: int) -> DataFrame:
+        return rows.select(
+            "queue_number", h.place(time, rank).alias("place"), event_id.alias("event_id"), _kind(kind), one
+        )
+
+    # At one instant nothing but queue events has an order.
+    none = F.lit("")
+    return (
+        ready_before.unionByName(one_each(arrived, begin, h.ARRIVALS, none, h.ARRIVAL))
+        .unionByName(one_each(spells.where(until >= start), until, h.RECEIVES, none, h.TAKEN))
+        .unionByName(one_each(returned, begin, h.QUEUE_EVENTS, F.col("given_back_by"), h.GIVEN_BACK))
     )
-    return messages.select("queue_number", F.inline(changes)).withColumn("session", _no_session())
 
 
-def of_queue_events(queue_events: DataFrame) -> DataFrame:
-    """The queue events that a monitor looks at.
+def of_queue_events(queue_events: DataFrame, *, start: int) -> DataFrame:
+    """The queue events that a monitor looks at; before the window only those that say how it begins.
 
     Args:
-        queue_events: accepted queue events with `queue_number`.
+        queue_events: the queue events before as_of with `queue_number`.
+        start: start of the window, in microseconds.
     """
     event_type = F.col("event_type")
     where = F.coalesce("has_where", F.lit(False))
@@ -78,60 +69,18 @@ def of_queue_events(queue_events: DataFrame) -> DataFrame:
         .when((event_type == "QUEUE_ALTERED") & (status == "OFF"), h.TURNED_OFF)
         .when(event_type == "QUEUE_ALTERED", h.TURNED_ON)
     )
+    time = F.unix_micros("event_time")
     rows = queue_events.select(
         "queue_number",
-        F.unix_micros("event_time").alias("time"),
-        F.lit(h.QUEUE_EVENTS).alias("rank"),
+        h.place(time, h.QUEUE_EVENTS).alias("place"),
         "event_id",
-        kind.alias("kind"),
-        F.coalesce("session_id", _no_session()).alias("session"),
+        kind.cast("int").alias("kind"),
+        F.coalesce("session_id", F.lit(h.NO_SESSION).cast("bigint")).alias("number"),
+        (time >= start).alias("is_within"),
     )
-    return rows.where("kind is not null")
+    counts = F.col("kind").isNotNull() & (F.col("is_within") | ~F.col("kind").isin(*h.CHECKED_ONLY))
+    return rows.where(counts).select(*COLUMNS)
 
 
-def of_sessions(sessions: DataFrame, *, day: date) -> DataFrame:
-    """The sessions that wait and the tasks that run when a UTC day begins.
-
-    Args:
-        sessions: `queue_sessions` rows with `queue_number`.
-        day: the day.
-    """
-    carried = sessions.where(
-        (F.col("event_date") < F.lit(day))
-        & F.col("last.is_on")
-        & (F.col("next_date").isNull() | (F.col("next_date") >= F.lit(day)))
-    )
-    return carried.select(
-        "queue_number",
-        F.unix_micros("last.event_time").alias("time"),
-        F.lit(h.QUEUE_EVENTS).alias("rank"),
-        F.col("last.event_id").alias("event_id"),
-        F.when(F.col("kind") == "WAIT", h.WAIT_STARTED).otherwise(h.TASK_STARTED).alias("kind"),
-        F.coalesce("session_id", _no_session()).alias("session"),
-    )
-
-
-def of_queue_changes(changes: DataFrame, *, before: datetime) -> DataFrame:
-    """The last time before a moment that each queue was turned on or off.
-
-    Args:
-        changes: `queue_changes` rows with `queue_number`.
-        before: the moment.
-    """
-    last = (
-        changes.where(F.col("event_time") < F.lit(before))
-        .groupBy("queue_number")
-        .agg(F.max(F.struct("event_time", "event_id", "is_on")).alias("last"))
-    )
-    return last.select(
-        "queue_number",
-        F.unix_micros("last.event_time").alias("time"),
-        F.lit(h.QUEUE_EVENTS).alias("rank"),
-        F.col("last.event_id").alias("event_id"),
-        F.when(F.col("last.is_on"), h.TURNED_ON).otherwise(h.TURNED_OFF).alias("kind"),
-        _no_session().alias("session"),
-    )
-
-
-def _no_session() -> Column:
-    return F.lit(h.NO_SESSION).cast("bigint")
+def _kind(kind: int) -> Column:
+    return F.lit(kind).cast("int").alias("kind")

@@ -1,4 +1,4 @@
-"""The replay on Spark: a queue's happenings stream through a Python worker, batch by batch."""
+"""The replay: a queue's happenings stream through a Python worker, batch by batch."""
 
 from collections.abc import Callable, Iterator, Sequence
 from types import NoneType
@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, get_args, get_type_hints
 
 from pyspark.sql import DataFrame
 
+from engine.ordered import in_order
+from pipelines.activation import happenings as h
 from pipelines.activation.replay import Clock, Monitor, Replay, Run, Totals
+from pipelines.activation.timeline import COLUMNS, ORDER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +41,7 @@ def replayed(timeline: DataFrame, monitors: Sequence[Monitor], clock: Clock) -> 
     it, which no window function can say.
 
     Args:
-        timeline: (queue_number, time, kind, session), sorted, a queue in one partition.
+        timeline: queue_number, `place`, event_id, `kind` and `number`; see `pipelines.activation.timeline`.
         monitors: the monitors by number: `monitors[n].number` is n.
         clock: the window.
 
@@ -46,7 +49,8 @@ def replayed(timeline: DataFrame, monitors: Sequence[Monitor], clock: Clock) -> 
         Per queue that has any happening: a row per run, with `ordinal` from 1 and `run`, and one with
         ordinal 0 and `totals`. Times are microseconds. No order.
     """
-    return timeline.mapInArrow(_play(list(monitors), clock), REPLAYED)
+    ordered = in_order(timeline.select(*COLUMNS), "queue_number", ORDER)
+    return ordered.drop("event_id").mapInArrow(_play(list(monitors), clock), REPLAYED)
 
 
 def _play(
@@ -56,13 +60,13 @@ def _play(
         output = _Output()
         current: _Queue | None = None
         for batch in batches:
-            times, kinds, sessions = (column.to_pylist() for column in batch.columns[1:])
             for number, begin, end in _stretches(batch.column(0)):
                 if current is None or current.number != number:
                     if current:
                         current.finish(output)
                     current = _Queue(number, Replay(monitors[number], clock))
-                current.replay.feed(times[begin:end], kinds[begin:end], sessions[begin:end])
+                places, kinds, numbers = batch.slice(begin, end - begin).columns[1:4]
+                current.play(places, kinds, numbers)
                 current.move_runs(output)
                 yield from output.full_batches()
         if current:
@@ -86,6 +90,22 @@ class _Queue:
 
     def __init__(self, number: int, replay: Replay) -> None:
         self.number, self.replay, self._ordinal = number, replay, 0
+        self._last_place: int | None = None
+
+    def play(self, places: "pa.Array", kinds: "pa.Array", numbers: "pa.Array") -> None:
+        """Play one stretch of the queue.
+
+        Raises:
+            RuntimeError: the engine did not keep the order.
+        """
+        import numpy as np
+
+        whens = places.to_numpy(zero_copy_only=False)
+        first = whens[0] if self._last_place is None else self._last_place
+        if whens[0] < first or np.any(whens[1:] < whens[:-1]):
+            raise RuntimeError("the engine did not keep the order of what happened on a queue")
+        self._last_place = whens[-1]
+        self.replay.feed((whens // h.KINDS_AT_AN_INSTANT).tolist(), kinds.to_pylist(), numbers.to_pylist())
 
     def move_runs(self, output: "_Output") -> None:
         for run in self.replay.runs:

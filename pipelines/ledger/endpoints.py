@@ -1,219 +1,172 @@
 """Conversation endpoints: who they are, from all that is known of their conversation."""
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from schemas.events import CREATIONS, END_WITH_CLEANUP, END_WITH_ERROR, ENDS, MOVE
-from schemas.ledger import ARRIVAL, MOVES
+from pipelines.ladder.ladder import with_priority
+from pipelines.state.endpoints import SIDE, group_after_moves, latest_moves
+from pipelines.state.happened import moment_rank_and_id
+from pipelines.state.messages import ARRIVALS
+from schemas.events import CREATIONS, ENDS
 
-CREATION_COLUMNS = (
-    "instance",
-    "database",
-    "contract",
-    "local_service",
-    "remote_service",
-    "conversation_handle",
-    "logged_priority",
-)
-RESOLVED_FROM = ("created_at", "instance", "database", "contract", "local_service", "remote_service")
-"""What a stored priority was resolved from; it is resolved again only if one of these changes."""
+NAMES = ("instance", "database", "contract", "local_service", "remote_service")
+RESOLVED_FROM = ("created_at", *NAMES)
+"""What a priority is resolved from; a stored one is resolved again only if one of these changes."""
+GIVEN = ("priority", "rule_name", "ladder_step")
 
 
-def fold_endpoints(
-    old: DataFrame, early: DataFrame, endpoint_events: DataFrame, message_events: DataFrame
-) -> DataFrame:
-    """Fold events into endpoints.
+def first_arrivals(message_events: DataFrame, known: DataFrame) -> DataFrame:
+    """When the first message of the initiator arrived, by conversation.
 
     Args:
-        old: `endpoints` rows that the events may concern, always both of a conversation.
-        early: all `early_facts`.
-        endpoint_events: accepted endpoint events; repeats and any order allowed.
-        message_events: accepted message events, for first arrivals; repeats and any order allowed.
+        message_events: message events that may be it.
+        known: `endpoints` rows, which remember the first arrivals of earlier folds.
 
     Returns:
-        One row per endpoint of which anything is known; key (conversation_id, is_initiator). `created_at`
-        and all that a creation says are null where the endpoint is not known yet. `resolution` is what
-        an old row's priority was resolved from and to, null for a new one. `last_fact_on` is the
-        conversation's, and `is_over` says whether all its known endpoints have ended.
+        One row per conversation_id with any: first_arrived_at.
+    """
+    now = _arrivals(message_events).select("conversation_id", F.col("event_time").alias("first_arrived_at"))
+    before = known.where("first_arrived_at is not null").select("conversation_id", "first_arrived_at")
+    return (
+        now.unionByName(before)
+        .groupBy("conversation_id")
+        .agg(F.min("first_arrived_at").alias("first_arrived_at"))
+    )
+
+
+def first_places(message_events: DataFrame, known: DataFrame) -> DataFrame:
+    """Where the first message of the initiator arrived: what an inferred target endpoint is made of.
+
+    Args:
+        message_events: message events of the conversations asked for; few if most targets are logged.
+        known: `endpoints` rows, which remember the first arrivals of earlier folds.
+
+    Returns:
+        One row per conversation_id with any: first_arrival_kind, first_arrival_id, arrival_instance,
+        arrival_database.
+
+    Source: the design, "message_events" (by event_time, DELIVERED first, event_id).
+    """
+    now = _arrivals(message_events).select(
+        "conversation_id",
+        "event_time",
+        F.when(F.col("event_type") == "DELIVERED", 1).otherwise(2).alias("first_arrival_kind"),
+        "event_id",
+        "instance",
+        "database",
+    )
+    before = known.where("inferred").select(
+        "conversation_id",
+        F.col("first_arrived_at").alias("event_time"),
+        "first_arrival_kind",
+        F.col("first_arrival_id").alias("event_id"),
+        "instance",
+        "database",
+    )
+    rows = now.unionByName(before).withColumn("place", moment_rank_and_id(F.col("first_arrival_kind")))
+    found = {
+        "first_arrival_kind": "first_arrival_kind",
+        "event_id": "first_arrival_id",
+        "instance": "arrival_instance",
+        "database": "arrival_database",
+    }
+    return rows.groupBy("conversation_id").agg(
+        *[F.min_by(name, "place").alias(alias) for name, alias in found.items()]
+    )
+
+
+def _arrivals(message_events: DataFrame) -> DataFrame:
+    return message_events.where(F.col("event_type").isin(*ARRIVALS) & F.col("sent_by_initiator"))
+
+
+def endpoints(
+    endpoint_events: DataFrame,
+    arrivals: DataFrame,
+    places: DataFrame,
+    known: DataFrame,
+    rules: DataFrame,
+) -> DataFrame:
+    """The endpoints of conversations, with the priority that they were given at their creation.
+
+    Args:
+        endpoint_events: all endpoint events of these conversations.
+        arrivals: `first_arrivals` of them.
+        places: `first_places` of those that have no creation of the target.
+        known: `endpoints` rows of earlier folds, for the priorities that stay.
+        rules: the rule history (`priority_rules`).
+
+    Returns:
+        One row per endpoint whose creation is known or can be inferred: the `endpoints` table without
+        queue, closed_on and fold; key (conversation_id, is_initiator).
 
     A target endpoint without DIALOG_CREATED is inferred from the first arrival of a message of the
-    initiator, once the initiator endpoint is known; where both are known the earlier time counts.
-    Source: the design, "endpoint_events" and "State at as_of".
+    initiator, once the initiator endpoint is known. One that has a DIALOG_CREATED was created at the
+    earlier of that and the first arrival, whether or not the initiator endpoint is known.
+    A stored priority stays while what it was resolved from is the same, whatever became of the rules.
+    Source: the design, "endpoint_events", "State at as_of" and "Endpoint priority".
     """
-    facts = (
-        _from_events(endpoint_events)
-        .unionByName(_from_arrivals(message_events), allowMissingColumns=True)
-        .unionByName(_from_rows(old), allowMissingColumns=True)
-        .unionByName(early, allowMissingColumns=True)
+    first = Window.partitionBy(*SIDE).orderBy("event_time", "event_id")
+    creations = (
+        endpoint_events.where(F.col("event_type").isin(*CREATIONS))
+        .withColumn("number", F.row_number().over(first))
+        .where("number = 1")
     )
-    # As for messages: nothing is gained by aggregating before the shuffle.
-    conversations = (
-        facts.repartition("conversation_id")
-        .groupBy("conversation_id")
-        .agg(
-            _side(True).alias("initiator"),
-            _side(False).alias("target"),
-            F.min("first_arrival").alias("first_arrival"),
-            F.max("last_fact_on").alias("last_fact_on"),
-        )
+    joined = creations.join(arrivals, "conversation_id", "left").join(
+        places.withColumn("can_infer", F.lit(True)), "conversation_id", "left"
     )
-    sides = conversations.select(
-        "conversation_id", "last_fact_on", F.array(_initiator(), _target()).alias("sides")
+    # An initiator endpoint whose target is inferred gives two rows.
+    infers = F.col("is_initiator") & F.coalesce("can_infer", F.lit(False))
+    copies = F.when(infers, F.array(F.lit(False), F.lit(True))).otherwise(F.array(F.lit(False)))
+    everyone = joined.withColumn("inferred", F.explode(copies)).select(*_identity())
+    ended = (
+        endpoint_events.where(F.col("event_type").isin(*ENDS))
+        .groupBy(*SIDE)
+        .agg(F.min("event_time").alias("ended_at"))
     )
-    is_over = _is_over(F.col("sides")[0]) & _is_over(F.col("sides")[1])
-    sides = sides.select("conversation_id", "last_fact_on", is_over.alias("is_over"), F.inline("sides"))
-    later = F.filter("moves", lambda move: move.moved_at >= F.col("created_at"))
-    # Functions over arrays are interpreted and slow: endpoints that never move, nearly all, go without.
-    latest = F.when(F.size("moves") > 0, F.array_max(later))
-    return sides.where(_anything_known()).withColumn(
-        "conversation_group_id", F.coalesce(latest.conversation_group_id, F.col("conversation_group_id"))
+    placed = (
+        everyone.join(ended, SIDE, "left")
+        .join(latest_moves(endpoint_events), SIDE, "left")
+        .withColumn("conversation_group_id", group_after_moves())
+        .drop("moved_at", "moved_to")
     )
+    return _with_given(placed, known, rules)
 
 
-def _is_over(side: Column) -> Column:
-    return side.created_at.isNull() | side.ended_at.isNotNull()
+def _identity() -> list[Column]:
+    """Who an endpoint is: as its creation says or, if inferred, the initiator's with the services swapped."""
+    inferred, is_target = F.col("inferred"), F.col("inferred") | ~F.col("is_initiator")
 
+    def either(if_inferred: Column, otherwise: str, name: str) -> Column:
+        return F.when(inferred, if_inferred).otherwise(F.col(otherwise)).alias(name)
 
-def _from_events(events: DataFrame) -> DataFrame:
-    event_type, time = F.col("event_type"), F.col("event_time")
-    creation = F.struct("event_time", "event_id", "conversation_group_id", *CREATION_COLUMNS)
-    move = F.struct(time.alias("moved_at"), F.col("event_id"), F.col("conversation_group_id"))
-    return events.select(
-        "conversation_id",
-        "is_initiator",
-        F.when(event_type.isin(*CREATIONS), creation).alias("creation"),
-        F.when(event_type == MOVE, F.array(move)).alias("moves"),
-        F.when(event_type.isin(*ENDS), time).alias("ended_at"),
-        F.when(event_type == END_WITH_ERROR, time).alias("ended_with_error_at"),
-        F.when(event_type == END_WITH_CLEANUP, time).alias("ended_with_cleanup_at"),
-        F.col("event_date").alias("last_fact_on"),
+    nothing = F.lit(None)
+    created_at = F.when(~is_target, F.col("event_time")).otherwise(
+        F.least(F.when(~inferred, F.col("event_time")), "first_arrived_at")
     )
-
-
-def _from_arrivals(message_events: DataFrame) -> DataFrame:
-    kind = F.when(F.col("event_type") == "DELIVERED", 1).when(F.col("event_type") == "RECEIVED", 2)
-    arrival = F.struct(
-        F.col("event_time").alias("arrived_at"), kind.alias("kind"), "event_id", "instance", "database"
-    )
-    of_initiator = kind.isNotNull() & F.col("sent_by_initiator")
-    return message_events.select(
-        "conversation_id",
-        F.when(of_initiator, arrival).alias("first_arrival"),
-        F.col("event_date").alias("last_fact_on"),
-    )
-
-
-def _from_rows(old: DataFrame) -> DataFrame:
-    creation = F.struct(
-        "creation.event_time", "creation.event_id", "creation.conversation_group_id", *CREATION_COLUMNS
-    )
-    return old.select(
-        "conversation_id",
-        "is_initiator",
-        F.when(F.col("creation").isNotNull(), creation).alias("creation"),
-        "first_arrival",
-        "moves",
-        "ended_at",
-        "ended_with_error_at",
-        "ended_with_cleanup_at",
-        "last_fact_on",
-        F.struct(*RESOLVED_FROM, "priority", "rule_name", "ladder_step").alias("resolution"),
-    )
-
-
-def _side(is_initiator: bool) -> Column:
-    """The facts of one of the two endpoints, as a struct."""
-    own = F.col("is_initiator") if is_initiator else ~F.col("is_initiator")
-
-    def least(name: str) -> Column:
-        return F.min(F.when(own, F.col(name))).alias(name)
-
-    moves = F.sort_array(F.array_distinct(F.flatten(F.collect_list(F.when(own, F.col("moves"))))))
-    return F.struct(
-        least("creation"),
-        moves.alias("moves"),
-        least("ended_at"),
-        least("ended_with_error_at"),
-        least("ended_with_cleanup_at"),
-        F.max(F.when(own, F.col("resolution"))).alias("resolution"),
-    )
-
-
-def _initiator() -> Column:
-    side = F.col("initiator")
-    return _endpoint(
-        side,
-        is_initiator=True,
-        created_at=side.creation.event_time,
-        group=side.creation.conversation_group_id,
-        names={name: side.creation[name] for name in CREATION_COLUMNS},
-        inferred=F.lit(False),
-        first_arrival=F.lit(None).cast(ARRIVAL),
-    )
-
-
-def _target() -> Column:
-    side, other, arrival = F.col("target"), F.col("initiator.creation"), F.col("first_arrival")
-    can_infer = other.isNotNull() & arrival.isNotNull()
-    inferred = side.creation.isNull() & can_infer
-    names = {
-        "instance": arrival.instance,
-        "database": arrival.database,
-        "contract": other.contract,
-        "local_service": other.remote_service,
-        "remote_service": other.local_service,
-    }
-    return _endpoint(
-        side,
-        is_initiator=False,
-        created_at=F.least(side.creation.event_time, F.when(can_infer, arrival.arrived_at)),
-        group=F.when(inferred, F.col("conversation_id")).otherwise(side.creation.conversation_group_id),
-        names={
-            name: F.when(inferred, names[name]).otherwise(side.creation[name])
-            if name in names
-            else side.creation[name]
-            for name in CREATION_COLUMNS
-        },
-        inferred=inferred,
-        first_arrival=arrival,
-    )
-
-
-def _endpoint(
-    side: Column,
-    *,
-    is_initiator: bool,
-    created_at: Column,
-    group: Column,
-    names: dict[str, Column],
-    inferred: Column,
-    first_arrival: Column,
-) -> Column:
-    creation = side.creation
-    deciding = F.struct(
-        creation.event_time.alias("event_time"),
-        creation.event_id.alias("event_id"),
-        creation.conversation_group_id.alias("conversation_group_id"),
-    )
-    return F.struct(
-        F.lit(is_initiator).alias("is_initiator"),
+    return [
+        F.col("conversation_id"),
+        (~is_target).alias("is_initiator"),
+        either(F.col("arrival_instance"), "instance", "instance"),
+        either(F.col("arrival_database"), "database", "database"),
+        F.col("contract"),
+        either(F.col("remote_service"), "local_service", "local_service"),
+        either(F.col("local_service"), "remote_service", "remote_service"),
+        either(nothing.cast("string"), "conversation_handle", "conversation_handle"),
+        either(nothing.cast("int"), "logged_priority", "logged_priority"),
+        either(F.col("conversation_id"), "conversation_group_id", "first_group_id"),
         created_at.alias("created_at"),
-        group.alias("conversation_group_id"),
-        *[value.alias(name) for name, value in names.items()],
-        inferred.alias("inferred"),
-        F.when(creation.isNotNull(), deciding).alias("creation"),
-        first_arrival.alias("first_arrival"),
-        F.coalesce(side.moves, F.array().cast(MOVES)).alias("moves"),
-        side.ended_at.alias("ended_at"),
-        side.ended_with_error_at.alias("ended_with_error_at"),
-        side.ended_with_cleanup_at.alias("ended_with_cleanup_at"),
-        side.resolution.alias("resolution"),
-    )
+        inferred,
+        F.when(is_target, F.col("first_arrived_at")).alias("first_arrived_at"),
+        F.when(inferred, F.col("first_arrival_kind")).alias("first_arrival_kind"),
+        F.when(inferred, F.col("first_arrival_id")).alias("first_arrival_id"),
+    ]
 
 
-def _anything_known() -> Column:
-    return (
-        F.col("created_at").isNotNull()
-        | F.col("first_arrival").isNotNull()
-        | (F.size("moves") > 0)
-        | F.col("ended_at").isNotNull()
-    )
+def _with_given(endpoints: DataFrame, known: DataFrame, rules: DataFrame) -> DataFrame:
+    before = known.select(*SIDE, *[F.col(name).alias(f"was_{name}") for name in (*RESOLVED_FROM, *GIVEN)])
+    resolved = with_priority(endpoints, rules).join(before, SIDE, "left")
+    same = F.lit(True)
+    for name in RESOLVED_FROM:
+        same &= F.col(name).eqNullSafe(F.col(f"was_{name}"))
+    return resolved.withColumns(
+        {name: F.when(same, F.col(f"was_{name}")).otherwise(F.col(name)) for name in GIVEN}
+    ).drop(*[f"was_{name}" for name in (*RESOLVED_FROM, *GIVEN)])

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from pipelines.errors import ReconciliationError
+from config.errors import ReconciliationError
 
 
 def reconcile(

@@ -2,8 +2,8 @@
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from config.model import Blocks
 from pipelines.schedules.order import numbered
-from pipelines.settings.model import Blocks
 
 BUCKET_ROWS = 100_000
 """About how many rows are sorted as one piece."""

@@ -3,9 +3,8 @@
 from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.schedules.order import level_and_minute, numbered
-from pipelines.schedules.queue_state import GROUP
 from pipelines.schedules.ready import CONVERSATION
-from schemas.keys import QUEUE
+from schemas.keys import GROUP, QUEUE
 
 
 def ready_conversations(ready: DataFrame) -> DataFrame:
@@ -15,20 +14,26 @@ def ready_conversations(ready: DataFrame) -> DataFrame:
         ready: `ready_messages`.
 
     Returns:
-        One row per (queue, group, conversation_id, is_initiator): `priority`, `state`, `messages`,
-        `oldest` (the arrival order of its oldest ready message) and `before`, the ready messages of
-        the group's conversations that go first: by priority, then oldest, then conversation_id, then
-        the initiator's endpoint.
+        One row per (queue, group, conversation_id, is_initiator): `priority`, `state`, `messages`, `oldest`
+        (the arrival order of its oldest ready message, which arrived at `oldest_at`), `number` (its place in
+        the group, from 1: by priority, then oldest, then conversation_id, then the initiator's endpoint) and
+        `before` (the ready messages of the group's conversations that go before it).
     """
     conversations = ready.groupBy(*CONVERSATION, "priority", "state").agg(
-        F.count(F.lit(1)).alias("messages"), F.min("arrival_order").alias("oldest")
+        F.count(F.lit(1)).alias("messages"),
+        F.min("arrival_order").alias("oldest"),
+        F.min("arrived_at").alias("oldest_at"),
     )
-    earlier = (
-        Window.partitionBy(*GROUP)
-        .orderBy(F.desc("priority"), "oldest", "conversation_id", F.desc("is_initiator"))
-        .rowsBetween(Window.unboundedPreceding, -1)
+    in_group = Window.partitionBy(*GROUP).orderBy(
+        F.desc("priority"), "oldest", "conversation_id", F.desc("is_initiator")
     )
-    return conversations.withColumn("before", F.coalesce(F.sum("messages").over(earlier), F.lit(0)))
+    earlier = in_group.rowsBetween(Window.unboundedPreceding, -1)
+    return conversations.withColumns(
+        {
+            "number": F.row_number().over(in_group),
+            "before": F.coalesce(F.sum("messages").over(earlier), F.lit(0)),
+        }
+    )
 
 
 def ready_groups(conversations: DataFrame) -> DataFrame:
@@ -40,32 +45,19 @@ def ready_groups(conversations: DataFrame) -> DataFrame:
     Returns:
         One row per (queue, group): `priority`, the highest of its conversations with ready messages;
         `deciding_conversation_id`, the first of these; `oldest_at_priority`, the arrival order of the
-        oldest message at that priority, which is the deciding conversation's oldest; `state`;
+        oldest message at that priority, which is the deciding conversation's oldest and arrived at
+        `oldest_at`; `state`;
         `conversations`, `messages` and `oldest_arrival` of all of them.
     """
-    # The least by these fields is the conversation that goes first.
-    first = F.struct(
-        (-F.col("priority")).alias("falling"),
-        "oldest",
-        "conversation_id",
-        (~F.col("is_initiator")).alias("is_target"),
-    )
-    return (
-        conversations.groupBy(*GROUP, "state")
-        .agg(
-            F.min(first).alias("first"),
-            F.count(F.lit(1)).alias("conversations"),
-            F.sum("messages").alias("messages"),
-            F.min("oldest.arrived_at").alias("oldest_arrival"),
-        )
-        .withColumns(
-            {
-                "priority": -F.col("first.falling"),
-                "deciding_conversation_id": F.col("first.conversation_id"),
-                "oldest_at_priority": F.col("first.oldest"),
-            }
-        )
-        .drop("first")
+    first = F.col("number") == 1
+    return conversations.groupBy(*GROUP, "state").agg(
+        F.max(F.when(first, F.col("priority"))).alias("priority"),
+        F.max(F.when(first, F.col("conversation_id"))).alias("deciding_conversation_id"),
+        F.max(F.when(first, F.col("oldest"))).alias("oldest_at_priority"),
+        F.max(F.when(first, F.col("oldest_at"))).alias("oldest_at"),
+        F.count(F.lit(1)).alias("conversations"),
+        F.sum("messages").alias("messages"),
+        F.min("oldest_at").alias("oldest_arrival"),
     )
 
 
@@ -82,7 +74,7 @@ def group_priorities(groups: DataFrame) -> DataFrame:
     free = numbered(
         groups.where("state = 'ready'"),
         within=QUEUE,
-        buckets=level_and_minute(F.col("priority"), F.col("oldest_at_priority.arrived_at")),
+        buckets=level_and_minute(F.col("priority"), F.col("oldest_at")),
         order=[F.desc("priority"), F.asc("oldest_at_priority")],
     )
     held = groups.where("state <> 'ready'").withColumn("number", F.lit(None).cast("bigint"))

@@ -1,60 +1,46 @@
-"""Queues that are off, and groups that are locked, at `as_of`."""
-
-from datetime import datetime
+"""Queues that are off, and groups that are locked, at as_of."""
 
 from pyspark.sql import DataFrame, functions as F
 
-from schemas.keys import QUEUE
+from pipelines.state.happened import moment_and_id
+from schemas.keys import GROUP, QUEUE
 
-GROUP = [*QUEUE, "conversation_group_id"]
 
-
-def queues_off(catalog_queues: DataFrame, changes: DataFrame, *, as_of: datetime) -> DataFrame:
-    """The queues that are off: by their last change before as_of, else by the catalog.
+def queues_off(catalog_queues: DataFrame, queue_events: DataFrame) -> DataFrame:
+    """The queues that are off: by their last change, else by the catalog.
 
     Args:
         catalog_queues: (instance, database, queue, is_on), one row per queue of the catalog.
-        changes: `queue_changes`.
-        as_of: the instant.
+        queue_events: the queue events that count.
 
     Returns:
         (instance, database, queue), unique.
+
+    A QUEUE_ALTERED without queue_status says nothing about on or off (the design, "queue_events").
     """
-    latest = (
-        changes.where(F.col("event_time") < F.lit(as_of))
-        .groupBy(*QUEUE)
-        .agg(F.max(F.struct("event_time", "event_id", "is_on")).alias("last"))
-    )
-    state = F.coalesce(F.col("last.is_on"), F.col("is_on"), F.lit(True))
-    return catalog_queues.join(latest, QUEUE, "full").where(~state).select(*QUEUE)
+    altered = queue_events.where("event_type = 'QUEUE_ALTERED' and queue_status is not null")
+    latest = altered.groupBy(*QUEUE).agg(F.max_by("queue_status", moment_and_id()).alias("last_status"))
+    is_on = F.coalesce(F.upper("last_status") != "OFF", F.col("is_on"), F.lit(True))
+    return catalog_queues.join(latest, QUEUE, "full").where(~is_on).select(*QUEUE)
 
 
-def groups_locked(transactions: DataFrame, messages: DataFrame, *, as_of: datetime) -> DataFrame:
+def groups_locked(named: DataFrame, messages: DataFrame) -> DataFrame:
     """The groups that an open transaction holds.
 
     Args:
-        transactions: `transactions` rows that may be open at as_of.
-        messages: `messages_at`, for the messages in flight.
-        as_of: the instant.
+        named: `state.named_locks`.
+        messages: `placed_messages`, for the messages in flight.
 
     Returns:
         (instance, database, queue, conversation_group_id), unique.
     """
-    instant = F.lit(as_of)
-    is_open = ~F.coalesce(F.least("committed_at", "rolled_back_at") < instant, F.lit(False))
-    named = (
-        transactions.where(is_open)
-        .select("instance", F.inline("locks"))
-        .where(F.col("locked_at") < instant)
-        .select(*GROUP)
+    in_flight = messages.where("in_flight and receiver_exists and receiver_queue is not null").select(
+        F.col("receiver_instance").alias("instance"),
+        F.col("receiver_database").alias("database"),
+        F.col("receiver_queue").alias("queue"),
+        F.col("receiver_group_id").alias("conversation_group_id"),
     )
-    in_flight = messages.where("in_flight and receiver.exists and receiver.queue is not null").select(
-        "receiver.instance",
-        "receiver.database",
-        "receiver.queue",
-        F.col("receiver.group_id").alias(GROUP[-1]),
-    )
-    return named.unionByName(in_flight).select(*GROUP).distinct()
+    return named.unionByName(in_flight).distinct()
 
 
 def with_state(messages: DataFrame, off: DataFrame, locked: DataFrame) -> DataFrame:

@@ -2,16 +2,19 @@
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.schedules.queue_state import GROUP, with_state
+from pipelines.schedules.queue_state import with_state
+from pipelines.state.happened import moment_of
+from schemas.keys import GROUP
 
 CONVERSATION = [*GROUP, "conversation_id", "is_initiator"]
+LEAST = 2**63
 
 
 def ready_messages(messages: DataFrame, off: DataFrame, locked: DataFrame) -> DataFrame:
     """The messages that a RECEIVE could return, and what keeps it from doing so.
 
     Args:
-        messages: `messages_at`.
+        messages: `placed_messages`.
         off: `queues_off`.
         locked: `groups_locked`.
 
@@ -23,15 +26,15 @@ def ready_messages(messages: DataFrame, off: DataFrame, locked: DataFrame) -> Da
 
     Source: the design, "Orders"; the system messages' precedence is the vendor's "Broker System Messages".
     """
-    placed = messages.where("in_queue and receiver.exists and receiver.queue is not null").select(
-        "receiver.instance",
-        "receiver.database",
-        "receiver.queue",
-        F.col("receiver.group_id").alias("conversation_group_id"),
+    placed = messages.where("in_queue and receiver_exists and receiver_queue is not null").select(
+        F.col("receiver_instance").alias("instance"),
+        F.col("receiver_database").alias("database"),
+        F.col("receiver_queue").alias("queue"),
+        F.col("receiver_group_id").alias("conversation_group_id"),
         "conversation_id",
         (~F.col("sent_by_initiator")).alias("is_initiator"),
-        "receiver.conversation_handle",
-        "receiver.priority",
+        F.col("receiver_conversation_handle").alias("conversation_handle"),
+        F.col("receiver_priority").alias("priority"),
         "message_id",
         "message_sequence_number",
         "message_type",
@@ -45,10 +48,16 @@ def ready_messages(messages: DataFrame, off: DataFrame, locked: DataFrame) -> Da
 
 
 def _arrival_order() -> Column:
-    """Arrival order in a queue as one sortable value: time, queuing_order (nulls last), message_id."""
-    # False sorts before true.
-    unnumbered = F.col("queuing_order").isNull().alias("unnumbered")
-    return F.struct("arrived_at", unnumbered, "queuing_order", "message_id")
+    """Arrival order in a queue as one text: time, queuing_order (nulls last), message_id.
+
+    Text compares by its bytes on both engines; the embedded one is slow at comparing structs.
+    """
+    number = F.col("queuing_order")
+    # Negative numbers come first, and among them the least.
+    shifted = F.when(number < 0, number + F.lit(LEAST - 1) + F.lit(1)).otherwise(number)
+    sign = F.when(number < 0, "0").otherwise("1")
+    numbered = F.concat(sign, F.lpad(shifted.cast("string"), 19, "0"))
+    return F.concat(moment_of("arrived_at"), F.coalesce(numbered, F.lit("2")), F.col("message_id"))
 
 
 def _system_first() -> Column:

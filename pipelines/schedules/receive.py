@@ -3,9 +3,8 @@
 from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.schedules.order import level_and_minute, numbered
-from pipelines.schedules.queue_state import GROUP
 from pipelines.schedules.ready import CONVERSATION
-from schemas.keys import QUEUE
+from schemas.keys import GROUP, QUEUE
 
 CHUNK = [*GROUP, "chunk"]
 
@@ -32,17 +31,17 @@ def receive_schedule(
     Source: the design, "Receive schedule".
     """
     ranked = (
-        ready.join(conversations.select(*CONVERSATION, "oldest", "before"), CONVERSATION)
+        ready.join(conversations.select(*CONVERSATION, "before"), CONVERSATION)
         .withColumn("rank", F.col("rank") + F.col("before"))
         .drop("before")
     )
-    ranked = ranked.withColumn("chunk", F.lit(1) if top is None else F.ceil(F.col("rank") / top))
+    ranked = ranked.withColumn("chunk", F.lit(1) if top is None else F.expr(f"(rank - 1) div {top} + 1"))
     free = ranked.where("state = 'ready'")
     chunks = _whole_groups(groups.where("state = 'ready'")) if top is None else _chunks(free, top)
     order = numbered(
         chunks,
         within=QUEUE,
-        buckets=level_and_minute(F.col("chunk_priority"), F.col("oldest_left.arrived_at")),
+        buckets=level_and_minute(F.col("chunk_priority"), F.col("oldest_left_at")),
         order=[F.desc("chunk_priority"), F.asc("oldest_left"), F.asc("chunk")],
         weight=F.col("chunk_messages"),
     ).select(*CHUNK, "chunk_priority", "first_rank", "number", "before")
@@ -69,18 +68,26 @@ def _whole_groups(groups: DataFrame) -> DataFrame:
         F.col("messages").alias("chunk_messages"),
         F.col("priority").alias("chunk_priority"),
         F.col("oldest_at_priority").alias("oldest_left"),
+        F.col("oldest_at").alias("oldest_left_at"),
     )
 
 
 def _chunks(ranked: DataFrame, top: int) -> DataFrame:
     """One row per chunk of `top` messages: what decides when its turn comes."""
     left_at_priority = Window.partitionBy(*GROUP, "priority").orderBy(F.desc("rank"))
-    with_oldest = ranked.withColumn("oldest_left", F.min("arrival_order").over(left_at_priority))
+    with_oldest = ranked.withColumns(
+        {
+            "oldest_left": F.min("arrival_order").over(left_at_priority),
+            "oldest_left_at": F.min("arrived_at").over(left_at_priority),
+        }
+    )
+    first = ((F.col("rank") - 1) % top) == 0
     return with_oldest.groupBy(*CHUNK).agg(
         F.min("rank").alias("first_rank"),
         F.count(F.lit(1)).alias("chunk_messages"),
-        F.min_by("priority", "rank").alias("chunk_priority"),
-        F.min_by("oldest_left", "rank").alias("oldest_left"),
+        F.max(F.when(first, F.col("priority"))).alias("chunk_priority"),
+        F.max(F.when(first, F.col("oldest_left"))).alias("oldest_left"),
+        F.max(F.when(first, F.col("oldest_left_at"))).alias("oldest_left_at"),
     )
 
 

@@ -4,15 +4,34 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
+from config.model import Starvation
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
 from pipelines.schedules.order import level_and_minute, numbered
-from pipelines.settings.model import Starvation
 
 HIGHEST_PRIORITY = 10
+PLACE = ("instance", "database", "queue")
+WHAT_IT_IS = (
+    "message_id",
+    "conversation_id",
+    "sent_by_initiator",
+    "message_sequence_number",
+    "message_type",
+    "size_bytes",
+)
+ENDPOINTS = (
+    "sender_instance",
+    "sender_database",
+    "receiver_exists",
+    "receiver_instance",
+    "receiver_database",
+    "receiver_queue",
+)
+"""What of the two endpoints a destination follows from."""
 
 
 def transmission_order(
     messages: DataFrame,
+    forwarding: DataFrame,
     bindings: DataFrame,
     honoring: DataFrame,
     off: DataFrame,
@@ -23,7 +42,8 @@ def transmission_order(
     """The order in which instances would send, message by message.
 
     Args:
-        messages: `messages_at`.
+        messages: `placed_messages`.
+        forwarding: `state.forwarding`.
         bindings: the catalog's (instance, database, service, queue), unique by the first three.
         honoring: (instance, database) with honor_broker_priority on, unique.
         off: `queues_off`.
@@ -39,7 +59,7 @@ def transmission_order(
     """
     waiting = _held_by(_sendable(_waiting(messages, bindings), []), off)
     waiting = _with_transmit_priority(waiting, honoring, as_of, starvation)
-    forwarded = _sendable(_forwarded(messages, bindings), ["instance"]).withColumns(
+    forwarded = _sendable(_forwarded(messages, forwarding, bindings), ["instance"]).withColumns(
         {"transmit_priority": F.lit(DEFAULT_PRIORITY), "elevated": F.lit(False)}
     )
     rows = waiting.drop("destination_queue").unionByName(forwarded.drop("destination_queue"))
@@ -59,56 +79,56 @@ def transmission_order(
     return placed.withColumn("position", F.col("number").cast("bigint")).drop("number", "before")
 
 
-def _what_it_is() -> list[str]:
-    return [
-        "message_id",
-        "conversation_id",
-        "sent_by_initiator",
-        "message_sequence_number",
-        "message_type",
-        "size_bytes",
-    ]
-
-
 def _waiting(messages: DataFrame, bindings: DataFrame) -> DataFrame:
     """Messages in the transmission queue of their sender's database, with their destination."""
-    rows = messages.where("waits and sender.exists").select(
-        *_what_it_is(),
+    rows = messages.where("waits and sender_exists").select(
+        *WHAT_IT_IS,
         F.col("sent_at").alias("became"),
-        F.col("sender.instance").alias("instance"),
-        F.col("sender.database").alias("database"),
-        F.col("sender.local_service").alias("from_service"),
-        F.col("sender.remote_service").alias("to_service"),
-        F.col("sender.priority").alias("priority"),
+        F.col("sender_instance").alias("instance"),
+        F.col("sender_database").alias("database"),
+        F.col("sender_local_service").alias("from_service"),
+        F.col("sender_remote_service").alias("to_service"),
+        F.col("sender_priority").alias("priority"),
         F.lit(False).alias("forwarded"),
-        "sender",
-        "receiver",
+        *ENDPOINTS,
     )
     return _with_destination(rows, bindings)
 
 
-def _forwarded(messages: DataFrame, bindings: DataFrame) -> DataFrame:
-    """Messages that an instance other than the sender's has accepted and not passed on yet."""
-    sender_exists, receiver_exists = _exists("sender"), _exists("receiver")
-    rows = (
-        messages.select("*", F.explode("forwards").alias("forward"))
-        .where(~F.col("forward.instance").eqNullSafe(F.col("sender.instance")))
-        .select(
-            *_what_it_is(),
-            F.col("forward.accepted_at").alias("became"),
-            F.col("forward.instance").alias("instance"),
-            F.col("forward.database").alias("database"),
-            F.when(sender_exists, F.col("sender.local_service"))
-            .when(receiver_exists, F.col("receiver.remote_service"))
-            .alias("from_service"),
-            F.when(sender_exists, F.col("sender.remote_service"))
-            .when(receiver_exists, F.col("receiver.local_service"))
-            .alias("to_service"),
-            F.when(sender_exists, F.col("sender.priority")).alias("priority"),
-            F.lit(True).alias("forwarded"),
-            "sender",
-            "receiver",
-        )
+def forwarded_elsewhere(messages: DataFrame, forwarding: DataFrame) -> DataFrame:
+    """The messages that an instance other than the sender's has accepted and not passed on yet.
+
+    Args:
+        messages: `placed_messages`.
+        forwarding: `state.forwarding`.
+
+    Returns:
+        One row per message and instance: the columns of `messages`, `instance`, `forward_database` and
+        `accepted_at`.
+    """
+    accepted = forwarding.select(
+        "message_id", "instance", F.col("database").alias("forward_database"), "accepted_at"
+    )
+    elsewhere = ~F.col("instance").eqNullSafe(F.col("sender_instance"))
+    return messages.join(accepted, "message_id", "inner").where(elsewhere)
+
+
+def _forwarded(messages: DataFrame, forwarding: DataFrame, bindings: DataFrame) -> DataFrame:
+    sender, receiver = F.col("sender_exists"), F.col("receiver_exists")
+    rows = forwarded_elsewhere(messages, forwarding).select(
+        *WHAT_IT_IS,
+        F.col("accepted_at").alias("became"),
+        "instance",
+        F.col("forward_database").alias("database"),
+        F.when(sender, F.col("sender_local_service"))
+        .when(receiver, F.col("receiver_remote_service"))
+        .alias("from_service"),
+        F.when(sender, F.col("sender_remote_service"))
+        .when(receiver, F.col("receiver_local_service"))
+        .alias("to_service"),
+        F.col("sender_priority").alias("priority"),
+        F.lit(True).alias("forwarded"),
+        *ENDPOINTS,
     )
     return _with_destination(rows, bindings)
 
@@ -116,40 +136,44 @@ def _forwarded(messages: DataFrame, bindings: DataFrame) -> DataFrame:
 def _with_destination(rows: DataFrame, bindings: DataFrame) -> DataFrame:
     """Where the receiving endpoint is; else the nearest service of that name in the catalog."""
     service = bindings.withColumnRenamed("service", "to_service")
-    place = F.struct("instance", "database", "queue")
+
+    def place(prefix: str) -> list[Column]:
+        return [F.col(name).alias(f"{prefix}_{name}") for name in PLACE]
+
     same_database = service.select(
         F.col("instance").alias("sender_instance"),
         F.col("database").alias("sender_database"),
         "to_service",
-        place.alias("in_database"),
+        *place("near"),
     )
-    same_instance = service.groupBy(F.col("instance").alias("sender_instance"), "to_service").agg(
-        F.min(place).alias("in_instance")
-    )
-    anywhere = service.groupBy("to_service").agg(F.min(place).alias("in_catalog"))
     # A forwarded message's sender may be unknown; nothing of the catalog is near to it then.
-    known = F.when(_exists("sender"), F.col("sender"))
+    same_instance = _first_place(service, ["instance", "to_service"]).select(
+        F.col("instance").alias("sender_instance"), "to_service", *place("here")
+    )
+    anywhere = _first_place(service, ["to_service"]).select("to_service", *place("far"))
     found = (
-        rows.withColumns({"sender_instance": known.instance, "sender_database": known.database})
-        .join(F.broadcast(same_database), ["sender_instance", "sender_database", "to_service"], "left")
+        rows.join(F.broadcast(same_database), ["sender_instance", "sender_database", "to_service"], "left")
         .join(F.broadcast(same_instance), ["sender_instance", "to_service"], "left")
         .join(F.broadcast(anywhere), ["to_service"], "left")
     )
-    endpoint = F.struct("receiver.instance", "receiver.database", "receiver.queue")
-    destination = F.when(_exists("receiver"), endpoint).otherwise(
-        F.coalesce("in_database", "in_instance", "in_catalog")
-    )
-    return (
-        found.withColumn("destination", destination)
-        .withColumns(
-            {
-                f"destination_{name}": F.col(f"destination.{name}")
-                for name in ("instance", "database", "queue")
-            }
+
+    def destination(name: str) -> Column:
+        return (
+            F.when(F.col("receiver_exists"), F.col(f"receiver_{name}"))
+            .when(F.col("near_instance").isNotNull(), F.col(f"near_{name}"))
+            .when(F.col("here_instance").isNotNull(), F.col(f"here_{name}"))
+            .otherwise(F.col(f"far_{name}"))
         )
-        .drop("destination", "in_database", "in_instance", "in_catalog", "sender_instance", "sender_database")
-        .drop("sender", "receiver")
+
+    return found.withColumns({f"destination_{name}": destination(name) for name in PLACE}).drop(
+        *[f"{prefix}_{name}" for prefix in ("near", "here", "far") for name in PLACE], *ENDPOINTS
     )
+
+
+def _first_place(service: DataFrame, by: list[str]) -> DataFrame:
+    """The first place of each service by (instance, database, queue)."""
+    first = Window.partitionBy(*by).orderBy(*PLACE)
+    return service.withColumn("number", F.row_number().over(first)).where("number = 1").drop("number")
 
 
 def _sendable(rows: DataFrame, at: list[str]) -> DataFrame:
@@ -200,7 +224,3 @@ def _raised(base: Column, as_of: datetime, starvation: Starvation | None) -> Col
     waited = F.unix_micros(F.lit(as_of)) - F.unix_micros("sendable_at")
     periods = F.floor(waited / F.lit(round(starvation.after_seconds * 1_000_000)))
     return F.least(base + periods * starvation.raise_by, F.lit(HIGHEST_PRIORITY)).cast("int")
-
-
-def _exists(side: str) -> Column:
-    return F.coalesce(F.col(f"{side}.exists"), F.lit(False))

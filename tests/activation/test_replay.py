@@ -44,9 +44,9 @@ class Recorded(model._Replay):
         super()._play(happening)
         change = len(self.queue.ready) - before
         if happening.kind == model.ARRIVAL and change:
-            self.feed.append((time, h.ARRIVAL, 0))
+            self.feed.append((time, h.ARRIVAL, 1))
         elif happening.kind != model.ARRIVAL:
-            self.feed += [(time, h.TAKEN if change < 0 else h.GIVEN_BACK, 0)] * abs(change)
+            self.feed += [(time, h.TAKEN if change < 0 else h.GIVEN_BACK, 1)] * abs(change)
         if happening.kind == model.QUEUE_EVENT and (kind := _kind(happening.event)) is not None:
             session = happening.event["session_id"]
             self.feed.append((time, kind, h.NO_SESSION if session is None else session))

@@ -1,21 +1,21 @@
 """Queues whose stories a person can follow: the documentation's example, and one queue per advice."""
 
-import json
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import activation, ingest, ledger, rules
-from jobs.activation_report import drawn, find_queue, show
-from jobs.publish import Run
-from pipelines.errors import ConfigError
-from pipelines.settings.load import load_settings
+from config.errors import ConfigError
+from insight.activation import activation_of_queue, find_queue
+from insight.activation_view import drawn, show_activation
+from schemas.outputs import ACTIVATION
+from steps.activation import write_activation
 from tests.factories import Row, at, by_source, endpoint_event, message_event, queue_event
 from tests.harness import Project
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 AS_OF = at(60)
 WINDOW_HOURS = 2
@@ -134,18 +134,14 @@ def stories() -> list[Row]:
 
 
 @pytest.fixture(scope="module")
-def project(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def project(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = Project(
         tmp_path_factory.mktemp("stories"),
         catalog=catalog(),
         activation={"window_hours": WINDOW_HOURS, "check_seconds": 5},
     )
     project.add(by_source(*stories()))
-    declared, begun = load_settings(project.config), Run.begin(AS_OF)
-    rules.run(spark, declared)
-    ingest.run(spark, declared, run_id=begun.run_id, started_at=begun.started_at)
-    ledger.run(spark, declared)
-    activation.run(spark, declared, AS_OF)
+    project.run(session, AS_OF)
     return project
 
 
@@ -243,18 +239,18 @@ def test_queues_without_a_monitor_have_no_rows(project: Project) -> None:
         assert "Unwatched" not in {row["queue"] for row in project.table(table)}
 
 
-def test_the_timeline_as_json(
-    spark: SparkSession, project: Project, capsys: pytest.CaptureFixture[str]
-) -> None:
-    declared = load_settings(project.config)
-    show(spark, declared, AS_OF, find_queue(declared, "Late"), format="json")
-    told = json.loads(capsys.readouterr().out)
-    assert (told["queue"], told["advice"], len(told["runs"])) == ("Late", "answers_late", 6)
-    assert told["runs"][0] == {
+def told(session: SparkSession, project: Project, queue: str) -> Row:
+    return activation_of_queue(project.warehouse(session), AS_OF, ("SQL1", "B", queue))
+
+
+def test_a_queue_and_its_runs(session: SparkSession, project: Project) -> None:
+    found = told(session, project, "Late")
+    assert (found["queue"], found["advice"], len(found["runs"])) == ("Late", "answers_late", 6)
+    assert found["runs"][0] == {
         "ordinal": 1,
-        "first_check": "2026-11-20T12:00:00+00:00",
-        "last_check": "2026-11-20T12:00:00+00:00",
-        "until": "2026-11-20T12:00:00+00:00",
+        "first_check": at(0),
+        "last_check": at(0),
+        "until": at(0),
         "checks": 1,
         "trigger": "arrival",
         "reason": "arrival_on_empty_queue",
@@ -266,10 +262,9 @@ def test_the_timeline_as_json(
 
 
 def test_the_timeline_in_a_terminal(
-    spark: SparkSession, project: Project, capsys: pytest.CaptureFixture[str]
+    session: SparkSession, project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    declared = load_settings(project.config)
-    show(spark, declared, AS_OF, ("SQL1", "B", "Short"), format="table")
+    show_activation(told(session, project, "Short"), AS_OF - timedelta(hours=WINDOW_HOURS), AS_OF)
     text = capsys.readouterr().out
     assert "SQL1.B.Short (internal), 2026-11-20 11:00 to 2026-11-20 13:00" in text
     # The first half of the window is quiet.
@@ -277,14 +272,13 @@ def test_the_timeline_in_a_terminal(
     assert "max_queue_readers" in text
 
 
-def test_a_window_that_was_not_replayed(spark: SparkSession, project: Project) -> None:
-    declared = load_settings(project.config)
+def test_a_window_that_was_not_replayed(session: SparkSession, project: Project) -> None:
     with pytest.raises(ConfigError, match="its window was not replayed yet"):
-        show(spark, declared, AS_OF + timedelta(days=1), ("SQL1", "B", "Short"), format="table")
+        activation_of_queue(project.warehouse(session), AS_OF + timedelta(days=1), ("SQL1", "B", "Short"))
 
 
 def test_queues_by_name(project: Project) -> None:
-    declared = load_settings(project.config)
+    declared = project.settings()
     assert find_queue(declared, "SQL1.B.Odd") == ("SQL1", "B", "Odd")
     with pytest.raises(ConfigError, match="'Unwatched' has no monitor"):
         find_queue(declared, "Unwatched")
@@ -293,3 +287,22 @@ def test_queues_by_name(project: Project) -> None:
 def test_a_short_run_is_drawn_where_it_is() -> None:
     run = {"first_check": at(30), "until": at(30), "suppressed_by": None}
     assert drawn([run], at(0), at(60)) == " " * 48 + "+" + " " * 47
+
+
+def test_activation_left_out(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog=catalog(), activation=None)
+    project.add(by_source(*conversation("Quick", "q")))
+    project.run(session, AS_OF)
+    assert not project.warehouse(session).exists(ACTIVATION)
+    assert (
+        write_activation(project.warehouse(session), project.settings(), AS_OF) == "left out by the settings"
+    )
+
+
+def test_a_catalog_without_monitors(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog={"instances": []})
+    project.add(by_source(on("Forgotten", "RECEIVE", 1)))
+    project.run(session, AS_OF)
+    assert project.table("activation") == []
+    [row] = project.table("activation_summary", ["queue", "advice"])
+    assert row == {"queue": "Forgotten", "advice": "not_in_catalog"}

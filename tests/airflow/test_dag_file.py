@@ -2,14 +2,12 @@
 
 import importlib.util
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import threading
 import time
 from datetime import UTC, datetime, timedelta, timezone
-from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -54,7 +52,7 @@ def test_nothing_of_the_pipeline_is_imported() -> None:
         "import runpy, sys; runpy.run_path(sys.argv[1]); "
         "print(sorted({name.split('.')[0] for name in sys.modules} & set(sys.argv[2:])))"
     )
-    packages = ["delta", "jobs", "pipelines", "pyspark", "schemas", "storage"]
+    packages = ["engine", "jobs", "pipelines", "pysail", "pyspark", "schemas", "steps", "storage"]
     done = subprocess.run(
         [sys.executable, "-c", program, str(DAG_FILE), *packages],
         cwd=ROOT,
@@ -70,27 +68,26 @@ def test_one_task_after_the_other_one_run_at_a_time(module: ModuleType) -> None:
     order = [task.task_id for task in dag.topological_sort()]
     following = {name: dag.get_task(name).downstream_task_ids for name in order}
 
-    assert order == ["as_of", *module.STEPS]
-    assert following == {name: {after} for name, after in pairwise(order)} | {order[-1]: set()}
+    assert order == ["as_of", "fold", "schedules"]
+    assert following == {"as_of": {"fold"}, "fold": {"schedules"}, "schedules": set()}
     assert (dag.max_active_runs, dag.catchup) == (1, False)
     assert {task.retries for task in dag.tasks} == {2}
 
 
-def test_the_steps_are_those_of_the_nightly_job(module: ModuleType) -> None:
-    nightly = (ROOT / "jobs" / "nightly.py").read_text()
+@pytest.mark.parametrize("engine", ["spark", "embedded"])
+@pytest.mark.parametrize("job", ["fold", "schedules"])
+def test_the_jobs_are_there_on_every_engine(module: ModuleType, engine: str, job: str) -> None:
+    program, *parts = [part.format(job) for part in module.COMMANDS[engine]]
 
-    # The nightly job runs some side by side, so its text does not tell the order; this one keeps each behind
-    # those whose tables it reads.
-    assert list(module.STEPS) == [
-        "rules",
-        "ingest",
-        "ledger",
-        "schedules",
-        "activation",
-        "coverage",
-        "publish",
-    ]
-    assert sorted(module.STEPS) == sorted(re.findall(r'\bstep\("(\w+)",', nightly))
+    assert (ROOT / program).exists()
+    assert (ROOT / parts[-1].removesuffix(".py").replace(".", "/")).with_suffix(".py").exists()
+
+
+def test_an_unknown_engine_is_not_tried_again(module: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ENGINE", "sail")
+
+    with pytest.raises(AirflowFailException, match="'sail' is no engine; write spark or embedded"):
+        execute(module, module.PipelineJob(task_id="x", job="x", options=[]))
 
 
 @pytest.mark.parametrize(
@@ -127,24 +124,31 @@ def test_exit_codes(
     module: ModuleType, stand_in: Path, code: int, error: type[Exception], message: str
 ) -> None:
     stand_in.write_text(f"#!/bin/bash\nexit {code}\n")
-    job = module.PipelineJob(task_id="x", job="jobs/x.py", options=[])
+    job = module.PipelineJob(task_id="x", job="x", options=[])
 
-    with pytest.raises(error, match=f"^jobs/x.py: {message}$") as raised:
+    with pytest.raises(error, match=f"^x: {message}$") as raised:
         execute(module, job)
     assert type(raised.value) is error
+
+
+def test_a_signal_is_told_as_a_shell_does(module: ModuleType, stand_in: Path) -> None:
+    stand_in.write_text("#!/bin/bash\nkill -9 $$\n")
+
+    with pytest.raises(AirflowException, match=r"^x: exit code 137, it was killed"):
+        execute(module, module.PipelineJob(task_id="x", job="x", options=[]))
 
 
 def test_the_job_gets_its_options_as_they_are(module: ModuleType, stand_in: Path, tmp_path: Path) -> None:
     stand_in.write_text('#!/bin/bash\nprintf "%s|" "$PWD" "$@" >told\n')
 
-    execute(module, module.PipelineJob(task_id="x", job="jobs/x.py", options=["--config", "two words"]))
+    execute(module, module.PipelineJob(task_id="x", job="x", options=["--config", "two words"]))
 
     assert (tmp_path / "told").read_text() == f"{tmp_path}|jobs/x.py|--config|two words|"
 
 
 def test_a_task_that_is_ended_ends_its_job(module: ModuleType, stand_in: Path, tmp_path: Path) -> None:
     stand_in.write_text("#!/bin/bash\ntrap 'exit 143' TERM\ntouch ready\nwhile :; do sleep 0.05; done\n")
-    job = module.PipelineJob(task_id="x", job="jobs/x.py", options=[])
+    job = module.PipelineJob(task_id="x", job="x", options=[])
     errors: list[str] = []
 
     def run() -> None:
@@ -162,7 +166,7 @@ def test_a_task_that_is_ended_ends_its_job(module: ModuleType, stand_in: Path, t
     thread.join(timeout=10)
 
     assert not thread.is_alive()
-    assert errors == ["jobs/x.py: exit code 143, it was asked to end; tried again while tries are left"]
+    assert errors == ["x: exit code 143, it was asked to end; tried again while tries are left"]
 
 
 def execute(module: ModuleType, job: object) -> None:

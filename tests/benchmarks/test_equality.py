@@ -9,6 +9,7 @@ import pytest
 from deltalake import write_deltalake
 
 from benchmarks.equality import COMPARED, OF_AS_OF, UnequalError, require_equal
+from schemas.reading import as_of_key
 
 AS_OF = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -20,8 +21,8 @@ def table(name: str, rows: int = 2) -> pa.Table:
 def write(folder: Path, name: str, ours: pa.Table, theirs: pa.Table) -> None:
     partitions = None
     if name in OF_AS_OF:
-        ours = ours.append_column("as_of", pa.array([AS_OF] * len(ours), pa.timestamp("us", "UTC")))
-        partitions = ["as_of"]
+        ours = ours.append_column("as_of_key", pa.array([as_of_key(AS_OF)] * len(ours)))
+        partitions = ["as_of_key"]
     write_deltalake(folder / "warehouse" / name, ours, partition_by=partitions)
     pq.write_table(theirs, folder / "peer" / f"{name}.parquet")
 
@@ -69,8 +70,8 @@ def test_a_missing_table(folder: Path) -> None:
 def test_rows_of_another_as_of_do_not_count(folder: Path) -> None:
     write(folder, "endpoints", table("endpoints"), table("endpoints"))
     other = datetime(2026, 11, 21, 6, tzinfo=UTC)
-    rows = table("unresolved", 5).append_column("as_of", pa.array([other] * 5, pa.timestamp("us", "UTC")))
-    write_deltalake(folder / "warehouse" / "unresolved", rows, mode="append", partition_by=["as_of"])
+    rows = table("unresolved", 5).append_column("as_of_key", pa.array([as_of_key(other)] * 5))
+    write_deltalake(folder / "warehouse" / "unresolved", rows, mode="append", partition_by=["as_of_key"])
     assert check(folder)["unresolved"] == 2
 
 

@@ -1,5 +1,6 @@
-"""What the experiments run, without running it: commands are written down and end well at once."""
+"""What the experiments run: first without running it, as commands are written down and end well at once."""
 
+import json
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
 from pathlib import Path
@@ -9,14 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import __main__ as command_line, bench as bench_module
-from benchmarks.bench import SOURCES, Bench
+from benchmarks.bench import Bench
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.logs import LogOptions
-from benchmarks.measure import FLOOR, PEER, PIPELINE
+from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, SPARK
 from benchmarks.processes import Finished
+from schemas.events import CONTRACTS
 
 ROWS = 3
-STDERR = ((1.0, "rules ..."), (2.0, "rules done in 1.0 s"), (3.0, "explain_message done in 0.5 s"))
+SAID = ("rules ...", "rules done in 1.0 s", "explain_message done in 0.5 s")
+JOBS = 7
 
 
 class Recorder:
@@ -25,26 +27,39 @@ class Recorder:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.commands: list[list[str]] = []
-        self.environments: list[Mapping[str, str]] = []
-        self.logs: list[LogOptions] = []
+        self.memory: list[str | None] = []
+        self.logs: list[tuple[int, tuple[str, ...]]] = []
 
     def run_process(
-        self, command: Sequence[str | Path], *, log: Path, environment: Mapping[str, str]
+        self, command: Sequence[str | Path], *, log: Path, environment: Mapping[str, str] | None = None
     ) -> Finished:
-        self.commands.append([str(part) for part in command])
-        self.environments.append(environment)
-        return Finished(0.0, 10.0, 5.0, 1_000, STDERR)
+        parts = [str(part) for part in command]
+        self.commands.append(parts)
+        self.memory.append((environment or {}).get("ENGINE_MEMORY"))
+        if "--out" in parts:
+            Path(parts[parts.index("--out") + 1]).mkdir(parents=True)
+        for option in parts:
+            if option.startswith("spark.eventLog.dir=file://"):
+                lines = [json.dumps({"Event": "SparkListenerJobStart"}, separators=(",", ":"))] * JOBS
+                written = Path(option.removeprefix("spark.eventLog.dir=file://")) / "events_1"
+                written.write_text("\n".join([*lines, '{"Event":"SparkListenerJobEnd"}']) + "\n")
+        return Finished(10.0, 5.0, 1_000, 2_000, SAID)
 
-    def make_log(self, options: LogOptions, folder: Path, *, memory: str) -> Path:
-        self.logs.append(options)
+    def make_log(self, messages: int, more: tuple[str, ...], folder: Path) -> Path:
+        self.logs.append((messages, more))
         log = self.folder / f"log-{len(self.logs)}"
-        nights = [f"night={date(2026, 11, 20) + timedelta(days=number)}" for number in range(3)]
-        for place in nights if "daily" in options.more else [""]:
-            for source in SOURCES:
+        nights = [f"night={date(2026, 11, 20) + timedelta(days=number)}" for number in range(4)]
+        for place in nights if "daily" in more else [""]:
+            for source in CONTRACTS:
                 file = log / place / source / f"{place or 'part'}.parquet"
                 file.parent.mkdir(parents=True)
                 pq.write_table(pa.table({"event_id": ["x"] * ROWS}), file)
         return log
+
+    def of(self, job: str) -> list[list[str]]:
+        """The commands of a job, on either engine."""
+        names = {f"jobs.{job}", f"jobs/{job}.py", f"benchmarks.{job}", f"benchmarks/{job}.py"}
+        return [command for command in self.commands if names & set(command)]
 
 
 @pytest.fixture
@@ -56,88 +71,121 @@ def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     return recorder
 
 
-def run(name: str, recorder: Recorder, **options: int) -> Bench:
-    bench = Bench(recorder.folder / "bench", messages=150, **options)
+def run(name: str, recorder: Recorder, *, rounds: int = 1, nights: int = 30) -> Bench:
+    folder = recorder.folder / "bench"
+    bench = Bench(folder, (EMBEDDED, SPARK), messages=150, rounds=rounds, nights=nights)
     EXPERIMENTS[name](bench)
     return bench
 
 
-def cases(bench: Bench, system: str = PIPELINE) -> list[str]:
+def cases(bench: Bench, system: str = EMBEDDED) -> list[str]:
     return [measure.case for measure in bench.measures if measure.system == system]
 
 
-def test_cold_runs_all_three_in_each_round(recorder: Recorder) -> None:
+def test_cold_runs_all_in_each_round(recorder: Recorder) -> None:
     bench = run("cold", recorder, rounds=2)
-    assert cases(bench) == cases(bench, PEER) == cases(bench, FLOOR) == ["150 messages"] * 2
+    systems = (EMBEDDED, SPARK, DUCKDB, FLOOR + EMBEDDED, FLOOR + SPARK)
+    assert {system: cases(bench, system) for system in systems} == dict.fromkeys(
+        systems, ["150 messages"] * 2
+    )
     assert {measure.events for measure in bench.measures} == {3 * ROWS}
-    assert {"jobs/nightly.py", "benchmarks.peer", "benchmarks/floor.py"} <= {
-        part for parts in recorder.commands for part in parts
-    }
-    assert bench.measures[1].rows == {"endpoints": 1}
-    assert bench.measures[1].steps == {"rules": 1.0, "explain_message": 0.5}
+    assert len(recorder.of("nightly")) == len(recorder.of("floor")) == 4
+    ours = bench.measures[1]
+    assert (ours.rows, ours.steps) == ({"endpoints": 1}, {"rules": 1.0, "explain_message": 0.5})
 
 
-def test_history_brings_a_night_at_a_time(recorder: Recorder) -> None:
-    bench = run("history", recorder, nights=3)
-    assert cases(bench) == ["night 1 of 3", "night 2 of 3", "night 3 of 3"]
-    assert [measure.events for measure in bench.measures] == [3 * ROWS, 3 * ROWS, 3 * ROWS, 9 * ROWS]
-    moments = [command[command.index("--as-of") + 1] for command in recorder.commands]
-    assert [moment[:10] for moment in moments] == ["2026-11-21", "2026-11-22", "2026-11-23", "2026-11-23"]
-    assert cases(bench, PEER) == ["night 3 of 3"]
-
-
-def test_skew_has_a_small_driver(recorder: Recorder) -> None:
-    bench = run("skew", recorder)
-    assert cases(bench) == ["even", "90 % in one queue", "half in one group", "99 % at one level"]
-    nightly = [
-        environment["SPARK_DRIVER_MEMORY"]
-        for command, environment in zip(recorder.commands, recorder.environments, strict=True)
-        if "jobs/nightly.py" in command
+def test_the_cold_night_is_run_once_for_all_that_need_it(recorder: Recorder) -> None:
+    bench = run("cold", recorder)
+    for name in ("activation", "queries"):
+        EXPERIMENTS[name](bench)
+    assert len(recorder.of("nightly")) == 4
+    assert len(recorder.of("queries")) == 2
+    assert [(m.experiment, m.system) for m in bench.measures[5:]] == [
+        ("activation", EMBEDDED),
+        ("activation", SPARK),
+        ("queries", EMBEDDED),
+        ("queries", SPARK),
     ]
-    assert nightly == ["2g"] * 4
+
+
+def test_small_nights_come_one_after_the_other(recorder: Recorder) -> None:
+    bench = run("small", recorder)
+    assert cases(bench) == cases(bench, DUCKDB) == ["night 1 of 2", "night 2 of 2"]
+    assert cases(bench, FLOOR + EMBEDDED) == ["night 1 of 2"]
+    assert [m.events for m in bench.measures if m.system == DUCKDB] == [3 * ROWS, 6 * ROWS]
+    assert [m.events for m in bench.measures if m.system == SPARK] == [3 * ROWS] * 2
+
+
+def test_the_peer_takes_the_whole_history_at_once(recorder: Recorder) -> None:
+    bench = run("history", recorder, nights=3)
+    assert recorder.logs == [(200, ("--days", "4", "--history", "daily"))]
+    assert cases(bench) == ["night 1 of 3", "night 2 of 3", "night 3 of 3"]
+    assert cases(bench, DUCKDB) == ["night 3 of 3"]
+    assert bench.measures[-1].events == 9 * ROWS
+    moments = [command[command.index("--as-of") + 1][:10] for command in recorder.commands]
+    assert moments == [f"2026-11-{day}" for day in (21, 21, 22, 22, 23, 23, 23)]
+
+
+def test_little_memory(recorder: Recorder) -> None:
+    run("memory", recorder)
+    assert recorder.memory == ["4g", "2g", None]
 
 
 def test_growth_keeps_the_proportions(recorder: Recorder) -> None:
-    run("growth", recorder)
-    assert [log.messages for log in recorder.logs] == [10, 50, 150, 500]
+    bench = run("growth", recorder)
+    assert [messages for messages, _ in recorder.logs] == [10, 50, 150]
+    assert [measure.messages for measure in bench.measures if measure.system == SPARK] == [10, 50, 150]
 
 
-def test_scale_out_runs_on_clusters(recorder: Recorder) -> None:
-    bench = run("scale-out", recorder)
-    clusters = [command for command in recorder.commands if "tools.local_cluster" in command]
-    assert [command[command.index("--workers") + 1] for command in clusters] == ["1", "2"]
-    assert [measure.cores for measure in bench.measures if measure.system == PIPELINE] == [1, 2]
-
-
-def test_rules(recorder: Recorder) -> None:
+def test_skew_and_rules(recorder: Recorder) -> None:
+    assert cases(run("skew", recorder)) == [
+        "even",
+        "90 % in one queue",
+        "half in one group",
+        "99 % at one level",
+    ]
     run("rules", recorder)
-    assert [log.more for log in recorder.logs] == [("--rules", "10"), ("--rules", "10000")]
+    assert [more for _, more in recorder.logs[4:]] == [("--rules", "10"), ("--rules", "10000")]
 
 
-def test_small_nights_say_where_the_seconds_go(recorder: Recorder) -> None:
-    bench = run("small", recorder)
-    nights = ("first night", "second night")
-    assert cases(bench) == [f"{night}, profile {name}" for name in ("small", "local") for night in nights]
-    assert cases(bench, FLOOR) == [f"first night, profile {name}" for name in ("small", "local")]
-    profiles = [environment.get("SPARK_PROFILE") for environment in recorder.environments]
-    assert [profile for profile in profiles if profile] == ["small"] * 3 + ["local"] * 3
-    timeline = bench.measures[1].notes["timeline"]
-    assert timeline == (("start, to the first step", 1.0), ("after the last table", 9.0))
+def test_jobs_are_counted_where_spark_says_them(recorder: Recorder) -> None:
+    bench = run("commits", recorder)
+    assert [(m.system, m.jobs) for m in bench.measures] == [(EMBEDDED, None), (SPARK, JOBS)] * 2
 
 
-def test_queries_are_noted(recorder: Recorder) -> None:
-    bench = run("queries", recorder)
-    assert recorder.logs[0].messages == 500
-    (ours,) = (measure for measure in bench.measures if measure.system == PIPELINE)
-    assert ours.notes["explain_message"] == "0 files, 0.50 s"
-    assert ours.rows == {"endpoints": 1}
+def test_what_an_engine_runs_with(recorder: Recorder) -> None:
+    run("cold", recorder)
+    embedded, spark = recorder.of("nightly")
+    assert embedded[1:3] == ["-m", "jobs.nightly"]
+    assert spark[0].endswith("/spark-submit.sh")
+    assert spark[1] == "jobs/nightly.py"
+    settings = [command[command.index("--config") + 1] for command in (embedded, spark)]
+    assert settings[0] != settings[1]
+    assert ["activation: null" in Path(path).read_text() for path in settings] == [True, True]
 
 
 def test_command_line(recorder: Recorder, capsys: pytest.CaptureFixture[str]) -> None:
     folder = recorder.folder / "kept"
-    assert command_line.main(["--only", "cold", "--no-floor", "--folder", str(folder)]) == 0
-    assert "150,000 messages" in capsys.readouterr().out
+    assert command_line.main(["--only", "cold", "--engine", "embedded", "--folder", str(folder)]) == 0
+    assert "1,000,000 messages" in capsys.readouterr().out
+    assert len(recorder.of("nightly")) == 1
     assert (folder / "results.json").exists()
+    assert not (folder / "runs" / "cold").exists()
     with pytest.raises(SystemExit):
         command_line.main(["--only", "cold,colder"])
     assert "no such experiment: colder" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_small_nights_on_the_embedded_engine(tmp_path: Path) -> None:
+    """The only one that runs all of it: log, nights, peer, floor, and tables that are compared."""
+    bench = Bench(tmp_path, (EMBEDDED,), messages=2_000, memory="2g")
+    for name in ("small", "cold", "queries"):
+        EXPERIMENTS[name](bench)
+    nights = [m for m in bench.measures if m.experiment == "small" and m.system == EMBEDDED]
+    assert 500 < nights[0].rows["endpoints"] < nights[1].rows["endpoints"]
+    assert 0 < nights[1].commits <= 15
+    asked = bench.measures[-1]
+    assert asked.steps.keys() == {"next_100_messages", "explain_message"}
+    bench.close()
+    assert not (tmp_path / "runs" / "cold").exists()

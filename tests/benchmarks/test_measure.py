@@ -1,85 +1,141 @@
-"""What a line of the table makes of several runs."""
+"""What the tables make of several runs."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from benchmarks import report
 from benchmarks.bench import gibibytes, steps_of
-from benchmarks.event_log import work_of
-from benchmarks.measure import FLOOR, PEER, PIPELINE, Measure, lines
+from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, SPARK, Measure, Results
+from benchmarks.targets import HEADINGS, Row, rows
 
 RUN = Measure(
     experiment="cold",
-    case="1",
-    system=PIPELINE,
+    case="1,000 messages",
+    system=EMBEDDED,
+    messages=1_000,
     events=6_000,
     bytes_in=10,
     seconds=30.0,
     cpu_seconds=50.0,
-    peak_bytes=2_000_000_000,
-    cores=2,
-    steps={"rules": 1.0, "ingest": 20.0},
-    work={"bytes_shuffled": 7, "heaviest_share": None},
+    peak_bytes=2**31,
+    commits=9,
+    steps={"rules": 1.0, "fold": 20.0},
 )
-PEER_RUN = replace(RUN, system=PEER, seconds=10.0, cpu_seconds=5.0, steps={}, work={})
+PEER = replace(RUN, system=DUCKDB, seconds=10.0, steps={}, commits=0)
 
 
-def test_medians_and_ratios() -> None:
-    slower = replace(RUN, seconds=40.0, steps={"rules": 3.0, "ingest": 30.0}, work={"bytes_shuffled": 9})
-    floor = replace(PEER_RUN, system=FLOOR, seconds=7.0, cpu_seconds=10.0)
-    (line,) = lines([RUN, PEER_RUN, floor, slower, PEER_RUN, floor])
-    assert (line.rounds, line.seconds, line.cpu_seconds) == (2, 35.0, 50.0)
-    assert line.rate == pytest.approx(6_000 / 35 / 2)
-    assert (line.to_peer, line.to_floor) == (3.5, 5.0)
-    assert (line.cpu_to_peer, line.cpu_to_floor) == (10.0, 5.0)
-    assert line.steps == {"rules": 2.0, "ingest": 25.0}
-    assert line.work == {"bytes_shuffled": 8, "heaviest_share": None}
+def test_medians_of_rounds_and_times_the_peer() -> None:
+    slower = replace(RUN, seconds=40.0, steps={"rules": 3.0, "fold": 30.0})
+    results = Results([RUN, PEER, slower, PEER])
+    ours = results.of("cold", "1,000 messages", EMBEDDED)
+    assert ours is not None
+    assert (ours.seconds, ours.steps) == (35.0, {"rules": 2.0, "fold": 25.0})
+    assert results.times_the_peer(ours) == 3.5
+    assert results.times_the_peer(replace(ours, case="another")) is None
 
 
-def test_cases_stay_apart_and_a_peer_alone_makes_no_line() -> None:
-    other = replace(RUN, case="2", seconds=3.0)
-    first, second = lines([RUN, other, replace(PEER_RUN, case="3")])
-    assert (first.case, first.seconds, first.to_peer) == ("1", 30.0, None)
-    assert (second.case, second.seconds) == ("2", 3.0)
+def test_each_target_beside_what_was_measured() -> None:
+    spark = replace(RUN, system=SPARK, seconds=90.0)
+    floor = replace(RUN, system=FLOOR + EMBEDDED, seconds=7.0)
+    activation = replace(RUN, experiment="activation", steps={"activation": 12.0})
+    assert rows(Results([RUN, spark, PEER, floor, activation])) == [
+        Row(
+            "1,000 messages, without activation",
+            "embedded 2 x DuckDB, Spark 90 s",
+            embedded="30.0 s, 3.0 x, 2.0 GiB",
+            spark="90.0 s, 9.0 x, 2.0 GiB",
+            duckdb="10.0 s",
+            floor_embedded="7.0 s",
+        ),
+        Row("1,000 messages, its activation", "embedded 60 s, Spark 150 s at 15 million", embedded="12.0 s"),
+    ]
 
 
-def test_the_table_as_text() -> None:
-    (line,) = lines([RUN, PEER_RUN])
-    assert dict(zip(report.COLUMNS, report.row(line), strict=True)) == {
+def test_ratios_are_those_of_the_same_system() -> None:
+    growth = [
+        replace(
+            RUN, experiment="growth", case=f"{messages}", messages=messages, seconds=seconds, system=system
+        )
+        for messages, seconds, system in (
+            (10, 10.0, EMBEDDED),
+            (10, 30.0, SPARK),
+            (30, 36.0, EMBEDDED),
+            (30, 45.0, SPARK),
+        )
+    ]
+    (row,) = rows(Results(growth))
+    assert row.cells() == (
+        "growth, 10 to 30: time per message, times",
+        "1.3",
+        "1.20",
+        "0.50",
+        *["-"] * 3,
+    )
+    assert len(row.cells()) == len(HEADINGS)
+
+
+def test_the_last_of_many_nights_and_what_it_reads() -> None:
+    nights = [
+        replace(RUN, experiment="history", case=f"night {number} of 3", bytes_read=number * 10**6)
+        for number in (1, 2, 3)
+    ]
+    found = rows(Results([*nights, replace(PEER, experiment="history", case="night 3 of 3")]))
+    assert [(row.what, row.embedded, row.duckdb) for row in found] == [
+        ("night 2 of 3", "30.0 s, 2 MB read", "-"),
+        ("night 3 of 3", "30.0 s, 3 MB read", "10.0 s"),
+    ]
+
+
+def test_commits_and_jobs() -> None:
+    small = replace(RUN, experiment="commits", case="night 2 of 2")
+    (row,) = rows(Results([small, replace(small, system=SPARK, jobs=140)]))
+    assert (row.embedded, row.spark) == ("9 commits", "9 commits, 140 jobs")
+
+
+def test_a_run_as_text() -> None:
+    cells = report.run_cells(Results([RUN, PEER]), RUN)
+    assert dict(zip(report.RUNS, cells, strict=True)) == {
         "experiment": "cold",
-        "case": "1",
+        "case": "1,000 messages",
+        "system": "embedded",
         "events": "6,000",
         "in": "10 B",
         "out": "0 B",
         "seconds": "30.0",
+        "x DuckDB": "3.0",
         "processor": "50.0",
-        "events/s/core": "100",
-        "peak memory": "2.0 GB",
-        "shuffled": "7 B",
-        "spilled": "-",
-        "peer": "10.0",
-        "x peer": "3.0",
-        "floor": "-",
-        "x floor": "-",
+        "peak memory": "2.1 GB",
+        "read": "0 B",
+        "commits": "9",
     }
 
 
-def test_kept_results(tmp_path: Path) -> None:
-    run = replace(RUN, work=asdict(work_of([{"Event": "SparkListenerJobStart"}])), notes={"answer": "42"})
-    as_json, as_markdown, picture = report.keep([run, PEER_RUN], tmp_path)
-    assert '"system": "peer"' in as_json.read_text()
-    assert "| cold | 1 | 6,000 |" in as_markdown.read_text()
-    assert "- cold, 1: rules 1.0, ingest 20.0" in as_markdown.read_text()
-    assert "- cold, 1: 1 jobs, 0 stages" in as_markdown.read_text()
-    assert "cold, 1: answer: 42" in as_markdown.read_text()
+def test_results_of_several_calls_are_kept_together(tmp_path: Path) -> None:
+    other = replace(RUN, case="2,000 messages")
+    report.keep([RUN, PEER, other], tmp_path)
+    again = replace(RUN, seconds=20.0)
+    as_json, as_markdown, picture = report.keep([again, PEER], tmp_path)
+    assert as_json.read_text().count('"system": "embedded"') == 2
+    text = as_markdown.read_text()
+    assert "| 1,000 messages, without activation |" in text
+    assert "| cold | 2,000 messages | embedded |" in text
+    assert "- cold, 1,000 messages, embedded (): rules 1, fold 20" in text
+    assert "20.0 s, 2.0 x" in text
     assert picture.stat().st_size > 1_000
 
 
+def test_results_of_another_machine_are_not_mixed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report.keep([replace(RUN, case="before")], tmp_path)
+    monkeypatch.setattr(report, "machine", lambda: "another")
+    as_json, *_ = report.keep([RUN], tmp_path)
+    assert "before" not in as_json.read_text()
+
+
 def test_steps_that_were_said() -> None:
-    said = ["rules ...", "rules done in 4.2 s: 12 rule versions", "WARNING: no", "ledger done in 10.0 s"]
-    assert steps_of(said) == {"rules": 4.2, "ledger": 10.0}
+    said = ["rules ...", "rules done in 4.2 s: 12 rule versions", "WARNING: no", "fold done in 10.0 s"]
+    assert steps_of(said) == {"rules": 4.2, "fold": 10.0}
 
 
 @pytest.mark.parametrize(("given", "expected"), [("4g", "4GiB"), ("512m", "512MiB"), ("8GiB", "8GiB")])

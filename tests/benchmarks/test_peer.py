@@ -1,6 +1,7 @@
 """The peer's SQL against the naive model: a third opinion is only worth something if it is sound."""
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import peer
-from pipelines.errors import ConfigError
-from pipelines.settings.load import load_settings
+from config.errors import ConfigError
+from config.load import load_settings
 from schemas.events import CONTRACTS
 from tests.harness import Project, Row, difference, one_log
 from tests.model import simulate
@@ -68,6 +69,22 @@ def test_the_peer_equals_the_model(tmp_path: Path, number: int) -> None:
 def test_without_queue_events_every_receive_counts(tmp_path: Path) -> None:
     log = replace(one_log(random_logs(30, 14)), queue_events=None, **OFF)
     require_equal(project_of(tmp_path, log), log)
+
+
+def test_an_arrival_creates_a_target_whose_initiator_is_unknown(tmp_path: Path) -> None:
+    log = replace(one_log(random_logs(30, 12)), **OFF)
+    events = [
+        {**row, "event_time": row["event_time"] + timedelta(days=1)}
+        if row["event_type"] == "DIALOG_CREATED"
+        else row
+        for row in log.endpoint_events
+        if row["event_type"] != "BEGIN_DIALOG"
+    ]
+    one_sided = replace(log, endpoint_events=events)
+    project = project_of(tmp_path, one_sided)
+    require_equal(project, one_sided)
+    created_at = {row["created_at"] for row in peer_tables(project, one_sided)["endpoints"]}
+    assert created_at - {row["event_time"] for row in events}
 
 
 def test_duplicates_are_counted_once_and_conflicts_rejected(tmp_path: Path) -> None:

@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.insight.findings import Code
-from pipelines.insight.lint_log import lint_log
-from pipelines.insight.lint_names import lint_names
-from pipelines.insight.lint_queued import QueuedKind, lint_queued
-from pipelines.insight.lint_static import lint_static
-from pipelines.insight.log_kinds import Kind, LogKinds
-from pipelines.insight.service_places import ServicePlaces
-from pipelines.insight.standing_rules import standing_rules
-from pipelines.rules.history import fold_statements
-from pipelines.rules.read import read_rules
-from pipelines.rules.statements import RuleStatement
-from pipelines.settings.catalog import Catalog, load_catalog
+from config.catalog import Catalog, load_catalog
+from config.rules.history import fold_statements
+from config.rules.read import read_rules
+from config.rules.statements import RuleStatement
+from insight.findings import Code
+from insight.lint_log import lint_log
+from insight.lint_names import lint_names
+from insight.lint_queued import QueuedKind, lint_queued
+from insight.lint_static import lint_static
+from insight.log_kinds import Kind, LogKinds
+from insight.service_places import ServicePlaces
+from insight.standing_rules import standing_rules
 
 PAGE = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
 YAML = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)

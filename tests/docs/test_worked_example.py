@@ -1,4 +1,4 @@
-"""The numbers of the worked example in README.md, derived anew by the naive model."""
+"""The numbers of the worked example in docs/worked-example.md, derived anew by the naive model."""
 
 import json
 from datetime import UTC, datetime
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from pipelines.rules.read import read_rules
-from pipelines.rules.statements import Kind, RuleStatement
+from config.rules.read import read_rules
+from config.rules.statements import Kind, RuleStatement
 from tests.model import simulate
 
 Row = dict[str, Any]

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from datetime import UTC, datetime
 from itertools import count
 
-from pipelines.rules.history import Folded, fold_statements
-from pipelines.rules.statements import ANY, Criterion, Kind, Origin, RuleStatement
-from pipelines.settings.catalog import Catalog, Database, Instance, Queue, Service
+from config.catalog import Catalog, Database, Instance, Queue, Service
+from config.rules.history import Folded, fold_statements
+from config.rules.statements import ANY, Criterion, Kind, Origin, RuleStatement
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 I_A, I_B = ("I", "A"), ("I", "B")

@@ -1,119 +1,75 @@
-"""Explanations from tables: conversations, messages, groups, and ids that are not known."""
+"""Explanations from a warehouse of a few rows: conversations, messages, groups, and unknown ids."""
 
 import json
-from dataclasses import asdict, fields, replace
-from datetime import UTC, datetime, timedelta
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession, functions as F
+from pyspark.sql import SparkSession
 
-from jobs import explain_view
-from jobs.display import as_json
-from pipelines.errors import PipelineError
-from pipelines.insight.explain import Tables, explain_conversation, explain_group, explain_message
-from pipelines.insight.explain_endpoint import Outcome
-from pipelines.insight.explain_queue import Ahead
-from schemas import TABLES
-from tests.opened import opened
+from config.errors import PipelineError
+from insight.explain import explain_conversation, explain_group, explain_message
+from insight.explain_endpoint import Outcome
+from insight.explain_queue import Ahead
+from insight.explain_view import show
+from insight.terminal import as_json
+from schemas.reading import as_of_key
+from storage.warehouse import Warehouse
+from tests import written
+from tests.factories import LONG_AGO, Row, at, message_event, queue_event
+from tests.written import warehouse_of
 
-Row = dict[str, Any]
-AS_OF = datetime(2026, 11, 21, tzinfo=UTC)
+pytestmark = pytest.mark.spark
+
+AS_OF = at(60)
 HONORS = {("SQL1", "A"): True, ("SQL1", "B"): False}
-
-
-def at(minute: int) -> datetime:
-    """A minute before as_of."""
-    return AS_OF - timedelta(hours=1) + timedelta(minutes=minute)
-
-
-def frame(spark: SparkSession, table: str, rows: list[Row]) -> DataFrame:
-    """Rows of a table; columns that are left out are null, or anything where they may not be."""
-    struct = TABLES[table].struct
-    for field in struct.fields:
-        field.nullable = True
-    return spark.createDataFrame([tuple(row.get(name) for name in struct.names) for row in rows], struct)
+YESTERDAY = at(60, day=-1)
+CLOSED = AS_OF.date()
 
 
 def endpoint(conversation: str, is_initiator: bool, priority: int, **changes: Any) -> Row:
-    own, other = (
-        ("InitiatorService", "TargetService") if is_initiator else ("TargetService", "InitiatorService")
+    group = f"group {conversation}"
+    return written.endpoint(
+        conversation, is_initiator, priority=priority, conversation_group_id=group, **changes
     )
-    return {
-        "conversation_id": conversation,
-        "is_initiator": is_initiator,
-        "instance": "SQL1",
-        "database": "A" if is_initiator else "B",
-        "queue": "InitiatorQueue" if is_initiator else "TargetQueue",
-        "contract": "Contract",
-        "local_service": own,
-        "remote_service": other,
-        "conversation_group_id": f"group {conversation}",
-        "created_at": at(0),
-        "priority": priority,
-        "inferred": False,
-        **changes,
-    }
 
 
-def message(message_id: str, conversation: str, **changes: Any) -> Row:
-    first = (at(1), 0, "e", conversation, True, "Order")
-    return {
-        "message_id": message_id,
-        "first_event": first,
-        "sequence": (at(1), 0, "e", 4),
-        "sent_at": at(1),
-        "receives": [],
-        "forwards": [],
-        **changes,
-    }
+def taken(message: str, transaction: str | None, minute: float, **changes: Any) -> list[Row]:
+    """The events of a message that arrived and was received."""
+    return [
+        message_event("SENT", message, **changes),
+        message_event("DELIVERED", message, event_time=at(2), **changes),
+        message_event("RECEIVED", message, event_time=at(minute), transaction_id=transaction, **changes),
+    ]
 
 
 def received(message_id: str, position: int | None, level: int, conversation: str, **changes: Any) -> Row:
-    return {
-        "as_of": AS_OF,
-        "instance": "SQL1",
-        "database": "B",
-        "queue": "TargetQueue",
-        "message_id": message_id,
-        "position": position,
-        "receive_number": position,
-        "conversation_group_id": f"group {conversation}",
-        "group_priority": level,
-        "conversation_id": conversation,
-        "is_initiator": False,
-        "priority": level,
-        "message_type": "Order",
-        "arrived_at": at(2),
-        "state": "ready" if position else "queue_off",
-        **changes,
-    }
+    return written.received(
+        changes.pop("queue", "TargetQueue"),
+        position,
+        **{
+            "database": "B",
+            "message_id": message_id,
+            "conversation_group_id": f"group {conversation}",
+            "group_priority": level,
+            "conversation_id": conversation,
+            "priority": level,
+            "state": "ready" if position else "queue_off",
+            **changes,
+        },
+    )
 
 
 def sent(message_id: str, position: int, counts: int, **changes: Any) -> Row:
-    return {
-        "as_of": AS_OF,
-        "instance": "SQL1",
-        "message_id": message_id,
-        "position": position,
-        "database": "A",
-        "destination_instance": "SQL2",
-        "conversation_id": "c1",
-        "sent_by_initiator": True,
-        "message_type": "Order",
-        "priority": counts,
-        "transmit_priority": counts,
-        "elevated": False,
-        "forwarded": False,
-        "sendable_at": at(1),
-        **changes,
-    }
+    levels = {"priority": counts, "transmit_priority": counts}
+    return written.sent(position, **{"message_id": message_id, "conversation_id": "c1", **levels, **changes})
 
 
 def group(conversation: str, position: int, level: int, **changes: Any) -> Row:
     return {
         "as_of": AS_OF,
+        "as_of_key": as_of_key(AS_OF),
         "instance": "SQL1",
         "database": "B",
         "queue": "TargetQueue",
@@ -134,7 +90,7 @@ def rule(name: str, database: str, level: int, local_service: str) -> Row:
         "instance": "SQL1",
         "database": database,
         "name": name,
-        "valid_from": at(-600),
+        "valid_from": LONG_AGO,
         "contract": "Contract",
         "local_service": local_service,
         "level": level,
@@ -142,20 +98,37 @@ def rule(name: str, database: str, level: int, local_service: str) -> Row:
 
 
 @pytest.fixture(scope="module")
-def tables(spark: SparkSession) -> Tables:
+def warehouse(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
     rows: dict[str, list[Row]] = {
         "endpoints": [
             endpoint("c1", True, 5),
             endpoint("c1", False, 3, rule_name="Target", ladder_step=2),
-            endpoint("c2", True, 5),
+            endpoint("c2", True, 5, closed_on=CLOSED),
+            endpoint("c3", False, 3, queue="Renamed"),
         ],
-        "messages": [
-            message("m1", "c1", arrival=(at(2), 1, "e", "SQL1", "B")),
-            message("m2", "c1"),
-            message("gone", "c1", receives=[(at(3), "e", "SQL1", "t", at(4), None)]),
-            message("held", "c1", receives=[(at(3), "e", "SQL1", "t", None, None)]),
-            message("later", "c1", sent_at=AS_OF),
-            message("lost", "c2"),
+        "message_events": [
+            message_event("SENT", "c1/4"),
+            message_event("DELIVERED", "c1/4", event_time=at(2)),
+            message_event("SENT", "c1/5"),
+            message_event("FORWARD_ACCEPTED", "c1/5", instance="SQL9", event_time=at(2)),
+            *taken("c1/6", "done", 3, closed_on=CLOSED),
+            *taken("c1/7", None, 4, closed_on=CLOSED),
+            *taken("c1/8", "open", 5),
+            *taken("c1/9", "undone", 6),
+            message_event("RECEIVED", "c1/9", event_id="again", event_time=at(8)),
+            *taken("c1/10", "undone", 6),
+            message_event("SENT", "c1/11", event_time=AS_OF),
+            message_event("SENT", "c2/0"),
+            message_event("SENT", "c3/0"),
+            message_event("DELIVERED", "c3/0", event_time=at(2)),
+            message_event("SENT", "c1/12"),
+            message_event("DELIVERED", "c1/12", event_time=at(2)),
+            message_event("FORWARD_ACCEPTED", "c1/12", instance="SQL9", event_time=at(1.5)),
+        ],
+        "queue_events": [
+            queue_event("COMMIT", transaction_id="done", event_time=at(3.5)),
+            queue_event("COMMIT", transaction_id="open", event_time=at(61)),
+            queue_event("ROLLBACK", transaction_id="undone", event_time=at(7)),
         ],
         "priority_rules": [
             rule("Target", "B", 3, "TargetService"),
@@ -166,29 +139,41 @@ def tables(spark: SparkSession) -> Tables:
             group("c8", 1, 9),
             group("c9", 2, 3),
             group("c1", 3, 3, messages=2, conversations=2),
+            group("c3", 4, 3),
         ],
         "receive_schedule": [
             received("x", 1, 9, "c8"),
             received("y", 2, 3, "c9"),
             received("z", 3, 3, "c9"),
-            received("m1", 4, 3, "c1"),
+            received("c1/4", 4, 3, "c1"),
             received("w", 5, 2, "c7", conversation_group_id="group c1"),
-            received("m1", 1, 3, "c1", as_of=AS_OF - timedelta(days=1)),
+            received("c3/0", 6, 3, "c3"),
+            received("c1/12", None, 3, "c1", queue="OtherQueue"),
+            received("c1/4", 1, 3, "c1", as_of=YESTERDAY, as_of_key=as_of_key(YESTERDAY)),
             received("other", 1, 10, "c1", queue="OtherQueue"),
         ],
         "transmission_schedule": [
             sent("a", 1, 10),
-            sent("m2", 2, 5, database="B", priority=8),
-            sent("m2", 1, 5, instance="SQL9", database="Z", priority=None, forwarded=True),
+            sent("c1/5", 2, 5, database="B", priority=8),
+            sent("c1/5", 1, 5, instance="SQL9", database="Z", priority=None, forwarded=True),
+            sent("c1/12", 2, 5, instance="SQL9", database="Z", priority=None, forwarded=True),
             sent("raised", 3, 7, priority=2, elevated=True),
         ],
-        "unresolved": [{"as_of": AS_OF, "kind": "receive", "id": "lost", "reason": "endpoint_unknown"}],
+        "unresolved": [
+            {
+                "as_of": AS_OF,
+                "as_of_key": as_of_key(AS_OF),
+                "kind": "receive",
+                "id": "c2/0",
+                "reason": "endpoint_unknown",
+            }
+        ],
     }
-    return Tables(AS_OF, **{name: frame(spark, name, of) for name, of in rows.items()})
+    return warehouse_of(session, tmp_path_factory.mktemp("explain"), rows)
 
 
-def test_a_conversation(tables: Tables, capsys: pytest.CaptureFixture[str]) -> None:
-    found = explain_conversation(tables, "c1")
+def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
+    found = explain_conversation(warehouse, "c1", as_of=AS_OF)
     initiator, target = found.endpoints
     assert (initiator.is_initiator, initiator.created_at, initiator.given) == (
         True,
@@ -203,107 +188,108 @@ def test_a_conversation(tables: Tables, capsys: pytest.CaptureFixture[str]) -> N
         ("c1", 3, 1, True),
         ("c7", 2, 1, False),
     ]
-    explain_view.show_conversation(found)
+    show(found, AS_OF)
     said = capsys.readouterr().out
     assert (
-        "Target endpoint in SQL1.B, created 2026-11-20T23:00:00Z, ended never: level 3 by Target at step 2"
+        "Target endpoint in SQL1.B, created 2026-11-20T12:00:00Z, ended never: level 3 by Target at step 2"
         in said
     )
     assert "Slip (level 9) asks for the local service InitiatorSerivce" in said
     assert "Ahead of it: 2 groups, 1 at level 9, 1 at level 3." in said
 
 
-def test_a_message_in_a_queue(tables: Tables, capsys: pytest.CaptureFixture[str]) -> None:
-    found = explain_message(tables, "m1", HONORS)
+def test_a_message_in_a_queue(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
+    found = explain_message(warehouse, "c1/4", as_of=AS_OF, honors=HONORS)
     assert found.receive is not None
     assert (found.receive.position, found.receive.receive_number, found.receive.group_priority) == (4, 4, 3)
     assert found.receive.ahead == (Ahead(9, 1), Ahead(3, 2))
     assert found.group is not None
     assert found.group.position == 3
     assert (found.message_sequence_number, found.arrived_at, found.transmissions) == (4, at(2), ())
-    explain_view.show_message(found)
+    show(found, AS_OF)
     said = capsys.readouterr().out
     assert "It is received with RECEIVE number 4 of TargetQueue." in said
     assert "Receive: position 4 of SQL1.B.TargetQueue, RECEIVE number 4, of a group with level 3 then" in said
     assert "Ahead of it: 3 messages, 1 at level 9, 2 at level 3." in said
 
 
-def test_a_message_that_waits_and_is_forwarded(tables: Tables, capsys: pytest.CaptureFixture[str]) -> None:
-    found = explain_message(tables, "m2", HONORS)
+def test_a_message_that_waits_and_is_forwarded(
+    warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = explain_message(warehouse, "c1/5", as_of=AS_OF, honors=HONORS)
     own, forwarded = found.transmissions
     assert (own.instance, own.priority, own.transmit_priority, own.ahead) == ("SQL1", 8, 5, (Ahead(10, 1),))
     assert own.reason == "B has HONOR_BROKER_PRIORITY off, so it is sent at 5"
     assert (forwarded.instance, forwarded.reason) == ("SQL9", "forwarded messages are always sent at 5")
-    explain_view.show_message(found)
+    show(found, AS_OF)
     assert "level 8 is shown, 5 counts: B has HONOR_BROKER_PRIORITY off" in capsys.readouterr().out
+
+
+OPEN = "in a transaction of which no end before as_of is known."
 
 
 @pytest.mark.parametrize(
     ("message_id", "state"),
     [
-        ("gone", "It is in no schedule: it was received at 2026-11-20T23:03:00Z."),
-        (
-            "held",
-            "It is in no schedule: a RECEIVE took it at 2026-11-20T23:03:00Z, in a transaction of which no "
-            "end before as_of is known.",
+        pytest.param("c1/6", "It is in no schedule: it was received at 2026-11-20T12:03:00Z.", id="commit"),
+        pytest.param("c1/7", "It is in no schedule: it was received at 2026-11-20T12:04:00Z.", id="at once"),
+        pytest.param(
+            "c1/8",
+            f"It is in no schedule: a RECEIVE took it at 2026-11-20T12:05:00Z, {OPEN}",
+            id="commit after as_of",
         ),
-        ("later", "It is in no schedule: its first event, at 2026-11-21T00:00:00Z, is not before as_of."),
-        ("lost", "It is open, but the receive schedule can't place it: endpoint_unknown."),
+        pytest.param("c1/9", "It is in no schedule: it was received at 2026-11-20T12:08:00Z.", id="again"),
+        pytest.param(
+            "c1/10", "It is in no schedule: an end of its conversation dropped it.", id="given back"
+        ),
+        pytest.param(
+            "c1/11",
+            "It is in no schedule: its first event, at 2026-11-20T13:00:00Z, is not before as_of.",
+            id="later",
+        ),
+        pytest.param(
+            "c2/0", "It is open, but the receive schedule can't place it: endpoint_unknown.", id="unresolved"
+        ),
     ],
 )
-def test_messages_without_a_place(tables: Tables, message_id: str, state: str) -> None:
-    assert explain_message(tables, message_id, HONORS).state == state
+def test_messages_without_a_place(warehouse: Warehouse, message_id: str, state: str) -> None:
+    assert explain_message(warehouse, message_id, as_of=AS_OF, honors=HONORS).state == state
 
 
-def test_a_message_that_stands_where_the_catalog_now_has_no_queue(tables: Tables) -> None:
-    moved = replace(tables, endpoints=tables.endpoints.withColumn("queue", F.lit("Renamed")))
-    found, before = (explain_message(each, "m1", HONORS) for each in (moved, tables))
-    assert (found.receive, found.group) == (before.receive, before.group)
+def test_without_queue_events_every_receive_counts(session: SparkSession, tmp_path: Path) -> None:
+    warehouse = warehouse_of(session, tmp_path, {"message_events": taken("c1/0", "t", 3)})
+    found = explain_message(warehouse, "c1/0", as_of=AS_OF, honors=HONORS)
+    assert found.state == "It is in no schedule: it was received at 2026-11-20T12:03:00Z."
 
 
-def test_a_message_that_arrived_and_is_still_forwarded(tables: Tables) -> None:
-    still = F.expr("array(struct('SQL9', sent_at, 'e', 'Z', cast(null as timestamp)))")
-    schedule = tables.transmission_schedule.withColumn("message_id", F.lit("m1"))
-    both = replace(
-        tables,
-        messages=tables.messages.withColumn("forwards", still),
-        transmission_schedule=schedule.where("forwarded"),
-    )
-    found = explain_message(both, "m1", HONORS)
+def test_a_message_that_stands_where_the_catalog_now_has_no_queue(warehouse: Warehouse) -> None:
+    found = explain_message(warehouse, "c3/0", as_of=AS_OF, honors=HONORS)
+    assert found.receive is not None
+    assert (found.receive.queue, found.receive.position) == ("TargetQueue", 6)
+    assert found.group is not None
+
+
+def test_a_message_that_arrived_and_is_still_forwarded(warehouse: Warehouse) -> None:
+    found = explain_message(warehouse, "c1/12", as_of=AS_OF, honors=HONORS)
     assert found.receive is not None
     assert [place.instance for place in found.transmissions] == ["SQL9"]
 
 
-def test_a_message_in_a_queue_is_explained_by_reading_every_table_once(
-    spark: SparkSession, tables: Tables, tmp_path: Path
-) -> None:
-    names = [each.name for each in fields(tables) if each.name != "as_of"]
-    for name in names:
-        getattr(tables, name).coalesce(1).write.parquet(str(tmp_path / name))
-    stored = Tables(AS_OF, **{name: spark.read.parquet(str(tmp_path / name)) for name in names})
-    with opened(spark) as files:
-        found = explain_message(stored, "m1", HONORS)
-    assert found == explain_message(tables, "m1", HONORS)
-    assert files == dict.fromkeys(
-        ("messages", "endpoints", "priority_rules", "receive_schedule", "group_priorities"), 1
-    )
-
-
-def test_a_group(tables: Tables) -> None:
-    [found] = explain_group(tables, "group c1")
+def test_a_group(warehouse: Warehouse) -> None:
+    [found] = explain_group(warehouse, "group c1", as_of=AS_OF)
     assert (found.priority, found.deciding_conversation_id, found.messages) == (3, "c1", 2)
 
 
-def test_unknown_ids(tables: Tables) -> None:
+def test_unknown_ids(warehouse: Warehouse) -> None:
     with pytest.raises(PipelineError, match=r"conversation 'c': no endpoint of it is known; check the id"):
-        explain_conversation(tables, "c")
+        explain_conversation(warehouse, "c", as_of=AS_OF)
     with pytest.raises(PipelineError, match=r"message 'm': no event of it is known; check the id"):
-        explain_message(tables, "m", HONORS)
-    with pytest.raises(PipelineError, match=r"group 'g': .* no ready message .* at 2026-11-21T00:00:00Z"):
-        explain_group(tables, "g")
+        explain_message(warehouse, "m", as_of=AS_OF, honors=HONORS)
+    with pytest.raises(PipelineError, match=r"group 'g': .* no ready message .* at 2026-11-20T13:00:00Z"):
+        explain_group(warehouse, "g", as_of=AS_OF)
 
 
-def test_json_has_everything(tables: Tables) -> None:
-    found = json.loads(as_json(asdict(explain_conversation(tables, "c1"))))
+def test_json_has_everything(warehouse: Warehouse) -> None:
+    found = json.loads(as_json(asdict(explain_conversation(warehouse, "c1", as_of=AS_OF))))
     assert found["endpoints"][1]["steps"][1]["rule"]["rule_name"] == "Target"
-    assert found["as_of"] == "2026-11-21T00:00:00Z"
+    assert found["as_of"] == "2026-11-20T13:00:00Z"

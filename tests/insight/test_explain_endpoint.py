@@ -6,7 +6,8 @@ from typing import Any
 
 from hypothesis import given, strategies as st
 
-from pipelines.insight.explain_endpoint import (
+from config.rules.history import RuleVersion
+from insight.explain_endpoint import (
     Endpoint,
     Later,
     NearMiss,
@@ -14,7 +15,6 @@ from pipelines.insight.explain_endpoint import (
     Outcome,
     explain_endpoint,
 )
-from pipelines.rules.history import RuleVersion
 from tests.model.rules import Rule, resolve
 
 NAMES = {"contract": "C", "local_service": "L", "remote_service": "R"}

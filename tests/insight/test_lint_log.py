@@ -7,17 +7,17 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
-from pipelines.insight.findings import Finding, Severity
-from pipelines.insight.lint_log import lint_log
-from pipelines.insight.lint_names import lint_names
-from pipelines.insight.lint_queued import QueuedKind, last_changes, lint_queued
-from pipelines.insight.log_kinds import Kind, LogKinds
-from pipelines.insight.service_places import ServicePlaces
-from pipelines.insight.standing_rules import standing_rules
-from pipelines.rules.history import RuleVersion
-from pipelines.rules.read import read_rules
-from pipelines.rules.statements import Kind as Verb, Origin, RuleStatement
-from pipelines.settings.catalog import Catalog
+from config.catalog import Catalog
+from config.rules.history import RuleVersion
+from config.rules.read import read_rules
+from config.rules.statements import Kind as Verb, Origin, RuleStatement
+from insight.findings import Finding, Severity
+from insight.lint_log import lint_log
+from insight.lint_names import lint_names
+from insight.lint_queued import QueuedKind, last_changes, lint_queued
+from insight.log_kinds import Kind, LogKinds
+from insight.service_places import ServicePlaces
+from insight.standing_rules import standing_rules
 from tests.insight.rules import I_A, I_B, catalog, create, folded
 from tests.model.rules import Rule, resolve
 

@@ -4,28 +4,24 @@ import json
 import os
 import subprocess
 import sys
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from pyspark.sql import SparkSession
 
-from jobs.lint_rules import FOUND, main, run
-from pipelines.errors import ConfigError
-from pipelines.insight.findings import Code
-from pipelines.settings.load import load_for_lint
-from tests.factories import (
-    INITIATOR,
-    TARGET,
-    at,
-    by_source,
-    catalog,
-    create_rule,
-    endpoint_event,
-    message_event,
-)
+from config.errors import ConfigError
+from config.load import load_for_lint
+from insight.findings import Code
+from insight.lint import lint_warehouse
+from jobs.lint_rules import FOUND, main
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import RECEIVE_SCHEDULE, RUNS, TRANSMISSION_SCHEDULE
+from storage.warehouse import Warehouse
+from tests.factories import INITIATOR, TARGET, at, catalog, create_rule
 from tests.harness import Project
+from tests.written import ended_run, endpoint, received, sent, write
 
 ROOT = Path(__file__).parent.parent.parent
 BOTH_ENDS = [
@@ -181,44 +177,46 @@ def test_the_shipped_rules_lint_without_a_session_and_without_java() -> None:
     assert slip["file"].startswith("conf/rules/documentation.")
 
 
-def test_against_a_warehouse(spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.spark
+def test_against_a_warehouse(session: SparkSession, tmp_path: Path) -> None:
     """Before the first night only the catalog is asked; afterwards the log as well."""
+    later = {"effective_from": at(30), "instance": "SQL1", "database": "A"}
     rules = [
         *BOTH_ENDS,
         create_rule("Case", 6, contract="contract"),
         create_rule("Unused", 6, contract="DEFAULT"),
         create_rule("All", 4),
+        {**later, "alter": {"name": "Out", "level": 8}},
     ]
     project = Project(tmp_path, catalog=catalog(), rules=rules)
+    settings, folded = load_for_lint(project.config)
+    warehouse = Warehouse(session, settings.warehouse)
 
-    def codes() -> list[tuple[str, str | None]]:
-        settings, folded = load_for_lint(project.config)
-        return sorted((each.code.id, each.rule) for each in run(spark, settings, folded, None))
+    def codes(moment: datetime | None = None) -> tuple[list[tuple[str, str | None]], list[str]]:
+        findings, remarks = lint_warehouse(warehouse, settings, folded, moment=moment)
+        log = [each for each in findings if each.code.id >= "R3"]
+        return sorted((each.code.id, each.rule) for each in log), [each.split(":")[0] for each in remarks]
 
-    assert codes() == []
-    assert "no endpoints in" in capsys.readouterr().err
+    assert codes() == ([], [f"no endpoints in {settings.warehouse}"])
+    with_rule = {"priority": 7, "rule_name": "Out", "ladder_step": 1}
+    odd = endpoint("odd", False, contract="Odd", closed_on=at().date())
+    write(warehouse, ENDPOINTS, [endpoint("old", **with_rule), endpoint("old", False, **with_rule), odd])
+    of_log = [("R302", "Case"), ("R304", "Unused"), ("R305", "All"), ("R306", None)]
+    assert codes() == (of_log, ["no run was published"])
+    write(warehouse, RUNS, [ended_run("r", at(60))])
+    write(warehouse, RECEIVE_SCHEDULE, [received("TargetQueue", 1, conversation_id="old")])
+    write(warehouse, TRANSMISSION_SCHEDULE, [sent(1, conversation_id="old")])
+    # The initiator's endpoint of the message to be sent is older than the last change in its database.
+    assert codes() == ([*of_log, ("R307", "Out")], [])
+    # Half an hour before, nobody had looked at the queues.
+    assert codes(at(30)) == (of_log, ["no run was published"])
 
-    def alter(level: int, minute: int) -> dict[str, Any]:
-        alter = {"name": "Out", "level": level}
-        return {"effective_from": at(minute).isoformat(), "instance": "SQL1", "database": "A", "alter": alter}
 
-    content = yaml.safe_load((tmp_path / "rules.yaml").read_text())
-    (tmp_path / "rules.yaml").write_text(yaml.safe_dump([*content, alter(8, 30)]))
-    project.add(
-        by_source(
-            endpoint_event(conversation="old", event_time=at(0)),
-            endpoint_event("DIALOG_CREATED", "old", event_time=at(1)),
-            endpoint_event("DIALOG_CREATED", "odd", event_time=at(1), contract="Odd"),
-            message_event("SENT", "old/0", event_time=at(1)),
-            message_event("DELIVERED", "old/0", event_time=at(1)),
-            message_event("SENT", "old/1", event_time=at(2)),
-        )
-    )
-    project.run(spark, at(60))
-    assert codes() == [
-        ("R302", "Case"),
-        ("R304", "Unused"),
-        ("R305", "All"),
-        ("R306", None),
-        ("R307", "Out"),
-    ]
+def test_the_command_reads_the_warehouse(
+    embedded: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = Project(tmp_path, catalog=catalog(), rules=BOTH_ENDS)
+    assert main(["--config", project.config]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "no findings\n"
+    assert "the rules were not compared with a log" in printed.err

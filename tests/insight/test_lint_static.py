@@ -9,16 +9,16 @@ from random import Random
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from pipelines.insight.findings import Code, Finding, Severity
-from pipelines.insight.lint_pairs import pairs
-from pipelines.insight.lint_redundant import changed_without, removal, takers_of
-from pipelines.insight.lint_static import lint_static
-from pipelines.insight.service_places import ServicePlaces
-from pipelines.insight.standing_rules import Names, StandingRules, mirrored, standing_rules
-from pipelines.insight.wording import level_of
-from pipelines.rules.history import RuleVersion
-from pipelines.rules.statements import Kind, Origin, RuleStatement
-from pipelines.settings.catalog import Catalog
+from config.catalog import Catalog
+from config.rules.history import RuleVersion
+from config.rules.statements import Kind, Origin, RuleStatement
+from insight.findings import Code, Finding, Severity
+from insight.lint_pairs import pairs
+from insight.lint_redundant import changed_without, removal, takers_of
+from insight.lint_static import lint_static
+from insight.service_places import ServicePlaces
+from insight.standing_rules import Names, StandingRules, mirrored, standing_rules
+from insight.wording import level_of
 from tests.insight.rules import I_A, I_B, LONG_AGO, catalog, create, folded
 from tests.model.rules import Rule, resolve
 

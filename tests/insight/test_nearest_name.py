@@ -5,7 +5,7 @@ import time
 import pytest
 from hypothesis import given, strategies as st
 
-from pipelines.insight.nearest_name import NearestNames, differences
+from insight.nearest_name import NearestNames, differences
 
 KNOWN = ["InitiatorService", "TargetService", "OrderService", "ReorderService", "Straße", "\u00d3rders"]
 

@@ -1,108 +1,69 @@
-"""What comes next, read from a warehouse of a few rows."""
+"""What comes next, and who waits, read from a warehouse of a few rows."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from pyspark.sql import SparkSession
 
+from config.errors import ConfigError, PipelineError
+from insight.next import Place, show, what_comes_next
+from insight.waiting import who_waits
 from jobs import next as next_job, waiting as waiting_job
-from jobs.next import Place
-from pipelines.errors import ConfigError, PipelineError
-from pipelines.settings.load import Settings, load_settings
-from schemas import TABLES
-from storage.small_frame import small_frame
+from schemas.reading import as_of_key
 from storage.warehouse import Warehouse
+from tests import written
 from tests.factories import Row, at
-from tests.opened import opened
+from tests.written import ended_run, sent, warehouse_of
+
+pytestmark = pytest.mark.spark
 
 AS_OF = at(60)
+YESTERDAY: Row = {"as_of": at(60, day=-1), "as_of_key": as_of_key(at(60, day=-1))}
 
 
 def received(queue: str, position: int | None, **changes: Any) -> Row:
-    return {
-        "as_of": AS_OF,
-        "instance": "SQL1",
-        "database": "A",
-        "queue": queue,
-        "message_id": f"{queue}/{position}",
-        "position": position,
+    """Two messages to a RECEIVE; the later its position, the earlier it arrived."""
+    own = {
         "receive_number": position and (position + 1) // 2,
-        "conversation_group_id": "g",
-        "group_priority": 9,
-        "conversation_id": f"c{position}",
-        "is_initiator": False,
-        "priority": 9 if position and position % 2 else 3,
-        "message_type": "Order",
         "arrived_at": at(10 - (position or 0)),
-        "state": "ready" if position else "group_locked",
-        **changes,
     }
-
-
-def sent(position: int, **changes: Any) -> Row:
-    return {
-        "as_of": AS_OF,
-        "instance": "SQL1",
-        "message_id": f"m{position}",
-        "position": position,
-        "database": "A",
-        "conversation_id": "c",
-        "sent_by_initiator": True,
-        "message_type": "Order",
-        "priority": 10,
-        "transmit_priority": 5,
-        "elevated": False,
-        "forwarded": False,
-        "sendable_at": at(position),
-        **changes,
-    }
+    return written.received(queue, position, **{**own, **changes})
 
 
 @pytest.fixture(scope="module")
-def settings(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """A warehouse whose latest run is that of AS_OF; a later, failed one does not count."""
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("next")
     (folder / "catalog.yaml").write_text("instances: []\n")
     inputs = {name: {"path": name, "format": "json"} for name in ("endpoint_events", "message_events")}
     content = {"warehouse": "warehouse", "inputs": inputs, "catalog": "catalog.yaml"}
     (folder / "settings.yaml").write_text(yaml.safe_dump(content))
-    found = load_settings(folder / "settings.yaml")
-    warehouse = Warehouse(spark, found.warehouse)
-    run = {"code_version": "1", "settings": "{}", "row_counts": {}, "reconciliation": {}}
+    return folder
+
+
+@pytest.fixture(scope="module")
+def warehouse(session: SparkSession, folder: Path) -> Warehouse:
+    """Its latest run is that of AS_OF; a later, failed one does not count."""
     rows = {
         "receive_schedule": [
             *[received("Q", position) for position in (1, 2, 3, None)],
             received("Two", 1),
             received("Two", 1, database="B", message_id="other"),
+            received("Locked", None),
+            received("Q", 1, **YESTERDAY, message_id="gone"),
         ],
-        "transmission_schedule": [sent(1), sent(2), sent(1, instance="SQL2")],
-        "runs": [
-            run
-            | {
-                "run_id": status,
-                "as_of": moment,
-                "started_at": moment,
-                "finished_at": moment,
-                "status": status,
-            }
-            for status, moment in (("succeeded", AS_OF), ("failed", at(90)))
-        ],
+        "transmission_schedule": [sent(1), sent(2), sent(1, instance="SQL2"), sent(3, **YESTERDAY)],
+        "runs": [ended_run("one", AS_OF), ended_run("two", at(90), "failed")],
     }
-    for name, of_table in rows.items():
-        table = TABLES[name]
-        frame = small_frame(
-            spark, [[row.get(column) for column in table.names] for row in of_table], table.struct
-        )
-        warehouse.replace(table, frame)
-    return found
+    return warehouse_of(session, folder / "warehouse", rows)
 
 
 def test_the_next_of_a_queue_with_the_conversation_that_decides(
-    spark: SparkSession, settings: Settings
+    warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = next_job.run(spark, settings, Place("Q", None, None), None, limit=3)
+    found = what_comes_next(warehouse, Place("Q"), as_of=AS_OF, limit=3)
     assert (found["as_of"], found["instance"], found["database"], found["queue"]) == (AS_OF, "SQL1", "A", "Q")
     columns = ("position", "receive_number", "deciding_conversation_id", "conversation_id", "arrived_at")
     assert [tuple(row[name] for name in columns) for row in found["next"]] == [
@@ -111,39 +72,45 @@ def test_the_next_of_a_queue_with_the_conversation_that_decides(
         (3, 2, "c3", "c3", at(7)),
     ]
     assert found["held_back"] == {"group_locked": 1}
+    show(found, Place("Q"))
+    said = capsys.readouterr().out
+    assert "Next at 2026-11-20T13:00:00Z: --queue Q" in said
+    assert "1 more held back: group_locked" in said
 
 
-def test_the_next_of_an_instance(spark: SparkSession, settings: Settings) -> None:
-    found = next_job.run(spark, settings, Place(None, "SQL1", None), AS_OF, limit=1)
+def test_a_queue_of_which_all_is_held_back(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
+    found = what_comes_next(warehouse, Place("Locked"), as_of=AS_OF, limit=3)
+    assert (found["next"], found["held_back"]) == ([], {"group_locked": 1})
+    show(found, Place("Locked"))
+    assert "--queue Locked: nothing can be received" in capsys.readouterr().out
+
+
+def test_the_next_of_an_instance(warehouse: Warehouse) -> None:
+    found = what_comes_next(warehouse, Place(instance="SQL1"), as_of=AS_OF, limit=1)
     assert [(row["message_id"], row["priority"], row["transmit_priority"]) for row in found["next"]] == [
-        ("m1", 10, 5)
+        ("m1", 7, 5)
     ]
 
 
 @pytest.mark.parametrize(
-    ("place", "table"),
-    [(Place("Q", None, None), "receive_schedule"), (Place(None, "SQL1", None), "transmission_schedule")],
-)
-def test_a_schedule_is_read_once(spark: SparkSession, settings: Settings, place: Place, table: str) -> None:
-    with opened(spark) as files:
-        next_job.run(spark, settings, place, AS_OF, limit=2)
-    assert files == {"runs": 1, table: 1}
-
-
-@pytest.mark.parametrize(
-    ("place", "as_of", "complaint"),
+    ("place", "complaint"),
     [
-        (Place("q", None, None), AS_OF, "--queue q: nothing waits there"),
-        (Place("Two", None, None), AS_OF, "--instance SQL1 --database A; --instance SQL1 --database B"),
-        (Place("Q", None, None), at(90), "--as-of 2026-11-20T13:30:00Z was not published"),
+        (Place("q"), "--queue q: nothing waits there at 2026-11-20T13:00:00Z"),
+        (Place(instance="SQL3"), "--instance SQL3: nothing waits there"),
+        (Place("Two"), "--instance SQL1 --database A; --instance SQL1 --database B"),
     ],
+    ids=["queue", "instance", "two queues"],
 )
-def test_what_is_not_there_is_said(
-    spark: SparkSession, settings: Settings, place: Place, as_of: Any, complaint: str
-) -> None:
+def test_what_is_not_there_is_said(warehouse: Warehouse, place: Place, complaint: str) -> None:
     with pytest.raises(PipelineError) as error:
-        next_job.run(spark, settings, place, as_of, limit=1)
+        what_comes_next(warehouse, place, as_of=AS_OF, limit=1)
     assert complaint in str(error.value)
+
+
+def test_an_as_of_that_was_not_published_is_refused(embedded: SparkSession, folder: Path) -> None:
+    options = ["--config", str(folder / "settings.yaml"), "--queue", "Q", "--as-of", "2026-11-20T13:30:00Z"]
+    with pytest.raises(PipelineError, match="--as-of 2026-11-20T13:30:00Z was not published"):
+        next_job.main(options)
 
 
 @pytest.mark.parametrize(
@@ -160,13 +127,22 @@ def test_half_a_question_is_refused(options: list[str]) -> None:
         next_job.main(["--config", "settings.yaml", *options])
 
 
-def test_the_waiting_report_as_json(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
-    assert waiting_job.main(["--config", settings.path, "--format", "json"]) == 0
+def test_the_command_prints_json(
+    embedded: SparkSession, warehouse: Warehouse, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = ["--config", str(folder / "settings.yaml"), "--format", "json"]
+    assert next_job.main([*config, "--instance", "SQL1", "--transmission"]) == 0
+    assert [row["position"] for row in json.loads(capsys.readouterr().out)["next"]] == [1, 2]
+    assert waiting_job.main(config) == 0
     found = json.loads(capsys.readouterr().out)
-    assert found["as_of"] == "2026-11-20T13:00:00Z"
+    assert (found["as_of"], found["transmission"]["overtaken"]) == ("2026-11-20T13:00:00Z", [])
+
+
+def test_who_waits(warehouse: Warehouse) -> None:
+    found = who_waits(warehouse, as_of=AS_OF, limit=50)
     queues = {(row["database"], row["queue"], row["priority"]): row for row in found["receive"]["waiting"]}
     assert queues[("A", "Q", 3)]["messages"] == 2
-    assert queues[("A", "Q", 9)]["oldest"] == "2026-11-20T12:07:00Z"
+    assert queues[("A", "Q", 9)]["oldest"] == at(7)
     late = [(row["message_id"], row["passed_by"]) for row in found["receive"]["overtaken"]]
     assert late == [("Q/3", 2), ("Q/2", 1)]
     assert found["transmission"]["overtaken"] == []

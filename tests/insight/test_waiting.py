@@ -7,10 +7,12 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.insight.ahead import ahead_in_queue, ahead_in_transmission
-from pipelines.insight.overtaken import later_before, most_overtaken
-from pipelines.insight.waiting import waiting
+from insight.ahead import ahead_in_queue, ahead_in_transmission
+from insight.overtaken import later_before, most_overtaken
+from insight.waiting import waiting
 from tests.factories import Row, at
+
+pytestmark = pytest.mark.spark
 
 QUEUE = ["instance", "database", "queue"]
 ROWS = (
@@ -63,10 +65,10 @@ def test_later_ones_before_are_counted(size: int) -> None:
     assert later_before(came).tolist() == expected
 
 
-def test_the_most_overtaken_are_those_that_most_later_ones_go_before(spark: SparkSession) -> None:
+def test_the_most_overtaken_are_those_that_most_later_ones_go_before(session: SparkSession) -> None:
     given = rows(40, seed=1)
     found = most_overtaken(
-        spark.createDataFrame(given, ROWS).repartition(3), within=QUEUE, since="arrived_at", most=5
+        session.createDataFrame(given, ROWS).repartition(3), within=QUEUE, since="arrived_at", most=5
     ).collect()
     expected = []
     for queue in ("Q", "q", "Q "):
@@ -81,15 +83,15 @@ def test_the_most_overtaken_are_those_that_most_later_ones_go_before(spark: Spar
     ) == sorted(expected)
 
 
-def test_first_come_first_served_overtakes_nobody(spark: SparkSession) -> None:
+def test_first_come_first_served_overtakes_nobody(session: SparkSession) -> None:
     given = [row | {"arrived_at": at(row["position"] or 0)} for row in rows(10, seed=2)]
-    frame = spark.createDataFrame(given, ROWS)
+    frame = session.createDataFrame(given, ROWS)
     assert most_overtaken(frame, within=QUEUE, since="arrived_at").collect() == []
 
 
-def test_waiting_is_told_by_queue_and_level(spark: SparkSession) -> None:
+def test_waiting_is_told_by_queue_and_level(session: SparkSession) -> None:
     given = rows(30, seed=3)
-    frame = spark.createDataFrame(given, ROWS).repartition(3)
+    frame = session.createDataFrame(given, ROWS).repartition(3)
     found = waiting(frame, within=QUEUE, level="priority", since="arrived_at", as_of=at(60))
     expected = []
     for queue, level in {(row["queue"], row["priority"]) for row in given}:
@@ -108,9 +110,9 @@ def test_waiting_is_told_by_queue_and_level(spark: SparkSession) -> None:
     assert sorted(rows_found) == sorted(expected, key=lambda row: row[:2])
 
 
-def test_what_is_ahead_adds_up(spark: SparkSession) -> None:
+def test_what_is_ahead_adds_up(session: SparkSession) -> None:
     given = [row for row in rows(30, seed=4) if row["queue"] == "Q"]
-    frame = spark.createDataFrame(given, ROWS)
+    frame = session.createDataFrame(given, ROWS)
     asked = max((row for row in given if row["position"]), key=lambda row: row["position"])
     before = [row for row in given if row["position"] and row["position"] < asked["position"]]
     expected = {}

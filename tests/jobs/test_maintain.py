@@ -6,15 +6,18 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from delta.tables import DeltaTable as WritableTable
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from jobs import ingest, ledger, maintain, publish, rules, schedules
-from pipelines.settings.load import Settings, load_settings
-from schemas import TABLES
-from schemas.ledger import LEDGER_BATCHES
-from schemas.outputs import UNRESOLVED
+from jobs import maintain as job
+from schemas.events import ACCEPTED
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import BATCHES, RUNS, UNRESOLVED
+from schemas.reading import as_of_key
+from steps.fold import fold
+from steps.maintain import maintain
+from steps.rules import write_rules
+from steps.schedules import write_schedules
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 from tests.factories import Events, at, catalog
@@ -22,6 +25,7 @@ from tests.harness import SOURCES, Project, one_log
 from tests.jobs.test_nightly_properties import DAYS, nights, stretched
 from tests.jobs.warehouses import changed, contents
 from tests.test_against_model import project_of, random_logs, require_equal
+from tests.written import ended_run, endpoint, write
 
 pytestmark = pytest.mark.slow
 
@@ -29,17 +33,15 @@ MESSAGES = [("receive", f"m{number}", "endpoint_unknown") for number in range(4)
 FILES_A_WRITE = 2
 
 
-def night(spark: SparkSession, settings: Settings, as_of: datetime) -> None:
+def night(warehouse: Warehouse, as_of: datetime) -> None:
     """What a run leaves of a table with an as_of, and of `runs`; the first is written twice (a rerun)."""
-    rows = small_frame(spark, [(as_of, *message) for message in MESSAGES], UNRESOLVED.struct)
+    rows = [(as_of, as_of_key(as_of), *message) for message in MESSAGES]
+    first, last = (small_frame(warehouse.spark, part, UNRESOLVED.struct) for part in (rows[:2], rows[2:]))
     for _ in range(2):
-        Warehouse(spark, settings.warehouse).replace(
-            UNRESOLVED,
-            rows.repartition(FILES_A_WRITE),
-            where=f"as_of = TIMESTAMP'{as_of.isoformat()}'",
-        )
-    run = publish.Run.begin(as_of)
-    publish.write_row(spark, settings, run, "succeeded", {}, {}, None)
+        warehouse.replace_as_of(UNRESOLVED, first.drop("as_of", "as_of_key"), as_of)
+        warehouse.append(UNRESOLVED, last)
+    values = [ended_run(f"run of {as_of}", as_of).get(name) for name in RUNS.names]
+    warehouse.append(RUNS, small_frame(warehouse.spark, [values], RUNS.struct))
 
 
 def files(project: Project, table: str) -> list[str]:
@@ -55,118 +57,154 @@ def on_disk(project: Project) -> dict[str, int]:
     }
 
 
-def test_housekeeping(spark: SparkSession, tmp_path: Path) -> None:
+def version(project: Project, table: str) -> int:
+    return DeltaTable(str(project.folder / "warehouse" / table)).version()
+
+
+@pytest.mark.spark
+def test_housekeeping(session: SparkSession, tmp_path: Path) -> None:
     project = Project(tmp_path, catalog=catalog())
-    settings = load_settings(project.config)
+    warehouse = project.warehouse(session)
     for day in range(4):
-        night(spark, settings, at(day=day))
+        night(warehouse, at(day=day))
     written = 4 * FILES_A_WRITE
     before = on_disk(project)
     assert before == {"unresolved": 2 * written, "runs": 4}
 
-    plan = maintain.run(spark, settings, keep_days=2, keep_hours=0, dry_run=True)
+    plan = maintain(warehouse.root, keep_days=2, keep_hours=0, dry_run=True)
     assert plan == [
-        f"unresolved: remove 1 as_ofs, 2026-11-20 12:00:00 to 2026-11-20 12:00:00; "
-        f"join {written} files in 4 partitions; delete {written} unused files",
+        f"unresolved: remove 1 as_ofs, 2026-11-20T12:00:00Z to 2026-11-20T12:00:00Z; "
+        f"join {3 * FILES_A_WRITE} files in 3 partitions; delete {written} unused files",
         "runs: join 4 files in 1 partitions",
     ]
     assert on_disk(project) == before
 
-    assert maintain.run(spark, settings, keep_days=2, keep_hours=0) == plan
+    assert maintain(warehouse.root, keep_days=2, keep_hours=0) == plan
     assert on_disk(project) == {"unresolved": 3, "runs": 1}
     assert sorted((row["as_of"], row["id"]) for row in project.table("unresolved")) == [
         (at(day=day), id) for day in (1, 2, 3) for _, id, _ in MESSAGES
     ]
     assert sorted(row["as_of"] for row in project.table("runs")) == [at(day=day) for day in range(4)]
-    assert maintain.run(spark, settings, keep_days=2, keep_hours=0) == []
+    before_nothing = version(project, "unresolved")
+    assert maintain(warehouse.root, keep_days=2, keep_hours=0) == []
+    assert version(project, "unresolved") == before_nothing
 
     # From here on every night finds and leaves as many files as the one before it.
     for day in (4, 5):
-        night(spark, settings, at(day=day))
-        maintain.run(spark, settings, keep_days=2, keep_hours=0)
+        night(warehouse, at(day=day))
+        maintain(warehouse.root, keep_days=2, keep_hours=0)
         assert on_disk(project) == {"unresolved": 3, "runs": 1}
 
 
-KEPT_APART_BY_FOLD = ("endpoints", "messages", "transactions", "queue_sessions", "queue_changes", "rollbacks")
+@pytest.mark.spark
+def test_tables_stay_what_they_were_declared(session: SparkSession, tmp_path: Path) -> None:
+    """What delta-rs has written is read, replaced and checked by the engine as before."""
+    warehouse = Warehouse(session, str(tmp_path))
+    day = at().date()
+    for fold_number in (1, 2):
+        rows = [
+            endpoint(f"{fold_number} {end}", closed_on=end, fold=fold_number, rule_name="ü 'R'")
+            for end in (None, day)
+        ]
+        values = [[row.get(name) for name in ENDPOINTS.names] for row in rows]
+        warehouse.append(ENDPOINTS, small_frame(session, values, ENDPOINTS.struct))
+    batches = [{"batch": number, "source": "s", "bindings": "b"} for number in (1, 2)]
+    counted = dict.fromkeys(("events", "accepted", "duplicates", "rejected"), 0)
+    write(warehouse, BATCHES, [row | counted for row in batches])
+
+    assert maintain(warehouse.root, keep_hours=0)[0] == ("endpoints: put together what folds left of 1 days")
+    found = warehouse.read(ENDPOINTS).where("rule_name = \"ü 'R'\" and created_at is not null")
+    places = [(row.closed_on, row.fold) for row in found.select("closed_on", "fold").collect()]
+    assert sorted(places, key=str) == sorted([(None, 1), (None, 2), (day, 2), (day, 2)], key=str)
+    declared = [(field.name, field.dataType) for field in ENDPOINTS.struct.fields]
+    assert [(field.name, field.dataType) for field in found.schema.fields] == declared
+
+    where = f"closed_on = DATE'{day}' AND fold = 2"
+    warehouse.replace(ENDPOINTS, warehouse.read(ENDPOINTS).where(where).limit(1), where=where)
+    assert warehouse.read(ENDPOINTS).count() == 3
+    for wrong in ({"priority": 11}, {"contract": None}):
+        with pytest.raises(Exception, match=r"(?i)constraint|null"):
+            write(warehouse, ENDPOINTS, [endpoint(**wrong)])
+    assert warehouse.read(ENDPOINTS).count() == 3
 
 
-def test_folds_go_on_from_what_was_put_together(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+KEPT_APART_BY_FOLD = (*ACCEPTED, ENDPOINTS.name)
+
+
+def test_folds_go_on_from_what_was_put_together(session: SparkSession, tmp_path: Path) -> None:
     """Four nights; every fifth event of all days comes in the last one, after housekeeping.
 
     The third fold is broken off before its last write: what it left is not put together with the rest
     until it was done again, and what the first two left is.
     """
-    monkeypatch.setattr(maintain, "TABLES", {name: TABLES[name] for name in KEPT_APART_BY_FOLD})
     log = replace(stretched(one_log(random_logs(12, 23)), 3), as_of=DAYS[2])
-    project = project_of(tmp_path, log)
-    settings, random = load_settings(project.config), Random(23)
+    project, random = project_of(tmp_path, log), Random(23)
+    warehouse = project.warehouse(session)
     last: dict[str, list[dict[str, object]]] = {source: [] for source in SOURCES}
-    rules.run(spark, settings)
+    write_rules(warehouse, project.settings())
     for events in nights(log.events, random):
         for source, rows in events.items():
             late = [row for row in rows if random.random() < 0.2]
             last[source] += late
             events[source] = [row for row in rows if row not in late]
-        fold(spark, project, events)
-    WritableTable.forPath(spark, Warehouse(spark, settings.warehouse).path(LEDGER_BATCHES)).delete(
-        "ledger_batch = 3"
-    )
+        take_in(warehouse, project, events)
+    DeltaTable(f"{warehouse.root}/batches").delete("batch = 3")
     broken_off = of_fold(project, 3)
     assert spread(project, last=2)
-    maintain.run(spark, settings, keep_hours=0)
+    maintain(warehouse.root, keep_hours=0)
     assert not spread(project, last=2)
     assert of_fold(project, 3) == broken_off
 
-    fold(spark, project, last)
-    schedules.run(spark, settings, log.as_of)
+    take_in(warehouse, project, last)
+    write_schedules(warehouse, project.settings(), log.as_of)
     require_equal(project, log)
-    before = contents(project, leave_out=["ledger_batch"])
-    maintain.run(spark, settings, keep_hours=0)
-    assert changed(before, contents(project, leave_out=["ledger_batch"])) == {}
+    before = contents(project, leave_out=["fold"])
+    maintain(warehouse.root, keep_hours=0)
+    assert changed(before, contents(project, leave_out=["fold"])) == {}
     for table in KEPT_APART_BY_FOLD:
-        assert len(files(project, table)) == len({day_of(row) for row in project.table(table)}), table
+        assert len(files(project, table)) == len({row["closed_on"] for row in project.table(table)}), table
 
 
-def fold(spark: SparkSession, project: Project, events: Events) -> None:
-    """Take events in, and fold them."""
+def take_in(warehouse: Warehouse, project: Project, events: Events) -> None:
+    """Add events, and fold them."""
     project.add(events)
-    settings = load_settings(project.config)
-    ingest.run(spark, settings, run_id="run", started_at=at())
-    ledger.run(spark, settings)
+    fold(warehouse, project.settings(), run_id="run", started_at=at())
 
 
 def spread(project: Project, *, last: int) -> set[tuple[str, object]]:
-    """Tables and days whose rows are of several folds up to the last one; null is the day of open rows."""
+    """Tables and closed days whose rows are of several folds up to the last one."""
     found: dict[tuple[str, object], set[int]] = {}
     for table in KEPT_APART_BY_FOLD:
         for row in project.table(table):
-            if row["ledger_batch"] <= last:
-                found.setdefault((table, day_of(row)), set()).add(row["ledger_batch"])
+            if row["fold"] <= last and row["closed_on"] is not None:
+                found.setdefault((table, row["closed_on"]), set()).add(row["fold"])
     return {place for place, folds in found.items() if len(folds) > 1}
 
 
 def of_fold(project: Project, fold: int) -> dict[str, list[str]]:
     """The rows that are said to be of a fold."""
     return {
-        table: sorted(str(row) for row in project.table(table) if row["ledger_batch"] == fold)
+        table: sorted(str(row) for row in project.table(table) if row["fold"] == fold)
         for table in KEPT_APART_BY_FOLD
     }
 
 
-def day_of(row: dict[str, object]) -> object:
-    """The day of a row's partition; null for an open row, and where the table has none."""
-    return row.get("closed_on", row.get("event_date"))
-
-
-def test_what_readers_may_be_at_is_kept(spark: SparkSession, tmp_path: Path) -> None:
+def test_what_readers_may_be_at_is_kept(embedded: SparkSession, tmp_path: Path) -> None:
     project = Project(tmp_path, catalog=catalog())
-    settings = load_settings(project.config)
-    night(spark, settings, at())
+    night(project.warehouse(embedded), at())
 
-    assert maintain.run(spark, settings) == [f"unresolved: join {FILES_A_WRITE} files in 1 partitions"]
+    lines = maintain(project.settings().warehouse)
+    assert lines == [f"unresolved: join {FILES_A_WRITE} files in 1 partitions"]
     assert len(files(project, "unresolved")) == 1
     assert on_disk(project)["unresolved"] == 2 * FILES_A_WRITE + 1
-    first = DeltaTable(str(project.folder / "warehouse" / "unresolved"), version=1)
-    assert first.to_pyarrow_table().num_rows == len(MESSAGES)
+    before = DeltaTable(f"{project.settings().warehouse}/unresolved", version=2)
+    assert before.to_pyarrow_table().num_rows == len(MESSAGES)
+
+
+def test_the_command_starts_no_engine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(job, "open_session", None)
+    project = Project(tmp_path, catalog=catalog())
+    assert job.main(["--config", project.config, "--keep-days", "3", "--keep-hours", "0", "--dry-run"]) == 0
+    assert capsys.readouterr().out == "nothing to do\n"

@@ -5,61 +5,84 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.publish import Run
-from jobs.summary import FIRST, show_summary
-from tests.report.warehouse import AS_OF, NASTY, NIGHT_BEFORE, everything, sent, write
-
-DRAWN = "┏┃┡│└"
-"""How the lines of a table begin."""
+from insight.summary import FINDINGS, PLACES, show_summary
+from storage.warehouse import Warehouse
+from tests.factories import Row, at
+from tests.report.warehouse import AS_OF, NIGHT_BEFORE, OF_AS_OF, everything, monitored, of_as_of, sent, write
 
 
-def shown(text: str) -> dict[str, list[list[str]]]:
-    """The rows of each table by its title, in the order of the page; a folded cell has several rows."""
-    tables: dict[str, list[list[str]]] = {}
-    title = ""
-    for line in text.splitlines():
-        if line.startswith("│"):
-            tables[title].append([cell.strip() for cell in line.strip("│").split("│")])
-        elif line.strip() and line[0] not in DRAWN:
-            title = line.strip()
-            tables[title] = []
-    return {title: rows for title, rows in tables.items() if rows}
+def group(queue: str, messages: int, **changes: object) -> Row:
+    """A group that is ready in a queue of SQL1.A."""
+    return {
+        **OF_AS_OF,
+        "instance": "SQL1",
+        "database": "A",
+        "queue": queue,
+        "conversation_group_id": f"{queue} {messages}",
+        "priority": 5,
+        "deciding_conversation_id": "c",
+        "conversations": 1,
+        "messages": messages,
+        "oldest_arrival": at(-messages),
+        "state": "ready",
+        "position": 1,
+        **changes,
+    }
 
 
-def test_a_run_shows_the_first_rows_of_its_night_and_no_empty_table(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def table_rows(text: str, title: str) -> list[list[str]]:
+    """The rows of a table on the screen, by its title."""
+    lines = text[text.index(title) :].splitlines()[1:]
+    end = next((number for number, line in enumerate(lines) if line.startswith("└")), len(lines))
+    return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines[:end] if line[0] == "│"]
+
+
+@pytest.mark.spark
+def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
+    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written = everything()
-    written["transmission_schedule"].append(sent(1, instance="SQL0", as_of=NIGHT_BEFORE))
-    settings = write(spark, tmp_path, written)
+    written["transmission_schedule"].append(sent(1, instance="SQL0", **of_as_of(NIGHT_BEFORE)))
+    written["activation_summary"].append(monitored("Off", "queue_off", 1.0))
+    written["group_priorities"] = [
+        group("OrderQueue", 12, priority=9),
+        group("OrderQueue", 2, state="group_locked", position=None),
+        *[group(f"Queue {number}", 1) for number in range(PLACES)],
+        group("OrderQueue", 99, **of_as_of(NIGHT_BEFORE)),
+    ]
+    settings = write(session, tmp_path, written)
     capsys.readouterr()
 
-    show_summary(spark, settings, Run("r2", AS_OF, AS_OF))
+    show_summary(Warehouse(session, settings.warehouse), settings, AS_OF)
 
     text = capsys.readouterr().out
-    assert "Run r2 described 2026-11-20T13:00:00+00:00." in text
-    assert NASTY[:4] in text
-    tables = shown(text)
-    assert list(tables) == [
-        "Events so far",
-        "Why rows were rejected",
-        "receive_schedule: the order in which one reader would receive, per queue",
-        "transmission_schedule: the order in which an instance would transmit",
-        "rule_coverage: what each rule version decides",
-        "Starvation: messages that later ones are received before",
-        "Starvation: messages that later ones are sent before",
-        "activation_summary: what the queue monitors found",
-        "Open messages that cannot be placed yet",
+    assert table_rows(text, "Events so far") == [["message_events", "20", "14", "2", "4"]]
+    waits = table_rows(text, "Waiting at 2026-11-20T13:00:00Z")
+    assert waits[:3] == [
+        ["SQL1.A.OrderQueue", "14", "2", "9", "2026-11-20T11:48:00Z"],
+        ["SQL1 (to send)", "3", "", "10", "2026-11-20T12:02:00Z"],
+        ["SQL1.A.Queue 0", "1", "0", "5", "2026-11-20T11:59:00Z"],
     ]
-    assert tables["Events so far"] == [["message_events", "20", "14", "2", "4"]]
-    assert tables["Why rows were rejected"] == [
-        ["message_events", "message_id is null", "2"],
-        ["message_events", "unknown event_type", "1"],
+    assert len(waits) == PLACES
+    assert "and 3 more places: jobs/waiting.py lists them" in text
+    findings = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
+    assert findings == [
+        "SQL1.A.Off: Off: one more reader would help",
+        "SQL1.A.OrderQueue: OrderQueue: one more reader would help",
+        "SQL1.A.OrderQueue: message OrderQueue/12 waits since 2026-11-20T11:48:00Z; 11 that came later go "
+        "before it",
+        "3 open messages can't be placed (endpoint unknown): table unresolved lists them",
+        "2 rows of message_events were rejected (message_id is null): table rejected_events has them all",
     ]
-    assert tables["Open messages that cannot be placed yet"] == [["receive", "endpoint_unknown", "3"]]
-    sending = tables["transmission_schedule: the order in which an instance would transmit"]
-    assert [row[:2] for row in sending] == [["SQL1", "1"], ["SQL2", "1"], ["SQL1", "2"], ["SQL1", "3"]]
-    receiving = tables["receive_schedule: the order in which one reader would receive, per queue"]
-    assert [row[3] for row in receiving if row[3]] == ["1"] * FIRST
-    advice = tables["activation_summary: what the queue monitors found"]
-    assert [row[2] for row in advice if row[2]] == ["OrderQueue", "Queue 00"]
+    assert len(findings) == FINDINGS
+    assert f"jobs/report.py --config {settings.path} --out page.html" in text
+
+
+def test_a_run_without_anything_says_so(
+    embedded: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = write(embedded, tmp_path, {})
+    show_summary(Warehouse(embedded, settings.warehouse), settings, AS_OF)
+    text = capsys.readouterr().out
+    assert "Nothing waits at 2026-11-20T13:00:00Z." in text
+    assert "Look at first" not in text

@@ -7,7 +7,7 @@ from deltalake import DeltaTable
 
 from tests.harness import Project, difference
 
-OF_A_RUN = {"run_id", "first_seen"}
+OF_A_RUN = {"run_id", "first_seen", "modified_at"}
 """Columns that differ from run to run, whatever the events."""
 
 
@@ -41,7 +41,18 @@ def changed(before: dict[str, list[str]], after: dict[str, list[str]]) -> dict[s
     return result
 
 
-def operations(project: Project, name: str) -> list[str]:
-    """The table's commits, oldest first."""
-    history = DeltaTable(str(project.folder / "warehouse" / name)).history()
-    return [str(commit["operation"]) for commit in reversed(history)]
+def commits(project: Project) -> int:
+    """The commits of all tables."""
+    return sum(
+        DeltaTable(str(project.folder / "warehouse" / name)).version() + 1 for name in table_names(project)
+    )
+
+
+def closed_files(project: Project) -> dict[str, set[str]]:
+    """The files of the partitions of closed rows, by table."""
+    found = {}
+    for name in table_names(project):
+        table = DeltaTable(str(project.folder / "warehouse" / name))
+        if "closed_on" in table.metadata().partition_columns:
+            found[name] = {path for path in table.file_uris() if "closed_on=__HIVE_DEFAULT" not in path}
+    return found

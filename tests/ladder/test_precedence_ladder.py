@@ -78,7 +78,8 @@ def history(random: Random) -> list[Row]:
     return rules
 
 
-def test_ladder_equals_brute_force(spark: SparkSession) -> None:
+@pytest.mark.spark
+def test_ladder_equals_brute_force(session: SparkSession) -> None:
     random = Random(7)
     rules = history(random)
     endpoints = [
@@ -105,7 +106,7 @@ def test_ladder_equals_brute_force(spark: SparkSession) -> None:
         for row in endpoints
     ]
     assert {step for _, _, step in expected} == {None, *range(1, 9)}
-    found = resolved(spark, endpoints, rules)
+    found = resolved(session, endpoints, rules)
     different = [row for row in zip(endpoints, found, expected, strict=True) if row[1] != row[2]]
     assert different == []
 
@@ -115,7 +116,7 @@ def test_the_steps_are_those_of_the_documentation() -> None:
     assert [tuple(mark != "*" for mark in row.split()) for row in table] == list(STEPS)
 
 
-def test_each_step_comes_before_the_next(spark: SparkSession) -> None:
+def test_each_step_comes_before_the_next(session: SparkSession) -> None:
     """With the rules of the steps taken away one by one, the next step decides; at the end, none."""
     names = {"contract": "Gold", "local_service": "Orders", "remote_service": "Stock"}
     steps: list[tuple[str, ...]] = [
@@ -135,13 +136,13 @@ def test_each_step_comes_before_the_next(spark: SparkSession) -> None:
             if step > place:
                 criteria = {name: names[name] for name in named}
                 rules.append(rule(f"step {step}", step, database=str(place), **criteria))
-    assert resolved(spark, endpoints, rules) == [
+    assert resolved(session, endpoints, rules) == [
         *[(step, f"step {step}", step) for step in range(1, 9)],
         (5, None, None),
     ]
 
 
-def test_validity_is_half_open(spark: SparkSession) -> None:
+def test_validity_is_half_open(session: SparkSession) -> None:
     # ......[old.......)[new........)......
     #      0           10          20
     rules = [
@@ -149,10 +150,11 @@ def test_validity_is_half_open(spark: SparkSession) -> None:
         rule("new", 9, valid_from=at(10), valid_to=at(20)),
     ]
     moments = [at(0) - MOMENT, at(0), at(10) - MOMENT, at(10), at(20) - MOMENT, at(20)]
-    found = resolved(spark, [endpoint(created_at=moment) for moment in moments], rules)
+    found = resolved(session, [endpoint(created_at=moment) for moment in moments], rules)
     assert [name for _, name, _ in found] == [None, "old", "old", "new", "new", None]
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("rules", [pytest.param(1, id="one rule"), pytest.param(10_000, id="10,000 rules")])
 def test_plan_is_eight_hash_joins_whatever_the_number_of_rules(spark: SparkSession, rules: int) -> None:
     many = [rule(f"R{number}", contract=f"C{number}") for number in range(rules)]

@@ -1,7 +1,7 @@
 """Rules that are edited for the past: what is said, what is kept, and what is restated on purpose."""
 
 import logging
-from datetime import UTC, datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,56 +10,68 @@ import yaml
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from jobs import ingest, ledger, reassign, rules
-from pipelines.errors import PipelineError
-from pipelines.settings.load import Settings, load_settings
-from tests.factories import (
-    at,
-    by_source,
-    catalog,
-    create_rule,
-    endpoint_event,
-    message_event,
-    short_talk,
-)
+from config.errors import ConfigError, PipelineError
+from config.load import Settings, load_settings
+from jobs import reassign as job, rules as rules_job
+from schemas.ledger import ENDPOINTS
+from steps.reassign import Reassignment, reassign
+from steps.rules import write_rules
+from storage.warehouse import Warehouse
+from tests.factories import at, catalog, create_rule
 from tests.harness import Project
+from tests.written import endpoint, write
 
 Row = dict[str, Any]
 DAYS = 24 * 60
+SECOND, THIRD = date(2026, 11, 21), date(2026, 11, 22)
+
+WAS = create_rule("R", 7)
+RAISED = [
+    WAS,
+    {
+        **{name: WAS[name] for name in ("instance", "database")},
+        "effective_from": at(DAYS - 30),
+        "alter": {"name": "R", "level": 9},
+    },
+]
 
 
 class Company:
     """A warehouse with four conversations, of which two are over, and rules that are edited."""
 
     def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self.spark = spark
-        self.project = Project(folder, catalog=catalog(), rules=[create_rule("R", 7)])
+        self.project = Project(folder, catalog=catalog(), rules=[WAS])
         (folder / "others.sql").write_text("PRINT 'x'; PRINT 'y';")
         settings = Path(self.project.config)
         content = yaml.safe_load(settings.read_text())
         content["rules"].append({"path": "others.sql"})
         settings.write_text(yaml.safe_dump(content))
-        for day, ends in enumerate([True, False, True, False]):
-            self.project.add(short_talk(f"c{day}", day, ends=ends))
+        self.warehouse = Warehouse(spark, self.settings.warehouse)
         self.load()
-        self.fold()
+        decided = {"priority": 7, "rule_name": "R", "ladder_step": 8}
+        books = [(None, 3), (None, 3), (SECOND, 1), (THIRD, 2)]
+        write(
+            self.warehouse,
+            ENDPOINTS,
+            [
+                endpoint(f"c{day}", side, created_at=at(day=day), closed_on=closed_on, fold=fold, **given)
+                for (closed_on, fold), day in zip(books, (0, 3, 1, 2), strict=True)
+                for side, given in ((True, decided), (False, {}))
+            ],
+        )
 
     @property
     def settings(self) -> Settings:
         return load_settings(self.project.config)
 
+    def load(self) -> str:
+        return write_rules(self.warehouse, self.settings)
+
     def edit(self, *statements: Row) -> None:
         self.project.set_rules(statements)
 
-    def load(self) -> str:
-        return rules.run(self.spark, self.settings)
-
-    def fold(self) -> None:
-        ingest.run(self.spark, self.settings, run_id="r", started_at=datetime(2026, 12, 1, tzinfo=UTC))
-        ledger.run(self.spark, self.settings)
-
-    def reassign(self, since: datetime, until: datetime, *, apply: bool) -> reassign.Reassignment:
-        return reassign.run(self.spark, self.settings, since, until, apply=apply)
+    def reassign(self, since: datetime, until: datetime, *, apply: bool) -> Reassignment:
+        return reassign(self.warehouse, self.settings, since, until, apply=apply)
 
     def levels(self) -> dict[str, int]:
         """The level of the initiator endpoints, by conversation."""
@@ -73,21 +85,15 @@ class Company:
         return DeltaTable(str(self.project.folder / "warehouse" / table)).version()
 
 
-@pytest.fixture(scope="module")
-def company(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Company:
-    return Company(spark, tmp_path_factory.mktemp("company"))
+@pytest.fixture
+def company(session: SparkSession, tmp_path: Path) -> Company:
+    return Company(session, tmp_path)
 
 
-WAS = create_rule("R", 7)
-RAISED = [WAS, {**WAS, "effective_from": at(DAYS - 30), "alter": {"name": "R", "level": 9}}]
-RAISED[1].pop("create")
-
-
-@pytest.mark.slow
+@pytest.mark.spark
 def test_edits_of_the_past(company: Company, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.WARNING)
+    caplog.set_level(logging.WARNING, logger="steps.rules")
     before = company.endpoints()
-    assert company.levels() == {"c0": 7, "c1": 7, "c2": 7, "c3": 7}
 
     # The same sources again: nothing is written.
     version = company.version("priority_rules")
@@ -113,10 +119,10 @@ def test_edits_of_the_past(company: Company, caplog: pytest.LogCaptureFixture) -
 
     # Asked for, it is only said.
     found = company.reassign(at(DAYS), at(3 * DAYS), apply=False)
-    assert found == reassign.Reassignment(4, 2, 2, (("SQL1", "A", 7, "R", 9, "R", 2),), 1)
+    assert found == Reassignment(4, 2, 2, (("SQL1", "A", 7, "R", 9, "R", 2),), 1)
     assert company.endpoints() == before
 
-    # Applied, the endpoints of the interval get it, open and closed, and nothing else changes.
+    # Applied, the closed endpoints of the interval get it, in one commit, and nothing else changes.
     version = company.version("endpoints")
     company.reassign(at(DAYS), at(3 * DAYS), apply=True)
     assert company.version("endpoints") == version + 1
@@ -124,31 +130,48 @@ def test_edits_of_the_past(company: Company, caplog: pytest.LogCaptureFixture) -
     after = company.endpoints()
     assert [{**row, "priority": 0} for row in after] == [{**row, "priority": 0} for row in before]
 
-    # Again, it changes nothing.
-    again = company.reassign(at(DAYS), at(3 * DAYS), apply=True)
-    assert (again.endpoints, again.changing, again.kinds) == (4, 0, ())
-    assert company.version("endpoints") == version + 1
+    # The open ones as well; their partition holds others, which stay.
+    company.reassign(at(3 * DAYS), at(4 * DAYS), apply=True)
+    assert company.levels() == {"c0": 7, "c1": 9, "c2": 9, "c3": 9}
+    assert len(company.endpoints()) == len(before)
 
-    # Later folds keep it, and the rules of then, whatever became of the sources since.
-    company.edit(create_rule("Other", 1))
+    # Again, it changes nothing.
+    version = company.version("endpoints")
+    again = company.reassign(at(DAYS), at(4 * DAYS), apply=True)
+    assert (again.endpoints, again.changing, again.kinds) == (6, 0, ())
+    assert company.version("endpoints") == version
+
+    # A rule by another, and one by none.
+    company.edit(create_rule("Other", 1, contract="Contract"))
     caplog.clear()
     company.load()
     assert "4 endpoints keep what" in caplog.messages[0]
-    company.project.add(by_source(message_event("SENT", "c1/1", event_time=at(4 * DAYS))))
-    company.project.add(
-        by_source(endpoint_event("END_CONVERSATION", "c2", event_time=at(4 * DAYS), event_id="once more"))
-    )
-    company.fold()
-    assert company.levels() == {"c0": 7, "c1": 9, "c2": 9, "c3": 7}
+    found = company.reassign(at(0), at(4 * DAYS), apply=True)
+    assert found.kinds == (("SQL1", "A", 9, "R", 1, "Other", 3), ("SQL1", "A", 7, "R", 1, "Other", 1))
+    assert {(row["rule_name"], row["ladder_step"]) for row in company.endpoints()} == {
+        ("Other", 4),
+        (None, None),
+    }
 
 
-@pytest.mark.slow
-def test_the_command_line(company: Company, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_line(
+    embedded: SparkSession, company: Company, capsys: pytest.CaptureFixture[str]
+) -> None:
     company.edit(create_rule("Other", 1))
-    company.load()
-    command = ["--config", company.project.config, "--from", "2026-11-20", "--to", "2026-11-21T12:00:00Z"]
-    assert reassign.main(command) == 0
+    config = ["--config", company.project.config]
+    assert rules_job.main(config) == 0
+    command = [*config, "--from", "2026-11-20", "--to", "2026-11-21T12:00:00Z"]
+    assert job.main(command) == 0
     said = capsys.readouterr().out
     assert "2 endpoints were created from 2026-11-20T00:00:00Z up to 2026-11-21T12:00:00Z" in said
     assert "1 of them change, 1 their level" in said
     assert "Nothing was written. Add --apply to write it." in said
+    with pytest.raises(ConfigError, match="the interval is empty"):
+        job.main([*config, "--from", "2026-11-21", "--to", "2026-11-21"])
+
+
+def test_rules_are_printed_as_a_script(company: Company, capsys: pytest.CaptureFixture[str]) -> None:
+    assert rules_job.main(["--config", company.project.config, "--print-sql", "SQL1"]) == 0
+    assert "CREATE BROKER PRIORITY [R]" in capsys.readouterr().out
+    with pytest.raises(ConfigError, match="none is of the instance 'SQL2'"):
+        rules_job.main(["--config", company.project.config, "--print-sql", "SQL2"])

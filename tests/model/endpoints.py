@@ -41,29 +41,31 @@ def read_endpoints(
         if event["event_type"] in CREATIONS:
             creations.setdefault((event["conversation_id"], CREATIONS[event["event_type"]]), event)
 
-    for conversation_id, is_initiator in list(creations):
-        if is_initiator:
-            inferred = _inferred_creation(creations[conversation_id, True], messages)
-            logged = creations.get((conversation_id, False))
-            if inferred and logged:
-                earlier = min(logged["event_time"], inferred["event_time"])
-                creations[conversation_id, False] = {**logged, "event_time": earlier}
-            elif inferred:
-                creations[conversation_id, False] = inferred
+    for conversation_id in {conversation_id for conversation_id, _ in creations}:
+        first = _first_arrival(conversation_id, messages)
+        logged, begin_dialog = creations.get((conversation_id, False)), creations.get((conversation_id, True))
+        if first and logged:
+            # An arrival proves that the target endpoint was there, be its initiator known or not.
+            earlier = min(logged["event_time"], first["event_time"])
+            creations[conversation_id, False] = {**logged, "event_time": earlier}
+        elif first and begin_dialog:
+            creations[conversation_id, False] = _inferred_creation(begin_dialog, first)
 
     return {side: _endpoint(side, creation, catalog, rules) for side, creation in creations.items()}
 
 
-def _inferred_creation(begin_dialog: Row, messages: list[Message]) -> Row | None:
-    """The DIALOG_CREATED that the first arrival of a message of the initiator stands for."""
+def _first_arrival(conversation_id: str, messages: list[Message]) -> Row | None:
+    """The first arrival of a message of the initiator."""
     arrivals = [
         message.arrival
         for message in messages
-        if message.sender == (begin_dialog["conversation_id"], True) and message.arrival
+        if message.sender == (conversation_id, True) and message.arrival
     ]
-    if not arrivals:
-        return None
-    first = min(arrivals, key=event_order)
+    return min(arrivals, key=event_order) if arrivals else None
+
+
+def _inferred_creation(begin_dialog: Row, first: Row) -> Row:
+    """The DIALOG_CREATED that the first arrival of a message of the initiator stands for."""
     return {
         "event_time": first["event_time"],
         "instance": first["instance"],

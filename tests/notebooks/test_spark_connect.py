@@ -16,7 +16,7 @@ from tests.harness import Project
 from tests.notebooks.test_notebooks import EXPECTED, NOTEBOOKS, figures, shown
 from tools import notebooks
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.usefixtures("spark")]
 
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE = 120.0
@@ -26,8 +26,8 @@ PORT = "15002"
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The server that docs/notebooks.md starts, on a free port; its address."""
-    text = (ROOT / "docs" / "notebooks.md").read_text("utf-8").split("## Over Spark Connect")[1]
+    """The server that docs/running.md starts, on a free port; its address."""
+    text = (ROOT / "docs" / "running.md").read_text("utf-8").split("## A Spark Connect server")[1]
     line = re.findall(r"```\n(.*?)```", text, re.DOTALL)[0]
     assert PORT in line
     with socket.socket() as free:

@@ -9,27 +9,26 @@ import pytest
 from pyspark.sql import SparkSession
 from selenium import webdriver
 
-from jobs import report
-from pipelines.settings.load import Settings
-from tests.report.warehouse import AS_OF, everything, run, write
+from config.load import Settings
+from tests.report.warehouse import AS_OF, everything, page_of, run, write
 
 
 @pytest.fixture(scope="session")
-def full(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def full(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """A warehouse with something of everything."""
-    return write(spark, tmp_path_factory.mktemp("full"), everything())
+    return write(session, tmp_path_factory.mktemp("full"), everything())
 
 
 @pytest.fixture(scope="session")
-def full_page(spark: SparkSession, full: Settings) -> str:
-    return report.run(spark, full, AS_OF)
+def full_page(session: SparkSession, full: Settings) -> str:
+    return page_of(session, full, AS_OF)
 
 
 @pytest.fixture(scope="session")
-def empty_page(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+def empty_page(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of a run that found nothing; the other tables were never written."""
-    settings = write(spark, tmp_path_factory.mktemp("empty"), {"runs": [run("r", AS_OF)]})
-    return report.run(spark, settings, None)
+    settings = write(session, tmp_path_factory.mktemp("empty"), {"runs": [run("r", AS_OF)]})
+    return page_of(session, settings, None)
 
 
 @pytest.fixture

@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession, functions as F
 
+from config.errors import ConfigError, PipelineError
+from config.load import Settings
 from jobs import report
-from pipelines.errors import ConfigError, PipelineError
-from pipelines.settings.load import Settings
 from schemas.outputs import RECEIVE_SCHEDULE
 from storage.warehouse import Warehouse
 from tests.factories import at
-from tests.report.warehouse import AS_OF, NASTY, SMALL_QUEUES, run, write
+from tests.report.warehouse import AS_OF, NASTY, SMALL_QUEUES, page_of, run, write
+
+pytestmark = pytest.mark.spark
 
 Rows = list[dict[str, Any]]
 
@@ -95,10 +97,11 @@ def test_transmission_by_instance(full_page: str) -> None:
 
 
 def test_rules_monitors_and_input(full_page: str) -> None:
-    assert [(row["rule_name"], row["endpoints"]) for row in part(full_page, "rules")] == [
-        (None, 4),
-        ("Gold", 8),
-        ("Unused", 0),
+    counted = ("rule_name", "endpoints", "messages", "open_messages")
+    assert [tuple(row[name] for name in counted) for row in part(full_page, "rules")] == [
+        (None, 4, 0, 0),
+        ("Gold", 8, 16, 8 + 3 + SMALL_QUEUES),
+        ("Unused", 0, 0, 0),
     ]
     assert [row["queue"] for row in part(full_page, "activation")] == ["OrderQueue", "Queue 00"]
     assert [(row["events"], row["rejected"]) for row in part(full_page, "inputs")] == [(20, 4)]
@@ -118,8 +121,8 @@ def test_nights_are_those_up_to_this_one(full_page: str) -> None:
     ]
 
 
-def test_the_same_tables_give_the_same_page(spark: SparkSession, full: Settings, full_page: str) -> None:
-    assert report.run(spark, full, None) == full_page
+def test_the_same_tables_give_the_same_page(session: SparkSession, full: Settings, full_page: str) -> None:
+    assert page_of(session, full, None) == full_page
 
 
 def test_tables_that_were_never_written_are_empty(empty_page: str) -> None:
@@ -128,9 +131,9 @@ def test_tables_that_were_never_written_are_empty(empty_page: str) -> None:
         assert total(empty_page, name) == 0
 
 
-def test_what_was_not_published_is_said(spark: SparkSession, full: Settings) -> None:
+def test_what_was_not_published_is_said(session: SparkSession, full: Settings) -> None:
     with pytest.raises(PipelineError, match="was not published"):
-        report.run(spark, full, at(60, day=1))
+        page_of(session, full, at(60, day=1))
 
 
 def test_a_file_that_can_not_be_written_is_said_before_spark_starts(tmp_path: Path) -> None:
@@ -139,7 +142,9 @@ def test_a_file_that_can_not_be_written_is_said_before_spark_starts(tmp_path: Pa
             report.main(["--config", "none.yaml", "--out", str(out)])
 
 
-def test_the_file_is_replaced_whole(full: Settings, full_page: str, tmp_path: Path, capsys: Any) -> None:
+def test_the_file_is_replaced_whole(
+    embedded: SparkSession, full: Settings, full_page: str, tmp_path: Path, capsys: Any
+) -> None:
     out = tmp_path / "page.html"
     out.write_text("old")
     assert report.main(["--config", full.path, "--out", str(out)]) == 0
@@ -152,17 +157,16 @@ QUEUES = 10_000
 
 
 @pytest.fixture(scope="module")
-def many(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+def many(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The page of ten thousand queues with long names; every fourth has 9 messages, the others 3."""
-    settings = write(spark, tmp_path_factory.mktemp("many"), {"runs": [run("r", AS_OF)]})
-    queue = spark.range(QUEUES).select(
+    settings = write(session, tmp_path_factory.mktemp("many"), {"runs": [run("r", AS_OF)]})
+    queue = session.range(QUEUES).select(
         F.format_string("%05d %s", "id", F.repeat(F.lit("ü"), F.lit(120))).alias("queue"),
         F.explode(F.sequence(F.lit(1), F.when(F.col("id") % 4 == 0, 9).otherwise(3))).alias("number"),
     )
     position = F.col("number").cast("bigint")
     texts = {name: F.lit("m" * 128) for name in ("message_type", "conversation_id", "conversation_group_id")}
     rows = queue.select(
-        F.lit(AS_OF).alias("as_of"),
         F.lit("SQL1").alias("instance"),
         F.lit("A").alias("database"),
         "queue",
@@ -178,13 +182,13 @@ def many(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
         F.lit("ready").alias("state"),
         *[value.alias(name) for name, value in texts.items()],
     )
-    warehouse = Warehouse(spark, settings.warehouse)
-    warehouse.replace(RECEIVE_SCHEDULE, rows)
-    return report.run(spark, settings, AS_OF)
+    warehouse = Warehouse(session, settings.warehouse)
+    warehouse.replace_as_of(RECEIVE_SCHEDULE, rows, AS_OF)
+    return page_of(session, settings, AS_OF)
 
 
 @pytest.mark.slow
-def test_ten_thousand_queues_make_no_heavy_page(many: str) -> None:
+def test_ten_thousand_queues_make_no_heavy_page(embedded: SparkSession, many: str) -> None:
     assert len(many.encode()) < 6_000_000
     assert total(many, "receive_places") == QUEUES
     places = part(many, "receive_places")

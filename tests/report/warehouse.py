@@ -1,17 +1,21 @@
 """Warehouses for the page: something of everything, with nasty names."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 import yaml
 from pyspark.sql import SparkSession
 
-from pipelines.settings.load import Settings, load_settings
+from config.load import Settings, load_settings
+from insight.report.content import parts
+from insight.report.nights import SUMS
+from insight.report.page import page
 from schemas import TABLES
-from storage.small_frame import small_frame
+from schemas.reading import as_of_key
+from storage.published import published_as_of
 from storage.warehouse import Warehouse
-from tests.factories import Row, at
+from tests.factories import Row, at, message_event, rule
+from tests.written import ended_run, endpoint, received, sent, write as put
 
 AS_OF = at(60)
 NIGHT_BEFORE = at(60, day=-1)
@@ -20,71 +24,16 @@ NASTY = """</script><img src=x onerror="document.title='owned'"><!--"""
 SMALL_QUEUES = 40
 
 
-def received(queue: str, position: int | None, **changes: Any) -> Row:
-    return {
-        "as_of": AS_OF,
-        "instance": "SQL1",
-        "database": "A",
-        "queue": queue,
-        "message_id": f"{queue}/{position}",
-        "position": position,
-        "receive_number": position,
-        "conversation_group_id": "g",
-        "group_priority": 9,
-        "conversation_id": f"c{position}",
-        "is_initiator": False,
-        "priority": 9 if position and position % 2 else 3,
-        "message_type": "Order",
-        "arrived_at": at(-(position or 0)),
-        "state": "ready" if position else "group_locked",
-        **changes,
-    }
+def of_as_of(as_of: datetime) -> Row:
+    return {"as_of": as_of, "as_of_key": as_of_key(as_of)}
 
 
-def sent(position: int, **changes: Any) -> Row:
-    return {
-        "as_of": AS_OF,
-        "instance": "SQL1",
-        "message_id": f"m{position}",
-        "position": position,
-        "database": "A",
-        "conversation_id": "c",
-        "sent_by_initiator": True,
-        "message_type": "Order",
-        "to_service": "TargetService",
-        "destination_instance": "SQL2",
-        "destination_database": "C",
-        "priority": 7,
-        "transmit_priority": 5,
-        "elevated": False,
-        "forwarded": False,
-        "sendable_at": at(position),
-        **changes,
-    }
-
-
-def covered(rule_name: str | None, endpoints: int, **changes: Any) -> Row:
-    used = at(5) if endpoints else None
-    return {
-        "as_of": AS_OF,
-        "instance": "SQL1",
-        "database": "A",
-        "rule_name": rule_name,
-        "valid_from": None if rule_name is None else at(0, day=-30),
-        "level": 5 if rule_name is None else 9,
-        "endpoints": endpoints,
-        "conversations": endpoints,
-        "messages": 2 * endpoints,
-        "open_messages": endpoints,
-        "first_use": used,
-        "last_use": used,
-        **changes,
-    }
+OF_AS_OF = of_as_of(AS_OF)
 
 
 def monitored(queue: str, advice: str, need: float) -> Row:
     return {
-        "as_of": AS_OF,
+        **OF_AS_OF,
         "instance": "SQL1",
         "database": "A",
         "queue": queue,
@@ -106,30 +55,17 @@ def monitored(queue: str, advice: str, need: float) -> Row:
     }
 
 
-def run(run_id: str, as_of: Any, status: str = "succeeded", *, started: int = 1, **sums: int) -> Row:
+def run(run_id: str, as_of: datetime, status: str = "succeeded", *, started: int = 1, **sums: int) -> Row:
     began = as_of + timedelta(minutes=started)
-    counted = {
-        "open_receive": 0,
-        "open_transmission": 0,
-        "open_forwarded": 0,
-        "unresolved_receive": 0,
-        "unresolved_transmission": 0,
-        "events": 0,
-        "rejected": 0,
-        **sums,
-    }
-    return {
-        "run_id": run_id,
-        "as_of": as_of,
-        "started_at": began,
-        "finished_at": began + timedelta(seconds=100),
-        "status": status,
-        "code_version": "1",
-        "settings": "{}",
-        "row_counts": {},
-        "reconciliation": counted if status == "succeeded" else {},
-        "error": None if status == "succeeded" else "the disk was full",
-    }
+    counted = dict.fromkeys(SUMS, 0) | sums if status == "succeeded" else {}
+    return ended_run(
+        run_id,
+        as_of,
+        status,
+        started_at=began,
+        finished_at=began + timedelta(seconds=100),
+        reconciliation=counted,
+    )
 
 
 def everything() -> dict[str, list[Row]]:
@@ -142,7 +78,7 @@ def everything() -> dict[str, list[Row]]:
             *[received(NASTY, position) for position in range(1, 4)],
             received("Trailing ", None, state="queue_off"),
             *[received(f"Queue {number:02}", 1, priority=1) for number in range(SMALL_QUEUES)],
-            received("OrderQueue", 1, as_of=NIGHT_BEFORE, message_id="of another night"),
+            received("OrderQueue", 1, **of_as_of(NIGHT_BEFORE), message_id="of another night"),
         ],
         "transmission_schedule": [
             sent(1, transmit_priority=10, elevated=True, sendable_at=at(30)),
@@ -150,14 +86,20 @@ def everything() -> dict[str, list[Row]]:
             sent(3, forwarded=True, priority=None, to_service=None, destination_instance=None),
             sent(1, instance="SQL2"),
         ],
-        "rule_coverage": [covered("Gold", 8), covered("Unused", 0), covered(None, 4)],
+        "priority_rules": [rule(name, 9, valid_from=at(0, day=-30)) for name in ("Gold", "Unused")],
+        "endpoints": [
+            *[endpoint(f"c{n}", False, database="A", rule_name="Gold", priority=9) for n in range(1, 9)],
+            *[endpoint(f"d{n}") for n in range(4)],
+        ],
+        "message_events": [message_event("SENT", f"c{n}/{m}") for n in range(1, 9) for m in range(2)],
         "activation_summary": [
             monitored("Queue 00", "keeps_up", 500.0),
             monitored("OrderQueue", "raise_max_queue_readers", 240.0),
         ],
-        "ingest_batches": [
+        "batches": [
             {
-                "ingest_batch": number,
+                "batch": number,
+                "bindings": "b",
                 "source": "message_events",
                 "events": 10,
                 "accepted": 7,
@@ -173,7 +115,7 @@ def everything() -> dict[str, list[Row]]:
             )
         ],
         "unresolved": [
-            {"as_of": AS_OF, "kind": "receive", "id": f"u{number}", "reason": "endpoint_unknown"}
+            {**OF_AS_OF, "kind": "receive", "id": f"u{number}", "reason": "endpoint_unknown"}
             for number in range(3)
         ],
         "runs": [
@@ -196,7 +138,12 @@ def write(spark: SparkSession, folder: Path, tables: dict[str, list[Row]]) -> Se
     settings = load_settings(folder / "settings.yaml")
     warehouse = Warehouse(spark, settings.warehouse)
     for name, rows in tables.items():
-        table = TABLES[name]
-        values = [[row.get(column) for column in table.names] for row in rows]
-        warehouse.replace(table, small_frame(spark, values, table.struct))
+        put(warehouse, TABLES[name], rows)
     return settings
+
+
+def page_of(spark: SparkSession, settings: Settings, as_of: datetime | None) -> str:
+    """The page, as the job makes it."""
+    warehouse = Warehouse(spark, settings.warehouse)
+    moment = published_as_of(warehouse, settings, as_of)
+    return page(moment, parts(warehouse, moment))

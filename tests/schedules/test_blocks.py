@@ -6,8 +6,8 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
+from config.model import Blocks
 from pipelines.schedules import blocks
-from pipelines.settings.model import Blocks
 from tests.factories import Row
 
 COLUMNS = (
@@ -64,8 +64,8 @@ def expected(order: list[Row], fragments: int) -> dict[str, tuple[int, int]]:
     return found
 
 
-def sent(spark: SparkSession, order: list[Row], fragments: int) -> dict[str, tuple[int, int]]:
-    frame = spark.createDataFrame(order, COLUMNS).repartition(3)
+def sent(session: SparkSession, order: list[Row], fragments: int) -> dict[str, tuple[int, int]]:
+    frame = session.createDataFrame(order, COLUMNS).repartition(3)
     rows = blocks.in_blocks(frame, Blocks(fragment_bytes=FRAGMENT_BYTES, fragments=fragments)).collect()
     return {row.message_id: (row.position, row.block) for row in rows}
 
@@ -73,18 +73,19 @@ def sent(spark: SparkSession, order: list[Row], fragments: int) -> dict[str, tup
 @pytest.mark.parametrize("fragments", [1, 2, 3, 7, 1000])
 @pytest.mark.parametrize("bucket_rows", [4, 100_000])
 def test_blocks_are_those_of_filling_them(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, fragments: int, bucket_rows: int
+    session: SparkSession, monkeypatch: pytest.MonkeyPatch, fragments: int, bucket_rows: int
 ) -> None:
     """Small buckets too, so that blocks and messages lie across them."""
     monkeypatch.setattr(blocks, "BUCKET_ROWS", bucket_rows)
     order = random_order(seed=fragments, count=120)
-    assert sent(spark, order, fragments) == expected(order, fragments)
+    assert sent(session, order, fragments) == expected(order, fragments)
 
 
-def test_the_tail_of_a_block_overtakes(spark: SparkSession) -> None:
+@pytest.mark.spark
+def test_the_tail_of_a_block_overtakes(session: SparkSession) -> None:
     """The documentation's case: what fills a block up goes with it, before a higher level elsewhere."""
     order = in_order([("SQL2", 10), ("SQL3", 10), ("SQL3", 10), ("SQL2", 10)])
-    assert sent(spark, order, 2) == {
+    assert sent(session, order, 2) == {
         "SQL1 1": (1, 1),
         "SQL1 4": (2, 1),
         "SQL1 2": (3, 2),

@@ -81,7 +81,7 @@ class Facts:
 
 
 @pytest.fixture(scope="module")
-def facts(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Facts:
+def facts(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Facts:
     found = Facts()
     for add in (
         _ends_of_a_conversation,
@@ -102,7 +102,7 @@ def facts(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Fact
     events = by_source(*found.rows)
     project.add({source: rows for source, rows in events.items() if rows})
     for as_of in (FIRST, SECOND):
-        project.run(spark, as_of)
+        project.run(session, as_of)
     for table in ("endpoints", "group_priorities", "receive_schedule", "transmission_schedule"):
         found.tables[table] = project.table(table)
     return found

@@ -55,11 +55,12 @@ def expected(given: list[Row], *, weighed: bool) -> dict[str, tuple[int, int]]:
     return found
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize("weighed", [False, True])
-def test_numbers_are_those_of_a_sort(spark: SparkSession, weighed: bool) -> None:
+def test_numbers_are_those_of_a_sort(session: SparkSession, weighed: bool) -> None:
     given = rows(400, seed=1)
     found = numbered(
-        spark.createDataFrame(given, ROWS).repartition(3),
+        session.createDataFrame(given, ROWS).repartition(3),
         within=["instance", "queue"],
         buckets=level_and_minute(F.col("level"), F.col("time")),
         order=[F.desc("level"), F.asc("time"), F.asc_nulls_last("rank"), F.asc("id")],
@@ -68,6 +69,7 @@ def test_numbers_are_those_of_a_sort(spark: SparkSession, weighed: bool) -> None
     assert {row.id: (row.number, row.before) for row in found.collect()} == expected(given, weighed=weighed)
 
 
+@pytest.mark.spark
 def test_a_line_is_not_sorted_in_one_task(spark: SparkSession) -> None:
     frame = spark.createDataFrame(rows(4, seed=1), ROWS)
     found = numbered(

@@ -1,40 +1,56 @@
-"""The schedules' physical plans: nothing that gets slow or runs out of memory as the log grows.
+"""Physical plans of fold and schedules: nothing that gets slow or runs out of memory as the log grows.
 
-The ledger's frames are empty here but of unknown size to Spark, so that the plans are those of big
-tables: what is broadcast is broadcast on purpose.
+The tables' frames are empty here but of unknown size to Spark, so that the plans are those of big tables:
+what is broadcast is broadcast on purpose.
 """
 
 from collections.abc import Callable
+from datetime import date
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.ledger.endpoints import fold_endpoints
-from pipelines.ledger.messages import fold_messages
-from pipelines.ledger.transactions import fold_transactions
+from config.catalog import BINDINGS
+from config.model import Blocks, Starvation
+from pipelines.ledger.duplicates import accepted, judged, narrow, repeated, repeated_hashes, suspects
+from pipelines.ledger.endpoints import endpoints, first_arrivals, first_places
+from pipelines.ledger.late import Reach, brought_back
+from pipelines.ledger.open_rows import (
+    Until,
+    conversation_sides,
+    messages_that_stay_open,
+    open_conversations,
+    open_transactions,
+    with_last_of_kind,
+)
+from pipelines.ledger.queues import with_queue
 from pipelines.schedules.blocks import in_blocks
-from pipelines.schedules.endpoint_state import conversations_at
 from pipelines.schedules.groups import group_priorities, ready_conversations, ready_groups
-from pipelines.schedules.message_state import messages_at
+from pipelines.schedules.placed import placed_messages
 from pipelines.schedules.queue_state import groups_locked, queues_off
 from pipelines.schedules.ready import ready_messages
 from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import transmission_order
 from pipelines.schedules.unresolved import unresolved
-from pipelines.settings.catalog import BINDINGS
-from pipelines.settings.model import Blocks, Starvation
-from schemas import ACCEPTED, TABLES
+from pipelines.state.endpoints import endpoints_at
+from pipelines.state.of_messages import StateOfMessages, state_of_messages
+from pipelines.state.transactions import named_locks
+from schemas import CONTRACTS, TABLES
 from tests.factories import at
 from tests.plans import SINGLE, operators
+
+pytestmark = pytest.mark.spark
 
 QUEUES = "instance string, database string, queue string, is_on boolean"
 DATABASES = "instance string, database string"
 FORBIDDEN = (SINGLE, "BroadcastNestedLoopJoin", "CartesianProduct")
 AS_OF = at(60)
+UNTIL = Until.newest(AS_OF)
+DAY, DAY_BEFORE = date(2026, 11, 20), date(2026, 11, 19)
 
 
 class Frames:
-    """Frames of the ledger, and the steps of the schedules over them."""
+    """Frames of the tables, and the steps of fold and schedules over them."""
 
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
@@ -44,27 +60,76 @@ class Frames:
         return empty
 
     def table(self, name: str) -> DataFrame:
-        return self.of_unknown_size((TABLES | ACCEPTED)[name].struct)
+        return self.of_unknown_size(TABLES[name].struct)
 
     @property
     def bindings(self) -> DataFrame:
         return self.of_unknown_size(BINDINGS)
 
     @property
+    def state(self) -> StateOfMessages:
+        events = map(self.table, ("message_events", "endpoint_events", "queue_events"))
+        return state_of_messages(*events, as_of=AS_OF, every_receive_counts=False, keep=lambda rows: rows)
+
+    # The fold
+
+    def verdicts(self) -> DataFrame:
+        contract = CONTRACTS["message_events"]
+        rows = self.table("message_events").selectExpr(
+            "*", "event_id reasons", "event_id mistyped", "event_id raw"
+        )
+        recorded = self.table("message_events")
+        hashes = repeated_hashes(narrow(rows), recorded, full_days={DAY}, other_days={DAY_BEFORE})
+        few = suspects(rows, hashes)
+        verdicts = judged(few, repeated(few, recorded, contract), contract)
+        return accepted(rows, verdicts, contract)
+
+    def late(self) -> DataFrame:
+        reach = Reach({DAY}, {DAY_BEFORE}, everywhere=False)
+        return brought_back(self.table("message_events"), self.table("message_events"), ["message_id"], reach)
+
+    @property
+    def arrivals(self) -> DataFrame:
+        return first_arrivals(self.table("message_events"), self.table("endpoints"))
+
+    @property
+    def open_messages(self) -> DataFrame:
+        return messages_that_stay_open(self.table("message_events"), self.state.messages, UNTIL)
+
+    def open_transactions(self) -> DataFrame:
+        events = self.table("message_events"), self.table("queue_events")
+        return open_transactions(*events, self.state.uncommitted, self.open_messages, UNTIL)
+
+    def open_conversations(self) -> DataFrame:
+        events = self.table("endpoint_events")
+        sides = conversation_sides(events, self.arrivals, UNTIL)
+        return open_conversations(events, sides, self.open_messages, UNTIL)
+
+    def endpoints(self) -> DataFrame:
+        known = self.table("endpoints")
+        places = first_places(self.table("message_events"), known)
+        found = endpoints(
+            self.table("endpoint_events"), self.arrivals, places, known, self.table("priority_rules")
+        )
+        return with_queue(found, self.bindings)
+
+    # The schedules
+
+    @property
     def off(self) -> DataFrame:
-        return queues_off(self.of_unknown_size(QUEUES), self.table("queue_changes"), as_of=AS_OF)
+        return queues_off(self.of_unknown_size(QUEUES), self.table("queue_events"))
 
     @property
     def messages(self) -> DataFrame:
-        conversations = conversations_at(
-            self.table("endpoints"), self.table("early_facts"), self.bindings, as_of=AS_OF
+        at_as_of = endpoints_at(
+            self.table("endpoints"), self.table("endpoint_events"), self.bindings, as_of=AS_OF
         )
-        return messages_at(self.table("messages"), conversations, as_of=AS_OF, every_receive_counts=False)
+        return placed_messages(self.state.messages, at_as_of)
 
     @property
     def ready(self) -> DataFrame:
-        locked = groups_locked(self.table("transactions"), self.messages, as_of=AS_OF)
-        return ready_messages(self.messages, self.off, locked)
+        named = named_locks(self.table("queue_events"), self.state.uncommitted)
+        return ready_messages(self.messages, self.off, groups_locked(named, self.messages))
 
     @property
     def groups(self) -> DataFrame:
@@ -76,6 +141,7 @@ class Frames:
     def transmission(self) -> DataFrame:
         return transmission_order(
             self.messages,
+            self.state.forwarding,
             self.bindings,
             self.of_unknown_size(DATABASES),
             self.off,
@@ -83,23 +149,15 @@ class Frames:
             starvation=Starvation(after_seconds=60.0, raise_by=1),
         )
 
-    def folded_messages(self) -> DataFrame:
-        old = self.table("messages").selectExpr(
-            "*", "cast(null as date) ended_on", "cast(null as date) dropped_on"
-        )
-        outcomes = self.table("transactions").drop("locks", "last_fact_on", "closed_on", "ledger_batch")
-        return fold_messages(old, self.table("message_events"), outcomes, every_receive_counts=False)
-
-    def folded_endpoints(self) -> DataFrame:
-        return fold_endpoints(
-            self.table("endpoints"),
-            self.table("early_facts"),
-            self.table("endpoint_events"),
-            self.table("message_events"),
-        )
-
 
 STEPS: dict[str, Callable[[Frames], DataFrame]] = {
+    "accepted events": Frames.verdicts,
+    "late events": Frames.late,
+    "open messages": lambda frames: frames.open_messages,
+    "open transactions": Frames.open_transactions,
+    "open conversations": Frames.open_conversations,
+    "last of a kind": lambda frames: with_last_of_kind(frames.table("queue_events"), UNTIL),
+    "endpoints": Frames.endpoints,
     "messages": lambda frames: frames.messages,
     "ready messages": lambda frames: frames.ready,
     "group priorities": lambda frames: group_priorities(frames.groups),
@@ -110,11 +168,6 @@ STEPS: dict[str, Callable[[Frames], DataFrame]] = {
         frames.transmission(), Blocks(fragment_bytes=1000, fragments=5)
     ),
     "unresolved": lambda frames: unresolved(frames.messages),
-    "fold of messages": Frames.folded_messages,
-    "fold of endpoints": Frames.folded_endpoints,
-    "fold of transactions": lambda frames: fold_transactions(
-        frames.table("transactions"), frames.table("queue_events")
-    ),
 }
 
 

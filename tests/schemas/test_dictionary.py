@@ -51,7 +51,7 @@ def test_key_partitions_and_file_order_are_columns(table: Table) -> None:
 @pytest.mark.parametrize("table", TABLES.values(), ids=lambda table: table.name)
 def test_tables_of_one_as_of_are_partitioned_by_it(table: Table) -> None:
     if table.key[0] == "as_of":
-        assert table.partition_by == ("as_of",)
+        assert table.partition_by == ("as_of_key",)
 
 
 def test_tables_are_filed_under_their_names() -> None:

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import pytest
 from pyspark.sql import SparkSession, functions as F
 
 from schemas.outputs import GROUP_PRIORITIES
+from schemas.reading import as_of_key
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 from tests.factories import at
@@ -15,11 +17,12 @@ QUEUES = 12
 GROUPS = 12
 
 
+@pytest.mark.spark
 def test_a_queue_is_in_one_file(spark: SparkSession, tmp_path: Path) -> None:
     rows = [
         (
-            at(60), f"SQL{queue % 3}", "A", f"Queue{queue // 2}", f"group {group}", 5, "c", 1, 1, at(group),
-            "ready" if group else "queue_off", group or None,
+            at(60), as_of_key(at(60)), f"SQL{queue % 3}", "A", f"Queue{queue // 2}", f"group {group}", 5, "c",
+            1, 1, at(group), "ready" if group else "queue_off", group or None,
         )
         for group in range(GROUPS)
         for queue in range(QUEUES)

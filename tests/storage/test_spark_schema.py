@@ -6,12 +6,15 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.errors import ConfigError
-from pipelines.settings.model import SparkSchema
+from config.errors import ConfigError
+from config.model import SparkSchema
 from schemas.outputs import UNRESOLVED
+from schemas.reading import as_of_key
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 from tests.factories import at
+
+pytestmark = pytest.mark.spark
 
 SCHEMA = SparkSchema(schema="tables_by_name")
 
@@ -28,7 +31,9 @@ def folder(spark: SparkSession, tmp_path: Path) -> Iterator[Path]:
 
 def rows(spark: SparkSession, *ids: str) -> DataFrame:
     return small_frame(
-        spark, [(at(), "receive", each, "endpoint_unknown") for each in ids], UNRESOLVED.struct
+        spark,
+        [(at(), as_of_key(at()), "receive", each, "endpoint_unknown") for each in ids],
+        UNRESOLVED.struct,
     )
 
 
@@ -43,7 +48,6 @@ def names(spark: SparkSession) -> list[str]:
 def test_what_is_written_can_be_read_by_name_and_by_path(spark: SparkSession, folder: Path) -> None:
     warehouse = Warehouse(spark, SCHEMA)
     assert warehouse.root == f"file:{folder}"
-    assert warehouse.checkpoints == f"file:{folder}/_checkpoints"
     assert not warehouse.exists(UNRESOLVED)
     assert ids(warehouse.read(UNRESOLVED)) == names(spark) == []
 
@@ -63,7 +67,7 @@ def test_tables_of_a_folder_get_their_names_with_the_next_write(spark: SparkSess
     assert ids(warehouse.read(UNRESOLVED)) == ["m1"]
     assert names(spark) == []
 
-    warehouse.insert_new(UNRESOLVED, rows(spark, "m1", "m2"))
+    warehouse.append(UNRESOLVED, rows(spark, "m2"))
     assert ids(spark.table("tables_by_name.unresolved")) == ["m1", "m2"]
 
 
@@ -72,7 +76,7 @@ def test_a_dropped_name_comes_back_with_all_rows(spark: SparkSession, folder: Pa
     warehouse.replace(UNRESOLVED, rows(spark, "m1"))
     spark.sql("DROP TABLE tables_by_name.unresolved")
     assert ids(warehouse.read(UNRESOLVED)) == ["m1"]
-    warehouse.insert_new(UNRESOLVED, rows(spark, "m2"))
+    warehouse.append(UNRESOLVED, rows(spark, "m2"))
     assert ids(spark.table("tables_by_name.unresolved")) == ["m1", "m2"]
 
 

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -53,8 +52,7 @@ def project(tmp_path: Path) -> Path:
     root = tmp_path / "a project"
     shutil.copytree(ROOT / "conf" / "spark", root / "conf" / "spark")
     (root / "tools").mkdir()
-    for tool in ("package.py", "supervise.py"):
-        shutil.copy(ROOT / "tools" / tool, root / "tools")
+    shutil.copy(ROOT / "tools" / "package.py", root / "tools")
     shutil.copy(ROOT / "spark-submit.sh", root)
     executable(root / ".venv" / "bin" / "python", f'#!/bin/bash\nexec "{sys.executable}" "$@"\n')
     spark = root / ".venv" / "lib" / "python3.11" / "site-packages" / "pyspark"
@@ -70,7 +68,7 @@ def project(tmp_path: Path) -> Path:
 def submit(
     project: Path, *args: str, cwd: Path | None = None, env: Mapping[str, str] = MappingProxyType({})
 ) -> Result:
-    unset = ("SPARK_", "PYSPARK_")
+    unset = ("ENGINE", "SPARK_", "PYSPARK_")
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(unset)}
     done = subprocess.run(
         [str(project / "spark-submit.sh"), *args],
@@ -97,9 +95,10 @@ def test_what_follows_spark_goes_before_the_job(project: Path) -> None:
 
 
 def test_a_job_has_a_spark_of_its_own(project: Path) -> None:
-    result = submit(project, "jobs/nightly.py", env={"SPARK_REMOTE": "sc://localhost"})
+    env = submit(project, "jobs/nightly.py", env={"SPARK_REMOTE": "sc://localhost"}).env
 
-    assert "SPARK_REMOTE" not in result.env
+    assert env["ENGINE"] == "spark"
+    assert "SPARK_REMOTE" not in env
 
 
 @pytest.mark.parametrize(
@@ -140,12 +139,16 @@ def test_the_environment_is_the_projects_own(project: Path) -> None:
     assert env["LOG4J_CONFIGURATION_FILE"] == str(project / "conf/spark/log4j2.properties")
 
 
+HALF = f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') // 2**21}m"
+
+
 @pytest.mark.parametrize(
     ("given", "memory"),
     [
-        pytest.param({}, "4g", id="default"),
-        pytest.param({"SPARK_DRIVER_MEMORY": "9g"}, "9g", id="given"),
-        pytest.param({"SPARK_MASTER": "yarn"}, None, id="a cluster's own"),
+        pytest.param({}, HALF, id="half of the machine's"),
+        pytest.param({"ENGINE_MEMORY": "3g"}, "3g", id="as for either engine"),
+        pytest.param({"ENGINE_MEMORY": "3g", "SPARK_DRIVER_MEMORY": "9g"}, "9g", id="Spark's own"),
+        pytest.param({"ENGINE_MEMORY": "3g", "SPARK_MASTER": "yarn"}, None, id="a cluster's own"),
     ],
 )
 def test_driver_memory(project: Path, given: dict[str, str], memory: str | None) -> None:
@@ -211,32 +214,9 @@ def test_a_missing_job_is_named(project: Path) -> None:
     result = submit(project, "jobs/nihgtly.py")
 
     assert result.code == 2
-    assert result.err.splitlines()[0].startswith("usage: ")
-    assert "no such job: jobs/nihgtly.py" in result.err
-
-
-def test_the_small_profile_comes_on_top_of_the_local_one(project: Path) -> None:
-    (project / "conf" / "spark" / "small.conf").write_text("# Words.\n\nspark.a   x  y\nspark.b\t1")
-
-    result = submit(
-        project, "jobs/nightly.py", "--spark", "--conf", "spark.a=z", env={"SPARK_PROFILE": "small"}
-    )
-
-    assert result.option("--properties-file") == str(project / "conf" / "spark" / "local.conf")
-    confs = [value for name, value in pairwise(result.args) if name == "--conf"]
-    assert confs == ["spark.a=x  y", "spark.b=1", "spark.a=z"]
-    assert result.env["SPARK_DRIVER_MEMORY"] == "4g"
-
-
-def test_the_classes_that_were_kept_are_used_beside_the_users_own_options(project: Path) -> None:
-    assert "SPARK_SUBMIT_OPTS" not in submit(project, "jobs/nightly.py").env
-
-    classes = project / ".venv" / "classes.jsa"
-    classes.touch()
-    env = submit(project, "jobs/nightly.py", env={"SPARK_SUBMIT_OPTS": "-Da=b"}).env
-
-    # Quoted: the path has a blank in it.
-    assert env["SPARK_SUBMIT_OPTS"] == f'-Da=b -XX:SharedArchiveFile="{classes}" -Xlog:cds*=off'
+    assert len(result.err.splitlines()) == 1
+    assert "no such job" in result.err
+    assert "jobs/nihgtly.py" in result.err
 
 
 def test_an_unknown_profile_is_named(project: Path) -> None:

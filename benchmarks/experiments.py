@@ -1,0 +1,145 @@
+"""The experiments by name; each measures one promise."""
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from benchmarks.bench import LAST_MIDNIGHT, Bench, Case
+from benchmarks.measure import EMBEDDED, SPARK
+from schemas.events import CONTRACTS
+
+SMALL = ("--services", "40", "--kinds", "100")
+SMALL_MESSAGES = 2_000
+"""Of a small night; a message makes five events."""
+LITTLE_MEMORY = {EMBEDDED: "4g", SPARK: "2g"}
+SKEWS: Mapping[str, tuple[str, ...]] = {
+    "even": ("--skew", "0"),
+    "90 % in one queue": ("--queue-skew", "0.9"),
+    "half in one group": ("--queue-skew", "0.9", "--group-skew", "0.5"),
+    "99 % at one level": ("--skew", "0", "--same-level", "0.99"),
+}
+RULES = (10, 10_000)
+PARTS = (15, 3, 1)
+"""Growth: a fifteenth, a third, and all of the bench's size."""
+
+
+def small(bench: Bench) -> None:
+    """A first night of about 10,000 events and a second one on top, with activation, as `make run` has it."""
+    for _ in range(bench.rounds):
+        for case, as_of, new in _in_a_row(bench, "small", 2, 2 * SMALL_MESSAGES, *SMALL):
+            ours = [case.night(engine, as_of, activation=True, new=new) for engine in bench.engines]
+            bench.add(case.peer(as_of))
+            for measure in ours:
+                bench.add(replace(measure, rows=case.require_equal(measure.system, as_of)))
+            if as_of == LAST_MIDNIGHT:
+                # It copies the whole warehouse, which is what a first night writes.
+                for engine in bench.engines:
+                    bench.add(case.floor(engine, new))
+
+
+def cold(bench: Bench) -> None:
+    """A first night without activation: everything is new."""
+    bench.cold()
+
+
+def activation(bench: Bench) -> None:
+    """The cold night again with activation: nothing is new, so its own step is what it adds."""
+    case = bench.cold()
+    for engine in bench.engines:
+        bench.add(replace(case.night(engine, LAST_MIDNIGHT, activation=True), experiment="activation"))
+
+
+def queries(bench: Bench) -> None:
+    """Two questions to the tables of the cold night."""
+    case = bench.cold()
+    for engine in bench.engines:
+        bench.add(replace(case.ask(engine), experiment="queries"))
+
+
+def memory(bench: Bench) -> None:
+    """The cold night with little memory: what does not fit is spilled."""
+    bench.compare("memory", f"{bench.messages:,} messages", bench.messages, memory=LITTLE_MEMORY)
+
+
+def growth(bench: Bench) -> None:
+    """More of everything: the time per message must not rise with their number."""
+    for part in PARTS:
+        messages = bench.messages // part
+        bench.compare("growth", f"{messages:,} messages", messages)
+
+
+def skew(bench: Bench) -> None:
+    """The same number of messages, spread differently: nothing may end up on one task.
+
+    The backlog is a third, so that the skew is in what the schedules order and not only in what is over.
+    """
+    for name, options in SKEWS.items():
+        bench.compare("skew", name, bench.messages, "--backlog", "0.33", *options)
+
+
+def rules(bench: Bench) -> None:
+    """The same traffic under few and under many rules: the ladder must not look at each."""
+    for count in RULES:
+        bench.compare("rules", f"{count:,} per database", bench.messages, "--rules", str(count))
+
+
+def history(bench: Bench) -> None:
+    """Equal nights in a row; the peer takes all of them at once, as of the last one."""
+    for case, as_of, new in _in_a_row(bench, "history", bench.nights, bench.messages):
+        for engine in bench.engines:
+            bench.add(case.night(engine, as_of, new=new))
+        if as_of == LAST_MIDNIGHT + timedelta(days=bench.nights - 1):
+            bench.add(case.peer(as_of))
+            for engine in bench.engines:
+                case.require_equal(engine, as_of)
+
+
+def commits(bench: Bench) -> None:
+    """Two small nights again, with Spark's jobs counted."""
+    for case, as_of, new in _in_a_row(bench, "commits", 2, 2 * SMALL_MESSAGES, *SMALL):
+        for engine in bench.engines:
+            bench.add(case.night(engine, as_of, activation=True, new=new, count_jobs=True))
+
+
+def _in_a_row(
+    bench: Bench, experiment: str, nights: int, messages: int, *more: str
+) -> Iterator[tuple[Case, datetime, Collection[Path]]]:
+    """Nights that bring the same number of messages each, one after the other into the same inputs.
+
+    Yields:
+        The case, named by its night; the end of the night; the files that it brought.
+    """
+    # What comes in after the last midnight is a night of its own, which is left out.
+    days = ("--days", str(nights + 1), "--history", "daily")
+    log = bench.log(messages * (nights + 1) // nights, *days, *more)
+    case = Case(bench, experiment, "", log, messages // nights)
+    case.clear()
+    for number in range(nights):
+        inputs = case.folder / "inputs"
+        as_of = LAST_MIDNIGHT + timedelta(days=number)
+        new = _bring(log / f"night={as_of - timedelta(days=1):%Y-%m-%d}", inputs)
+        yield replace(case, name=f"night {number + 1} of {nights}", inputs_at=inputs), as_of, new
+    case.close()
+
+
+def _bring(night: Path, inputs: Path) -> list[Path]:
+    """Put the files of a night into the inputs, as links; return them."""
+    brought = []
+    for source in CONTRACTS:
+        (inputs / source).mkdir(parents=True, exist_ok=True)
+        for file in sorted((night / source).glob("*.parquet")):
+            os.link(file, inputs / source / file.name)
+            brought.append(inputs / source / file.name)
+    return brought
+
+
+EXPERIMENTS: Mapping[str, Callable[[Bench], None]] = {
+    each.__name__: each
+    for each in (small, cold, activation, queries, memory, history, skew, growth, rules, commits)
+}
+"""In the order in which they run."""
+
+BY_DEFAULT = ("small", "cold", "activation", "queries", "commits")
+"""What runs unless others are asked for: these take minutes."""

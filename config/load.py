@@ -1,0 +1,128 @@
+"""Settings with everything they name: the file, the catalog and the rules, read before Spark starts."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from config import model
+from config.catalog import Catalog, load_catalog
+from config.errors import ConfigError
+from config.instants import format_instant
+from config.rules.history import Folded, RuleVersion, fold_statements
+from config.rules.read import read_rules
+from config.rules.rule_file import RuleFile
+from config.shape import check
+from config.yaml_file import Loc, YamlFile, load_yaml
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is told; table paths are absolute or URIs, `path` is the settings file as it was named.
+
+    `warehouse` is a folder or a schema of Spark, and as text what people call it by.
+    """
+
+    path: str
+    warehouse: str | model.SparkSchema
+    inputs: model.Inputs
+    catalog: Catalog
+    catalog_path: str
+    rules: tuple[model.RuleSource, ...]
+    rule_files: tuple[RuleFile, ...]
+    rule_history: tuple[RuleVersion, ...]
+    receive: model.Receive
+    transmission: model.Transmission
+    activation: model.Activation | None
+    quality: model.Quality
+
+    def describe(self) -> str:
+        """Return the settings in effect as JSON with sorted keys; of catalog and rules, only the paths."""
+        rules = [
+            {
+                "path": os.path.abspath(source.path),
+                "instance": source.instance,
+                "effective_from": source.effective_from and format_instant(source.effective_from),
+            }
+            for source in self.rules
+        ]
+        content = {
+            "warehouse": str(self.warehouse),
+            "inputs": self.inputs.model_dump(),
+            "catalog": os.path.abspath(self.catalog_path),
+            "rules": rules,
+            "receive": self.receive.model_dump(),
+            "transmission": self.transmission.model_dump(),
+            "activation": self.activation and self.activation.model_dump(),
+            "quality": self.quality.model_dump(),
+        }
+        return json.dumps(content, ensure_ascii=False, sort_keys=True)
+
+
+def load_settings(path: str | Path) -> Settings:
+    """Read and check a settings file, its catalog and its rules.
+
+    Raises:
+        ConfigError: One line for each problem. Those of the catalog and of all rule files come together, once
+            the settings file itself is right.
+    """
+    settings, folded = load_for_lint(path)
+    folded.require_accepted()
+    return settings
+
+
+def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
+    """Do what `load_settings` does, but take rules too that contradict each other.
+
+    Returns:
+        The settings, and what the rule statements come to: versions with the places where they were
+        written, and the statements that were refused. `Settings.rule_history` leaves those out.
+
+    Raises:
+        ConfigError: As `load_settings`, except for statements that are refused because of other rules.
+    """
+    file = load_yaml(os.fspath(path))
+    declared = check(model.SettingsFile, file, {"directory": os.path.dirname(file.path)})
+    catalog, rule_files = _read_named_files(file, declared)
+    folded = fold_statements([statement for rules in rule_files for statement in rules.statements])
+    settings = Settings(
+        path=file.path,
+        warehouse=declared.warehouse,
+        inputs=declared.inputs,
+        catalog=catalog,
+        catalog_path=declared.catalog,
+        rules=declared.rules,
+        rule_files=tuple(rule_files),
+        rule_history=folded.versions,
+        receive=declared.receive,
+        transmission=declared.transmission,
+        activation=declared.activation,
+        quality=declared.quality,
+    )
+    return settings, folded
+
+
+def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Catalog, list[RuleFile]]:
+    problems: list[str] = []
+    catalog, rule_files = Catalog(), []
+    try:
+        _must_exist(file, ("catalog",), declared.catalog)
+        catalog = load_catalog(declared.catalog)
+    except ConfigError as error:
+        problems.append(str(error))
+    for index, source in enumerate(declared.rules):
+        try:
+            _must_exist(file, ("rules", index, "path"), source.path)
+            rule_files.append(
+                read_rules(source.path, instance=source.instance, effective_from=source.effective_from)
+            )
+        except ConfigError as error:
+            problems.append(str(error))
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return catalog, rule_files
+
+
+def _must_exist(file: YamlFile, loc: Loc, path: str) -> None:
+    if not os.path.exists(path):
+        raise ConfigError(file.problem(loc, f"there is no file {path}; correct the path or create the file"))

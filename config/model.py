@@ -1,0 +1,169 @@
+"""The settings file: what may stand in it and what counts where nothing does."""
+
+import os
+import re
+from datetime import timedelta
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, PlainValidator, TypeAdapter, ValidationInfo
+
+from config.shape import Instant, Shape, problem
+
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_NAME_IN_SPARK = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _table_path(path: str, info: ValidationInfo) -> str:
+    return path if _URI.match(path) else os.path.abspath(_from_directory(path, info))
+
+
+def _local_path(path: str, info: ValidationInfo) -> str:
+    if _URI.match(path):
+        raise problem(f"{path!r} is not on the local disk; write a path")
+    return os.path.normpath(_from_directory(path, info))
+
+
+def _from_directory(path: str, info: ValidationInfo) -> str:
+    return os.path.join(info.context["directory"], path) if info.context else path
+
+
+def _name_in_spark(name: str) -> str:
+    if not _NAME_IN_SPARK.fullmatch(name):
+        raise problem(f"{name!r} is no name that Spark takes; write letters, digits and _, no digit first")
+    return name
+
+
+TablePath = Annotated[str, Field(min_length=1), AfterValidator(_table_path)]
+"""A path that Spark reads or writes: absolute, or a URI."""
+
+LocalPath = Annotated[str, Field(min_length=1), AfterValidator(_local_path)]
+"""A path that is read before Spark starts: relative as the settings file's own path is, or absolute."""
+
+Count = Annotated[int, Field(strict=True, ge=1)]
+Seconds = Annotated[float, Field(strict=True, ge=1e-6, le=1e9)]
+"""A duration; event times have microseconds, so nothing shorter makes sense."""
+
+
+NameInSpark = Annotated[str, AfterValidator(_name_in_spark)]
+"""The name of a catalog or schema of Spark, the same in every metastore: plain ASCII."""
+
+
+class SparkSchema(Shape):
+    """A schema of one of Spark's catalogs (nothing of Service Broker's): its tables are known by name."""
+
+    catalog: NameInSpark = "spark_catalog"
+    schema_name: Annotated[NameInSpark, Field(alias="schema")]
+
+    def __str__(self) -> str:
+        """Return the name as SQL writes it."""
+        return f"{self.catalog}.{self.schema_name}"
+
+
+def _warehouse_place(value: object, info: ValidationInfo) -> str | SparkSchema:
+    # Not a union: what is wrong with a folder is nothing that a schema has to do with.
+    kind: TypeAdapter[str | SparkSchema] = TypeAdapter(SparkSchema if isinstance(value, dict) else TablePath)
+    return kind.validate_python(value, context=info.context)
+
+
+WarehousePlace = Annotated[str | SparkSchema, PlainValidator(_warehouse_place)]
+"""Where the tables are: a folder, or the schema whose location is that folder."""
+
+
+class EventSource(Shape):
+    """Where the events of one input stand, and how they are written."""
+
+    path: TablePath
+    format: Literal["delta", "parquet", "json", "csv"]
+
+
+class Inputs(Shape):
+    """The three event inputs; without queue events nothing is locked and every receive is committed."""
+
+    endpoint_events: EventSource
+    message_events: EventSource
+    queue_events: EventSource | None = None
+
+    def by_name(self) -> dict[str, EventSource]:
+        """Return the inputs that are given, by name."""
+        named = {"endpoint_events": self.endpoint_events, "message_events": self.message_events}
+        return named if self.queue_events is None else named | {"queue_events": self.queue_events}
+
+
+class RuleSource(Shape):
+    """A rule file, and what counts for those of its statements that say nothing of their own."""
+
+    path: LocalPath
+    instance: Annotated[str, Field(min_length=1)] | None = None
+    effective_from: Instant | None = None
+
+
+class Receive(Shape):
+    """The RECEIVE statement: its TOP(n), or None for all ready messages of the group."""
+
+    top: Count | None = None
+
+
+class Starvation(Shape):
+    """Every full after_seconds that a message has been sendable raise its level by raise_by."""
+
+    after_seconds: Seconds
+    raise_by: Annotated[int, Field(strict=True, ge=1, le=9)]
+
+
+class Blocks(Shape):
+    """Messages are cut into fragments, and fragments are sent in blocks."""
+
+    fragment_bytes: Count
+    fragments: Count
+
+
+class Transmission(Shape):
+    """Two of the live engine's habits, off unless given."""
+
+    starvation: Starvation | None = None
+    blocks: Blocks | None = None
+
+
+class Activation(Shape):
+    """How often monitors check, how long an empty result keeps them quiet, how far back a run looks."""
+
+    check_seconds: Seconds = 5.0
+    empty_seconds: Annotated[float, Field(strict=True, ge=0, le=1e9)] = 5.0
+    window_hours: Annotated[float, Field(strict=True, gt=0, le=1e6)] = 24.0
+
+    @property
+    def check(self) -> timedelta:
+        """The time between two timer checks."""
+        return timedelta(seconds=self.check_seconds)
+
+    @property
+    def empty(self) -> timedelta:
+        """The age at which an empty result no longer counts."""
+        return timedelta(seconds=self.empty_seconds)
+
+    @property
+    def window(self) -> timedelta:
+        """The length of the replay before as_of."""
+        return timedelta(hours=self.window_hours)
+
+
+class Quality(Shape):
+    """The share of all inputs' rows that may be rejected before the run gives up."""
+
+    max_rejected_share: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.01
+
+
+class SettingsFile(Shape):
+    """The settings file; a section that is missing or null has its defaults.
+
+    Null leaves activation out.
+    """
+
+    warehouse: WarehousePlace
+    inputs: Inputs
+    catalog: LocalPath
+    rules: tuple[RuleSource, ...] = ()
+    receive: Receive = Receive()
+    transmission: Transmission = Transmission()
+    activation: Activation | None = Activation()
+    quality: Quality = Quality()

@@ -1,0 +1,126 @@
+"""What the engines do differently, each difference once: rows kept, work side by side, new tables."""
+
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from hashlib import blake2b
+from typing import TypeVar
+from uuid import uuid4
+
+from pyarrow import fs
+from pyspark.sql import DataFrame, SparkSession, functions as F
+from pyspark.sql.types import MapType
+
+from engine.session import is_classic, is_embedded
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+BROADCAST_ROWS = 500_000
+"""Kept rows are broadcast to what they are joined with if there are at most so many."""
+
+
+@contextmanager
+def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
+    """Compute the rows once for all that reads them inside the block.
+
+    They are cut off from how they came about: plans that contain the plans of what they were kept from grow
+    beyond all bounds. Apache Spark on one machine keeps them in memory and on local disk. It guesses the
+    size of such rows from where they came, so it is told which are few. On a cluster an executor may be
+    lost with what it keeps, so they are written as Parquet files for the time of the block. The embedded
+    engine keeps nothing itself: there they are files on local disk.
+
+    Args:
+        rows: any frame.
+        scratch: a folder that all of a cluster can read and write.
+    """
+    spark = rows.sparkSession
+    if is_classic(spark) and str(spark.conf.get("spark.master", "")).startswith("local"):
+        copy = rows.localCheckpoint(eager=False)
+        yield F.broadcast(copy) if copy.count() <= BROADCAST_ROWS else copy
+        return
+    if is_embedded(spark):
+        folder = tempfile.mkdtemp(prefix="conversation-priorities-")
+    else:
+        folder = f"{scratch}/{uuid4()}"
+    try:
+        rows.write.mode("overwrite").parquet(f"{folder}/rows")
+        # The schema is said, because a frame without rows may leave no file.
+        yield spark.read.schema(rows.schema).parquet(f"{folder}/rows")
+    finally:
+        _remove(folder)
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder of the local disk or of a file system that has a URI; what stays is no table."""
+    try:
+        if "://" in folder or folder.startswith("file:"):
+            system, path = fs.FileSystem.from_uri(folder.replace("s3a://", "s3://", 1))
+            system.delete_dir(path)
+        else:
+            shutil.rmtree(folder)
+    except (OSError, ValueError) as error:
+        log.info("%s could not be removed: %s", folder, error)
+
+
+EMBEDDED_TASKS = 2
+"""Tasks that the embedded engine runs side by side."""
+
+
+def together(spark: SparkSession, *tasks: Callable[[], T]) -> list[T]:
+    """Run tasks that need not wait for each other, and return what they return, in their order.
+
+    A small night is planning and bookkeeping for the most part, which use one core each; a large one has
+    stretches that one core does alone. On the embedded engine two run at a time: each takes its share of
+    the memory.
+
+    Raises:
+        Exception: what the first failing one in their order raised, once all that ran have ended.
+    """
+    if is_classic(spark):
+        from pyspark import inheritable_thread_target
+
+        tasks = tuple(inheritable_thread_target(spark)(task) for task in tasks)
+    at_once = EMBEDDED_TASKS if is_embedded(spark) else max(1, len(tasks))
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
+        running = [pool.submit(task) for task in tasks]
+    return [done.result() for done in running]
+
+
+def tested_last(rows: DataFrame) -> DataFrame:
+    """The rows, so that a table's NOT NULLs and CHECKs are tested on these and no others.
+
+    The embedded engine tests them as early as it can, also on rows that a filter or an anti join leaves out
+    later, and then refuses the write. It does not move the test past a repartition. A coalesce would do as
+    well, but takes up its inputs one after the other, where a hash join waits for all of them: for ever.
+    """
+    return rows.repartition(os.cpu_count() or 1) if is_embedded(rows.sparkSession) else rows
+
+
+def with_nullable_values(rows: DataFrame) -> DataFrame:
+    """The rows with maps whose values may be null, as tables declare them.
+
+    Apache Spark writes files that say otherwise if a plan knows better, which the embedded engine does not
+    read. It simplifies casts away, so the maps go by way of JSON; maps are in small tables only.
+    """
+    if is_embedded(rows.sparkSession):
+        return rows
+    maps = {field.name: field.dataType for field in rows.schema if isinstance(field.dataType, MapType)}
+    text = {name: F.from_json(F.to_json(name), found.simpleString()) for name, found in maps.items()}
+    return rows.withColumns(text) if maps else rows
+
+
+def identifier_of_new(spark: SparkSession, path: str) -> str:
+    """How CREATE TABLE names a Delta table at a path.
+
+    Apache Spark knows a table by its path. The embedded engine wants a name, which it forgets with the
+    session; the path follows as LOCATION.
+    """
+    if is_embedded(spark):
+        return f"t{blake2b(path.encode(), digest_size=16).hexdigest()}"
+    return f"delta.`{path.replace('`', '``')}`"

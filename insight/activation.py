@@ -1,0 +1,64 @@
+"""What the queue monitor of one queue found."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import DataFrame, functions as F
+
+from config.errors import ConfigError
+from config.load import Settings
+from config.nearest import instead
+from schemas.keys import QUEUE
+from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
+from storage.collected import collected
+from storage.warehouse import Warehouse
+
+QueueName = tuple[str, str, str]
+
+
+def find_queue(settings: Settings, name: str) -> QueueName:
+    """The monitored queue that a name means, alone or as INSTANCE.DATABASE.QUEUE.
+
+    Raises:
+        ConfigError: no queue with a monitor has the name, or several have.
+    """
+    queues = {row[:3]: ".".join(row[:3]) for row in settings.catalog.monitor_rows()}
+    found = [queue for queue, full in queues.items() if name in (full, queue[2])]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(queues[queue] for queue in found)
+        raise ConfigError(f"command line: --queue {name!r} is one of {names}; write one of these")
+    hint = instead(name, dict.fromkeys(queue[2] for queue in queues))
+    raise ConfigError(f"command line: --queue {name!r} has no monitor in {settings.catalog_path}; {hint}")
+
+
+def activation_of_queue(warehouse: Warehouse, as_of: datetime, queue: QueueName) -> dict[str, Any]:
+    """The summary of a queue's window, with its runs of checks in order as `runs`; nothing is replayed.
+
+    Raises:
+        ConfigError: the window of this as_of was not replayed.
+    """
+
+    def of_queue(rows: DataFrame) -> DataFrame:
+        for column, value in zip(QUEUE, queue, strict=True):
+            rows = rows.where(F.col(column) == F.lit(value))
+        return rows.drop("as_of_key")
+
+    summary = collected(of_queue(warehouse.read_as_of(ACTIVATION_SUMMARY, as_of)))
+    if not summary:
+        raise ConfigError(
+            f"command line: --as-of {as_of.isoformat()}: its window was not replayed yet; run "
+            "jobs/nightly.py for it, or jobs/activation.py without --queue"
+        )
+    # The runs of one queue in one window: a few, and at most one per check.
+    runs = collected(of_queue(warehouse.read_as_of(ACTIVATION, as_of)).orderBy("ordinal"))
+    [told] = summary
+    return {**told, "runs": list(_own(runs, told))}
+
+
+def _own(runs: list[dict[str, Any]], summary: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The runs without what the summary says already."""
+    for run in runs:
+        yield {name: value for name, value in run.items() if name not in summary}

@@ -1,0 +1,261 @@
+"""Explanations of one conversation, message or group at an as_of, for the job and for notebooks.
+
+Of the ledger and of the schedules only rows of what is asked about are read.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import functions as F, types as T
+
+from config.catalog import Catalog
+from config.errors import PipelineError
+from config.instants import format_instant
+from insight.explain_endpoint import Endpoint, explain_endpoint
+from insight.explain_queue import (
+    Group,
+    ReceivePlace,
+    TransmissionPlace,
+    explain_groups,
+    explain_receive,
+    explain_transmission,
+)
+from insight.open_first import open_first
+from insight.receipts import last_taken
+from pipelines.state.messages import facts
+from schemas.events import MESSAGE_EVENTS, MESSAGES, QUEUE_FACTS
+from schemas.keys import QUEUE
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import (
+    GROUP_PRIORITIES,
+    PRIORITY_RULES,
+    RECEIVE_SCHEDULE,
+    TRANSMISSION_SCHEDULE,
+    UNRESOLVED,
+)
+from storage.collected import collected
+from storage.small_frame import small_frame
+from storage.stored_rules import stored_versions
+from storage.warehouse import Warehouse
+
+KNOWN = (
+    "conversation_id",
+    "sent_by_initiator",
+    "message_type",
+    "message_sequence_number",
+    "sent_at",
+    "arrived_at",
+)
+"""What an explanation says of a message, of all that `facts` finds."""
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A conversation: its endpoints, the initiator's first, and their groups with ready messages at as_of."""
+
+    as_of: datetime
+    conversation_id: str
+    endpoints: tuple[Endpoint, ...]
+    groups: tuple[Group, ...]
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message: what is known of it, its places in the schedules at as_of, and its two endpoints.
+
+    `missing` says why a schedule can't place it, by schedule. `state` is one sentence.
+    """
+
+    as_of: datetime
+    message_id: str
+    conversation_id: str
+    sent_by_initiator: bool
+    message_type: str
+    message_sequence_number: int | None
+    sent_at: datetime | None
+    arrived_at: datetime | None
+    state: str
+    receive: ReceivePlace | None
+    transmissions: tuple[TransmissionPlace, ...]
+    missing: Mapping[str, str]
+    group: Group | None
+    endpoints: tuple[Endpoint, ...]
+
+
+def honors(catalog: Catalog) -> dict[tuple[str, str], bool]:
+    """honor_broker_priority by (instance, database), as the catalog says."""
+    return {(instance, database): on for instance, database, on in catalog.database_rows()}
+
+
+def explain_conversation(warehouse: Warehouse, conversation_id: str, *, as_of: datetime) -> Conversation:
+    """Explain the priorities of a conversation's endpoints and of their groups.
+
+    Raises:
+        PipelineError: no endpoint of the conversation is known.
+    """
+    endpoints = _endpoints(warehouse, conversation_id)
+    if not endpoints:
+        raise PipelineError(
+            f"conversation {conversation_id!r}: no endpoint of it is known; check the id (case counts), and "
+            "whether its creation is among the inputs or in rejected_events"
+        )
+    scheduled = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of).where(
+        F.col("conversation_id") == conversation_id
+    )
+    in_queues = collected(scheduled.select("conversation_group_id").distinct())
+    group_ids = sorted(row["conversation_group_id"] for row in in_queues)
+    groups = [group for group_id in group_ids for group in _groups(warehouse, group_id, as_of)]
+    return Conversation(as_of, conversation_id, endpoints, tuple(groups))
+
+
+def explain_message(
+    warehouse: Warehouse, message_id: str, *, as_of: datetime, honors: Mapping[tuple[str, str], bool]
+) -> Message:
+    """Explain where a message stands at as_of and what goes before it.
+
+    Args:
+        warehouse: what to read.
+        message_id: the message.
+        as_of: an as_of that was published.
+        honors: honor_broker_priority by (instance, database); what is not there has it off.
+
+    Raises:
+        PipelineError: no such message is known.
+    """
+    events = open_first(
+        warehouse.read(MESSAGES).where(F.col("message_id") == message_id),
+        *MESSAGE_EVENTS.names,
+        moment="event_time",
+    )
+    if not events:
+        raise PipelineError(
+            f"message {message_id!r}: no event of it is known; check the id (case counts), and whether its "
+            "events are among the inputs or in rejected_events"
+        )
+    known = _facts(warehouse, events)
+    endpoints = _endpoints(warehouse, known["conversation_id"])
+    receive, group = _receive(warehouse, message_id, known, endpoints, as_of)
+    transmissions: list[TransmissionPlace] = []
+    # What stands in a queue waits for nothing else, but an instance may still have to pass on its copy.
+    if receive is None or any(event["event_type"] == "FORWARD_ACCEPTED" for event in events):
+        schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
+        transmissions = explain_transmission(schedule, message_id, honors)
+    missing: dict[str, str] = {}
+    if receive is None:
+        lost = warehouse.read_as_of(UNRESOLVED, as_of).where(F.col("id") == message_id)
+        missing = {row["kind"]: row["reason"] for row in collected(lost.select("kind", "reason"))}
+    if receive is not None or transmissions or missing:
+        state = _open_state(receive, transmissions, missing)
+    else:
+        state = _closed_state(warehouse, events, known, as_of)
+    return Message(
+        as_of=as_of,
+        message_id=message_id,
+        **known,
+        state=state,
+        receive=receive,
+        transmissions=tuple(transmissions),
+        missing=missing,
+        group=group,
+        endpoints=endpoints,
+    )
+
+
+def explain_group(warehouse: Warehouse, group_id: str, *, as_of: datetime) -> tuple[Group, ...]:
+    """Explain a group's level and place in every queue where it has ready messages at as_of.
+
+    Raises:
+        PipelineError: it has none.
+    """
+    groups = _groups(warehouse, group_id, as_of)
+    if not groups:
+        raise PipelineError(
+            f"group {group_id!r}: it has no ready message in any queue at {format_instant(as_of)}; "
+            "check the id (case counts) and --as-of"
+        )
+    return tuple(groups)
+
+
+def _facts(warehouse: Warehouse, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the message is, from all its events."""
+    schema = T.StructType([column.field for column in MESSAGE_EVENTS.columns])
+    rows = [[event[name] for name in MESSAGE_EVENTS.names] for event in events]
+    return collected(facts(small_frame(warehouse.spark, rows, schema)).select(*KNOWN))[0]
+
+
+def _receive(
+    warehouse: Warehouse,
+    message_id: str,
+    known: Mapping[str, Any],
+    endpoints: Iterable[Endpoint],
+    as_of: datetime,
+) -> tuple[ReceivePlace | None, Group | None]:
+    """Look for a message in the queues, first in that of the endpoint which receives it."""
+    if known["arrived_at"] is None or known["arrived_at"] >= as_of:
+        return None, None
+    receiver = [one for one in endpoints if one.is_initiator != known["sent_by_initiator"]]
+    likely = {name: getattr(receiver[0], name) for name in QUEUE} if receiver else None
+    return explain_receive(
+        warehouse.read_as_of(GROUP_PRIORITIES, as_of),
+        warehouse.read_as_of(RECEIVE_SCHEDULE, as_of),
+        message_id,
+        likely,
+    )
+
+
+def _groups(warehouse: Warehouse, group_id: str, as_of: datetime) -> list[Group]:
+    return explain_groups(
+        warehouse.read_as_of(GROUP_PRIORITIES, as_of),
+        warehouse.read_as_of(RECEIVE_SCHEDULE, as_of),
+        group_id,
+    )
+
+
+def _endpoints(warehouse: Warehouse, conversation_id: str) -> tuple[Endpoint, ...]:
+    """The endpoints of a conversation, explained; only the rules of their databases are read."""
+    columns = {field.name for field in fields(Endpoint)} | {"priority", "rule_name", "ladder_step"}
+    rows = open_first(
+        warehouse.read(ENDPOINTS).where(F.col("conversation_id") == conversation_id),
+        *[name for name in ENDPOINTS.names if name in columns],
+        moment="created_at",
+    )
+    if not rows:
+        return ()
+    theirs = F.lit(False)
+    for row in rows:
+        theirs |= (F.col("instance") == row["instance"]) & (F.col("database") == row["database"])
+    rules = stored_versions(warehouse.read(PRIORITY_RULES).where(theirs))
+    initiator_first = sorted(rows, key=lambda row: not row["is_initiator"])
+    return tuple(explain_endpoint(row, rules) for row in initiator_first)
+
+
+def _open_state(
+    receive: ReceivePlace | None, transmissions: Sequence[TransmissionPlace], missing: Mapping[str, str]
+) -> str:
+    if receive is not None and receive.state == "ready":
+        return f"It is received with RECEIVE number {receive.receive_number} of {receive.queue}."
+    if receive is not None:
+        return f"It is in {receive.queue} and not received: {receive.state}."
+    if transmissions:
+        return f"It waits to be sent by {' and '.join(place.instance for place in transmissions)}."
+    kind, reason = next(iter(missing.items()))
+    return f"It is open, but the {kind} schedule can't place it: {reason}."
+
+
+def _closed_state(
+    warehouse: Warehouse, events: Sequence[Mapping[str, Any]], known: Mapping[str, Any], as_of: datetime
+) -> str:
+    taken = last_taken(events, warehouse.read(QUEUE_FACTS), as_of=as_of)
+    if taken is not None and taken.is_received:
+        return f"It is in no schedule: it was received at {format_instant(taken.at)}."
+    if taken is not None:
+        return (
+            f"It is in no schedule: a RECEIVE took it at {format_instant(taken.at)}, in a transaction "
+            "of which no end before as_of is known."
+        )
+    begun = [time for time in (known["sent_at"], known["arrived_at"]) if time is not None]
+    if begun and min(begun) >= as_of:
+        return f"It is in no schedule: its first event, at {format_instant(min(begun))}, is not before as_of."
+    return "It is in no schedule: an end of its conversation dropped it."

@@ -1,0 +1,192 @@
+"""Explanations as text on a terminal."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import TypeAlias
+
+from rich.console import Console
+from rich.table import Table as Grid
+
+from config.instants import format_instant
+from insight.explain import Conversation, Message
+from insight.explain_endpoint import Endpoint, Outcome, Step
+from insight.explain_queue import Ahead, Group, ReceivePlace, TransmissionPlace
+from insight.terminal import terminal
+
+Explained: TypeAlias = Conversation | Message | tuple[Group, ...]
+
+
+def show(found: Explained, as_of: datetime) -> None:
+    """Print an explanation to standard output."""
+    if isinstance(found, Conversation):
+        show_conversation(found)
+    elif isinstance(found, Message):
+        show_message(found)
+    else:
+        show_groups(found, as_of)
+
+
+def show_conversation(found: Conversation) -> None:
+    """Print both endpoints with their steps, and the groups that have ready messages."""
+    console = terminal()
+    _say(console, f"Conversation {found.conversation_id} at {format_instant(found.as_of)}")
+    for endpoint in found.endpoints:
+        _endpoint(console, endpoint)
+    if len(found.endpoints) == 1:
+        other = "target" if found.endpoints[0].is_initiator else "initiator"
+        _say(console, f"\nThe {other} endpoint is not known: no event created it, and none lets infer it.")
+    for group in found.groups:
+        _group(console, group)
+    if not found.groups:
+        _say(console, "\nNeither endpoint has ready messages in a queue at as_of.")
+
+
+def show_message(found: Message) -> None:
+    """Print where a message stands, what is ahead of it, and the endpoint whose level decides."""
+    console = terminal()
+    number = (
+        "unsequenced" if found.message_sequence_number is None else f"number {found.message_sequence_number}"
+    )
+    direction = "the initiator to the target" if found.sent_by_initiator else "the target to the initiator"
+    _say(console, f"Message {found.message_id} at {format_instant(found.as_of)}")
+    _say(
+        console,
+        f"{found.message_type}, {number} of conversation {found.conversation_id}, from {direction}; "
+        f"sent {_time(found.sent_at)}, arrived {_time(found.arrived_at)}.\n{found.state}",
+    )
+    if found.receive is not None:
+        _receive(console, found.receive)
+    for place in found.transmissions:
+        _transmission(console, place)
+    for kind, reason in found.missing.items():
+        _say(console, f"\nThe {kind} schedule can't place it: {reason}.")
+    if found.group is not None:
+        _group(console, found.group)
+    for endpoint in found.endpoints:
+        _endpoint(console, endpoint)
+
+
+def show_groups(found: Iterable[Group], as_of: datetime) -> None:
+    """Print a group's level and place in each queue."""
+    console = terminal()
+    for group in found:
+        _say(console, f"Group {group.conversation_group_id} at {format_instant(as_of)}")
+        _group(console, group)
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, soft_wrap=True)
+
+
+def _endpoint(console: Console, endpoint: Endpoint) -> None:
+    side = "Initiator" if endpoint.is_initiator else "Target"
+    inferred = ", inferred from its first arrival" if endpoint.inferred else ""
+    _say(
+        console,
+        f"\n{side} endpoint in {endpoint.instance}.{endpoint.database}, created "
+        f"{format_instant(endpoint.created_at)}{inferred}, ended {_time(endpoint.ended_at)}: "
+        f"{_outcome(endpoint.given)}",
+    )
+    names = f"contract {endpoint.contract}, local service {endpoint.local_service}, remote service "
+    _say(console, names + endpoint.remote_service)
+    if endpoint.logged_priority not in (None, endpoint.given.level):
+        _say(console, f"The live engine reported level {endpoint.logged_priority}.")
+    if endpoint.given != endpoint.by_present_rules:
+        _say(
+            console,
+            f"The rules as they are now would give it {_outcome(endpoint.by_present_rules)}: they were "
+            "edited for that moment after it was decided; jobs/reassign.py restates it.",
+        )
+    grid = Grid("step", "contract", "local service", "remote service", "found", "near misses and other times")
+    for step in endpoint.steps:
+        wanted = [value or "ANY" for value in (step.contract, step.local_service, step.remote_service)]
+        grid.add_row(str(step.step), *wanted, _found(step), "\n".join(_near(step)))
+    console.print(grid)
+    for later in endpoint.later:
+        _say(
+            console, f"Created from {format_instant(later.since)} on it would get {_outcome(later.outcome)}."
+        )
+
+
+def _found(step: Step) -> str:
+    if step.rule is None:
+        return "no rule"
+    used = "decides" if step.decides else "not looked for any more"
+    return f"{step.rule.rule_name}, level {step.rule.level}: {used}"
+
+
+def _near(step: Step) -> Iterable[str]:
+    for miss in step.near_misses:
+        what = miss.criterion.replace("_", " ")
+        yield f"{miss.rule_name} (level {miss.level}) asks for the {what} {miss.asks_for}"
+    if step.more_near_misses:
+        yield f"... and {step.more_near_misses} more with one other name"
+    for time in step.at_other_times:
+        until = "" if time.valid_to is None else f" up to {format_instant(time.valid_to)}"
+        yield f"{time.rule_name} (level {time.level}) is valid from {format_instant(time.valid_from)}{until}"
+
+
+def _outcome(outcome: Outcome) -> str:
+    if outcome.rule_name is None:
+        return f"level {outcome.level}, the default, as no rule matches"
+    return f"level {outcome.level} by {outcome.rule_name} at step {outcome.ladder_step}"
+
+
+def _group(console: Console, group: Group) -> None:
+    place = "not placed" if group.position is None else f"position {group.position} among the queue's groups"
+    _say(
+        console,
+        f"\nGroup {group.conversation_group_id} in {group.instance}.{group.database}.{group.queue}: level "
+        f"{group.priority}, from conversation {group.deciding_conversation_id}; {group.state}, {place}; "
+        f"{group.messages} ready messages of {group.conversations} conversations",
+    )
+    _ahead(console, "groups", group.ahead)
+    grid = Grid("conversation", "endpoint", "level", "ready messages", "oldest arrival", "")
+    for one in group.listed:
+        side = "initiator" if one.is_initiator else "target"
+        decides = "gives the group its level" if one.decides else ""
+        grid.add_row(
+            one.conversation_id,
+            side,
+            str(one.priority),
+            str(one.messages),
+            _time(one.oldest_arrival),
+            decides,
+        )
+    console.print(grid)
+    if group.conversations > len(group.listed):
+        _say(console, f"... and {group.conversations - len(group.listed)} more conversations")
+
+
+def _receive(console: Console, place: ReceivePlace) -> None:
+    where = f"{place.instance}.{place.database}.{place.queue}"
+    if place.position is None:
+        _say(console, f"\nReceive: in {where}, without a position: {place.state}")
+        return
+    _say(
+        console,
+        f"\nReceive: position {place.position} of {where}, RECEIVE number {place.receive_number}, of a group "
+        f"with level {place.group_priority} then; the receiving endpoint has {place.priority}",
+    )
+    _ahead(console, "messages", place.ahead)
+
+
+def _transmission(console: Console, place: TransmissionPlace) -> None:
+    target = "unknown" if place.destination_instance is None else place.destination_instance
+    shown = "no level is shown" if place.priority is None else f"level {place.priority} is shown"
+    _say(
+        console,
+        f"\nTransmission: position {place.position} of {place.instance}, held by {place.database}, to "
+        f"{target}; {shown}, {place.transmit_priority} counts: {place.reason}",
+    )
+    _ahead(console, "messages", place.ahead)
+
+
+def _ahead(console: Console, what: str, ahead: tuple[Ahead, ...]) -> None:
+    if ahead:
+        levels = ", ".join(f"{one.count} at level {one.level}" for one in ahead)
+        _say(console, f"Ahead of it: {sum(one.count for one in ahead)} {what}, {levels}.")
+
+
+def _time(moment: datetime | None) -> str:
+    return "never" if moment is None else format_instant(moment)

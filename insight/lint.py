@@ -1,0 +1,109 @@
+"""The whole lint: rules by themselves, against the catalog, and against what the warehouse has."""
+
+from datetime import datetime
+
+from pyspark.sql import functions as F
+
+from config.errors import PipelineError
+from config.load import Settings
+from config.rules.history import Folded
+from insight.endpoint_kinds import NAMES, endpoint_kinds, queued_before
+from insight.findings import Finding
+from insight.lint_log import lint_log
+from insight.lint_names import lint_names
+from insight.lint_queued import QueuedKind, last_changes, lint_queued
+from insight.lint_static import lint_static
+from insight.log_kinds import Kind, LogKinds
+from insight.service_places import ServicePlaces
+from insight.standing_rules import standing_rules
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import RECEIVE_SCHEDULE, RUNS, TRANSMISSION_SCHEDULE
+from storage.collected import collected
+from storage.small_frame import small_frame
+from storage.warehouse import Warehouse
+
+MOST_KINDS = 200_000
+"""Kinds of endpoints that the driver takes (some 100 MB); a company has hundreds."""
+
+CHANGES = "instance string, database string, changed_at timestamp"
+
+
+def lint_files(settings: Settings, folded: Folded, *, moment: datetime | None) -> list[Finding]:
+    """What rules and catalog say, without a warehouse.
+
+    Args:
+        settings: the catalog.
+        folded: the rules.
+        moment: the rules that stand then; None is after the last statement.
+
+    Returns:
+        The findings R101 to R206, and of R301 to R303 those that need no log; in no order.
+    """
+    databases = standing_rules(folded.versions, moment)
+    return [
+        *lint_static(folded, settings.catalog, moment=moment),
+        *lint_names(databases, ServicePlaces(settings.catalog), None, folded.origins),
+    ]
+
+
+def lint_warehouse(
+    warehouse: Warehouse, settings: Settings, folded: Folded, *, moment: datetime | None
+) -> tuple[list[Finding], list[str]]:
+    """What rules, catalog and the log as the warehouse has it say; nothing is written.
+
+    Args:
+        warehouse: the tables.
+        settings: where they are, and the catalog.
+        folded: the rules.
+        moment: the rules that stand then, and endpoints created before; None is after the last statement.
+
+    Returns:
+        The findings R101 to R307, in no order, and what could not be looked at, in words: without any
+        endpoint in the warehouse there is only what `lint_files` finds.
+
+    Raises:
+        PipelineError: the log has more kinds of endpoints than the driver should hold.
+    """
+    rows = collected(endpoint_kinds(warehouse.read(ENDPOINTS), before=moment).limit(MOST_KINDS + 1))
+    if len(rows) > MOST_KINDS:
+        raise PipelineError(
+            f"{settings.warehouse}: endpoints: more than {MOST_KINDS:,} combinations of contract and "
+            "services; lint with --static"
+        )
+    if not rows:
+        remark = f"no endpoints in {settings.warehouse}: the rules were not compared with a log"
+        return lint_files(settings, folded, moment=moment), [remark]
+    log = LogKinds(tuple(Kind(*[row[name] for name in (*NAMES, "endpoints")]) for row in rows))
+    databases = standing_rules(folded.versions, moment)
+    findings = [
+        *lint_static(folded, settings.catalog, moment=moment),
+        *lint_names(databases, ServicePlaces(settings.catalog), log, folded.origins),
+        *lint_log(databases, log, folded.origins),
+    ]
+    as_of = _last_published(warehouse, moment)
+    if as_of is None:
+        return findings, ["no run was published: queued conversations were not looked at"]
+    return [*findings, *_queued(warehouse, folded, as_of)], []
+
+
+def _last_published(warehouse: Warehouse, moment: datetime | None) -> datetime | None:
+    """When a run last looked at the queues, at the moment at the latest."""
+    runs = warehouse.read(RUNS).where("status = 'succeeded'")
+    if moment is not None:
+        runs = runs.where(F.col("as_of") <= F.lit(moment))
+    [last] = collected(runs.agg(F.max("as_of").alias("as_of")))
+    as_of: datetime | None = last["as_of"]
+    return as_of
+
+
+def _queued(warehouse: Warehouse, folded: Folded, as_of: datetime) -> list[Finding]:
+    """What was queued then and is older than the rules."""
+    changes = [(*place, at) for place, (at, _) in last_changes(folded.versions, as_of).items()]
+    queued = queued_before(
+        warehouse.read_open(ENDPOINTS, as_of),
+        warehouse.read_as_of(RECEIVE_SCHEDULE, as_of),
+        warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of),
+        small_frame(warehouse.spark, changes, CHANGES),
+    )
+    kinds = [QueuedKind(**row) for row in collected(queued)]
+    return [*lint_queued(folded.versions, kinds, folded.origins, moment=as_of)]

@@ -1,0 +1,198 @@
+"""What the page about one as_of shows: a bounded number of rows, counted and cut by the engine."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from insight.coverage import coverage
+from insight.report.depth import instance_depth, queue_depth
+from insight.report.nights import nights
+from insight.report.page import Part
+from insight.waiting import OVERTAKEN, QUEUES, TRANSMISSION, WAITING, Kind, overtaken, waiting
+from schemas.outputs import ACTIVATION_SUMMARY, BATCHES, REJECTED_EVENTS, RUNS, UNRESOLVED
+from storage.collected import collected
+from storage.small_frame import small_frame
+from storage.warehouse import Warehouse
+
+QUEUES_SHOWN = 500
+INSTANCES_SHOWN = 100
+TOP = 10
+"""Messages of each order."""
+OVERTAKEN_SHOWN = 200
+RULES_SHOWN = 1000
+REASONS_SHOWN = 200
+UNRESOLVED_SHOWN = 100
+NIGHTS_SHOWN = 14
+LEVELS = 10
+STATES = 3
+
+QUEUE_SUMS = ("messages", "ready", "group_locked", "queue_off", "oldest", "median_seconds", "p95_seconds")
+INSTANCE_SUMS = ("messages", "forwarded", "elevated", "oldest", "median_seconds", "p95_seconds")
+RECEIVED = (
+    "position",
+    "receive_number",
+    "group_priority",
+    "priority",
+    "conversation_group_id",
+    "conversation_id",
+    "message_type",
+    "arrived_at",
+    "message_id",
+)
+TRANSMITTED = (
+    "position",
+    "transmit_priority",
+    "priority",
+    "elevated",
+    "forwarded",
+    "database",
+    "conversation_id",
+    "message_type",
+    "destination_instance",
+    "destination_database",
+    "to_service",
+    "sendable_at",
+    "message_id",
+)
+COVERAGE = (
+    "instance",
+    "database",
+    "rule_name",
+    "level",
+    "valid_from",
+    "endpoints",
+    "messages",
+    "open_messages",
+    "last_use",
+)
+ADVICE = (
+    "instance",
+    "database",
+    "queue",
+    "advice",
+    "sentence",
+    "mode",
+    "max_queue_readers",
+    "need_seconds",
+    "short_seconds",
+    "activations",
+    "most_ready",
+    "ready_at_end",
+)
+
+
+def parts(warehouse: Warehouse, as_of: datetime) -> dict[str, Part]:
+    """Read what the page shows of a published as_of.
+
+    Args:
+        warehouse: the tables; one that was never written is empty.
+        as_of: the instant.
+
+    Returns:
+        Tables by name, none with more rows than the constants above allow; rows of queues and instances name
+        theirs by its place in `queues` and `instances`, from 0. The order of each is complete, so the
+        same tables give the same rows.
+    """
+    states = (
+        warehouse.read_as_of(QUEUES.table, as_of).groupBy("state").agg(F.count(F.lit(1)).alias("messages"))
+    )
+    return {
+        "states": _part(states, order=[F.col("state")], limit=STATES),
+        **_of_schedule(warehouse, as_of, QUEUES),
+        **_of_schedule(warehouse, as_of, TRANSMISSION),
+        **_of_rules_and_monitors(warehouse, as_of),
+        **_of_input(warehouse, as_of),
+        "nights": _part(
+            nights(warehouse.read(RUNS), as_of=as_of), order=[F.desc("as_of")], limit=NIGHTS_SHOWN
+        ),
+    }
+
+
+def _of_schedule(warehouse: Warehouse, as_of: datetime, kind: Kind) -> dict[str, Part]:
+    """By level, by queue (or instance), the top of each, and who is overtaken."""
+    schedule = warehouse.read_as_of(kind.table, as_of)
+    is_queue = kind is QUEUES
+    depth = (queue_depth if is_queue else instance_depth)(schedule, as_of=as_of)
+    places = _part(
+        depth.select(*kind.within, *(QUEUE_SUMS if is_queue else INSTANCE_SUMS)),
+        order=[F.desc("messages"), *map(F.col, kind.within)],
+        limit=QUEUES_SHOWN if is_queue else INSTANCES_SHOWN,
+    )
+    numbers = [(number, *row[: len(kind.within)]) for number, row in enumerate(places.rows)]
+    names = ", ".join(f"{name} string" for name in kind.within)
+    numbered = schedule.join(
+        F.broadcast(small_frame(warehouse.spark, numbers, f"place int, {names}")), list(kind.within), "inner"
+    )
+    by_level = partial(waiting, level=kind.level, since=kind.since, as_of=as_of)
+    top = numbered.where(F.col("position") <= TOP).select("place", *(RECEIVED if is_queue else TRANSMITTED))
+    late = overtaken(schedule, kind).select(*kind.within, *OVERTAKEN)
+    return {
+        f"{kind.name}_levels": _part(
+            by_level(schedule, within=()).select(F.col(kind.level).alias("level"), *WAITING),
+            order=[F.desc("level")],
+            limit=LEVELS,
+        ),
+        f"{kind.name}_places": places,
+        f"{kind.name}_place_levels": _part(
+            by_level(numbered, within=("place",)).select("place", F.col(kind.level).alias("level"), *WAITING),
+            order=[F.col("place"), F.desc("level")],
+            limit=LEVELS * len(numbers),
+        ),
+        f"{kind.name}_top": _part(top, order=[F.col("place"), F.col("position")], limit=TOP * len(numbers)),
+        f"{kind.name}_overtaken": _part(
+            late,
+            order=[F.desc("passed_by"), *map(F.col, kind.within), F.col("position")],
+            limit=OVERTAKEN_SHOWN,
+        ),
+    }
+
+
+def _of_rules_and_monitors(warehouse: Warehouse, as_of: datetime) -> dict[str, Part]:
+    rules = coverage(warehouse, as_of)
+    place = [F.col(name) for name in ("instance", "database")]
+    return {
+        "rules": Part(
+            COVERAGE, [[row[name] for name in COVERAGE] for row in rules[:RULES_SHOWN]], len(rules)
+        ),
+        "activation": _part(
+            warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).select(*ADVICE),
+            order=[F.col("advice") == "keeps_up", F.desc("need_seconds"), *place, F.col("queue")],
+            limit=QUEUES_SHOWN,
+        ),
+    }
+
+
+def _of_input(warehouse: Warehouse, as_of: datetime) -> dict[str, Part]:
+    sums = ("events", "accepted", "duplicates", "rejected")
+    came_in = warehouse.read(BATCHES).groupBy("source").agg(*[F.sum(name).alias(name) for name in sums])
+    reasons = (
+        warehouse.read(REJECTED_EVENTS)
+        .groupBy("source", "reason")
+        .agg(F.count(F.lit(1)).alias("rows"), F.max("first_seen").alias("last_seen"))
+    )
+    unresolved = warehouse.read_as_of(UNRESOLVED, as_of)
+    why = unresolved.groupBy("kind", "reason").agg(F.count(F.lit(1)).alias("messages"))
+    return {
+        "inputs": _part(came_in, order=[F.col("source")], limit=REASONS_SHOWN),
+        "rejected": _part(
+            reasons, order=[F.desc("rows"), F.col("source"), F.col("reason")], limit=REASONS_SHOWN
+        ),
+        "unresolved": _part(
+            why, order=[F.desc("messages"), F.col("kind"), F.col("reason")], limit=REASONS_SHOWN
+        ),
+        "unresolved_messages": _part(
+            unresolved.select("kind", "reason", "id"),
+            order=[F.col("kind"), F.col("reason"), F.col("id")],
+            limit=UNRESOLVED_SHOWN,
+        ),
+    }
+
+
+def _part(rows: DataFrame, *, order: Sequence[Column], limit: int) -> Part:
+    """The first rows in an order; only where there are more than these, all are counted."""
+    found: list[dict[str, Any]] = collected(rows.orderBy(*order).limit(limit))
+    total = len(found) if len(found) < limit else rows.count()
+    return Part(rows.columns, [list(row.values()) for row in found], total)

@@ -1,0 +1,145 @@
+"""What a run has to show a person, on one screen: what came in, what waits where, what to look at first."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from pyspark.sql import functions as F
+from rich.console import Console
+
+from config.instants import format_instant
+from config.load import Settings
+from engine.differences import together
+from insight.terminal import show_rows, terminal
+from insight.waiting import QUEUES, overtaken
+from schemas.keys import QUEUE
+from schemas.outputs import (
+    ACTIVATION_SUMMARY,
+    BATCHES,
+    GROUP_PRIORITIES,
+    REJECTED_EVENTS,
+    TRANSMISSION_SCHEDULE,
+    UNRESOLVED,
+)
+from storage.collected import collected
+from storage.warehouse import Warehouse
+
+PLACES = 6
+"""Queues and sending instances on the screen."""
+FINDINGS = 5
+"""What an operator would look at first."""
+NEXT = {"waiting": "", "next": "--queue QUEUE", "explain": "--message ID", "report": "--out page.html"}
+"""Jobs with options that ask more."""
+CAME_IN = ("source", "events", "accepted", "duplicates", "rejected")
+WAITS = ("where", "messages", "held_back", "highest", "oldest")
+
+
+def show_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> None:
+    """Print the summary of a published as_of to standard output."""
+    # A small night is planning for the most part, which takes one core a query.
+    came_in, queues, instances = together(
+        warehouse.spark, *[partial(ask, warehouse, as_of) for ask in (_came_in, _queues, _instances)]
+    )
+    findings = _findings(warehouse, as_of)
+    console = terminal()
+    show_rows(console, "Events so far", came_in, CAME_IN)
+    waits = sorted([*queues, *instances], key=lambda row: (-row["messages"], row["where"]))
+    if waits:
+        show_rows(console, f"Waiting at {format_instant(as_of)}", waits[:PLACES], WAITS)
+        if len(waits) > PLACES:
+            _say(console, f"and {len(waits) - PLACES} more places: jobs/waiting.py lists them")
+    else:
+        _say(console, f"Nothing waits at {format_instant(as_of)}.")
+    if findings:
+        console.print("Look at first", style="bold")
+        for finding in findings[:FINDINGS]:
+            _say(console, f"- {finding}")
+    _say(console, f"The tables lie in {warehouse.root}/ ; what to ask of them next:")
+    for job, options in NEXT.items():
+        _say(console, f"  jobs/{job}.py --config {settings.path} {options}".rstrip())
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, soft_wrap=True)
+
+
+def _came_in(warehouse: Warehouse, _: datetime) -> list[dict[str, Any]]:
+    sums = [F.sum(name).alias(name) for name in CAME_IN[1:]]
+    return collected(warehouse.read(BATCHES).groupBy("source").agg(*sums).orderBy("source"))
+
+
+def _queues(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
+    held = F.when(F.col("state") != "ready", F.col("messages")).otherwise(0)
+    rows = (
+        warehouse.read_as_of(GROUP_PRIORITIES, as_of)
+        .groupBy(*QUEUE)
+        .agg(
+            F.sum("messages").alias("messages"),
+            F.sum(held).alias("held_back"),
+            F.max("priority").alias("highest"),
+            F.min("oldest_arrival").alias("oldest"),
+        )
+    )
+    return [_placed(row, ".".join(row[name] for name in QUEUE)) for row in collected(rows)]
+
+
+def _instances(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
+    rows = (
+        warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
+        .groupBy("instance")
+        .agg(
+            F.count(F.lit(1)).alias("messages"),
+            F.lit(None).cast("bigint").alias("held_back"),
+            F.max("transmit_priority").alias("highest"),
+            F.min("sendable_at").alias("oldest"),
+        )
+    )
+    return [_placed(row, f"{row['instance']} (to send)") for row in collected(rows)]
+
+
+def _placed(row: dict[str, Any], where: str) -> dict[str, Any]:
+    return {"where": where, **{name: row[name] for name in WAITS[1:]}}
+
+
+def _findings(warehouse: Warehouse, as_of: datetime) -> list[str]:
+    """The most pressing ones, each in a sentence."""
+    return [
+        *_of_activation(warehouse, as_of),
+        *_of_overtaken(warehouse, as_of),
+        *_of_unresolved(warehouse, as_of),
+        *_of_rejected(warehouse),
+    ]
+
+
+def _of_activation(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+    troubled = warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).where("advice <> 'keeps_up'")
+    first = troubled.orderBy(F.col("advice") != "queue_off", F.desc("need_seconds"), *QUEUE).limit(2)
+    for row in collected(first.select(*QUEUE, "sentence")):
+        yield f"{'.'.join(row[name] for name in QUEUE)}: {row['sentence']}"
+
+
+def _of_overtaken(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+    late = overtaken(warehouse.read_as_of(QUEUES.table, as_of), QUEUES, most=1)
+    for row in collected(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)):
+        if row["passed_by"]:
+            yield (
+                f"{'.'.join(row[name] for name in QUEUE)}: message {row['message_id']} waits since "
+                f"{format_instant(row['since'])}; {row['passed_by']:,} that came later go before it"
+            )
+
+
+def _of_unresolved(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+    counted = warehouse.read_as_of(UNRESOLVED, as_of).groupBy("reason").agg(F.count(F.lit(1)).alias("rows"))
+    for row in collected(counted.orderBy(F.desc("rows"), "reason").limit(1)):
+        why = row["reason"].replace("_", " ")
+        yield f"{row['rows']:,} open messages can't be placed ({why}): table unresolved lists them"
+
+
+def _of_rejected(warehouse: Warehouse) -> Iterator[str]:
+    counted = warehouse.read(REJECTED_EVENTS).groupBy("source", "reason").agg(F.count(F.lit(1)).alias("rows"))
+    for row in collected(counted.orderBy(F.desc("rows"), "source", "reason").limit(1)):
+        yield (
+            f"{row['rows']:,} rows of {row['source']} were rejected ({row['reason']}): table rejected_events "
+            "has them all"
+        )

@@ -1,0 +1,47 @@
+"""How findings put rules and endpoints into words."""
+
+from collections.abc import Sequence
+
+from config.rules.history import RuleVersion
+from config.rules.statements import DEFAULT_LEVEL
+from insight.standing_rules import Names
+
+SHOWN = 3
+"""How many of a list are named before the rest is counted."""
+
+
+def criteria(names: Names) -> str:
+    """Write what a rule asks for."""
+    contract, local, remote = ("ANY" if name is None else repr(name) for name in names)
+    return f"contract {contract}, local service {local}, remote service {remote}"
+
+
+def endpoint(names: Names) -> str:
+    """Write an endpoint; a name of None is one that no rule mentions."""
+    contract, local, remote = ("any other" if name is None else repr(name) for name in names)
+    return f"contract {contract}, local service {local}, remote service {remote}"
+
+
+def level_and_rule(rule: RuleVersion | None) -> str:
+    """Write the level that a rule gives, and its name; None is the default."""
+    if rule is None:
+        return f"{DEFAULT_LEVEL}, the default"
+    return f"{rule.level} from {rule.name!r}"
+
+
+def level_of(rule: RuleVersion | None) -> int:
+    """Return the level that a rule gives; None is the default."""
+    return DEFAULT_LEVEL if rule is None else rule.level
+
+
+def listed(words: Sequence[str], total: int | None = None) -> str:
+    """Write the first of some words and count the rest: a, b, c and 4 more."""
+    shown, more = list(words[:SHOWN]), (len(words) if total is None else total) - SHOWN
+    if more > 0:
+        return f"{', '.join(shown)} and {more:,} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def place_name(place: tuple[str, str]) -> str:
+    """Write instance and database."""
+    return ".".join(place)

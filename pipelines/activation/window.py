@@ -1,0 +1,106 @@
+"""One window of all monitored queues: from the ledger's rows to the two tables."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.activation.backlog import count_groups, groups_then, holders_then, members_then
+from pipelines.activation.messages import monitored_messages, receivers, returning_transactions
+from pipelines.activation.ready import given_back, taken_once
+from pipelines.activation.replay import Clock, Monitor
+from pipelines.activation.runs import activation
+from pipelines.activation.summary import most_ready, of_unknown_queues, seen_queues, summary
+from pipelines.activation.timeline import of_queue_events, of_spells
+from pipelines.activation.workers import replayed
+from pipelines.state.happened import happened
+from schemas.keys import QUEUE
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The rows of the ledger that may matter at the start of the window or later."""
+
+    message_events: DataFrame
+    endpoint_events: DataFrame
+    queue_events: DataFrame
+    endpoints: DataFrame
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What the catalog says.
+
+    Attributes:
+        monitors: the monitors by number: `monitors[n].number` is n; not empty.
+        named: (queue_number, instance, database, queue, mode, max_queue_readers, is_on) of them.
+        services: (instance, database, local_service, queue_number) of the services of their queues.
+        queues: (instance, database, queue) of all queues.
+    """
+
+    monitors: Sequence[Monitor]
+    named: DataFrame
+    services: DataFrame
+    queues: DataFrame
+
+
+def activation_of_window(
+    facts: Facts,
+    watched: Watched,
+    clock: Clock,
+    *,
+    as_of: datetime,
+    every_receive_counts: bool,
+    keep: Callable[[DataFrame], DataFrame],
+) -> tuple[DataFrame, DataFrame]:
+    """Replay the window before as_of.
+
+    Args:
+        facts: the ledger.
+        watched: the catalog.
+        clock: the window and the timer.
+        as_of: the end of the window.
+        every_receive_counts: without any queue events a RECEIVED counts as committed.
+        keep: computes a frame once (`engine.differences.kept`).
+
+    Returns:
+        `activation` and `activation_summary` without as_of.
+
+    Source: the design, "Activation".
+    """
+    start = clock.start
+    message_events, endpoint_events, queue_events = (
+        happened(events, as_of)
+        for events in (facts.message_events, facts.endpoint_events, facts.queue_events)
+    )
+    numbers = F.broadcast(watched.named.select("queue_number", *QUEUE))
+    # Small sides come first: the embedded engine hashes the left one where it knows no sizes.
+    numbered = numbers.join(queue_events, QUEUE, "inner")
+    receiving = receivers(facts.endpoints, watched.services, as_of=as_of)
+    returning = keep(returning_transactions(queue_events))
+    messages = keep(monitored_messages(message_events, receiving, returning, start=start))
+    returned = keep(given_back(messages, message_events, numbered, returning, start=start))
+    spells = taken_once(messages, start=start).unionByName(returned)
+    timeline = of_spells(spells, start=start).unionByName(of_queue_events(numbered, start=start))
+    played = keep(replayed(timeline, watched.monitors, clock))
+
+    peaks = keep(most_ready(played))
+    members = keep(members_then(receiving, endpoint_events, peaks))
+    groups = keep(groups_then(spells, members, peaks))
+    holders = keep(
+        holders_then(groups, members, message_events, numbered, every_receive_counts=every_receive_counts)
+    )
+    counted = count_groups(groups, holders, queue_events)
+    seen = keep(seen_queues(_since(queue_events, clock)))
+    told = summary(watched.named, played, counted, spells, seen)
+    return activation(played, watched.named), told.unionByName(of_unknown_queues(seen, watched.queues))
+
+
+def unwatched(queue_events: DataFrame, queues: DataFrame, clock: Clock, *, as_of: datetime) -> DataFrame:
+    """`activation_summary` without as_of where the catalog has no monitor: queues that it lacks."""
+    return of_unknown_queues(seen_queues(_since(happened(queue_events, as_of), clock)), queues)
+
+
+def _since(events: DataFrame, clock: Clock) -> DataFrame:
+    return events.where(F.unix_micros("event_time") >= clock.start)

@@ -1,0 +1,180 @@
+"""Events that came twice: duplicates are counted once, conflicts are rejected."""
+
+from collections.abc import Collection
+from datetime import date
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from pipelines.ledger.days import in_days
+from schemas import EventContract
+
+EVENT = ["event_date", "event_id"]
+"""An event's identity: its id is unique in its input within a UTC day."""
+
+
+def narrow(rows: DataFrame) -> DataFrame:
+    """Of each row only what finds repeats: 8 bytes of identity, the time, and whether it is an event.
+
+    Args:
+        rows: as `storage.inputs` gives them, with `reasons`.
+
+    Returns:
+        One row per row: `identity` (a hash of UTC day and event_id), `event_time`, `is_event`, and
+        `is_mistyped`, which stops the run.
+    """
+    return rows.select(
+        _identity().alias("identity"),
+        "event_time",
+        F.col("reasons").isNull().alias("is_event"),
+        F.col("mistyped").isNotNull().alias("is_mistyped"),
+    )
+
+
+def repeated_hashes(
+    narrow_rows: DataFrame, recorded: DataFrame, *, full_days: Collection[date], other_days: Collection[date]
+) -> DataFrame:
+    """Hashes that several rows share: every event that came twice has one of them.
+
+    Args:
+        narrow_rows: `narrow` of the batch; kept, as it is read twice.
+        recorded: accepted events of earlier batches.
+        full_days: the UTC days that the batch has many events of.
+        other_days: all other days that it has events of. What is recorded of them is asked for the
+            batch's few hashes only.
+
+    Returns:
+        (identity), unique. Two different events may share one by chance; `repeated` tells them apart.
+    """
+    hashes = narrow_rows.select("identity")
+    if full_days:
+        hashes = hashes.unionByName(recorded.where(in_days(full_days)).select(_identity().alias("identity")))
+    if other_days:
+        few = narrow_rows.where(in_days(other_days)).select("identity").distinct()
+        known = recorded.where(in_days(other_days)).select(_identity().alias("identity"))
+        hashes = hashes.unionByName(known.join(F.broadcast(few), "identity", "left_semi"))
+    counted = hashes.groupBy("identity").agg(F.count(F.lit(1)).alias("rows"))
+    return counted.where("rows > 1").select("identity")
+
+
+def suspects(rows: DataFrame, hashes: DataFrame) -> DataFrame:
+    """The rows that are no events, or may have come more than once. All other rows are events, each once.
+
+    Args:
+        rows: the batch's rows with `reasons`.
+        hashes: `repeated_hashes`; few.
+
+    Returns:
+        These rows with `event_date`.
+    """
+    found = F.broadcast(hashes.withColumn("is_found", F.lit(True)))
+    return (
+        rows.withColumns({"identity": _identity(), "event_date": F.to_date("event_time")})
+        .join(found, "identity", "left")
+        .where("reasons is not null or is_found")
+        .drop("identity", "is_found")
+    )
+
+
+def with_hash_in(recorded: DataFrame, hashes: DataFrame) -> DataFrame:
+    """The recorded events whose hash is one of `repeated_hashes`."""
+    hashed = recorded.withColumn("identity", _identity())
+    return hashed.join(F.broadcast(hashes), "identity", "left_semi").drop("identity")
+
+
+def repeated(events: DataFrame, recorded: DataFrame, contract: EventContract) -> DataFrame:
+    """Find the events that came more than once.
+
+    Args:
+        events: the events among the batch's `suspects`.
+        recorded: `with_hash_in` what is recorded.
+        contract: the input's contract; its columns are an event's content.
+
+    Returns:
+        One row per event of the batch that is there more than once or was recorded already; key
+        (event_date, event_id). `recorded_content`: the content that stands, null if none;
+        `conflicting`: whether rows of the batch contradict each other.
+    """
+    both = _with_content(events, contract, is_new=True).unionByName(
+        _with_content(recorded, contract, is_new=False)
+    )
+    is_new, content = F.col("is_new"), F.col("content")
+    grouped = both.groupBy(*EVENT).agg(
+        F.count_if(is_new).alias("rows"),
+        F.max(F.when(~is_new, content)).alias("recorded_content"),
+        F.min(F.when(is_new, content)).alias("least"),
+        F.max(F.when(is_new, content)).alias("greatest"),
+    )
+    several = (F.col("rows") > 1) | ((F.col("rows") == 1) & F.col("recorded_content").isNotNull())
+    return grouped.where(several).select(
+        *EVENT, "recorded_content", (F.col("least") != F.col("greatest")).alias("conflicting")
+    )
+
+
+def judged(few: DataFrame, repeats: DataFrame, contract: EventContract) -> DataFrame:
+    """Say of each suspect what becomes of it.
+
+    Args:
+        few: `suspects` of the batch.
+        repeats: `repeated` of the events among them.
+        contract: the input's contract.
+
+    Returns:
+        The suspects with `verdict`: invalid (not an event); accepted (came once after all); twin (all rows
+        of the event are equal and none was recorded: one of them is accepted); duplicate (of what was
+        recorded); conflict.
+    """
+    stands, content = F.col("recorded_content"), _content(contract)
+    verdict = (
+        F.when(F.col("reasons").isNotNull(), "invalid")
+        .when(F.col("conflicting").isNull(), "accepted")
+        .when(stands.isNotNull() & (stands == content), "duplicate")
+        .when(stands.isNotNull() | F.col("conflicting"), "conflict")
+        .otherwise("twin")
+    )
+    return (
+        few.join(F.broadcast(repeats), EVENT, "left")
+        .withColumn("verdict", verdict)
+        .drop("recorded_content", "conflicting")
+    )
+
+
+def accepted(rows: DataFrame, verdicts: DataFrame, contract: EventContract) -> DataFrame:
+    """The events to record, each once, with the declared columns; key (UTC day of event_time, event_id).
+
+    Args:
+        rows: the batch's rows.
+        verdicts: `judged`; few, and kept.
+        contract: the input's contract.
+
+    What is not suspect is read without its `reasons`, so that a question reads only the columns it asks for.
+    """
+    named = rows.where("event_id is not null and event_time is not null").withColumn(
+        "event_date", F.to_date("event_time")
+    )
+    apart = F.broadcast(verdicts.select(*EVENT).distinct())
+    # The rows of a twin are equal in every declared column: whichever stays, the same event stays.
+    twins = verdicts.where("verdict = 'twin'").dropDuplicates(EVENT)
+    return (
+        named.join(apart, EVENT, "left_anti")
+        .select(*contract.names)
+        .unionByName(verdicts.where("verdict = 'accepted'").select(*contract.names))
+        .unionByName(twins.select(*contract.names))
+    )
+
+
+def _identity() -> Column:
+    return F.xxhash64(F.to_date("event_time"), F.col("event_id"))
+
+
+def _content(contract: EventContract) -> Column:
+    # A hash passes over nulls; the flags tell (null, 'a') from ('a', null).
+    return F.xxhash64(*contract.names, *[F.col(name).isNull() for name in contract.names])
+
+
+def _with_content(events: DataFrame, contract: EventContract, *, is_new: bool) -> DataFrame:
+    return events.select(
+        F.to_date("event_time").alias("event_date"),
+        "event_id",
+        _content(contract).alias("content"),
+        F.lit(is_new).alias("is_new"),
+    )

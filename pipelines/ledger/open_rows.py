@@ -1,0 +1,186 @@
+"""Which events a later as_of may still need: the rest is closed.
+
+A fold closes what has no state any more at the end of the log's newest day, and no event since. Clocks
+differ, so what happened in the last minutes of the log stays open: its other events may come with the next
+batch, from an instance whose clock is behind.
+"""
+
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.ledger.days import end_of
+from pipelines.state.happened import ever, moment_and_id
+from pipelines.state.transactions import LOCKING, TRANSACTION
+from schemas.events import CREATIONS, ENDS
+from schemas.keys import QUEUE
+
+SETTLING = timedelta(minutes=15)
+"""For so long before the log's newest moment everything stays open (our choice)."""
+
+
+@dataclass(frozen=True)
+class Until:
+    """Up to when a fold closes.
+
+    Attributes:
+        closed_on: the log's newest UTC day: what closes is closed on it.
+        state_at: its end; the state at that moment decides.
+        settled_before: what has an event at or after this moment stays open.
+    """
+
+    closed_on: date
+    state_at: datetime
+    settled_before: datetime
+
+    @classmethod
+    def newest(cls, moment: datetime) -> "Until":
+        """Close up to the log's newest moment."""
+        return cls(moment.date(), end_of(moment.date()), moment - SETTLING)
+
+
+def messages_that_stay_open(message_events: DataFrame, with_state: DataFrame, until: Until) -> DataFrame:
+    """The messages that stay open.
+
+    Args:
+        message_events: all message events that the fold looks at.
+        with_state: `state.open_messages` at `until.state_at`.
+        until: up to when the fold closes.
+
+    Returns:
+        (message_id, conversation_id), unique.
+    """
+    named = ["message_id", "conversation_id"]
+    late = message_events.where(F.col("event_time") >= F.lit(until.settled_before)).select(*named)
+    return with_state.select(*named).unionByName(late).distinct()
+
+
+def open_transactions(
+    message_events: DataFrame,
+    queue_events: DataFrame,
+    uncommitted: DataFrame,
+    open_messages: DataFrame,
+    until: Until,
+) -> DataFrame:
+    """The transactions whose events stay open.
+
+    Args:
+        message_events: all message events that the fold looks at.
+        queue_events: all queue events that the fold looks at.
+        uncommitted: `state.uncommitted` at `until.state_at`.
+        open_messages: `messages_that_stay_open`.
+        until: up to when the fold closes.
+
+    Returns:
+        (instance, transaction_id), unique: open ones, those with events that are not settled, and those
+        that received a message that stays open, which needs their outcome.
+    """
+    received = message_events.where("event_type = 'RECEIVED' and transaction_id is not null")
+    needed = received.join(open_messages.select("message_id"), "message_id", "left_semi").select(*TRANSACTION)
+    late = queue_events.where(
+        (F.col("event_time") >= F.lit(until.settled_before)) & F.col("transaction_id").isNotNull()
+    ).select(*TRANSACTION)
+    is_open = uncommitted.where("is_open").select(*TRANSACTION)
+    return needed.unionByName(late).unionByName(is_open).distinct()
+
+
+def conversation_sides(endpoint_events: DataFrame, arrivals: DataFrame, until: Until) -> DataFrame:
+    """What is known of the two endpoints of each conversation.
+
+    Args:
+        endpoint_events: all endpoint events that the fold looks at.
+        arrivals: `endpoints.first_arrivals`.
+        until: up to when the fold closes.
+
+    Returns:
+        One row per conversation_id with a creation, an end or an arrival: `initiator_known`,
+        `target_known` (by a creation), `initiator_ended`, `target_ended` (by `until.state_at`), `arrived`
+        (a message of the initiator, so that a target endpoint can be inferred).
+    """
+    event_type, by_initiator = F.col("event_type"), F.col("is_initiator")
+    created = event_type.isin(*CREATIONS)
+    ended = event_type.isin(*ENDS) & (F.col("event_time") < F.lit(until.state_at))
+    flags = {
+        "initiator_known": created & by_initiator,
+        "target_known": created & ~by_initiator,
+        "initiator_ended": ended & by_initiator,
+        "target_ended": ended & ~by_initiator,
+        "arrived": F.lit(False),
+    }
+    told = endpoint_events.where(created | ended).select(
+        "conversation_id", *[flag.alias(name) for name, flag in flags.items()]
+    )
+    came = arrivals.select("conversation_id", *[F.lit(name == "arrived").alias(name) for name in flags])
+    return (
+        told.unionByName(came)
+        .groupBy("conversation_id")
+        .agg(*[ever(F.col(name)).alias(name) for name in flags])
+    )
+
+
+def open_conversations(
+    endpoint_events: DataFrame, sides: DataFrame, open_messages: DataFrame, until: Until
+) -> DataFrame:
+    """The conversations whose endpoint events stay open.
+
+    Args:
+        endpoint_events: all endpoint events that the fold looks at.
+        sides: `conversation_sides`.
+        open_messages: `messages_that_stay_open`.
+        until: up to when the fold closes.
+
+    Returns:
+        (conversation_id), unique: an endpoint that is known has not ended, a message is open, or an event
+        is not settled.
+    """
+    lives = sides.where(
+        "(initiator_known and not initiator_ended) or "
+        "((target_known or (initiator_known and arrived)) and not target_ended)"
+    )
+    late = endpoint_events.where(F.col("event_time") >= F.lit(until.settled_before))
+    return (
+        lives.select("conversation_id")
+        .unionByName(late.select("conversation_id"))
+        .unionByName(open_messages.select("conversation_id"))
+        .distinct()
+    )
+
+
+def without_target(sides: DataFrame) -> DataFrame:
+    """The conversations whose target endpoint is inferred: (conversation_id), unique."""
+    return sides.where("initiator_known and arrived and not target_known").select("conversation_id")
+
+
+def with_last_of_kind(queue_events: DataFrame, until: Until) -> DataFrame:
+    """Add `is_last`: no later event of its session or queue has superseded what it says.
+
+    Args:
+        queue_events: queue events that the fold looks at.
+        until: up to when the fold closes; what a clock that is ahead said later supersedes nothing yet.
+
+    Returns:
+        The same rows. `is_last` is true for the last WAIT_*, the last TASK_* of a session in a queue, the
+        last QUEUE_ALTERED of a queue that says on or off, and its last empty result without WHERE; false
+        for all that these supersede, and for every other event.
+    """
+    event_type = F.col("event_type")
+    is_empty = event_type.isin(*LOCKING) & (F.col("row_count") == 0) & ~F.coalesce("has_where", F.lit(False))
+    kind = (
+        F.when(event_type.startswith("WAIT_"), "WAIT")
+        .when(event_type.startswith("TASK_"), "TASK")
+        .when((event_type == "QUEUE_ALTERED") & F.col("queue_status").isNotNull(), "ALTERED")
+        .when(is_empty, "EMPTY")
+    )
+    session = F.when(kind.isin("WAIT", "TASK"), F.coalesce(F.col("session_id").cast("string"), F.lit("")))
+    place = F.when(kind.isNotNull(), moment_and_id())
+    rows = queue_events.withColumns(
+        {"kind": kind, "of_session": F.coalesce(session, F.lit("")), "place": place}
+    )
+    so_far = rows.where(F.col("kind").isNotNull() & (F.col("event_time") < F.lit(until.state_at)))
+    last = so_far.groupBy(*QUEUE, "kind", "of_session").agg(F.max("place").alias("last"))
+    return (
+        rows.join(last, [*QUEUE, "kind", "of_session"], "left")
+        .withColumn("is_last", F.coalesce(F.col("place") == F.col("last"), F.lit(False)))
+        .drop("kind", "of_session", "place", "last")
+    )

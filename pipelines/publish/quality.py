@@ -1,0 +1,26 @@
+"""The quality gate: how much may be rejected before a night is not worth publishing."""
+
+from collections.abc import Mapping
+
+from config.errors import InputError
+
+
+def require_quality(counts: Mapping[str, tuple[int, int]], *, max_rejected_share: float) -> None:
+    """Stop where too many rows were rejected.
+
+    Args:
+        counts: (rows read, rows rejected) by input, over all that was not published yet.
+        max_rejected_share: the greatest share that passes, 0 to 1 (`quality.max_rejected_share`).
+
+    Raises:
+        InputError: the share over all inputs is greater.
+    """
+    events, rejected = (sum(count[place] for count in counts.values()) for place in (0, 1))
+    if rejected <= max_rejected_share * events:
+        return
+    each = ", ".join(f"{source} {bad} of {all}" for source, (all, bad) in sorted(counts.items()) if bad)
+    raise InputError(
+        f"{rejected} of {events} rows were rejected ({each}), more than quality.max_rejected_share = "
+        f"{max_rejected_share} allows; table rejected_events has the reasons: mend the rows and add "
+        "them anew, or allow more"
+    )

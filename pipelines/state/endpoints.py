@@ -1,0 +1,79 @@
+"""Endpoints as they are at as_of: in which group, and whether they exist."""
+
+from datetime import datetime
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from pipelines.state.happened import moment_and_id
+from schemas.events import MOVE
+
+SIDE = ["conversation_id", "is_initiator"]
+
+
+def endpoints_at(
+    endpoints: DataFrame, endpoint_events: DataFrame, bindings: DataFrame, *, as_of: datetime
+) -> DataFrame:
+    """The endpoints that exist, with their group and queue.
+
+    Args:
+        endpoints: `endpoints` rows that may matter at as_of.
+        endpoint_events: the endpoint events before as_of, for their moves.
+        bindings: the catalog's (instance, database, service, queue), unique by the first three.
+        as_of: the instant.
+
+    Returns:
+        One row per endpoint created before as_of; key (conversation_id, is_initiator): instance, database,
+        queue (by the catalog, null if it has none), contract, local_service, remote_service,
+        conversation_handle, priority, created_at and `conversation_group_id` at as_of.
+    """
+    queue = bindings.withColumnRenamed("service", "local_service")
+    known = (
+        endpoints.where(F.col("created_at") < F.lit(as_of))
+        .drop("queue", "conversation_group_id")
+        .join(F.broadcast(queue), ["instance", "database", "local_service"], "left")
+    )
+    moves = latest_moves(endpoint_events)
+    return known.join(moves, SIDE, "left").select(
+        *SIDE,
+        "instance",
+        "database",
+        "queue",
+        "contract",
+        "local_service",
+        "remote_service",
+        "conversation_handle",
+        "priority",
+        "created_at",
+        group_after_moves().alias("conversation_group_id"),
+    )
+
+
+def latest_moves(endpoint_events: DataFrame) -> DataFrame:
+    """The latest MOVE_CONVERSATION of each endpoint that has moved.
+
+    Args:
+        endpoint_events: the endpoint events that count.
+
+    Returns:
+        One row per (conversation_id, is_initiator) with any: `moved_at`, `moved_to`.
+    """
+    return (
+        endpoint_events.where(F.col("event_type") == MOVE)
+        .groupBy(*SIDE)
+        .agg(
+            F.max("event_time").alias("moved_at"),
+            F.max_by("conversation_group_id", moment_and_id()).alias("moved_to"),
+        )
+    )
+
+
+def group_after_moves() -> Column:
+    """The group of the latest move that was at or after the creation, else the first group.
+
+    If the latest move was before the creation, all were. Over columns of `latest_moves`, with created_at
+    and first_group_id beside them.
+    Source: the design, "State at as_of".
+    """
+    return F.when(F.col("moved_at") >= F.col("created_at"), F.col("moved_to")).otherwise(
+        F.col("first_group_id")
+    )

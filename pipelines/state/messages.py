@@ -1,0 +1,122 @@
+"""Messages: what they are, and what became of them."""
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from pipelines.state.happened import ever, moment_rank_and_id
+from pipelines.state.transactions import TRANSACTION
+
+KINDS = {"SENT": 0, "DELIVERED": 1, "RECEIVED": 2, "FORWARD_ACCEPTED": 3, "FORWARDED": 4}
+"""Which event of a message counts as the earlier one where the times are equal."""
+
+ARRIVALS = ("DELIVERED", "RECEIVED")
+
+
+def order_of_events() -> Column:
+    """The order of a message's events: (event_time; kind; event_id)."""
+    kind = F.coalesce(*[F.when(F.col("event_type") == name, F.lit(rank)) for name, rank in KINDS.items()])
+    return moment_rank_and_id(kind)
+
+
+def undecided(message_events: DataFrame, uncommitted: DataFrame, *, every_receive_counts: bool) -> DataFrame:
+    """The messages that were sent or arrived and are not received for good: most are, so these are few.
+
+    Args:
+        message_events: the message events that count.
+        uncommitted: `transactions.uncommitted` of them; few.
+        every_receive_counts: without any queue events a RECEIVED counts as committed.
+
+    Returns:
+        One row per message_id: `sent`, `arrived` (whether it was) and `held` (an open transaction has
+        received it).
+
+    Source: the design, "State at as_of".
+    """
+    event_type = F.col("event_type")
+    rows = message_events.where(event_type.isin("SENT", *ARRIVALS)).select(
+        "message_id", "event_type", *TRANSACTION
+    )
+    if every_receive_counts:
+        flagged = rows.withColumns({"counts": event_type == "RECEIVED", "holds": F.lit(False)})
+    else:
+        exceptions = uncommitted.select(*TRANSACTION, F.col("is_open"))
+        flagged = rows.join(exceptions, TRANSACTION, "left").withColumns(
+            {
+                "counts": (event_type == "RECEIVED") & F.col("is_open").isNull(),
+                "holds": (event_type == "RECEIVED") & F.coalesce("is_open", F.lit(False)),
+            }
+        )
+    folded = flagged.groupBy("message_id").agg(
+        ever(F.col("counts")).alias("received"),
+        ever(F.col("holds")).alias("held"),
+        ever(event_type == "SENT").alias("sent"),
+        ever(event_type != "SENT").alias("arrived"),
+    )
+    return folded.where("not received").drop("received")
+
+
+def facts(message_events: DataFrame) -> DataFrame:
+    """What messages are, from all accepted events of them, whatever as_of.
+
+    Args:
+        message_events: all events of the messages asked for; the fewer, the better.
+
+    Returns:
+        One row per message_id: conversation_id, sent_by_initiator, message_type, message_sequence_number,
+        size_bytes and queuing_order, each of its earliest event that has it; `sent_at` and `arrived_at`,
+        null if it never was; `arrival_event_id`, `arrival_instance` and `arrival_database` of the arrival.
+
+    Source: the design, "message_events".
+    """
+    event_type = F.col("event_type")
+    rows = message_events.withColumn("place", order_of_events())
+
+    def earliest(name: str) -> Column:
+        return F.min_by(name, F.when(F.col(name).isNotNull(), F.col("place"))).alias(name)
+
+    def of_arrival(name: str) -> Column:
+        return F.min_by(name, F.when(event_type.isin(*ARRIVALS), F.col("place"))).alias(f"arrival_{name}")
+
+    return rows.groupBy("message_id").agg(
+        earliest("conversation_id"),
+        earliest("sent_by_initiator"),
+        earliest("message_type"),
+        earliest("message_sequence_number"),
+        earliest("size_bytes"),
+        earliest("queuing_order"),
+        F.min(F.when(event_type == "SENT", F.col("event_time"))).alias("sent_at"),
+        F.min(F.when(event_type.isin(*ARRIVALS), F.col("event_time"))).alias("arrived_at"),
+        of_arrival("event_id"),
+        of_arrival("instance"),
+        of_arrival("database"),
+    )
+
+
+def forwarding(message_events: DataFrame) -> DataFrame:
+    """The messages that an instance has accepted for forwarding and not forwarded yet.
+
+    Args:
+        message_events: the message events that count.
+
+    Returns:
+        One row per (message_id, instance): `database` and `accepted_at` of the earliest acceptance.
+
+    Source: the design, "State at as_of". Acceptances at the sender's own instance are still among them.
+    """
+    event_type = F.col("event_type")
+    accepted = event_type == "FORWARD_ACCEPTED"
+    rows = message_events.where(event_type.isin("FORWARD_ACCEPTED", "FORWARDED")).withColumn(
+        "place", order_of_events()
+    )
+    folded = rows.groupBy("message_id", "instance").agg(
+        ever(~accepted).alias("forwarded"),
+        F.min(F.when(accepted, F.col("event_time"))).alias("accepted_at"),
+        F.min_by("database", F.when(accepted, F.col("place"))).alias("database"),
+    )
+    return folded.where("not forwarded and accepted_at is not null").drop("forwarded")
+
+
+def is_dropped(message_type: Column, with_error: Column, with_cleanup: Column) -> Column:
+    """Whether the sender's end drops what was not delivered; its own Error message survives WITH_ERROR."""
+    none = F.lit(False)
+    is_error = message_type.endswith("/ServiceBroker/Error")
+    return F.coalesce(with_cleanup, none) | (F.coalesce(with_error, none) & ~is_error)

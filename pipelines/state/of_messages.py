@@ -1,0 +1,63 @@
+"""The state of messages at a moment, from the events."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from pyspark.sql import DataFrame
+
+from pipelines.state.ends import ends
+from pipelines.state.happened import happened
+from pipelines.state.messages import facts, forwarding, undecided
+from pipelines.state.open_messages import open_messages
+from pipelines.state.transactions import uncommitted
+
+
+@dataclass(frozen=True)
+class StateOfMessages:
+    """What is open at the moment.
+
+    Attributes:
+        messages: `open_messages`: one row per message that has a state, with what it is.
+        forwarding: `messages.forwarding`.
+        uncommitted: `transactions.uncommitted`.
+    """
+
+    messages: DataFrame
+    forwarding: DataFrame
+    uncommitted: DataFrame
+
+
+def state_of_messages(
+    message_events: DataFrame,
+    endpoint_events: DataFrame,
+    queue_events: DataFrame,
+    *,
+    as_of: datetime,
+    every_receive_counts: bool,
+    keep: Callable[[DataFrame], DataFrame],
+) -> StateOfMessages:
+    """Find the messages that have a state at as_of: few, as most are received for good.
+
+    Args:
+        message_events: message events that may matter, whatever their time.
+        endpoint_events: endpoint events that may matter, likewise.
+        queue_events: queue events that may matter, likewise.
+        as_of: the moment.
+        every_receive_counts: without any queue events a RECEIVED counts as committed.
+        keep: computes a frame once (`engine.differences.kept`).
+
+    Narrow passes over all events find the few messages; only their events are looked at whole.
+    """
+    counted = happened(message_events, as_of)
+    exceptions = keep(uncommitted(counted, happened(queue_events, as_of)))
+    left = keep(undecided(counted, exceptions, every_receive_counts=every_receive_counts))
+    passing_on = keep(forwarding(counted))
+    ids = left.select("message_id").unionByName(passing_on.select("message_id")).distinct()
+    known = keep(facts(message_events.join(ids, "message_id", "left_semi")))
+    ended = ends(
+        happened(endpoint_events, as_of).join(
+            known.select("conversation_id").distinct(), "conversation_id", "left_semi"
+        )
+    )
+    return StateOfMessages(keep(open_messages(known, left, passing_on, ended)), passing_on, exceptions)

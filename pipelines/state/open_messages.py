@@ -1,0 +1,59 @@
+"""Open messages: ready, in flight, waiting, being forwarded, or none of it."""
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.state.messages import is_dropped
+
+
+def open_messages(
+    messages: DataFrame, undecided: DataFrame, forwarding: DataFrame, ends: DataFrame
+) -> DataFrame:
+    """The messages that have a state, each with what it is.
+
+    Args:
+        messages: `messages.facts` of the messages in the next two.
+        undecided: `messages.undecided`.
+        forwarding: `messages.forwarding`.
+        ends: `ends.ends`.
+
+    Returns:
+        One row per message_id of `messages` that has any of these flags, with its columns and
+        `in_flight`: an open transaction has received it;
+        `in_queue`: it arrived, is neither received nor in flight, and its receiver has not ended;
+        `waits`: it was sent, did not arrive, and was not dropped;
+        `is_forwarded`: an instance accepted it and has not passed it on.
+
+    Source: the design, "State at as_of".
+    """
+    passing_on = forwarding.select("message_id").distinct().withColumn("is_forwarded", F.lit(True))
+    ended = ends.withColumn("ended", F.lit(True))
+    # The two ends of a conversation, as they are named from the message.
+    receiver = ended.select(
+        "conversation_id",
+        (~F.col("is_initiator")).alias("sent_by_initiator"),
+        F.col("ended").alias("receiver_ended"),
+    )
+    sender = ended.select(
+        "conversation_id", F.col("is_initiator").alias("sent_by_initiator"), "with_error", "with_cleanup"
+    )
+    side = ["conversation_id", "sent_by_initiator"]
+    known = (
+        messages.join(undecided, "message_id", "left")
+        .join(passing_on, "message_id", "left")
+        .join(receiver, side, "left")
+        .join(sender, side, "left")
+    )
+    none = F.lit(False)
+    flags = {name: F.coalesce(name, none) for name in ("sent", "arrived", "held", "is_forwarded")}
+    known = known.withColumns(flags | {"receiver_ended": F.coalesce("receiver_ended", none)})
+    dropped = is_dropped(F.col("message_type"), F.col("with_error"), F.col("with_cleanup"))
+    placed = known.withColumns(
+        {
+            "in_flight": F.col("arrived") & F.col("held"),
+            "in_queue": F.expr("arrived and not held and not receiver_ended"),
+            "waits": F.expr("sent and not arrived and not receiver_ended") & ~dropped,
+        }
+    )
+    return placed.where("in_flight or in_queue or waits or is_forwarded").drop(
+        "sent", "arrived", "held", "receiver_ended", "with_error", "with_cleanup"
+    )

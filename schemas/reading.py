@@ -1,0 +1,25 @@
+"""Which rows of the ledger the state at a moment needs: the one rule of reading."""
+
+from datetime import UTC, datetime
+
+from schemas.table import Table
+
+
+def open_at(as_of: datetime) -> str:
+    """The rows of an event table, or of `endpoints`, that may matter at as_of or later, as SQL.
+
+    A row is closed on the UTC day after which no as_of needs it; times decide the rest.
+    """
+    return f"closed_on IS NULL OR closed_on >= DATE'{as_of.astimezone(UTC).date()}'"
+
+
+def as_of_key(as_of: datetime) -> str:
+    """The instant as the text that tables with as_of are partitioned by: nothing that a path escapes."""
+    return as_of.astimezone(UTC).strftime("%Y%m%dT%H%M%S%fZ")
+
+
+def of_as_of(table: Table, as_of: datetime) -> str:
+    """The rows of one as_of, as SQL over the partition."""
+    if table.partition_by != ("as_of_key",):
+        raise ValueError(f"table {table.name} has no as_of")
+    return f"as_of_key = '{as_of_key(as_of)}'"

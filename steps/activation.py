@@ -1,0 +1,103 @@
+"""The replay of queue monitors, from table to table."""
+
+from contextlib import ExitStack
+from datetime import datetime, timedelta
+
+from pyspark.sql import DataFrame
+
+from config.load import Settings
+from config.model import Activation
+from pipelines.activation.replay import Clock, Monitor
+from pipelines.activation.window import Facts, Watched, activation_of_window, unwatched
+from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
+from steps.schedules import has_queue_events
+from storage.collected import EPOCH
+from storage.small_frame import empty_frame, small_frame
+from storage.warehouse import Warehouse
+
+MICROSECOND = timedelta(microseconds=1)
+NAMED = (
+    "queue_number int, instance string, database string, queue string, mode string, max_queue_readers int, "
+    "is_on boolean"
+)
+SERVICES = "instance string, database string, local_service string, queue_number int"
+QUEUES = "instance string, database string, queue string"
+
+
+def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime) -> str:
+    """Replace the rows of this as_of in `activation` and `activation_summary`; other rows stay.
+
+    Args:
+        warehouse: the tables.
+        settings: the catalog, and the activation settings; without these nothing is read or written.
+        as_of: the end of the window.
+
+    Returns:
+        What was replayed, in words.
+    """
+    options = settings.activation
+    if options is None:
+        return "left out by the settings"
+    start = as_of - options.window
+    clock = _clock(options, start, as_of)
+    facts = Facts(
+        message_events=warehouse.read_open(MESSAGES, start),
+        endpoint_events=warehouse.read_open(ENDPOINT_FACTS, start),
+        queue_events=warehouse.read_open(QUEUE_FACTS, start),
+        endpoints=warehouse.read_open(ENDPOINTS, start),
+    )
+    watched = _watched(warehouse, settings)
+    if not watched.monitors:
+        nothing = empty_frame(warehouse.spark, ACTIVATION.struct).drop("as_of", "as_of_key")
+        unknown = unwatched(facts.queue_events, watched.queues, clock, as_of=as_of)
+        warehouse.replace_as_of(ACTIVATION, nothing, as_of)
+        warehouse.replace_as_of(ACTIVATION_SUMMARY, unknown, as_of)
+        return "no queue has a monitor"
+    every_receive_counts = not has_queue_events(warehouse)
+    with ExitStack() as stack:
+
+        def keep(rows: DataFrame) -> DataFrame:
+            return stack.enter_context(warehouse.kept(rows))
+
+        runs, told = activation_of_window(
+            facts, watched, clock, as_of=as_of, every_receive_counts=every_receive_counts, keep=keep
+        )
+        warehouse.replace_as_of(ACTIVATION, runs, as_of)
+        warehouse.replace_as_of(ACTIVATION_SUMMARY, told, as_of)
+    count = len(watched.monitors)
+    return f"{options.window_hours:g} hours of {count:,} queue{'' if count == 1 else 's'}"
+
+
+def _clock(options: Activation, start: datetime, end: datetime) -> Clock:
+    return Clock(
+        start=(start - EPOCH) // MICROSECOND,
+        end=(end - EPOCH) // MICROSECOND,
+        check=options.check // MICROSECOND,
+        empty=options.empty // MICROSECOND,
+    )
+
+
+def _watched(warehouse: Warehouse, settings: Settings) -> Watched:
+    """The catalog as monitors and frames; monitored queues have numbers in the place of names."""
+    spark, catalog = warehouse.spark, settings.catalog
+    is_on = {row[:3]: row[3] for row in catalog.queue_rows()}
+    monitors, named, numbers = [], [], {}
+    for number, (*names, mode, readers, timeout) in enumerate(catalog.monitor_rows()):
+        queue = (names[0], names[1], names[2])
+        numbers[queue] = number
+        named.append((number, *queue, mode, readers, is_on[queue]))
+        micros = None if timeout is None else timedelta(seconds=timeout) // MICROSECOND
+        monitors.append(Monitor(number=number, max_queue_readers=readers, timeout=micros, is_on=is_on[queue]))
+    services = [
+        (instance, database, service, numbers[instance, database, queue])
+        for instance, database, service, queue in catalog.service_bindings()
+        if (instance, database, queue) in numbers
+    ]
+    return Watched(
+        monitors=monitors,
+        named=small_frame(spark, named, NAMED),
+        services=small_frame(spark, services, SERVICES),
+        queues=small_frame(spark, is_on, QUEUES),
+    )

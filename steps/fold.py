@@ -1,0 +1,188 @@
+"""The fold: take in what is new, write it into the ledger, and close what no as_of needs any more.
+
+A fold that was broken off is done again: its rows carry its number, so the next attempt passes over those of
+its own batch and replaces all that it wrote. The rows of `batches` come last and say that it is done.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import partial, reduce
+
+from pyspark.sql import DataFrame, functions as F
+
+from config.errors import InputError
+from config.load import Settings
+from engine.differences import together
+from pipelines.ledger.days import full_days, newest_day
+from pipelines.ledger.late import SMALL_HISTORY, Reach
+from pipelines.ledger.open_rows import Until
+from schemas import ACCEPTED
+from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS
+from steps.close import Batch, write_ledger
+from steps.take_in import CameIn, Keep, take_in
+from storage.collected import collected
+from storage.inputs.contract import raise_together
+from storage.inputs.listing import InputFile, new_files
+from storage.small_frame import small_frame
+from storage.warehouse import Warehouse
+
+FILE = ("source", "path", "length", "modified_at", "version")
+SUMS = ("events", "accepted", "duplicates", "rejected")
+
+
+def fold(warehouse: Warehouse, settings: Settings, *, run_id: str, started_at: datetime) -> str:
+    """Take in everything that is new as one batch, and write the ledger; nothing happens if nothing is new.
+
+    Args:
+        warehouse: the tables.
+        settings: inputs and catalog.
+        run_id: the run that rejected rows are reported by.
+        started_at: its start, for `rejected_events.first_seen`.
+
+    Returns:
+        What came in, in words.
+
+    Raises:
+        InputError: an input is missing, unreadable or breaks its contract, or a file changed after it
+            was taken.
+    """
+    done = _what_is_done(warehouse)
+    bindings = fingerprint(settings)
+    taken = collected(warehouse.read(FILES))
+    completed = [InputFile(*[row[name] for name in FILE]) for row in taken if row["batch"] <= done.batch]
+    files = new_files(settings.inputs.by_name(), completed)
+    broken_off = any(row["batch"] > done.batch for row in taken)
+    if not files and not broken_off and (done.bindings in (None, bindings)):
+        return "nothing new"
+    number = done.batch + 1
+    _write_files(warehouse, number, files)
+    with ExitStack() as stack:
+        came = _take_in(
+            warehouse, settings, files, number, lambda rows: stack.enter_context(warehouse.kept(rows))
+        )
+        _write_rejected(warehouse, came, run_id, started_at)
+        newest = _newest(came, done.newest)
+        if newest is not None:
+            write_ledger(warehouse, _batch(settings, came, done, number, newest))
+        counts = _counts(warehouse, settings, came, number)
+    rows = [(number, *count, newest, bindings) for count in counts]
+    warehouse.replace(BATCHES, small_frame(warehouse.spark, rows, BATCHES.struct), where=f"batch = {number}")
+    totals = Counter[str]()
+    for count in counts:
+        totals.update(dict(zip(SUMS, count[1:], strict=True)))
+    return ", ".join(f"{totals[name]:,} {name}" for name in SUMS)
+
+
+@dataclass(frozen=True)
+class _Done:
+    """What the completed folds have done."""
+
+    batch: int
+    events: int
+    queue_events: int
+    newest: datetime | None
+    bindings: str | None
+
+
+def _what_is_done(warehouse: Warehouse) -> _Done:
+    rows = collected(warehouse.read(BATCHES))
+    last = max((row["batch"] for row in rows), default=0)
+    return _Done(
+        batch=last,
+        events=sum(row["accepted"] for row in rows),
+        queue_events=sum(row["accepted"] for row in rows if row["source"] == "queue_events"),
+        newest=next((row["newest"] for row in rows if row["batch"] == last), None),
+        bindings=next((row["bindings"] for row in rows if row["batch"] == last), None),
+    )
+
+
+def _take_in(
+    warehouse: Warehouse, settings: Settings, files: Sequence[InputFile], number: int, keep: Keep
+) -> list[CameIn]:
+    """Read every input that has new files; what breaks the contracts is said of all of them at once."""
+
+    def read(source: str, found: Sequence[InputFile]) -> CameIn | InputError:
+        try:
+            return take_in(warehouse, source, settings.inputs.by_name()[source], found, number, keep)
+        except InputError as error:
+            return error
+
+    by_source = {source: [file for file in files if file.source == source] for source in ACCEPTED}
+    tasks = [partial(read, source, found) for source, found in by_source.items() if found]
+    results = together(warehouse.spark, *tasks)
+    raise_together(str(result) for result in results if isinstance(result, InputError))
+    return [result for result in results if isinstance(result, CameIn)]
+
+
+def _newest(came: Sequence[CameIn], known: datetime | None) -> datetime | None:
+    """The newest moment of the log; null if no event was ever accepted."""
+    events = Counter[date]()
+    for each in came:
+        events.update(each.by_day)
+    day = newest_day(events, known.date() if known else None)
+    moments = [each.newest[day] for each in came if day in each.newest]
+    return max([*moments, *([known] if known else [])], default=None)
+
+
+def _batch(settings: Settings, came: Sequence[CameIn], done: _Done, number: int, newest: datetime) -> Batch:
+    by_day = Counter[date]()
+    for each in came:
+        by_day.update(each.by_day)
+    full = full_days(by_day)
+    queue_events = sum(sum(each.by_day.values()) for each in came if each.source == "queue_events")
+    return Batch(
+        number=number,
+        events={each.source: each.events for each in came},
+        until=Until.newest(newest),
+        reach=Reach(full, by_day.keys() - full, everywhere=done.events <= SMALL_HISTORY),
+        bindings=list(settings.catalog.service_bindings()),
+        has_queue_events=done.queue_events + queue_events > 0,
+        # Without queue events every RECEIVED counted; what was closed by that means something else now.
+        starts_anew=done.queue_events == 0 and queue_events > 0,
+    )
+
+
+def _write_files(warehouse: Warehouse, number: int, files: Sequence[InputFile]) -> None:
+    """Say first which files the batch takes: without its rows in `batches` they are taken again."""
+    rows = [(number, file.source, file.path, file.length, file.modified_at, file.version) for file in files]
+    warehouse.replace(FILES, small_frame(warehouse.spark, rows, FILES.struct), where=f"batch >= {number}")
+
+
+def _write_rejected(warehouse: Warehouse, came: Sequence[CameIn], run_id: str, started_at: datetime) -> None:
+    """Add the rejected rows that are not there yet; nulls in a key are equal."""
+    reports = [each.reports for each in came if each.reports is not None]
+    if not reports:
+        return
+    key = list(REJECTED_EVENTS.key)
+    found = reduce(DataFrame.unionByName, reports).dropDuplicates(key).alias("new")
+    same = [F.col(f"new.{name}").eqNullSafe(F.col(f"old.{name}")) for name in key]
+    missing = found.join(warehouse.read(REJECTED_EVENTS).alias("old"), same, "left_anti")
+    warehouse.append(
+        REJECTED_EVENTS, missing.withColumns({"run_id": F.lit(run_id), "first_seen": F.lit(started_at)})
+    )
+
+
+def _counts(
+    warehouse: Warehouse, settings: Settings, came: Sequence[CameIn], number: int
+) -> list[tuple[str, int, int, int, int]]:
+    """(source, events, accepted, duplicates, rejected); what was accepted is counted in the tables."""
+    brought = {each.source: each for each in came}
+    counts = []
+    for source in settings.inputs.by_name():
+        if each := brought.get(source):
+            rows = warehouse.read(ACCEPTED[source]).where(f"fold = {number} and batch = {number}")
+            counts.append((source, each.rows, rows.count(), each.duplicates, each.rejected))
+        else:
+            counts.append((source, 0, 0, 0, 0))
+    return counts
+
+
+def fingerprint(settings: Settings) -> str:
+    """A hash of the catalog's services with their queues, to see that it changed."""
+    bindings = json.dumps(sorted(settings.catalog.service_bindings()))
+    return hashlib.sha256(bindings.encode()).hexdigest()

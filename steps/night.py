@@ -1,0 +1,85 @@
+"""The steps of a night, in their order."""
+
+import logging
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+
+from config.load import Settings
+from engine.differences import together
+from steps.activation import write_activation
+from steps.fold import fold
+from steps.progress import step
+from steps.publish import Run, publish, require_good_input, write_run
+from steps.rules import write_rules
+from steps.schedules import write_schedules
+from storage.warehouse import Warehouse
+
+log = logging.getLogger(__name__)
+
+
+def night(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
+    """Do everything for one as_of. A run that is broken off is simply run again.
+
+    The order of side effects stands here: rules before the ledger, the ledger before the schedules and the
+    activation, and the row in `runs` last, so that readers who go by it only ever see complete runs.
+
+    Args:
+        warehouse: the tables.
+        settings: the settings, with catalog and rules.
+        as_of: the instant to describe.
+
+    Returns:
+        The run that was published.
+
+    Raises:
+        InputError: the input breaks its contract, or too much was rejected.
+        ReconciliationError: the sums do not add up.
+    """
+    run = Run.begin(as_of)
+    take_in = partial(fold, warehouse, settings, run_id=run.run_id, started_at=run.started_at)
+
+    def steps() -> None:
+        step("rules", partial(write_rules, warehouse, settings))()
+        step("fold", take_in)()
+        require_good_input(warehouse, settings)
+        _describe(warehouse, settings, run)
+
+    return _recorded(warehouse, settings, run, steps)
+
+
+def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
+    """Describe one as_of from the ledger as it is: all steps of a night after the fold."""
+    run = Run.begin(as_of)
+    return _recorded(warehouse, settings, run, partial(_describe, warehouse, settings, run))
+
+
+def _describe(warehouse: Warehouse, settings: Settings, run: Run) -> None:
+    open_messages: dict[str, int] = {}
+
+    def schedule() -> str:
+        open_messages.update(write_schedules(warehouse, settings, run.as_of))
+        return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in open_messages.items())
+
+    def complete() -> None:
+        publish(warehouse, settings, run, open_messages)
+
+    steps = [step("schedules", schedule)]
+    if settings.activation is not None:
+        steps.append(step("activation", partial(write_activation, warehouse, settings, run.as_of)))
+    together(warehouse.spark, *steps)
+    step("publish", complete)()
+
+
+def _recorded(warehouse: Warehouse, settings: Settings, run: Run, steps: Callable[[], None]) -> Run:
+    """Run the steps; a failure gets a row in `runs` too, and stays the error that is told."""
+    try:
+        steps()
+    except Exception as error:
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        try:
+            write_run(warehouse, settings, run, "failed", error=lines[0])
+        except Exception:
+            log.warning("run %s failed, and its row in runs could not be written", run.run_id, exc_info=True)
+        raise
+    return run

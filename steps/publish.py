@@ -1,0 +1,133 @@
+"""Check that the sums of an as_of add up, and publish it with a row in `runs`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import reduce
+from uuid import uuid4
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from config.load import Settings
+from config.version import code_version
+from pipelines.publish.quality import require_quality
+from pipelines.publish.reconcile import reconcile
+from schemas import TABLES
+from schemas.outputs import BATCHES, RUNS
+from storage.collected import collected
+from storage.small_frame import small_frame
+from storage.warehouse import Warehouse
+
+COUNTED = (
+    "group_priorities",
+    "receive_schedule",
+    "transmission_schedule",
+    "unresolved",
+    "activation",
+    "activation_summary",
+)
+KINDS = ("receive", "transmission")
+"""The kinds of `unresolved`."""
+CAME_IN = ("events", "accepted", "duplicates", "rejected")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: what the row in `runs` will say of it."""
+
+    run_id: str
+    as_of: datetime
+    started_at: datetime
+
+    @classmethod
+    def begin(cls, as_of: datetime) -> "Run":
+        """Start a run now."""
+        return cls(str(uuid4()), as_of, datetime.now(UTC))
+
+
+def publish(
+    warehouse: Warehouse, settings: Settings, run: Run, open_messages: Mapping[str, int]
+) -> dict[str, int]:
+    """Check the sums, then write the run's row: the last write, which tells readers that all is there.
+
+    Args:
+        warehouse: the tables.
+        settings: what the row tells of them.
+        run: the run to publish.
+        open_messages: the open messages as `steps.schedules` counted them.
+
+    Returns:
+        The reconciliation: what was added up.
+
+    Raises:
+        InputError: too much was rejected; nothing is published.
+        ReconciliationError: the sums do not add up; nothing is published.
+    """
+    batches = collected(warehouse.read(BATCHES))
+    require_good_input(warehouse, settings)
+    counts = _row_counts(warehouse, run.as_of)
+    events = {name: sum(row[name] for row in batches) for name in CAME_IN}
+    sums = reconcile(events, open_messages, counts)
+    last_batch = max((row["batch"] for row in batches), default=None)
+    write_run(warehouse, settings, run, "succeeded", row_counts=counts, sums=sums, last_batch=last_batch)
+    return sums
+
+
+def require_good_input(warehouse: Warehouse, settings: Settings) -> None:
+    """The quality gate over all that no successful run covers; see `require_quality`."""
+    covered = warehouse.read(RUNS).where("status = 'succeeded'").agg(F.max("last_batch")).first()
+    after = (covered[0] or 0) if covered else 0
+    counts: dict[str, tuple[int, int]] = {}
+    for row in collected(warehouse.read(BATCHES).where(F.col("batch") > after)):
+        events, rejected = counts.get(row["source"], (0, 0))
+        counts[row["source"]] = (events + row["events"], rejected + row["rejected"])
+    require_quality(counts, max_rejected_share=settings.quality.max_rejected_share)
+
+
+def write_run(
+    warehouse: Warehouse,
+    settings: Settings,
+    run: Run,
+    status: str,
+    *,
+    row_counts: Mapping[str, int] | None = None,
+    sums: Mapping[str, int] | None = None,
+    last_batch: int | None = None,
+    error: str | None = None,
+) -> None:
+    """Add the run's row to `runs`."""
+    row = (
+        run.run_id,
+        run.as_of,
+        run.started_at,
+        datetime.now(UTC),
+        status,
+        code_version(),
+        settings.describe(),
+        dict(row_counts or {}),
+        dict(sums or {}),
+        last_batch,
+        error,
+    )
+    warehouse.append(RUNS, small_frame(warehouse.spark, [row], RUNS.struct))
+
+
+def _row_counts(warehouse: Warehouse, as_of: datetime) -> dict[str, int]:
+    """Rows of this as_of in each table, as a reader would count them now."""
+    parts: dict[str, Column] = dict.fromkeys(COUNTED, F.lit(None).cast("string"))
+    parts |= {"unresolved": F.col("kind"), "transmission_schedule": F.col("forwarded").cast("string")}
+    # One query for all of them: a small night is bookkeeping for the most part.
+    found = reduce(
+        DataFrame.unionByName,
+        [
+            warehouse.read_as_of(TABLES[name], as_of)
+            .groupBy(F.lit(name).alias("table"), part.alias("part"))
+            .agg(F.count(F.lit(1)).alias("rows"))
+            for name, part in parts.items()
+        ],
+    )
+    rows = {(row.table, row.part): row.rows for row in found.collect()}
+    counts = {name: sum(n for (table, _), n in rows.items() if table == name) for name in COUNTED}
+    del counts["unresolved"]
+    counts |= {f"unresolved_{kind}": rows.get(("unresolved", kind), 0) for kind in KINDS}
+    return counts | {"transmission_schedule_forwarded": rows.get(("transmission_schedule", "true"), 0)}

@@ -1,0 +1,129 @@
+"""Take in what is new of one input: say what is an event, what is a repeat, and what is neither."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from pyspark.sql import DataFrame, functions as F
+
+from config.errors import InputError
+from config.model import EventSource
+from pipelines.ledger.days import full_days
+from pipelines.ledger.duplicates import (
+    EVENT,
+    accepted,
+    judged,
+    narrow,
+    repeated,
+    repeated_hashes,
+    suspects,
+    with_hash_in,
+)
+from pipelines.ledger.reasons import CONFLICTING_DUPLICATE, with_reasons
+from schemas import ACCEPTED, CONTRACTS
+from storage.collected import instant_of
+from storage.inputs.listing import InputFile
+from storage.inputs.read import mistyped_fields, read_input
+from storage.warehouse import Warehouse
+
+TEXT = ("json", "csv")
+Keep = Callable[[DataFrame], DataFrame]
+"""Computes a frame once for the time of the fold."""
+
+
+@dataclass(frozen=True)
+class CameIn:
+    """What one input brought.
+
+    Attributes:
+        source: the input's name.
+        rows: rows read.
+        duplicates: exact duplicates among them.
+        rejected: rows rejected, each counted once.
+        events: the accepted events, with the contract's columns.
+        reports: (source, event_id, reason, payload) of rejected rows; None if there are none.
+        by_day: accepted and repeated events by UTC day.
+        newest: the newest moment of each of these days.
+    """
+
+    source: str
+    rows: int
+    duplicates: int
+    rejected: int
+    events: DataFrame
+    reports: DataFrame | None
+    by_day: dict[date, int]
+    newest: dict[date, datetime]
+
+
+def take_in(
+    warehouse: Warehouse, source: str, given: EventSource, files: Sequence[InputFile], batch: int, keep: Keep
+) -> CameIn:
+    """Read the new files of an input.
+
+    Raises:
+        InputError: a file breaks its contract; every difference is listed.
+    """
+    contract = CONTRACTS[source]
+    rows = with_reasons(read_input(warehouse.spark, contract, given.format, files), contract)
+    if given.format in TEXT:
+        # Text is parsed once. Typed files are read again faster than they are kept.
+        rows = keep(rows)
+        few_bytes = narrow(rows)
+    else:
+        few_bytes = keep(narrow(rows))
+    # Of a row that is no event the time may be one that no calendar of Python's has.
+    day = F.when(F.col("is_event"), F.to_date("event_time"))
+    totals = few_bytes.groupBy(day.alias("day"), "is_event").agg(
+        F.count(F.lit(1)).alias("rows"),
+        F.max(F.unix_micros("event_time")).alias("newest"),
+        F.bool_or("is_mistyped").alias("mistyped"),
+    )
+    counted = totals.collect()
+    if given.format == "json" and any(row.mistyped for row in counted):
+        raise InputError(mistyped_fields(warehouse.spark, contract, files))
+    by_day = {row.day: row.rows for row in counted if row.is_event}
+    newest = {row.day: moment for row in counted if row.is_event and (moment := instant_of(row.newest))}
+    total = sum(row.rows for row in counted)
+    recorded = warehouse.read(ACCEPTED[source]).where(F.col("batch") < batch)
+    full = full_days(by_day)
+    hashes = keep(repeated_hashes(few_bytes, recorded, full_days=full, other_days=by_day.keys() - full))
+    invalid = sum(row.rows for row in counted if not row.is_event)
+    if invalid == 0 and hashes.isEmpty():
+        return CameIn(source, total, 0, 0, rows.select(*contract.names), None, by_day, newest)
+    few = keep(suspects(rows, hashes))
+    repeats = repeated(few.where("reasons is null"), with_hash_in(recorded, hashes), contract)
+    verdicts = keep(judged(few, repeats, contract))
+    judgement = {
+        row.verdict: row
+        for row in verdicts.groupBy("verdict")
+        .agg(F.count(F.lit(1)).alias("rows"), F.count_distinct(*EVENT).alias("events"))
+        .collect()
+    }
+
+    def of(verdict: str, what: str = "rows") -> int:
+        return int(judgement[verdict][what]) if verdict in judgement else 0
+
+    rejected = of("invalid") + of("conflict")
+    return CameIn(
+        source=source,
+        rows=total,
+        duplicates=of("duplicate") + of("twin") - of("twin", "events"),
+        rejected=rejected,
+        events=accepted(rows, verdicts, contract),
+        reports=_reports(verdicts, source) if rejected else None,
+        by_day=by_day,
+        newest=newest,
+    )
+
+
+def _reports(verdicts: DataFrame, source: str) -> DataFrame:
+    """The rejected rows, one per row and reason."""
+    contract = CONTRACTS[source]
+    reasons = F.when(F.col("verdict") == "conflict", F.lit(CONFLICTING_DUPLICATE)).otherwise(F.col("reasons"))
+    return verdicts.where("verdict in ('invalid', 'conflict')").select(
+        F.lit(source).alias("source"),
+        "event_id",
+        F.explode(F.split(reasons, ",")).alias("reason"),
+        F.coalesce("raw", F.to_json(F.struct(*contract.names))).alias("payload"),
+    )

@@ -1,0 +1,1 @@
+"""The event files: which are new, and what stands in them."""

@@ -1,0 +1,92 @@
+"""CSV rows: a header per file, one row a line, typed by the contract."""
+
+import csv
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, SparkSession, functions as F
+
+from schemas import EventContract
+from storage.inputs.contract import contract_problems, problems_of_each, raise_together
+from storage.inputs.places import first_text_line
+from storage.inputs.text import names_of, read_lines, settled, value_of
+
+FIELD = r',("[^"]*(?:""[^"]*)*"|[^",][^,]*|)'
+"""A comma and a field behind it: in quotes, where two quotes are one, or without any at its start."""
+
+
+def read_csv(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
+    """Open CSV files, in the shape of `storage.inputs.read`. Nothing between two commas is null.
+
+    The columns go by each file's own header. A line that is the same as the header is no row.
+
+    Raises:
+        InputError: a header lacks a column, or has it twice; all of them are listed.
+    """
+    headers = dict(zip(paths, _headers(contract, paths), strict=True))
+    frames = []
+    for header in sorted(set(headers.values())):
+        files = [path for path in paths if headers[path] == header]
+        lines = read_lines(spark, files).where(F.col("raw") != header)
+        frames.append(_from_lines(lines, contract, _columns(header)))
+    whole = frames[0]
+    for frame in frames[1:]:
+        whole = whole.unionByName(frame)
+    return whole
+
+
+def _headers(contract: EventContract, paths: Sequence[str]) -> list[str]:
+    found: dict[str, str] = {}
+
+    def problems(path: str) -> list[str]:
+        found[path] = first_text_line(path)
+        header = _columns(found[path])
+        return [
+            f"{path}:1: column {name} is {'twice' if name in header else 'missing'} in the header"
+            for name in contract.names
+            if header.count(name) != 1
+        ]
+
+    raise_together([contract_problems(contract, problems_of_each(paths, problems))])
+    return [found[path] for path in paths]
+
+
+def _columns(header: str) -> list[str]:
+    return next(csv.reader([header]), [])
+
+
+def _from_lines(lines: DataFrame, contract: EventContract, header: Sequence[str]) -> DataFrame:
+    # Most lines have no quotes and are cut quickly.
+    cut = F.when(
+        F.contains("raw", F.lit('"')),
+        F.regexp_extract_all(F.concat(F.lit(","), "raw"), F.lit(FIELD), F.lit(1)),
+    ).otherwise(F.split("raw", ","))
+    rows = lines.select("raw", cut.alias("fields"))
+    # What stands outside of its quotes is in no field.
+    is_cut_whole = ~F.contains("raw", F.lit('"')) | (F.array_join("fields", ",") == F.col("raw"))
+    rows = rows.select(
+        "raw",
+        ((F.size("fields") != len(header)) | ~is_cut_whole).alias("broken"),
+        *[_field(header.index(name)).alias(name) for name in contract.names],
+    )
+    rows = settled(rows, ["raw", "broken", *contract.names])
+    typed = {column.name: value_of(F.col(column.name), column.type) for column in contract.columns}
+    unreadable = {
+        column.name: F.col(column.name).isNotNull() & typed[column.name].isNull()
+        for column in contract.columns
+        if column.type != "string"
+    }
+    is_whole = ~F.col("broken")
+    return rows.select(
+        *[F.when(is_whole, value).alias(name) for name, value in typed.items()],
+        "broken",
+        F.when(is_whole, names_of(unreadable)).alias("unreadable"),
+        F.lit(None).cast("string").alias("mistyped"),
+        "raw",
+    )
+
+
+def _field(place: int) -> Column:
+    field = F.get("fields", F.lit(place))
+    inner = F.substr(field, F.lit(2), F.length(field) - 2)
+    text = F.when(F.startswith(field, F.lit('"')), F.replace(inner, F.lit('""'), F.lit('"'))).otherwise(field)
+    return F.nullif(text, F.lit(""))

@@ -1,0 +1,88 @@
+"""What was appended to a Delta table since a version, by its log."""
+
+import json
+import re
+from collections.abc import Collection, Iterator
+from typing import Any
+from urllib.parse import unquote
+
+from deltalake import DeltaTable
+
+from config.errors import InputError
+from storage.inputs.places import open_file
+
+ANEW = (
+    "copy the table to a new folder and name that in the settings: what was taken before then counts as "
+    "duplicates"
+)
+
+
+def current_version(path: str) -> int:
+    """The table's newest version.
+
+    Raises:
+        DeltaError: there is no Delta table.
+    """
+    return DeltaTable(path).version()
+
+
+def appended_files(path: str, columns: Collection[str], since: int, version: int) -> list[str]:
+    """The Parquet files that the commits after `since`, up to `version`, added with new rows.
+
+    A commit that only removes files brings nothing new and is passed over.
+
+    Args:
+        path: the table.
+        columns: what is read of it.
+        since: the version that was taken before.
+        version: the version to take.
+
+    Raises:
+        InputError: a commit changed rows instead of appending some, the log does not go back so far, or the
+            files are none that can be read by themselves.
+    """
+    files = []
+    for number in range(since + 1, version + 1):
+        added, changes = [], False
+        for action in _actions(path, number):
+            if "metaData" in action:
+                _require_plain(path, action["metaData"])
+            changes = changes or bool(action.get("remove", {}).get("dataChange"))
+            add = action.get("add")
+            if add and add["dataChange"]:
+                _require_own_rows(path, number, columns, add)
+                added.append(_whole(path, unquote(add["path"])))
+        if added and changes:
+            raise InputError(
+                f"{path}: version {number} changed rows that were there; events are only ever added: {ANEW}"
+            )
+        files += added
+    return files
+
+
+def _actions(path: str, number: int) -> Iterator[dict[str, Any]]:
+    try:
+        with open_file(f"{path}/_delta_log/{number:020}.json") as file:
+            text = file.read().decode()
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: version {number} is no longer in the table's log; {ANEW}") from error
+    return (json.loads(line) for line in text.splitlines() if line)
+
+
+def _require_own_rows(path: str, number: int, columns: Collection[str], add: dict[str, Any]) -> None:
+    if inside := sorted(set(add.get("partitionValues") or {}) & set(columns)):
+        raise InputError(
+            f"{path}: {', '.join(inside)} is in no file, because the table is partitioned by it; partition "
+            "it by a column that is not declared, or not at all"
+        )
+    if add.get("deletionVector"):
+        raise InputError(f"{path}: version {number} deleted rows of new files; {ANEW}")
+
+
+def _require_plain(path: str, metadata: dict[str, Any]) -> None:
+    if metadata.get("configuration", {}).get("delta.columnMapping.mode", "none") != "none":
+        raise InputError(f"{path}: the table maps its columns to other names; write events without that")
+
+
+def _whole(path: str, file: str) -> str:
+    return file if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/|/", file) else f"{path}/{file}"

@@ -1,0 +1,97 @@
+"""Which files and which versions of Delta tables are new."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from deltalake.exceptions import DeltaError
+
+from config.model import EventSource
+from storage.inputs.contract import first_line, raise_together
+from storage.inputs.delta_log import current_version
+from storage.inputs.places import files_under
+
+
+@dataclass(frozen=True)
+class InputFile:
+    """One file of an input, or one version of a Delta input.
+
+    Attributes:
+        source: the input's name.
+        path: the file, or the folder of the Delta input.
+        length: bytes; None for Delta.
+        modified_at: when the file was last changed, UTC; None for Delta.
+        version: the version up to which the Delta input is taken; None for files.
+        since: the version up to which it was taken before; None for files and where none was.
+    """
+
+    source: str
+    path: str
+    length: int | None = None
+    modified_at: datetime | None = None
+    version: int | None = None
+    since: int | None = None
+
+
+def new_files(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> list[InputFile]:
+    """Find what was not taken yet, by input in their order and then by path.
+
+    A file that is gone is nothing to worry about: its rows were taken.
+
+    Args:
+        inputs: path and format by input name.
+        taken: what was taken before, several versions of a Delta input maybe.
+
+    Raises:
+        InputError: an input is not there, or a file that was taken has changed since; all are listed.
+    """
+    known: dict[tuple[str, str], InputFile] = {}
+    for file in sorted(taken, key=lambda each: -1 if each.version is None else each.version):
+        known[file.source, file.path] = file
+    found, problems = [], []
+    for source, given in inputs.items():
+        try:
+            there = _there(source, given)
+        except (OSError, DeltaError) as error:
+            problems.append(
+                f"inputs.{source}: cannot open {given.path} as {given.format}: {first_line(error)}"
+            )
+            continue
+        for file in there:
+            before = known.get((source, file.path))
+            if before is None:
+                found.append(file)
+            elif file.version is not None and before.version is not None:
+                problems += _gone_back(file, before.version)
+                if file.version > before.version:
+                    found.append(InputFile(source, file.path, version=file.version, since=before.version))
+            elif (file.length, file.modified_at) != (before.length, before.modified_at):
+                problems.append(_changed(file, before))
+    raise_together(problems)
+    return found
+
+
+def _there(source: str, given: EventSource) -> list[InputFile]:
+    if given.format == "delta":
+        return [InputFile(source, given.path, version=current_version(given.path))]
+    return [InputFile(source, file.path, file.length, file.modified_at) for file in files_under(given.path)]
+
+
+def _changed(file: InputFile, before: InputFile) -> str:
+    return (
+        f"inputs.{file.source}: {file.path} has changed since it was taken ({_state(before)} then, "
+        f"{_state(file)} now): move files in whole; put the new rows in a new file, and this one back or away"
+    )
+
+
+def _gone_back(file: InputFile, before: int) -> list[str]:
+    if file.version is not None and file.version >= before:
+        return []
+    return [
+        f"inputs.{file.source}: {file.path} is at version {file.version}, but version {before} was taken: "
+        "it is another table; write it to another folder"
+    ]
+
+
+def _state(file: InputFile) -> str:
+    return f"{file.length} bytes of {file.modified_at:%Y-%m-%dT%H:%M:%S.%fZ}"

@@ -1,0 +1,94 @@
+"""Files on the local disk or behind a URI: listed, opened, and named so that an engine reads just them."""
+
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+import pyarrow as pa
+from pyarrow import fs
+from pyspark.sql import SparkSession
+
+from config.errors import ConfigError
+from engine.session import is_embedded
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/")
+
+
+@dataclass(frozen=True)
+class FoundFile:
+    """A file: its path or URI, its length in bytes, and when it was last changed, UTC."""
+
+    path: str
+    length: int
+    modified_at: datetime
+
+
+def files_under(path: str) -> list[FoundFile]:
+    """List all files of a folder, or the file itself, by path.
+
+    As Spark does it: names that begin with _ or . are passed over, files and folders alike, and so is what
+    Hadoop is still copying.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+        ConfigError: there is no way to a URI of this kind.
+    """
+    system, inner, prefix = _system(path)
+    root = system.get_file_info(inner)
+    if root.type == fs.FileType.NotFound:
+        raise FileNotFoundError(path)
+    found = [root] if root.is_file else system.get_file_info(fs.FileSelector(inner, recursive=True))
+    return sorted(
+        (
+            FoundFile(prefix + each.path, each.size, EPOCH + timedelta(microseconds=each.mtime_ns // 1000))
+            for each in found
+            if each.is_file and (each is root or not _is_hidden(each.path[len(inner) :]))
+        ),
+        key=lambda file: file.path,
+    )
+
+
+def open_file(path: str) -> pa.NativeFile:
+    """Open a file for reading at any place of it."""
+    system, inner, _ = _system(path)
+    return system.open_input_file(inner)
+
+
+def first_text_line(path: str) -> str:
+    """The first line of a text file that is not blank, without byte order mark and line end."""
+    system, inner, _ = _system(path)
+    stream = system.open_input_stream(inner, compression="detect")
+    with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as text:
+        return next((line.rstrip("\n") for line in text if line.strip()), "")
+
+
+def literal(spark: SparkSession, paths: Sequence[str]) -> list[str]:
+    """The paths so that the engine takes no sign in them for a pattern."""
+    # Hadoop knows a backslash before the sign, Sail only a class of one sign.
+    if is_embedded(spark):
+        return [re.sub(r"[\[\]{}*?]", r"[\g<0>]", path) for path in paths]
+    return [re.sub(r"[\\\[\]{}*?]", r"\\\g<0>", path) for path in paths]
+
+
+def _system(path: str) -> tuple[fs.FileSystem, str, str]:
+    """The file system, the path in it, and what stands before that in the whole path."""
+    uri = URI.match(path)
+    if uri is None:
+        return fs.LocalFileSystem(), path, ""
+    asked = path.replace("s3a:", "s3:", 1) if uri["scheme"] == "s3a" else path
+    try:
+        system, inner = fs.FileSystem.from_uri(asked)
+    except (pa.ArrowException, OSError) as error:
+        raise ConfigError(
+            f"inputs: {path} cannot be listed ({str(error).partition(chr(10))[0]}); write a path, or a URI "
+            "of s3a, hdfs, gs or abfss"
+        ) from error
+    return system, inner, path[: len(path.rstrip("/")) - len(inner)]
+
+
+def _is_hidden(path: str) -> bool:
+    names = path.strip("/").split("/")
+    return any(name.startswith(("_", ".")) for name in names) or names[-1].endswith("._COPYING_")

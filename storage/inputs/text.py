@@ -1,0 +1,48 @@
+"""Lines of text files, and text as values: what JSON lines and CSV rows have in common."""
+
+from collections.abc import Sequence
+
+from pyspark.sql import Column, DataFrame, SparkSession, functions as F
+
+from storage.inputs.places import literal
+
+TRUE, FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
+
+
+def read_lines(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
+    """The lines that are not blank, as `raw`, without byte order marks."""
+    # Spark takes the mark away, Sail leaves it.
+    unmarked = F.when(F.startswith("value", F.lit("\ufeff")), F.substr("value", F.lit(2)))
+    lines = spark.read.text(literal(spark, paths)).select(unmarked.otherwise(F.col("value")).alias("raw"))
+    return lines.where("trim(raw) <> ''")
+
+
+def value_of(text: Column, type: str) -> Column:
+    """The text as a value of the type, null if it is none."""
+    if type == "string":
+        return text
+    if type == "boolean":
+        # The engines' own casts agree on these words only.
+        word = F.lower(F.trim(text))
+        return F.when(word.isin(*TRUE), F.lit(True)).when(word.isin(*FALSE), F.lit(False))
+    value = text.try_cast(type)
+    # A time without a year would be today's.
+    return F.when(text.rlike(r"^\s*[0-9]{4}"), value) if type == "timestamp" else value
+
+
+def names_of(flags: dict[str, Column]) -> Column:
+    """The names whose flag is true, joined by commas; null where none is. No flag may be null."""
+    if not flags:
+        return F.lit(None).cast("string")
+    named = [F.when(flag, F.lit(name)) for name, flag in flags.items()]
+    # Most rows have none: they are told by one look.
+    return F.when(F.coalesce(*named).isNotNull(), F.concat_ws(",", *named))
+
+
+def settled(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """The same rows with these columns, which later steps take as they are.
+
+    Otherwise both engines put the expressions behind a column into every place that names it, most of all
+    into filters. Verdicts name columns that are made of columns, over and over: a plan of that takes minutes.
+    """
+    return rows.select(F.inline(F.array(F.struct(*columns))))

@@ -1,0 +1,39 @@
+"""Which as_of readers may rely on."""
+
+from datetime import datetime
+from operator import itemgetter
+
+from config.errors import PipelineError
+from config.instants import format_instant
+from config.load import Settings
+from schemas.outputs import RUNS
+from storage.collected import collected
+from storage.warehouse import Warehouse
+
+AS_OFS_SHOWN = 5
+
+
+def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | None) -> datetime:
+    """Find an as_of that was published: the one asked for, or that of the latest run.
+
+    Raises:
+        PipelineError: nothing was published, or not this as_of.
+    """
+    # Runs are few: an engine would sort and shuffle for what is done here at once.
+    runs = collected(warehouse.read(RUNS).where("status = 'succeeded'").select("started_at", "as_of"))
+    if as_of is None:
+        if not runs:
+            raise PipelineError(
+                f"{settings.warehouse}: no run was published yet; "
+                f"run jobs/nightly.py --config {settings.path} first"
+            )
+        latest: datetime = max(runs, key=itemgetter("started_at", "as_of"))["as_of"]
+        return latest
+    known = sorted({row["as_of"] for row in runs}, reverse=True)
+    if as_of not in known:
+        there = ", ".join(map(format_instant, known[:AS_OFS_SHOWN])) or "none yet"
+        raise PipelineError(
+            f"--as-of {format_instant(as_of)} was not published; the latest are: {there}; take one of these, "
+            f"or run jobs/nightly.py --config {settings.path} for it first"
+        )
+    return as_of

@@ -1,0 +1,67 @@
+"""One message that a ROLLBACK may give back, event by event. Each case is a timeline of one letter a second.
+
+a arrives, r is received by t, s by another transaction that gives nothing back, b the ROLLBACK of t, e ends.
+"""
+
+import pytest
+
+from pipelines.activation import happenings as h
+from pipelines.activation.ready import spells_of
+
+RANKS = {
+    "a": (h.ARRIVALS, None),
+    "r": (h.RECEIVES, "t"),
+    "s": (h.RECEIVES, None),
+    "e": (h.ENDS, None),
+    "b": (h.QUEUE_EVENTS, "t"),
+}
+
+
+def played(timeline: str, start: int = 0) -> tuple[list[tuple[int, int | None]], int]:
+    """The spells, and the RECEIVED events that did not find the message ready."""
+    rows = [
+        {
+            "message_id": "m",
+            "queue_number": 0,
+            "conversation_id": "c",
+            "is_initiator": False,
+            "place": time * h.KINDS_AT_AN_INSTANT + RANKS[letter][0],
+            "event_id": f"{letter}{time}",
+            "t": RANKS[letter][1],
+        }
+        for time, letter in enumerate(timeline)
+        if letter != "."
+    ]
+    found = list(spells_of(rows, start))
+    spells = [(row["ready_from"], row["ready_until"]) for row in found if row["ready_from"] is not None]
+    return spells, sum(row["not_ready"] for row in found)
+
+
+@pytest.mark.parametrize(
+    ("timeline", "spells", "not_ready"),
+    [
+        pytest.param("a", [(0, None)], 0, id="still ready"),
+        pytest.param("a.r", [(0, 2)], 0, id="taken"),
+        pytest.param("a.rb", [(0, 2), (3, None)], 0, id="given back"),
+        pytest.param("arbrb", [(0, 1), (2, 3), (4, None)], 0, id="given back twice"),
+        pytest.param("arbb", [(0, 1), (2, None)], 0, id="nothing left to give back"),
+        pytest.param("asb", [(0, 1)], 0, id="another one holds it"),
+        pytest.param("arsb", [(0, 1), (3, None)], 1, id="who comes second takes nothing"),
+        pytest.param("arebs", [(0, 1)], 1, id="ended while it was held"),
+        pytest.param("arbe", [(0, 1), (2, 3)], 0, id="ended while it was ready"),
+        pytest.param("ear", [], 1, id="ended before it arrived"),
+    ],
+)
+def test_spells(timeline: str, spells: list[tuple[int, int | None]], not_ready: int) -> None:
+    assert played(timeline) == (spells, not_ready)
+
+
+def test_only_receives_in_the_window_are_counted() -> None:
+    assert played("asss", start=3) == ([(0, 1)], 1)
+
+
+def test_rows_out_of_order_are_an_error() -> None:
+    rows = [{"message_id": message, "place": 0, "event_id": "", "t": None} for message in ("b", "a")]
+    names = {"queue_number": 0, "conversation_id": "c", "is_initiator": False}
+    with pytest.raises(RuntimeError, match="did not keep the order"):
+        list(spells_of([row | names for row in rows], 0))

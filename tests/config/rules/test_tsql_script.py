@@ -1,0 +1,100 @@
+"""Histories printed as T-SQL and read again."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import count
+from typing import Any
+
+from hypothesis import given, settings, strategies as st
+
+from config.errors import ConfigError
+from config.rules.history import RuleVersion, rule_history
+from config.rules.statements import ANY, UNSET, Kind, Origin, RuleStatement
+from config.rules.tsql_rules import read_tsql_rules
+from config.rules.tsql_script import script_of
+
+A_NAME = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6
+) | st.sampled_from(["R", "r", "]", "[]", "''", '"', "ANY", "a\nGO\nb", "-- x", "*/", "S "])
+NAMES = st.sampled_from(["R", "]S[", "T'", "ANY"])
+CRITERIA = st.sampled_from([UNSET, ANY, "ANY", "S"]) | A_NAME
+
+
+def day(number: int) -> datetime:
+    return datetime(2026, 1, number, 1, 2, 3, 456789, tzinfo=UTC)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[RuleVersion]:
+    """The history of random statements in two databases; those that the history refuses are left out."""
+    accepted: list[RuleStatement] = []
+    databases = draw(st.lists(A_NAME.filter(lambda name: not name.startswith("$(")), min_size=1, max_size=2))
+    lines = count(1)
+    for _ in range(draw(st.integers(0, 25))):
+        kind = draw(st.sampled_from(Kind))
+        said: dict[str, Any] = {}
+        if kind is not Kind.DROP:
+            said = {key: draw(CRITERIA) for key in ("contract", "local_service", "remote_service")}
+            said["level"] = draw(st.none() | st.integers(1, 10))
+        at, database, name = (
+            day(draw(st.integers(1, 5))),
+            draw(st.sampled_from(databases)),
+            draw(NAMES | A_NAME),
+        )
+        candidate = RuleStatement(kind, at, "I", database, name, Origin("r", next(lines), 1), **said)
+        try:
+            rule_history([*accepted, candidate])
+        except ConfigError:
+            continue
+        accepted.append(candidate)
+    return rule_history(accepted)
+
+
+@settings(deadline=None)
+@given(histories())
+def test_a_printed_history_reads_the_same(tmp_path_factory: Any, history: list[RuleVersion]) -> None:
+    path = tmp_path_factory.getbasetemp() / "printed.sql"
+    path.write_bytes(script_of(history, "I").encode())
+    assert rule_history(read_tsql_rules(str(path), instance="I").statements) == history
+
+
+def version(name: str, contract: str, since: int, until: int | None) -> RuleVersion:
+    return RuleVersion("I", "D", name, contract, None, None, 5, day(since), until and day(until))  # type: ignore[arg-type]
+
+
+def test_two_rules_that_swap_their_criteria(tmp_path_factory: Any) -> None:
+    history = [
+        version("A", "X", 1, 2),
+        version("A", "Y", 2, None),
+        version("B", "Y", 1, 2),
+        version("B", "X", 2, None),
+    ]
+    path = tmp_path_factory.getbasetemp() / "swapped.sql"
+    path.write_text(script_of(history, "I"))
+    assert rule_history(read_tsql_rules(str(path), instance="I").statements) == history
+
+
+def test_what_is_printed() -> None:
+    first = RuleVersion("I", "D]", "Gold", "Order's", None, "It's", 9, day(1), day(3))
+    history = [
+        first,
+        replace(first, level=8, valid_from=day(3), valid_to=day(4)),
+        replace(first, instance="J"),
+    ]
+    assert script_of(history, "I") == (
+        "USE [D]]];\n"
+        "GO\n"
+        "-- effective_from: 2026-01-01T01:02:03.456789Z\n"
+        "CREATE BROKER PRIORITY [Gold]\n"
+        "    FOR CONVERSATION\n"
+        "    SET (CONTRACT_NAME = [Order's],\n"
+        "         LOCAL_SERVICE_NAME = ANY,\n"
+        "         REMOTE_SERVICE_NAME = N'It''s',\n"
+        "         PRIORITY_LEVEL = 9);\n"
+        "-- effective_from: 2026-01-03T01:02:03.456789Z\n"
+        "ALTER BROKER PRIORITY [Gold]\n"
+        "    FOR CONVERSATION\n"
+        "    SET (PRIORITY_LEVEL = 8);\n"
+        "-- effective_from: 2026-01-04T01:02:03.456789Z\n"
+        "DROP BROKER PRIORITY [Gold];\n"
+    )

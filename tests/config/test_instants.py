@@ -1,0 +1,48 @@
+"""Instants as people write them."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given, strategies as st
+
+from config.instants import format_instant, parse_instant
+
+
+@pytest.mark.parametrize(
+    ("text", "instant"),
+    [
+        pytest.param("2026-01-02", datetime(2026, 1, 2, tzinfo=UTC), id="date"),
+        pytest.param("2026-01-02T03:04:05Z", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), id="UTC"),
+        pytest.param("2026-01-02 03:04", datetime(2026, 1, 2, 3, 4, tzinfo=UTC), id="no offset is UTC"),
+        pytest.param("2026-01-02T03:04:05+02:00", datetime(2026, 1, 2, 1, 4, 5, tzinfo=UTC), id="east"),
+        pytest.param("2026-01-02 23:04:05 -0130", datetime(2026, 1, 3, 0, 34, 5, tzinfo=UTC), id="west"),
+        pytest.param("2026-01-02T03:04:05+02", datetime(2026, 1, 2, 1, 4, 5, tzinfo=UTC), id="hours only"),
+        pytest.param(
+            "2026-01-02t03:04:05.12z", datetime(2026, 1, 2, 3, 4, 5, 120000, tzinfo=UTC), id="fraction"
+        ),
+    ],
+)
+def test_parse(text: str, instant: datetime) -> None:
+    assert parse_instant(text) == instant
+    assert parse_instant(text).tzinfo is UTC
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "soon", "2026-02-30", "2026-1-1", "20260101", "2026-W01-1", "2026-01-01Z", "2026-01-01T24:00"),
+        *("2026-01-01T00:00:60Z", "2026-01-01T00:00:00.1234567Z", "0001-01-01T00:00+05:00"),
+    ],
+)
+def test_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a moment in time"):
+        parse_instant(text)
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_what_is_formatted_is_parsed(instant: datetime) -> None:
+    assert parse_instant(format_instant(instant)) == instant
+
+
+def test_format() -> None:
+    assert format_instant(datetime(2026, 1, 2, 3, 4, 5, 6, tzinfo=UTC)) == "2026-01-02T03:04:05.000006Z"

@@ -1,0 +1,375 @@
+"""Settings: defaults, paths, rules in order, and errors with their place."""
+
+import json
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from config.errors import ConfigError
+from config.load import Settings, load_settings
+from config.model import SparkSchema
+
+LEAST = """\
+warehouse: ../warehouse
+inputs:
+  endpoint_events: {path: ../samples/endpoints, format: json}
+  message_events: {path: /data/messages, format: delta}
+catalog: catalog.yaml
+"""
+
+FULL = """\
+warehouse: s3a://bucket/warehouse
+inputs:
+  endpoint_events: {path: file:///data/endpoints, format: parquet}
+  message_events: {path: messages, format: csv}
+  queue_events: {path: queues, format: json}
+catalog: ./sub/../catalog.yaml
+rules:
+  - {path: b.yaml, instance: SQL1, effective_from: 2026-01-01}
+  - {path: a.yaml}
+receive: {top: 3}
+transmission:
+  starvation: {after_seconds: 0.5, raise_by: 2}
+  blocks: {fragment_bytes: 4096, fragments: 8}
+activation: {check_seconds: 2, empty_seconds: 0, window_hours: 1.5}
+quality: {max_rejected_share: 0}
+"""
+
+A = "- {effective_from: 2025-06-01, instance: SQL2, database: D, create: {name: R, level: 3}}\n"
+B = "- {database: D, create: {name: R}}\n- {database: D, alter: {name: R, level: 7}}\n"
+
+
+def load(tmp_path: Path, content: str, **files: str) -> Settings:
+    conf = tmp_path / "conf"
+    conf.mkdir(exist_ok=True)
+    for name, text in {"settings": content, "catalog": "instances: [{name: SQL1}]\n", **files}.items():
+        (conf / f"{name}.yaml").write_text(text, encoding="utf-8")
+    return load_settings(conf / "settings.yaml")
+
+
+def refusal(tmp_path: Path, content: str, **files: str) -> list[str]:
+    """The lines of the error, without the folder."""
+    with pytest.raises(ConfigError) as caught:
+        load(tmp_path, content, **files)
+    return str(caught.value).replace(f"{tmp_path}/conf/", "").split("\n")
+
+
+def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
+    settings = load(tmp_path, LEAST)
+    assert settings.path == f"{tmp_path}/conf/settings.yaml"
+    assert settings.warehouse == f"{tmp_path}/warehouse"
+    assert settings.inputs.endpoint_events.path == f"{tmp_path}/samples/endpoints"
+    assert settings.inputs.message_events.path == "/data/messages"
+    assert settings.inputs.queue_events is None
+    assert [instance.name for instance in settings.catalog.instances] == ["SQL1"]
+    assert settings.rule_history == ()
+    assert settings.receive.top is None
+    assert settings.transmission.starvation is None
+    assert settings.transmission.blocks is None
+    assert settings.activation is not None
+    assert settings.activation.check == timedelta(seconds=5)
+    assert settings.activation.empty == timedelta(seconds=5)
+    assert settings.activation.window == timedelta(hours=24)
+    assert settings.quality.max_rejected_share == 0.01
+
+
+def test_null_is_the_same_as_left_out(tmp_path: Path) -> None:
+    nulls = "rules:\nreceive: null\ntransmission:\nactivation: {check_seconds: null}\nquality: ~\n"
+    assert load(tmp_path, LEAST + nulls) == load(tmp_path, LEAST)
+    inner = (
+        "rules: []\nreceive: {top: null}\ntransmission: {starvation: null, blocks: null}\nactivation: {}\n"
+    )
+    assert load(tmp_path, LEAST + inner) == load(tmp_path, LEAST)
+
+
+@pytest.mark.parametrize("written", ["null", "~", ""])
+def test_null_leaves_activation_out(tmp_path: Path, written: str) -> None:
+    settings = load(tmp_path, f"{LEAST}activation: {written}\n")
+    assert settings.activation is None
+    assert json.loads(settings.describe())["activation"] is None
+
+
+def test_everything_given(tmp_path: Path) -> None:
+    settings = load(tmp_path, FULL, a=A, b=B)
+    assert settings.warehouse == "s3a://bucket/warehouse"
+    assert settings.inputs.endpoint_events.path == "file:///data/endpoints"
+    assert settings.inputs.endpoint_events.format == "parquet"
+    assert settings.inputs.queue_events is not None
+    assert settings.inputs.queue_events.path == f"{tmp_path}/conf/queues"
+    assert settings.receive.top == 3
+    assert settings.transmission.starvation is not None
+    assert settings.transmission.starvation.after_seconds == 0.5
+    assert settings.transmission.starvation.raise_by == 2
+    assert settings.transmission.blocks is not None
+    assert settings.transmission.blocks.fragment_bytes == 4096
+    assert settings.transmission.blocks.fragments == 8
+    assert settings.activation is not None
+    assert settings.activation.check == timedelta(seconds=2)
+    assert settings.activation.empty == timedelta(0)
+    assert settings.activation.window == timedelta(minutes=90)
+    assert settings.quality.max_rejected_share == 0
+    assert [(v.instance, v.name, v.level, v.valid_from, v.valid_to) for v in settings.rule_history] == [
+        ("SQL1", "R", 7, datetime(2026, 1, 1, tzinfo=UTC), None),
+        ("SQL2", "R", 3, datetime(2025, 6, 1, tzinfo=UTC), None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("{catalog: spark_catalog, schema: conversations}", "spark_catalog.conversations"),
+        ("{schema: conversations}", "spark_catalog.conversations"),
+        ("{catalog: null, schema: conversations}", "spark_catalog.conversations"),
+        ("{catalog: lake, schema: Broker_2}", "lake.Broker_2"),
+    ],
+)
+def test_the_warehouse_may_be_a_schema(tmp_path: Path, written: str, name: str) -> None:
+    settings = load(tmp_path, LEAST.replace("../warehouse", written))
+    assert isinstance(settings.warehouse, SparkSchema)
+    assert str(settings.warehouse) == name
+    assert json.loads(settings.describe())["warehouse"] == name
+
+
+@pytest.mark.parametrize(
+    ("written", "lines"),
+    [
+        ("{}", ["settings.yaml:1:12: warehouse.schema: is missing; add schema: and its value"]),
+        (
+            "{shema: conversations}",
+            [
+                "settings.yaml:1:12: warehouse.schema: is missing; add schema: and its value",
+                "settings.yaml:1:13: warehouse.shema: unknown key; did you mean 'schema'?",
+            ],
+        ),
+        (
+            "{schema: my-tables, catalog: a.b}",
+            [
+                "settings.yaml:1:21: warehouse.schema: 'my-tables' is no name that Spark takes; "
+                "write letters, digits and _, no digit first",
+                "settings.yaml:1:41: warehouse.catalog: 'a.b' is no name that Spark takes; "
+                "write letters, digits and _, no digit first",
+            ],
+        ),
+        (
+            "{schema: 7}",
+            ["settings.yaml:1:21: warehouse.schema: 7 is not text to YAML; write it in quotes: '7'"],
+        ),
+        ("''", ["settings.yaml:1:12: warehouse: is empty; write at least one character"]),
+        ("[a]", ["settings.yaml:1:12: warehouse: is a list; write one text"]),
+    ],
+    ids=["empty", "misspelt", "names", "number", "no folder", "list"],
+)
+def test_a_wrong_warehouse(tmp_path: Path, written: str, lines: list[str]) -> None:
+    assert refusal(tmp_path, LEAST.replace("../warehouse", written)) == lines
+
+
+def test_describe(tmp_path: Path) -> None:
+    described = load(tmp_path, FULL, a=A, b=B).describe()
+    conf = f"{tmp_path}/conf"
+    assert json.loads(described) == {
+        "warehouse": "s3a://bucket/warehouse",
+        "inputs": {
+            "endpoint_events": {"path": "file:///data/endpoints", "format": "parquet"},
+            "message_events": {"path": f"{conf}/messages", "format": "csv"},
+            "queue_events": {"path": f"{conf}/queues", "format": "json"},
+        },
+        "catalog": f"{conf}/catalog.yaml",
+        "rules": [
+            {"path": f"{conf}/b.yaml", "instance": "SQL1", "effective_from": "2026-01-01T00:00:00Z"},
+            {"path": f"{conf}/a.yaml", "instance": None, "effective_from": None},
+        ],
+        "receive": {"top": 3},
+        "transmission": {
+            "starvation": {"after_seconds": 0.5, "raise_by": 2},
+            "blocks": {"fragment_bytes": 4096, "fragments": 8},
+        },
+        "activation": {"check_seconds": 2, "empty_seconds": 0, "window_hours": 1.5},
+        "quality": {"max_rejected_share": 0},
+    }
+    assert described == json.dumps(json.loads(described), sort_keys=True)
+
+
+def test_the_same_settings_are_described_alike(tmp_path: Path) -> None:
+    swapped = "\n".join(reversed(LEAST.splitlines()[2:4]))
+    other = LEAST.replace("\n".join(LEAST.splitlines()[2:4]), swapped) + "activation: {check_seconds: 5.0}\n"
+    assert load(tmp_path, other).describe() == load(tmp_path, LEAST).describe()
+
+
+def test_from_another_working_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    absolute = load(tmp_path, FULL, a=A, b=B)
+    monkeypatch.chdir(tmp_path)
+    relative = load_settings(os.path.join("conf", "settings.yaml"))
+    assert relative.inputs == absolute.inputs
+    assert relative.describe() == absolute.describe()
+    (tmp_path / "conf" / "a.yaml").write_text("- {}\n")
+    with pytest.raises(ConfigError) as caught:
+        load_settings("conf/settings.yaml")
+    assert str(caught.value) == "conf/a.yaml:1:3: [0].database: is missing; add database: and its value"
+
+
+def test_rules_at_the_same_moment_follow_the_order_of_the_sources(tmp_path: Path) -> None:
+    source = "effective_from: 2026-01-01, instance: I"
+    drop = "- {database: D, drop: {name: R}}\n"
+    in_order = LEAST + f"rules: [{{path: b.yaml, {source}}}, {{path: z.yaml, {source}}}]\n"
+    assert load(tmp_path, in_order, b=B, z=drop).rule_history == ()
+    reverse = LEAST + f"rules: [{{path: z.yaml, {source}}}, {{path: b.yaml, {source}}}]\n"
+    assert refusal(tmp_path, reverse) == [
+        "z.yaml:1:3: DROP 'R' in I.D: there is no such rule at that moment (error 15151); "
+        "it is created after that, at " + "b.yaml:1:3; change the order or effective_from"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        pytest.param(
+            "recieve: {}\n", "6:1: recieve: unknown key; did you mean 'receive'?", id="unknown section"
+        ),
+        pytest.param(
+            "receive: {topp: 1}\n", "6:11: receive.topp: unknown key; did you mean 'top'?", id="unknown"
+        ),
+        pytest.param("receive: 5\n", "6:10: receive: is 5; write a mapping (key: value)", id="no mapping"),
+        pytest.param("receive: {top: 0}\n", "6:16: receive.top: is 0; write 1 or more", id="top 0"),
+        pytest.param(
+            "receive: {top: 2.5}\n",
+            "6:16: receive.top: is 2.5; write a whole number without quotes",
+            id="top 2.5",
+        ),
+        pytest.param(
+            "receive: {top: true}\n",
+            "6:16: receive.top: is true; write a whole number without quotes",
+            id="top true",
+        ),
+        pytest.param(
+            "transmission: {starvation: {after_seconds: 0, raise_by: 1}}\n",
+            "6:44: transmission.starvation.after_seconds: is 0; write 0.000001 or more",
+            id="after 0 seconds",
+        ),
+        pytest.param(
+            "transmission: {starvation: {after_seconds: 1, raise_by: 10}}\n",
+            "6:57: transmission.starvation.raise_by: is 10; write 9 or less",
+            id="raise by 10",
+        ),
+        pytest.param(
+            "transmission: {starvation: {after_seconds: 1}}\n",
+            "6:28: transmission.starvation.raise_by: is missing; add raise_by: and its value",
+            id="raise by nothing",
+        ),
+        pytest.param(
+            "transmission: {blocks: {fragment_bytes: 0, fragments: 1}}\n",
+            "6:41: transmission.blocks.fragment_bytes: is 0; write 1 or more",
+            id="no bytes",
+        ),
+        pytest.param(
+            "transmission: {blocks: {fragment_bytes: '9', fragments: 1}}\n",
+            "6:41: transmission.blocks.fragment_bytes: is '9'; write a whole number without quotes",
+            id="quoted number",
+        ),
+        pytest.param(
+            "activation: {check_seconds: 0.0}\n",
+            "6:29: activation.check_seconds: is 0.0; write 0.000001 or more",
+            id="check always",
+        ),
+        pytest.param(
+            "activation: {empty_seconds: -1}\n",
+            "6:29: activation.empty_seconds: is -1; write 0 or more",
+            id="empty",
+        ),
+        pytest.param(
+            "activation: {window_hours: 0}\n",
+            "6:28: activation.window_hours: is 0; write a number above 0",
+            id="no window",
+        ),
+        pytest.param(
+            "activation: {window_hours: day}\n",
+            "6:28: activation.window_hours: is 'day'; write a number without quotes, like 5 or 0.5",
+            id="window day",
+        ),
+        pytest.param(
+            "quality: {max_rejected_share: 1.5}\n",
+            "6:31: quality.max_rejected_share: is 1.5; write 1 or less",
+            id="more than everything",
+        ),
+        pytest.param(
+            "rules: a.yaml\n", "6:8: rules: is 'a.yaml'; write a list (- item)", id="rules not a list"
+        ),
+        pytest.param(
+            "rules: [{path: gone.yaml}]\n",
+            "6:16: rules[0].path: there is no file gone.yaml; correct the path or create the file",
+            id="rules gone",
+        ),
+        pytest.param(
+            "rules: [{path: 's3a://b/r.yaml'}]\n",
+            "6:16: rules[0].path: 's3a://b/r.yaml' is not on the local disk; write a path",
+            id="rules elsewhere",
+        ),
+        pytest.param(
+            "rules: [{path: r.yaml, effective_from: x}]\n",
+            "6:40: rules[0].effective_from: 'x' is not a moment in time; write it like 2026-01-01T00:00:00Z",
+            id="no moment",
+        ),
+        pytest.param(
+            "rules: [{path: r.yaml, effective_from: 5}]\n",
+            "6:40: rules[0].effective_from: is not a moment in time; write it like 2026-01-01T00:00:00Z",
+            id="number as moment",
+        ),
+        pytest.param(
+            "rules: [{path: r.yaml, instance: no}]\n",
+            "6:34: rules[0].instance: no is not text to YAML; write it in quotes: 'no'",
+            id="instance no",
+        ),
+        pytest.param(
+            "catalog: c.yaml\n",
+            "6:1: the key 'catalog' stands here twice, first on line 5; remove one",
+            id="twice",
+        ),
+    ],
+)
+def test_refused(tmp_path: Path, more: str, line: str) -> None:
+    assert refusal(tmp_path, LEAST + more) == [f"settings.yaml:{line}"]
+
+
+def test_all_problems_of_the_settings_come_together(tmp_path: Path) -> None:
+    content = (
+        "inputs:\n  endpoint_events: {path: '', format: jsn}\n  message_events: x\nquality: {share: 1}\n"
+    )
+    assert refusal(tmp_path, content) == [
+        "settings.yaml:1:1: catalog: is missing; add catalog: and its value",
+        "settings.yaml:1:1: warehouse: is missing; add warehouse: and its value",
+        "settings.yaml:2:27: inputs.endpoint_events.path: is empty; write at least one character",
+        "settings.yaml:2:39: inputs.endpoint_events.format: is 'jsn'; did you mean 'json'?",
+        "settings.yaml:3:19: inputs.message_events: is 'x'; write a mapping (key: value)",
+        "settings.yaml:4:11: quality.share: unknown key; write one of max_rejected_share",
+    ]
+
+
+def test_an_unlikely_format_lists_the_choices(tmp_path: Path) -> None:
+    assert refusal(tmp_path, LEAST.replace("delta", "excel")) == [
+        "settings.yaml:4:50: inputs.message_events.format: is 'excel'; write one of delta, parquet, json, csv"
+    ]
+
+
+def test_problems_of_catalog_and_rules_come_together(tmp_path: Path) -> None:
+    content = LEAST.replace("catalog.yaml", "none.yaml") + "rules: [{path: a.yaml}, {path: b.yaml}]\n"
+    assert refusal(tmp_path, content, a="a: 1\n", b="- [\n") == [
+        "settings.yaml:5:10: catalog: there is no file none.yaml; correct the path or create the file",
+        "a.yaml:1:1: is a mapping; write a list (- item)",
+        "b.yaml:2:1: is not YAML: expected the node content, but found '<stream end>' "
+        "(while parsing a flow node); correct the line or quote the value",
+    ]
+
+
+def test_settings_that_are_not_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_settings(tmp_path / "local.yaml")
+    assert str(caught.value) == f"{tmp_path}/local.yaml: no such file; correct the path or create it"
+
+
+def test_settings_do_not_change(tmp_path: Path) -> None:
+    settings = load(tmp_path, LEAST)
+    with pytest.raises(AttributeError):
+        settings.warehouse = "x"  # type: ignore[misc]
+    with pytest.raises(ValueError, match="frozen"):
+        settings.receive.top = 1  # type: ignore[misc]

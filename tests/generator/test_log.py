@@ -1,0 +1,146 @@
+"""What a made-up log looks like: its columns, its events, and the story they tell."""
+
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from schemas.events import CONTRACTS
+from tests.generator.conftest import SKEWED
+
+ARROW_TYPES = {
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+}
+
+
+@pytest.mark.parametrize("source", list(CONTRACTS))
+def test_columns_are_the_contract(log, source):
+    files = sorted((log.folder / source).iterdir())
+    assert files
+    expected = [(column.name, ARROW_TYPES[column.type]) for column in CONTRACTS[source].columns]
+    for file in files:
+        assert [(field.name, field.type) for field in parquet.read_schema(file)] == expected
+
+
+@pytest.mark.parametrize("source", list(CONTRACTS))
+def test_nothing_required_is_null(log, source):
+    contract, rows = CONTRACTS[source], log[source]
+    for column in contract.columns:
+        if not column.nullable:
+            assert rows[column.name].notna().all(), column.name
+    for event_type, columns in contract.required_for.items():
+        of_type = rows[rows.event_type == event_type]
+        assert of_type[list(columns)].notna().all().all(), event_type
+
+
+@pytest.mark.parametrize("source", list(CONTRACTS))
+def test_every_event_type_occurs(log, source):
+    assert set(log[source].event_type) == set(CONTRACTS[source].event_types)
+
+
+@pytest.mark.parametrize("source", list(CONTRACTS))
+def test_ids_are_unique(log, source):
+    assert log[source].event_id.is_unique
+
+
+def test_as_many_messages_as_asked_for(log):
+    turns = log["message_events"].dropna(subset="message_sequence_number")
+    # A few conversations are cut off by the end of the log.
+    assert 3_800 <= turns.message_id.nunique() <= 4_000
+
+
+def test_the_proportions_of_the_reference(log):
+    messages = log["message_events"].message_id.nunique()
+    assert 2.1 <= len(log["message_events"]) / messages <= 2.5
+    assert 0.7 <= len(log["endpoint_events"]) / messages <= 0.95
+
+
+def test_creations_tell_which_endpoint(log):
+    events = log["endpoint_events"]
+    assert events[events.event_type == "BEGIN_DIALOG"].is_initiator.all()
+    assert not events[events.event_type == "DIALOG_CREATED"].is_initiator.any()
+
+
+def test_the_two_ends_mirror_each_other(log):
+    events = log["endpoint_events"]
+    begun = events[events.event_type == "BEGIN_DIALOG"].set_index("conversation_id")
+    created = events[events.event_type == "DIALOG_CREATED"].set_index("conversation_id")
+    both = begun.join(created, rsuffix="_of_target", how="inner")
+    assert len(both) > 500
+    assert (both.contract == both.contract_of_target).all()
+    assert (both.local_service == both.remote_service_of_target).all()
+    assert (both.remote_service == both.local_service_of_target).all()
+    assert (both.conversation_group_id != both.conversation_group_id_of_target).all()
+
+
+def test_sequence_numbers_count_from_zero(log):
+    turns = log["message_events"].dropna(subset="message_sequence_number").drop_duplicates("message_id")
+    directions = turns.groupby(["conversation_id", "sent_by_initiator"]).message_sequence_number
+    assert (directions.min() == 0).all()
+    assert (directions.max() + 1 == directions.count()).all()
+
+
+def test_moments_of_a_message_follow_each_other_up_to_the_clocks(log):
+    moments = log["message_events"].pivot_table(
+        index="message_id", columns="event_type", values="event_time", aggfunc="min"
+    )
+    early = (moments.SENT - moments.DELIVERED).dt.total_seconds()
+    assert 0 < (early > 0).sum() < 0.1 * len(moments)
+    assert early.max() < 1
+    assert not (moments.RECEIVED < moments.DELIVERED).any()
+
+
+def test_a_transaction_has_one_end(log):
+    events = log["queue_events"]
+    ends = events[events.event_type.isin(["COMMIT", "ROLLBACK"])]
+    assert ends.transaction_id.is_unique
+    # All that is received is received by a statement that the queue events know.
+    taken = log["message_events"].query("event_type == 'RECEIVED'").transaction_id.dropna()
+    assert set(taken) <= set(events[events.event_type == "RECEIVE"].transaction_id)
+
+
+def test_some_transactions_are_open_at_the_end(make_log):
+    log = make_log(*SKEWED)
+    taken = set(log["message_events"].query("event_type == 'RECEIVED'").transaction_id.dropna())
+    asked = set(log["queue_events"].query("event_type == 'GET_CONVERSATION_GROUP'").transaction_id)
+    ended = set(log["queue_events"].query("event_type in ('COMMIT', 'ROLLBACK')").transaction_id)
+    assert taken - ended, "messages in flight"
+    assert asked - taken - ended, "groups that are locked and nothing more"
+
+
+def test_a_reply_is_sent_by_the_transaction_that_took_the_request(log):
+    """RECEIVE of message 0, SEND of the reply, COMMIT, in a dialog that went well."""
+    events = log["message_events"]
+    first = events[(events.message_sequence_number == 0)]
+    request = (
+        first[first.sent_by_initiator & (first.event_type == "RECEIVED")]
+        .groupby("conversation_id")
+        .event_time.max()
+    )
+    reply = (
+        first[~first.sent_by_initiator & (first.event_type == "SENT")]
+        .groupby("conversation_id")
+        .event_time.min()
+    )
+    both = request.to_frame("taken").join(reply.rename("replied"), how="inner")
+    assert len(both) > 300
+    # The stream's only reply, its EndDialog, need not wait for the last request.
+    assert ((both.replied - both.taken).dt.total_seconds() > 0).mean() > 0.95
+
+
+def test_what_the_log_levels_say_is_what_the_rules_say(log):
+    levels = log["endpoint_events"].logged_priority.dropna()
+    assert levels.between(1, 10).all()
+    assert levels.nunique() > 3
+
+
+def test_groups_are_shared(log):
+    begun = log["endpoint_events"].query("event_type == 'BEGIN_DIALOG'")
+    sharing = begun.groupby("conversation_group_id").agg(
+        conversations=("conversation_id", "nunique"), services=("local_service", "nunique")
+    )
+    assert sharing.conversations.max() > 1
+    assert (sharing.services == 1).all()

@@ -1,0 +1,204 @@
+"""Each option does what it says."""
+
+import json
+from datetime import UTC, datetime
+
+import pandas as pd
+import pytest
+import yaml
+from deltalake import DeltaTable
+
+from config.catalog import load_catalog
+from config.errors import ConfigError
+from config.load import load_settings
+from generator import synthetic
+from generator.draws import Draws
+from jobs import generate_log
+from schemas.events import CONTRACTS
+from tests.generator.conftest import DAYS, JSON, SKEWED, UNIFORM
+
+LIKE_LOG = ("--messages", "4000", "--files", "3")
+
+
+def kinds(log) -> pd.DataFrame:
+    begun = log["endpoint_events"].query("event_type == 'BEGIN_DIALOG'")
+    return begun[["conversation_id", "contract", "local_service", "remote_service"]]
+
+
+def share_not_received(log) -> float:
+    messages = set(log["message_events"].message_id)
+    return 1 - len(log.received()) / len(messages)
+
+
+@pytest.mark.parametrize(
+    ("options", "backlog"),
+    [
+        pytest.param(DAYS, 0, id="none"),
+        pytest.param(SKEWED, 0.3, id="some"),
+        pytest.param(UNIFORM, 0.6, id="most"),
+    ],
+)
+def test_backlog(make_log, options, backlog):
+    # What is on its way at midnight comes on top.
+    assert share_not_received(make_log(*options)) == pytest.approx(backlog, abs=0.04)
+
+
+def test_some_of_the_backlog_waits_for_transmission(make_log):
+    events = make_log(*UNIFORM)["message_events"]
+    sent = set(events[events.event_type == "SENT"].message_id)
+    arrived = set(events[events.event_type.isin(["DELIVERED", "RECEIVED"])].message_id)
+    assert 0.05 < len(sent - arrived) / len(sent) < 0.3
+
+
+def test_queue_skew(make_log):
+    log = make_log(*SKEWED)
+    events = log["message_events"].drop_duplicates("message_id").merge(kinds(log), on="conversation_id")
+    hot = events.sent_by_initiator & (events.remote_service == "Service00000")
+    assert hot.mean() == pytest.approx(0.5, abs=0.05)
+    # The skewed queue is no monoculture: its conversations are of several kinds.
+    assert events[hot].contract.nunique() > 2
+
+
+def test_group_skew(make_log):
+    log = make_log(*SKEWED)
+    created = log["endpoint_events"].query("event_type == 'DIALOG_CREATED'")
+    messages = log["message_events"].query("sent_by_initiator").drop_duplicates("message_id")
+    groups = messages.merge(created, on="conversation_id").conversation_group_id.value_counts()
+    total = log["message_events"].message_id.nunique()
+    assert groups.iloc[0] / total == pytest.approx(0.4, abs=0.05)
+    assert groups.iloc[1] / total < 0.01
+
+
+def test_skew_makes_some_kinds_popular(make_log):
+    popular, uniform = (
+        kinds(make_log(*options)).contract.value_counts(normalize=True).iloc[0] for options in (DAYS, UNIFORM)
+    )
+    assert popular > 0.3
+    assert uniform < 0.12
+
+
+def test_kinds_and_services(make_log):
+    log = make_log(*UNIFORM)
+    # Uniform, nearly all of the 80 kinds occur; never more.
+    found = kinds(log).drop(columns="conversation_id").drop_duplicates()
+    assert 75 <= len(found) <= 80
+    assert len(set(found.local_service) & set(found.remote_service)) > 5, "services are at both ends"
+    assert set(log["message_events"].instance) == {"SQL01", "SQL02", "SQL03"}
+
+
+def test_rules_per_database(log):
+    settings = load_settings(log.folder / "settings.yaml")
+    keys = ["instance", "database", "name"]
+    versions = pd.DataFrame(
+        [[getattr(rule, key) for key in keys] for rule in settings.rule_history], columns=keys
+    )
+    begun = versions.drop_duplicates()
+    assert set(begun.groupby(["instance", "database"]).size()) == {12}
+    assert len(versions) > len(begun), "some rules change"
+
+
+def test_every_endpoint_is_in_the_catalog(log):
+    catalog = load_catalog(str(log.folder / "catalog.yaml"))
+    known = {
+        (instance.name, database.name, service.name)
+        for instance in catalog.instances
+        for database in instance.databases
+        for service in database.services
+    }
+    events = log["endpoint_events"].dropna(subset="local_service")
+    assert set(zip(events.instance, events.database, events.local_service, strict=True)) <= known
+
+
+def test_start_and_days(make_log):
+    times = make_log(*DAYS)["message_events"].event_time
+    assert set(times.dt.strftime("%Y-%m-%d")) == {"2026-03-01", "2026-03-02", "2026-03-03"}
+
+
+def test_files(log):
+    assert [file.name for file in sorted((log.folder / "message_events").iterdir())] == [
+        "part-00000.parquet",
+        "part-00001.parquet",
+        "part-00002.parquet",
+    ]
+
+
+def test_a_night_holds_its_day(make_log):
+    whole, nightly = make_log(*DAYS), make_log(*DAYS, "--history", "daily")
+    for source in CONTRACTS:
+        for day in ("2026-03-01", "2026-03-02", "2026-03-03"):
+            files = sorted((nightly.folder / f"night={day}" / source).iterdir())
+            assert all(file.name.startswith(day) for file in files)
+            night = pd.concat([pd.read_parquet(file) for file in files])
+            assert set(night.event_time.dt.strftime("%Y-%m-%d")) == {day}
+        assert set(nightly[source].event_id) == set(whole[source].event_id)
+        assert (nightly.folder / source).is_dir(), "the folder to copy the nights to"
+
+
+def test_conversations_span_nights(make_log):
+    log = make_log(*DAYS)
+    days = (
+        log["message_events"].groupby("conversation_id").event_time.agg(lambda times: times.dt.date.nunique())
+    )
+    assert (days > 1).any()
+
+
+def test_the_same_seed_gives_the_same_bytes(make_log):
+    first, again, other = (
+        make_log(*JSON, "--files", "3", "--seed", *seed).contents()
+        for seed in (["7"], ["7", "--days", "1"], ["8"])
+    )
+    assert first == again
+    assert first["message_events/part-00000.json"] != other["message_events/part-00000.json"]
+
+
+def assert_same(rows: pd.DataFrame, expected: pd.DataFrame) -> None:
+    """The same rows in the same order; text has fewer types and one kind of null."""
+    one, other = (frame.reset_index(drop=True).fillna(float("nan")) for frame in (rows, expected))
+    pd.testing.assert_frame_equal(one, other, check_dtype=False)
+
+
+@pytest.mark.parametrize("source", list(CONTRACTS))
+def test_csv_holds_the_same_rows(log, make_log, source):
+    folder = make_log(*LIKE_LOG, "--format", "csv").folder / source
+    rows = pd.concat([pd.read_csv(file) for file in sorted(folder.iterdir())])
+    rows["event_time"] = pd.to_datetime(rows.event_time, format="ISO8601")
+    assert_same(rows, log[source])
+
+
+@pytest.mark.parametrize("source", list(CONTRACTS))
+def test_json_holds_the_same_rows(log, make_log, source):
+    folder = make_log(*LIKE_LOG, "--format", "json").folder / source
+    lines = [line for file in sorted(folder.iterdir()) for line in file.read_text().splitlines()]
+    rows = pd.DataFrame(map(json.loads, lines), columns=CONTRACTS[source].names)
+    rows["event_time"] = pd.to_datetime(rows.event_time, format="ISO8601")
+    assert_same(rows, log[source])
+
+
+@pytest.mark.parametrize("source", list(CONTRACTS))
+def test_delta_holds_the_same_rows(log, make_log, source):
+    folder = make_log(*LIKE_LOG, "--format", "delta").folder / source
+    rows = DeltaTable(folder).to_pyarrow_table(columns=["event_id"])
+    assert sorted(rows["event_id"].to_pylist()) == sorted(log[source].event_id)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        pytest.param(["--backlog", "1.5"], "'1.5' is not a number from 0 to 1", id="share"),
+        pytest.param(["--messages", "0"], "'0' is not a whole number of 1 or more", id="count"),
+        pytest.param(["--start", "soon"], "'soon' is not a moment in time", id="instant"),
+        pytest.param(["--preset", "huge"], "invalid choice: 'huge'", id="preset"),
+    ],
+)
+def test_a_wrong_option_is_named(tmp_path, options, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        generate_log.main(["--out", str(tmp_path), *options])
+
+
+def test_rules_of_the_same_level() -> None:
+    size = synthetic.Size(instances=2, services=20, kinds=300, rules=100, same_level=0.9)
+    made = synthetic.world(size, draws=Draws(1), start=datetime(2026, 11, 20, tzinfo=UTC), days=1)
+    levels = [rule["create"]["level"] for rule in yaml.safe_load(made.rules) if "create" in rule]
+    assert len(levels) == 400
+    assert 0.85 < levels.count(5) / len(levels) < 0.96
+    assert set(levels) == set(range(1, 11))

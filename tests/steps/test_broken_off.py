@@ -1,0 +1,187 @@
+"""A run that breaks off after any commit is run again: the tables are as if nothing had happened."""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from steps import close, fold
+from steps.night import describe
+from storage.warehouse import Warehouse
+from tests.factories import (
+    Events,
+    Row,
+    at,
+    by_source,
+    catalog,
+    create_rule,
+    endpoint_event,
+    message_event,
+    queue_event,
+)
+from tests.harness import Project
+from tests.jobs.warehouses import changed, contents
+
+pytestmark = pytest.mark.slow
+
+
+class BrokenOffError(BaseException):
+    """Nothing catches it, as nothing catches kill -9."""
+
+
+def a_bit_of_everything() -> Events:
+    """Ready, locked, waiting, ended, unresolved, early, twice, rejected, monitored."""
+    rows: list[Row] = []
+    for conversation in ("c1", "c2", "c3", "ended"):
+        rows += [
+            endpoint_event(conversation=conversation),
+            endpoint_event("DIALOG_CREATED", conversation, event_time=at(1)),
+            *[message_event("SENT", f"{conversation}/{number}") for number in range(3)],
+            *[
+                message_event("DELIVERED", f"{conversation}/{number}", event_time=at(2))
+                for number in range(2)
+            ],
+        ]
+    rows += [
+        message_event("RECEIVED", "c1/0", event_time=at(3), transaction_id="open"),
+        message_event("RECEIVED", "c2/0", event_time=at(3), transaction_id="done"),
+        queue_event("RECEIVE", event_time=at(3), transaction_id="open", conversation_group_id="g"),
+        queue_event("COMMIT", event_time=at(4), transaction_id="done"),
+        queue_event("QUEUE_ALTERED", event_time=at(4), queue_status="ON"),
+        queue_event("TASK_STARTED", event_time=at(1), session_id=51),
+        queue_event("ROLLBACK", event_time=at(4), transaction_id="back"),
+        endpoint_event("END_CONVERSATION", "ended", event_time=at(5)),
+        endpoint_event("END_CONVERSATION", "ended", event_time=at(5), is_initiator=False),
+        endpoint_event("END_CONVERSATION", "unknown", event_time=at(5)),
+        message_event("DELIVERED", "early/0"),
+        message_event("SENT", "c3/2"),
+        message_event("OTHER", "c3/3"),
+        # The last quarter of an hour stays open.
+        message_event("SENT", "c3/4", event_time=at(50)),
+    ]
+    return by_source(*rows)
+
+
+def night_after() -> Events:
+    """Goes on with what is open, comes late for what is closed, and brings new conversations."""
+    rows: list[Row] = [
+        message_event("FORWARD_ACCEPTED", "c2/0", event_time=at(2), instance="SQL2"),
+        endpoint_event("MOVE_CONVERSATION", "ended", event_time=at(4), conversation_group_id="other"),
+        endpoint_event(conversation="early", event_time=at(1)),
+        queue_event("COMMIT", event_time=at(0, day=1), transaction_id="open"),
+        message_event("DELIVERED", "c1/2", event_time=at(0, day=1)),
+        message_event("RECEIVED", "c3/0", event_time=at(1, day=1)),
+        endpoint_event(conversation="new", event_time=at(2, day=1)),
+        message_event("RECEIVED", "new/0", event_time=at(3, day=1)),
+        message_event("OTHER", "new/1"),
+        message_event("SENT", "c3/2"),
+        message_event("SENT", "new/9", event_time=at(50, day=1)),
+    ]
+    return by_source(*rows)
+
+
+def project_in(folder: Path) -> Project:
+    """A project whose queues have monitors."""
+    rules = [create_rule("Gold", 9, contract="Contract"), create_rule("Low", 2, database="B")]
+    places = catalog()
+    for instance in places["instances"]:
+        for database in instance["databases"]:
+            for queue in database["queues"]:
+                queue["activation"] = {"status": "on", "procedure": "dbo.Read", "max_queue_readers": 1}
+    return Project(folder, catalog=places, rules=rules, quality={"max_rejected_share": 0.5})
+
+
+@contextmanager
+def dying(monkeypatch: pytest.MonkeyPatch, after: int) -> Iterator[None]:
+    """Let so many writes of tables come to pass, and none after them."""
+    left = [after]
+
+    def counted(write: Callable[..., None]) -> Callable[..., None]:
+        def or_die(*args: object, **options: object) -> None:
+            if not left[0]:
+                raise BrokenOffError
+            left[0] -= 1
+            write(*args, **options)
+
+        return or_die
+
+    with monkeypatch.context() as patched:
+        # The rest writes by way of these two.
+        for name in ("replace", "append"):
+            patched.setattr(Warehouse, name, counted(getattr(Warehouse, name)))
+        yield
+
+
+def test_a_night_that_breaks_off_after_every_commit(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first night of a project: it creates the tables. Each attempt comes a commit further."""
+    alone = project_in(tmp_path / "alone")
+    alone.add(a_bit_of_everything())
+    alone.run(session, at(60))
+    expected = contents(alone, leave_out={"path"})
+    assert [name for name, rows in expected.items() if not rows] == []
+
+    project = project_in(tmp_path / "broken_off")
+    project.add(a_bit_of_everything())
+    warehouse = project.folder / "warehouse"
+    broken_off, allowed = 0, 0
+    while not (warehouse / "runs").exists():
+        folded = (warehouse / "batches").exists()
+        try:
+            with dying(monkeypatch, allowed):
+                project.run(session, at(60))
+        except BrokenOffError:
+            broken_off += 1
+            # What is folded is not folded again: the commits of the schedules are counted anew.
+            allowed = allowed + 1 if folded == (warehouse / "batches").exists() else 0
+    assert broken_off > 12
+    assert changed(expected, contents(project, leave_out={"path"})) == {}
+    assert [row["status"] for row in project.table("runs")] == ["succeeded"]
+
+
+@pytest.mark.parametrize("named", [close.MOST_NAMED, 0], ids=["named", "by partition"])
+def test_a_fold_that_broke_off_is_done_again(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: int
+) -> None:
+    """The second fold, which moves what was closed, from each of its commits on."""
+    monkeypatch.setattr(close, "MOST_NAMED", named)
+    project = project_in(tmp_path)
+    project.add(a_bit_of_everything())
+    project.run(session, at(60))
+    project.add(night_after())
+    warehouse, before = tmp_path / "warehouse", tmp_path / "before"
+    warehouse.rename(before)
+
+    def again() -> None:
+        shutil.rmtree(warehouse, ignore_errors=True)
+        shutil.copytree(before, warehouse)
+
+    def take_in() -> None:
+        fold.fold(project.warehouse(session), project.settings(), run_id="r", started_at=datetime.now(UTC))
+
+    again()
+    take_in()
+    describe(project.warehouse(session), project.settings(), at(60, day=1))
+    expected = contents(project)
+    for table in ("message_events", "endpoint_events", "endpoints"):
+        moved = [row for row in project.table(table) if row["fold"] == 2 and row["closed_on"]]
+        assert moved, table
+    dead = 0
+    for after in range(100):
+        again()
+        try:
+            with dying(monkeypatch, after):
+                take_in()
+        except BrokenOffError:
+            dead += 1
+        else:
+            break
+        take_in()
+        describe(project.warehouse(session), project.settings(), at(60, day=1))
+        assert changed(expected, contents(project)) == {}, f"broken off after {after} commits"
+    assert dead == 7

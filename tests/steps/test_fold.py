@@ -1,0 +1,249 @@
+"""What a fold takes in, night after night: against the model, its quality gate, its errors and exit codes."""
+
+import sys
+from collections import Counter
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from pyspark.sql import SparkSession
+
+from config.errors import InputError
+from jobs import fold as job, nightly
+from jobs.launch import launch
+from steps.fold import fold
+from steps.publish import require_good_input
+from tests.factories import Events, Row, at, by_source, catalog, endpoint_event, message_event
+from tests.harness import SOURCES, Project, difference
+from tests.model import Accepted, accept
+from tests.model.accept import COLUMNS
+from tests.strategies import dirty_batches
+
+EXAMPLES = 60
+NIGHTS = 3
+RENAMED = {"initiator_flag_contradicts_type": "is_initiator_contradicts_event_type"}
+
+
+def take_in(session: SparkSession, project: Project, run_id: str = "run") -> str:
+    """Fold what is new, and look whether too much of it was rejected, as the job does."""
+    warehouse, settings = project.warehouse(session), project.settings()
+    said = fold(warehouse, settings, run_id=run_id, started_at=datetime.now(UTC))
+    require_good_input(warehouse, settings)
+    return said
+
+
+def dirty_nights(number: int) -> list[Events]:
+    """Many random examples as the same few nights; their event ids are apart."""
+    found: list[list[Events]] = []
+
+    @seed(number)
+    @settings(
+        max_examples=EXAMPLES,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(dirty_batches())
+    def collect(batches: list[Events]) -> None:
+        found.append(batches)
+
+    collect()
+    nights: list[Events] = [{source: [] for source in SOURCES} for _ in range(NIGHTS)]
+    for example, batches in enumerate(found):
+        for night, batch in zip(nights, batches, strict=False):
+            for source, rows in batch.items():
+                night[source] += [_marked(row, f"{example}.") for row in rows]
+    return nights
+
+
+def _marked(row: Row, mark: str) -> Row:
+    return row if row["event_id"] is None else row | {"event_id": mark + row["event_id"]}
+
+
+def expected_batches(nights: Sequence[Events]) -> list[Row]:
+    """What `batches` must say: what each night added to the model's result."""
+    rows, before = [], accept([])
+    for number in range(1, len(nights) + 1):
+        after = accept(list(nights[:number]))
+        for source, came in nights[number - 1].items():
+            rows.append(
+                {
+                    "batch": number,
+                    "source": source,
+                    "events": len(came),
+                    "accepted": len(after.events[source]) - len(before.events[source]),
+                    "duplicates": after.duplicates[source] - before.duplicates[source],
+                    "rejected": _rejected(after, source) - _rejected(before, source),
+                }
+            )
+        before = after
+    return rows
+
+
+def _rejected(result: Accepted, source: str) -> int:
+    return len({id(row) for name, _, _, row in result.rejected if name == source})
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_dirty_nights_equal_the_model(session: SparkSession, tmp_path: Path) -> None:
+    nights = dirty_nights(1)
+    project = Project(tmp_path, catalog=catalog(), quality={"max_rejected_share": 1.0})
+    for number, night in enumerate(nights, start=1):
+        project.add(night)
+        take_in(session, project, run_id=f"run {number}")
+
+    expected = accept(nights)
+    for source in SOURCES:
+        found = project.table(source, COLUMNS[source])
+        assert difference(found, expected.events[source]) == [], source
+    reasons = {
+        (source, event_id, RENAMED.get(reason, reason)) for source, event_id, reason, _ in expected.rejected
+    }
+    rejected = project.table("rejected_events")
+    assert {(row["source"], row["event_id"], row["reason"]) for row in rejected} == reasons
+    assert len({reason for _, _, reason in reasons}) > 5
+    batches = project.table("batches", expected_batches(nights)[0])
+    assert difference(batches, expected_batches(nights)) == []
+    # A row that is rejected night after night is reported by the run that met it first.
+    keys = Counter((row["source"], row["event_id"], row["reason"], row["payload"]) for row in rejected)
+    assert set(keys.values()) == {1}
+
+
+def good(count: int, start: int = 0) -> Events:
+    return by_source(*[endpoint_event(conversation=f"c{number}") for number in range(start, start + count)])
+
+
+def allow(project: Project, share: float) -> None:
+    written = yaml.safe_load(Path(project.config).read_text())
+    Path(project.config).write_text(yaml.safe_dump(written | {"quality": {"max_rejected_share": share}}))
+
+
+@pytest.mark.slow
+def test_a_night_with_nothing_to_accept_says_so(session: SparkSession, tmp_path: Path) -> None:
+    """The first night's files come again under other names, then rows that are no events."""
+    project = Project(tmp_path, catalog=catalog(), quality={"max_rejected_share": 1.0})
+    night = by_source(*good(3)["endpoint_events"], message_event(), message_event(message="c1/1"))
+    bad = by_source(endpoint_event(instance=None), message_event(event_type="OTHER"))
+    said = []
+    for events in (night, night, bad):
+        project.add(events)
+        said.append(take_in(session, project))
+
+    assert said == [
+        "5 events, 5 accepted, 0 duplicates, 0 rejected",
+        "5 events, 0 accepted, 5 duplicates, 0 rejected",
+        "2 events, 0 accepted, 0 duplicates, 2 rejected",
+    ]
+    assert {(row["batch"], row["newest"]) for row in project.table("batches")} == {
+        (number, at(1)) for number in (1, 2, 3)
+    }
+
+
+@pytest.mark.slow
+def test_quality_gate_stays_shut_until_more_good_rows_come_or_more_is_allowed(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    project = Project(tmp_path, catalog=catalog(), quality={"max_rejected_share": 0.1})
+    project.add(by_source(*good(8)["endpoint_events"], endpoint_event(instance=None), message_event()))
+    assert "10 events, 9 accepted, 0 duplicates, 1 rejected" in take_in(session, project)
+
+    project.add(by_source(message_event(event_type="OTHER"), message_event(message="c1/1")))
+    refused = (
+        r"^2 of 12 rows were rejected \(endpoint_events 1 of 9, message_events 1 of 3\), more than .* 0\.1 "
+    )
+    for _ in range(2):
+        with pytest.raises(InputError, match=refused):
+            take_in(session, project)
+    allow(project, 2 / 12)
+    take_in(session, project)
+    allow(project, 0.1)
+    with pytest.raises(InputError, match=refused):
+        take_in(session, project)
+    project.add(good(8, start=8))
+    assert "8 events, 8 accepted, 0 duplicates, 0 rejected" in take_in(session, project)
+    assert len(project.table("rejected_events")) == 2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "mended",
+    [
+        "in place",
+        "elsewhere",
+        "without the other input",
+    ],
+)
+def test_a_night_that_broke_the_contract_is_taken_in_once_it_is_mended(
+    session: SparkSession, tmp_path: Path, mended: str
+) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    project.add(by_source(endpoint_event(), message_event(size_bytes="big", sent_by_initiator=1)))
+    with pytest.raises(InputError) as caught:
+        take_in(session, project)
+    file = f"{tmp_path}/message_events/001.jsonl"
+    assert str(caught.value).splitlines() == [
+        "message_events breaks its contract; write these anew:",
+        f"  {file}: field sent_by_initiator is a JSON integer; it must be boolean",
+        f"  {file}: field size_bytes is a JSON string; it must be bigint",
+    ]
+    if mended == "elsewhere":
+        (tmp_path / "message_events" / "001.jsonl").unlink()
+        project.add(by_source(message_event()))
+    else:
+        rewritten = Project(tmp_path, catalog=catalog())
+        rewritten.add({"message_events": [message_event()]})
+    if mended == "without the other input":
+        (tmp_path / "endpoint_events" / "001.jsonl").unlink()
+    take_in(session, project)
+    assert project.table("message_events", ["event_id"]) == [{"event_id": "SENT c1/0 True"}]
+    counted = sum(row["accepted"] for row in project.table("batches") if row["source"] == SOURCES[0])
+    was_written = (tmp_path / "warehouse" / "endpoint_events").exists()
+    begun = project.table("endpoint_events", ["event_id"]) if was_written else []
+    assert begun == ([] if mended == "without the other input" else [{"event_id": "BEGIN_DIALOG c1 True"}])
+    assert len(begun) == counted
+
+
+def exit_code(main: Callable[[Sequence[str]], int], monkeypatch: pytest.MonkeyPatch, *options: str) -> Any:
+    monkeypatch.setattr(sys, "argv", ["job.py", *options])
+    with pytest.raises(SystemExit) as caught:
+        launch(main)
+    return caught.value.code
+
+
+@pytest.mark.slow
+def test_too_many_rejected_rows_are_exit_code_3(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    project.add(by_source(endpoint_event(), endpoint_event(event_type="OTHER")))
+    options = ("--config", project.config, "--as-of", at(60).isoformat())
+    assert exit_code(nightly.main, monkeypatch, *options) == 3
+    error = capsys.readouterr().err.splitlines()[-1]
+    assert error.startswith("error: 1 of 2 rows were rejected (endpoint_events 1 of 2), more than quality.")
+    (run,) = project.table("runs")
+    assert (run["status"], run["as_of"], run["last_batch"]) == ("failed", at(60), None)
+    assert f"error: {run['error']}" == error
+
+
+def test_wrong_settings_are_exit_code_2(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = str(tmp_path / "missing.yaml")
+    assert exit_code(job.main, monkeypatch, "--config", missing) == 2
+    assert exit_code(job.main, monkeypatch, "--confg", missing) == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 2
+    assert all(line.startswith("error: ") for line in lines)
+
+
+def test_a_missing_input_is_named(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    (tmp_path / "message_events").rmdir()
+    with pytest.raises(InputError, match=rf"^inputs\.message_events: cannot open {tmp_path}/message_events"):
+        take_in(session, project)

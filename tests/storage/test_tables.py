@@ -1,0 +1,107 @@
+"""What a session has to have before tables are opened in it."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+from config.errors import ConfigError
+from storage.tables import open_table
+from tests.factories import at
+from tests.written import ended_run, warehouse_of
+
+ROOT = Path(__file__).parents[2]
+DELTA = {"spark.sql.extensions": "some.Other,io.delta.sql.DeltaSparkSessionExtension"}
+ZONE = "spark.sql.session.timeZone"
+
+
+def settings_in(folder: Path) -> str:
+    """Settings whose warehouse is a folder beside them; nothing was written to it."""
+    (folder / "catalog.yaml").write_text("instances: []\n")
+    inputs = {name: {"path": name, "format": "json"} for name in ("endpoint_events", "message_events")}
+    content = {"warehouse": "warehouse", "inputs": inputs, "catalog": "catalog.yaml"}
+    (folder / "settings.yaml").write_text(yaml.safe_dump(content))
+    return str(folder / "settings.yaml")
+
+
+@pytest.mark.parametrize(
+    ("conf", "complaint"),
+    [
+        ({ZONE: "UTC"}, "this session lacks Delta: start it with --properties-file"),
+        ({ZONE: "UTC", "spark.sql.extensions": None}, "this session lacks Delta"),
+        (DELTA | {ZONE: "Europe/Berlin"}, 'spark.conf.set("spark.sql.session.timeZone", "UTC")'),
+    ],
+    ids=["plain", "null", "time zone"],
+)
+def test_a_session_that_lacks_something_is_told_what_to_add(conf: dict[str, Any], complaint: str) -> None:
+    session: Any = SimpleNamespace(conf=conf)
+    with pytest.raises(ConfigError) as error:
+        open_table(session, "conf/local.yaml", "runs")
+    assert complaint in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.spark
+def test_a_table_is_opened_by_settings_and_name(session: SparkSession, tmp_path: Path) -> None:
+    settings = settings_in(tmp_path)
+    warehouse_of(session, tmp_path / "warehouse", {"runs": [ended_run("one", at(60))]})
+    for opened in (open_table(settings, "runs"), open_table(session, settings, "runs")):
+        assert opened.sparkSession is session
+        assert [row.status for row in opened.collect()] == ["succeeded"]
+    assert open_table(settings, "receive_schedule").isEmpty()
+    with pytest.raises(ConfigError, match="did you mean runs"):
+        open_table(settings, "rums")
+
+
+def test_without_a_session_the_embedded_engine_is_opened(tmp_path: Path) -> None:
+    """In a process of its own, as a user has it; no session was ever made there."""
+    code = "from storage.tables import open_table; import sys; print(open_table(*sys.argv[1:]).count())"
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}
+    done = subprocess.run(
+        [sys.executable, "-c", code, settings_in(tmp_path), "runs"],
+        cwd=ROOT,
+        env=env | {"JAVA_HOME": "/no/java/here"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.stdout, done.returncode) == ("0\n", 0), done.stderr
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("zone", ["UTC", "Etc/UTC", "Z"])
+def test_utc_has_many_names(spark: SparkSession, tmp_path: Path, zone: str) -> None:
+    session = spark.newSession()
+    session.conf.set(ZONE, zone)
+    assert open_table(session, settings_in(tmp_path), "runs").isEmpty()
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("spark")
+@pytest.mark.slow
+def test_the_documented_shell_works_to_the_letter() -> None:
+    text = (ROOT / "docs" / "notebooks.md").read_text("utf-8").split("## In a pyspark shell")[1]
+    line, snippet = re.findall(r"```(?:python)?\n(.*?)```", text, re.DOTALL)[:2]
+    # Without -i, a Python whose input is no terminal skips the start-up file that makes `spark`.
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
+    env["PYSPARK_DRIVER_PYTHON_OPTS"] = "-i"
+    shell = subprocess.run(
+        ["bash", "-c", line],
+        cwd=ROOT,
+        env=env,
+        input=snippet,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert "|as_of" in shell.stdout, shell.stderr
+    assert "Error" not in shell.stderr
