@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as F, types as T
 from config.errors import ConfigError
 from config.model import SparkSchema
 from engine.differences import identifier_of_new, kept, tested_last, with_nullable_values
+from engine.never_null import never_null
 from engine.session import is_embedded
 from schemas.outputs import BATCHES
 from schemas.reading import as_of_key, of_as_of, open_at
@@ -138,7 +139,8 @@ class Warehouse:
     def _laid_out(self, table: Table, rows: DataFrame) -> DataFrame:
         """The rows with exactly the declared columns, in files that follow the table's file order."""
         _require_declared(table, rows)
-        rows = with_nullable_values(rows.select(*table.names))
+        required = {column.name: column.type for column in table.columns if not column.nullable}
+        rows = never_null(with_nullable_values(rows.select(*table.names)), required)
         if not table.file_order:
             return tested_last(rows)
         ranges = [F.expr(each) for each in table.file_ranges or table.file_order]
