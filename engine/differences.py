@@ -50,8 +50,10 @@ def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
         folder = f"{scratch}/{uuid4()}"
     try:
         rows.write.mode("overwrite").parquet(f"{folder}/rows")
-        # The schema is said, because a frame without rows may leave no file.
-        yield spark.read.schema(rows.schema).parquet(f"{folder}/rows")
+        # A frame without rows may leave no file to take the schema from. To ask for it is to plan once more.
+        known = is_embedded(spark) and os.path.isdir(f"{folder}/rows")
+        reader = spark.read if known else spark.read.schema(rows.schema)
+        yield reader.parquet(f"{folder}/rows")
     finally:
         _remove(folder)
 
