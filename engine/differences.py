@@ -42,7 +42,9 @@ def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
     spark = rows.sparkSession
     if is_classic(spark) and str(spark.conf.get("spark.master", "")).startswith("local"):
         copy = rows.localCheckpoint(eager=False)
-        yield F.broadcast(copy) if copy.count() <= BROADCAST_ROWS else copy
+        # Counted as it is computed, by one job; a count of the frame would be a query of its own.
+        count = copy._jdf.queryExecution().toRdd().count()
+        yield F.broadcast(copy) if count <= BROADCAST_ROWS else copy
         return
     if is_embedded(spark):
         folder = tempfile.mkdtemp(prefix="conversation-priorities-")

@@ -5,14 +5,10 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from functools import partial
 from uuid import uuid4
 
 from jobs.launch import Parser, launch, opened
-from steps.fold import fold
-from steps.progress import step
-from steps.publish import require_good_input
-from steps.rules import write_rules
+from steps.night import take_in_new
 
 
 def main(argv: Sequence[str]) -> int:
@@ -23,9 +19,7 @@ def main(argv: Sequence[str]) -> int:
     )
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "fold")
-    step("rules", partial(write_rules, warehouse, settings))()
-    step("fold", partial(fold, warehouse, settings, run_id=str(uuid4()), started_at=datetime.now(UTC)))()
-    require_good_input(warehouse, settings)
+    take_in_new(warehouse, settings, run_id=str(uuid4()), started_at=datetime.now(UTC))
     return 0
 
 

@@ -35,12 +35,63 @@ FILE = ("source", "path", "length", "modified_at", "version")
 SUMS = ("events", "accepted", "duplicates", "rejected")
 
 
-def fold(warehouse: Warehouse, settings: Settings, *, run_id: str, started_at: datetime) -> str:
-    """Take in everything that is new as one batch, and write the ledger; nothing happens if nothing is new.
+LITTLE_EVENTS = 500_000
+LITTLE_BYTES = 16 << 20
+"""Up to so many accepted events and new bytes a fold is little work (our choice)."""
+
+
+@dataclass(frozen=True)
+class New:
+    """What a fold finds to do.
+
+    Attributes:
+        files: what was not taken yet.
+        done: what the completed folds have done.
+        bindings: `fingerprint` of the settings.
+        broken_off: whether an earlier attempt at this fold left rows.
+    """
+
+    files: Sequence[InputFile]
+    done: "Done"
+    bindings: str
+    broken_off: bool
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether the ledger is up to date."""
+        return not self.files and not self.broken_off and self.done.bindings in (None, self.bindings)
+
+    @property
+    def is_little(self) -> bool:
+        """Whether files and ledger are small; of a Delta input the size is not known."""
+        size = sum(LITTLE_BYTES + 1 if file.length is None else file.length for file in self.files)
+        return self.done.is_little and size <= LITTLE_BYTES
+
+
+def what_is_new(warehouse: Warehouse, settings: Settings) -> New:
+    """Find what the next fold has to do; nothing is read but lists of files.
+
+    Raises:
+        InputError: an input is missing or unreadable, or a file changed after it was taken.
+    """
+    done = what_is_done(warehouse)
+    taken = collected(warehouse.read(FILES))
+    completed = [InputFile(*[row[name] for name in FILE]) for row in taken if row["batch"] <= done.batch]
+    return New(
+        files=new_files(settings.inputs.by_name(), completed),
+        done=done,
+        bindings=fingerprint(settings),
+        broken_off=any(row["batch"] > done.batch for row in taken),
+    )
+
+
+def fold(warehouse: Warehouse, settings: Settings, new: New, *, run_id: str, started_at: datetime) -> str:
+    """Take in what is new as one batch, and write the ledger; nothing happens if nothing is new.
 
     Args:
         warehouse: the tables.
         settings: inputs and catalog.
+        new: `what_is_new`.
         run_id: the run that rejected rows are reported by.
         started_at: its start, for `rejected_events.first_seen`.
 
@@ -48,29 +99,22 @@ def fold(warehouse: Warehouse, settings: Settings, *, run_id: str, started_at: d
         What came in, in words.
 
     Raises:
-        InputError: an input is missing, unreadable or breaks its contract, or a file changed after it
-            was taken.
+        InputError: an input breaks its contract.
     """
-    done = _what_is_done(warehouse)
-    bindings = fingerprint(settings)
-    taken = collected(warehouse.read(FILES))
-    completed = [InputFile(*[row[name] for name in FILE]) for row in taken if row["batch"] <= done.batch]
-    files = new_files(settings.inputs.by_name(), completed)
-    broken_off = any(row["batch"] > done.batch for row in taken)
-    if not files and not broken_off and (done.bindings in (None, bindings)):
+    if new.is_nothing:
         return "nothing new"
-    number = done.batch + 1
-    _write_files(warehouse, number, files)
+    done, number = new.done, new.done.batch + 1
+    _write_files(warehouse, number, new.files)
     with ExitStack() as stack:
         came = _take_in(
-            warehouse, settings, files, number, lambda rows: stack.enter_context(warehouse.kept(rows))
+            warehouse, settings, new.files, number, lambda rows: stack.enter_context(warehouse.kept(rows))
         )
         _write_rejected(warehouse, came, run_id, started_at)
         newest = _newest(came, done.newest)
         if newest is not None:
             write_ledger(warehouse, _batch(settings, came, done, number, newest))
         counts = _counts(warehouse, settings, came, number)
-    rows = [(number, *count, newest, bindings) for count in counts]
+    rows = [(number, *count, newest, new.bindings) for count in counts]
     warehouse.replace(BATCHES, small_frame(warehouse.spark, rows, BATCHES.struct), where=f"batch = {number}")
     totals = Counter[str]()
     for count in counts:
@@ -79,7 +123,7 @@ def fold(warehouse: Warehouse, settings: Settings, *, run_id: str, started_at: d
 
 
 @dataclass(frozen=True)
-class _Done:
+class Done:
     """What the completed folds have done."""
 
     batch: int
@@ -88,11 +132,17 @@ class _Done:
     newest: datetime | None
     bindings: str | None
 
+    @property
+    def is_little(self) -> bool:
+        """Whether the ledger is small."""
+        return self.events <= LITTLE_EVENTS
 
-def _what_is_done(warehouse: Warehouse) -> _Done:
+
+def what_is_done(warehouse: Warehouse) -> Done:
+    """Read `batches`."""
     rows = collected(warehouse.read(BATCHES))
     last = max((row["batch"] for row in rows), default=0)
-    return _Done(
+    return Done(
         batch=last,
         events=sum(row["accepted"] for row in rows),
         queue_events=sum(row["accepted"] for row in rows if row["source"] == "queue_events"),
@@ -129,7 +179,7 @@ def _newest(came: Sequence[CameIn], known: datetime | None) -> datetime | None:
     return max([*moments, *([known] if known else [])], default=None)
 
 
-def _batch(settings: Settings, came: Sequence[CameIn], done: _Done, number: int, newest: datetime) -> Batch:
+def _batch(settings: Settings, came: Sequence[CameIn], done: Done, number: int, newest: datetime) -> Batch:
     by_day = Counter[date]()
     for each in came:
         by_day.update(each.by_day)

@@ -7,8 +7,9 @@ from functools import partial
 
 from config.load import Settings
 from engine.differences import together
+from engine.little import expect_little
 from steps.activation import write_activation
-from steps.fold import fold
+from steps.fold import fold, what_is_done, what_is_new
 from steps.progress import step
 from steps.publish import Run, publish, require_good_input, write_run
 from steps.rules import write_rules
@@ -37,20 +38,33 @@ def night(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
         ReconciliationError: the sums do not add up.
     """
     run = Run.begin(as_of)
-    take_in = partial(fold, warehouse, settings, run_id=run.run_id, started_at=run.started_at)
 
     def steps() -> None:
-        step("rules", partial(write_rules, warehouse, settings))()
-        step("fold", take_in)()
-        require_good_input(warehouse, settings)
+        take_in_new(warehouse, settings, run_id=run.run_id, started_at=run.started_at)
         _describe(warehouse, settings, run)
 
     return _recorded(warehouse, settings, run, steps)
 
 
+def take_in_new(warehouse: Warehouse, settings: Settings, *, run_id: str, started_at: datetime) -> None:
+    """Write the rules, and fold what is new: the first steps of a night, without an as_of.
+
+    Raises:
+        InputError: the input breaks its contract, or too much was rejected.
+    """
+    new = what_is_new(warehouse, settings)
+    if new.is_little:
+        expect_little(warehouse.spark)
+    step("rules", partial(write_rules, warehouse, settings))()
+    step("fold", partial(fold, warehouse, settings, new, run_id=run_id, started_at=started_at))()
+    require_good_input(warehouse, settings)
+
+
 def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     """Describe one as_of from the ledger as it is: all steps of a night after the fold."""
     run = Run.begin(as_of)
+    if what_is_done(warehouse).is_little:
+        expect_little(warehouse.spark)
     return _recorded(warehouse, settings, run, partial(_describe, warehouse, settings, run))
 
 

@@ -14,7 +14,7 @@ from schemas.events import ACCEPTED
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import BATCHES, RUNS, UNRESOLVED
 from schemas.reading import as_of_key
-from steps.fold import fold
+from steps.fold import fold, what_is_new
 from steps.maintain import maintain
 from steps.rules import write_rules
 from steps.schedules import write_schedules
@@ -168,7 +168,8 @@ def test_folds_go_on_from_what_was_put_together(session: SparkSession, tmp_path:
 def take_in(warehouse: Warehouse, project: Project, events: Events) -> None:
     """Add events, and fold them."""
     project.add(events)
-    fold(warehouse, project.settings(), run_id="run", started_at=at())
+    settings = project.settings()
+    fold(warehouse, settings, what_is_new(warehouse, settings), run_id="run", started_at=at())
 
 
 def spread(project: Project, *, last: int) -> set[tuple[str, object]]:

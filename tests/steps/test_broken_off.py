@@ -162,7 +162,9 @@ def test_a_fold_that_broke_off_is_done_again(
         shutil.copytree(before, warehouse)
 
     def take_in() -> None:
-        fold.fold(project.warehouse(session), project.settings(), run_id="r", started_at=datetime.now(UTC))
+        warehouse, settings = project.warehouse(session), project.settings()
+        new = fold.what_is_new(warehouse, settings)
+        fold.fold(warehouse, settings, new, run_id="r", started_at=datetime.now(UTC))
 
     again()
     take_in()

@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from config.errors import InputError
 from jobs import fold as job, nightly
 from jobs.launch import launch
-from steps.fold import fold
+from steps.fold import fold, what_is_new
 from steps.publish import require_good_input
 from tests.factories import Events, Row, at, by_source, catalog, endpoint_event, message_event
 from tests.harness import SOURCES, Project, difference
@@ -31,7 +31,8 @@ RENAMED = {"initiator_flag_contradicts_type": "is_initiator_contradicts_event_ty
 def take_in(session: SparkSession, project: Project, run_id: str = "run") -> str:
     """Fold what is new, and look whether too much of it was rejected, as the job does."""
     warehouse, settings = project.warehouse(session), project.settings()
-    said = fold(warehouse, settings, run_id=run_id, started_at=datetime.now(UTC))
+    new = what_is_new(warehouse, settings)
+    said = fold(warehouse, settings, new, run_id=run_id, started_at=datetime.now(UTC))
     require_good_input(warehouse, settings)
     return said
 

@@ -1,0 +1,24 @@
+"""Apache Spark for little work: what pays off over millions of rows costs a small night half of its time."""
+
+from pyspark.sql import SparkSession
+
+from engine.session import is_classic
+
+LITTLE = {
+    # Expressions are looked up row by row. To write, compile and warm up Java for each query takes longer.
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # A query is one job of two tasks. To look at sizes between its stages makes a job of each.
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+}
+
+
+def expect_little(spark: SparkSession) -> None:
+    """Make this session quick at small frames, and slow at large ones; results are the same.
+
+    A server that SPARK_REMOTE names keeps its own settings, and the embedded engine has none of these.
+    """
+    if is_classic(spark):
+        for name, value in LITTLE.items():
+            spark.conf.set(name, value)
