@@ -53,7 +53,9 @@ $(SAMPLE_LOG)/.made: jobs/generate_log.py jobs/log_files.py \
 	@if [ -e warehouse ]; then echo "make: the sample log is new; make clean removes the tables of the old one" >&2; fi
 
 # A process speaks to one engine, so the tests run twice (tests/conftest.py). 5: none was chosen.
-PYTEST := $(PYTHON_IN_VENV) -m pytest --ignore=tests/cluster --ignore=tests/airflow --ignore=tests/s3
+# Two files at a time, each in a process with an engine of its own; ARGS="-n 0" for a debugger.
+PYTEST := $(PYTHON_IN_VENV) -m pytest -n 2 --dist loadscope \
+  --ignore=tests/cluster --ignore=tests/airflow --ignore=tests/s3
 
 .PHONY: test
 test: setup ## all tests, on both engines or with ENGINE=embedded on that one (ARGS="-k name" for some)

@@ -71,7 +71,7 @@ def _apache_spark() -> SparkSession:
         SparkSession.builder.master("local[2]")
         .appName("tests")
         .config("spark.jars", ",".join(str(jar) for jar in sorted((ROOT / ".jars").glob("*.jar"))))
-        .config("spark.driver.memory", "2g")
+        .config("spark.driver.memory", "3g")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.host", "127.0.0.1")
         # The tests are many tiny jobs: compiling them well costs more than running them badly.
@@ -80,12 +80,22 @@ def _apache_spark() -> SparkSession:
             "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m -XX:+UseParallelGC "
             "-Djava.net.preferIPv4Stack=true",
         )
+        # On a machine that sleeps for two minutes, a local Spark loses its only executor, and the JVM ends
+        # after sixty heartbeats that nobody answers.
+        .config("spark.network.timeout", "1d")
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.optimizer.canChangeCachedPlanOutputPartitioning", "true")
-        .config("spark.buffer.pageSize", "8m")
+        # Every broadcast table takes a page, and every path keeps its Delta log: of hundreds of warehouses
+        # they filled the heap until the context stopped in the middle of the run.
+        .config("spark.buffer.pageSize", "1m")
+        .config("spark.databricks.delta.delta.log.cacheSize", "20")
+        .config("spark.sql.ui.retainedExecutions", "100")
+        .config("spark.ui.retainedJobs", "100")
+        .config("spark.ui.retainedStages", "100")
+        .config("spark.ui.retainedTasks", "1000")
         .config("spark.sql.codegen.cache.maxEntries", "5000")
         .config("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
         .config("spark.databricks.delta.snapshotPartitions", "1")

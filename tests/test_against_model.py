@@ -15,8 +15,6 @@ from tests.model import simulate
 from tests.strategies import Log, logs
 from tests.strategies.logs import split
 
-pytestmark = pytest.mark.spark
-
 LOGS_A_RUN = 30
 
 PUBLIC = (
@@ -86,13 +84,19 @@ def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tu
     return project, log
 
 
+@pytest.mark.spark
 def test_one_night_equals_the_model(night: tuple[Project, Log]) -> None:
     project, log = night
     require_equal(project, log)
 
 
 @pytest.mark.parametrize(
-    ("top", "starvation", "blocks"), [(1, None, BLOCKS), (2, STARVATION, None), (3, STARVATION, BLOCKS)]
+    ("top", "starvation", "blocks"),
+    [
+        (1, None, BLOCKS),
+        (2, STARVATION, None),
+        pytest.param(3, STARVATION, BLOCKS, marks=pytest.mark.spark),
+    ],
 )
 def test_schedules_with_settings_equal_the_model(
     session: SparkSession,
@@ -119,6 +123,7 @@ def test_without_queue_events_every_receive_counts(session: SparkSession, tmp_pa
     require_equal(project, log)
 
 
+@pytest.mark.spark
 def test_any_split_over_nights_equals_the_model(session: SparkSession, tmp_path: Path) -> None:
     log = one_log(random_logs(LOGS_A_RUN, 7))
     project = project_of(tmp_path, log)

@@ -65,8 +65,10 @@ def warehouse_of_log(session: SparkSession, folder: Path, log: Log) -> Warehouse
 
 
 @pytest.mark.slow
-@pytest.mark.spark
-@pytest.mark.parametrize(("number", "timing"), [(1, TIMINGS[0]), (2, TIMINGS[1]), (3, TIMINGS[3])])
+@pytest.mark.parametrize(
+    ("number", "timing"),
+    [(1, TIMINGS[0]), (2, TIMINGS[1]), pytest.param(3, TIMINGS[3], marks=pytest.mark.spark)],
+)
 def test_the_step_finds_what_the_model_finds(
     session: SparkSession, tmp_path: Path, number: int, timing: Timing
 ) -> None:

@@ -15,7 +15,7 @@ from steps.activation import write_activation
 from tests.factories import Row, at, by_source, endpoint_event, message_event, queue_event
 from tests.harness import Project
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = pytest.mark.slow
 
 AS_OF = at(60)
 WINDOW_HOURS = 2
@@ -156,6 +156,7 @@ def summary_of(project: Project, queue: str) -> Row:
     return row
 
 
+@pytest.mark.spark
 def test_the_example_of_the_documentation(project: Project) -> None:
     # 50 arrivals at noon, the timer at noon, the RECEIVE of the first reader, the timer 5 s after noon;
     # then the second reader runs, and from 6.6 s after noon on it waits.
@@ -221,6 +222,7 @@ def test_a_reader_that_keeps_up(project: Project) -> None:
     assert runs_of(project, "Silent") == []
 
 
+@pytest.mark.spark
 def test_oddities_are_counted(project: Project) -> None:
     assert dict(summary_of(project, "Odd")["oddities"]) == {
         "exits_without_start": 1,

@@ -20,8 +20,6 @@ from tests import written
 from tests.factories import LONG_AGO, Row, at, message_event, queue_event
 from tests.written import warehouse_of
 
-pytestmark = pytest.mark.spark
-
 AS_OF = at(60)
 HONORS = {("SQL1", "A"): True, ("SQL1", "B"): False}
 YESTERDAY = at(60, day=-1)
@@ -172,6 +170,7 @@ def warehouse(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
     return warehouse_of(session, tmp_path_factory.mktemp("explain"), rows)
 
 
+@pytest.mark.spark
 def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
     found = explain_conversation(warehouse, "c1", as_of=AS_OF)
     initiator, target = found.endpoints
@@ -198,6 +197,7 @@ def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
     assert "Ahead of it: 2 groups, 1 at level 9, 1 at level 3." in said
 
 
+@pytest.mark.spark
 def test_a_message_in_a_queue(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
     found = explain_message(warehouse, "c1/4", as_of=AS_OF, honors=HONORS)
     assert found.receive is not None
@@ -213,6 +213,7 @@ def test_a_message_in_a_queue(warehouse: Warehouse, capsys: pytest.CaptureFixtur
     assert "Ahead of it: 3 messages, 1 at level 9, 2 at level 3." in said
 
 
+@pytest.mark.spark
 def test_a_message_that_waits_and_is_forwarded(
     warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -275,11 +276,13 @@ def test_a_message_that_arrived_and_is_still_forwarded(warehouse: Warehouse) -> 
     assert [place.instance for place in found.transmissions] == ["SQL9"]
 
 
+@pytest.mark.spark
 def test_a_group(warehouse: Warehouse) -> None:
     [found] = explain_group(warehouse, "group c1", as_of=AS_OF)
     assert (found.priority, found.deciding_conversation_id, found.messages) == (3, "c1", 2)
 
 
+@pytest.mark.spark
 def test_unknown_ids(warehouse: Warehouse) -> None:
     with pytest.raises(PipelineError, match=r"conversation 'c': no endpoint of it is known; check the id"):
         explain_conversation(warehouse, "c", as_of=AS_OF)

@@ -1,9 +1,9 @@
 """A nightly job that is killed, and run again: the tables are those of a run that was left alone.
 
-tests/steps/test_broken_off.py breaks off after every commit; here whole processes die, at any moment.
+tests/steps/test_broken_off.py breaks off after every commit; here whole processes die, at any moment. One of
+Apache Spark dies in tests/jobs/test_engines.py.
 """
 
-import os
 import shutil
 import time
 from pathlib import Path
@@ -33,11 +33,11 @@ def two_nights(tmp_path: Path) -> Project:
     return project
 
 
-def left_alone(project: Project, engine: str) -> dict[str, list[str]]:
+def left_alone(project: Project) -> dict[str, list[str]]:
     """The tables after a second night that nobody kills; the project is as it was before."""
     warehouse, before = project.folder / "warehouse", project.folder / "before"
     shutil.copytree(warehouse, before)
-    finish(engine, project, SECOND)
+    finish("embedded", project, SECOND)
     expected = contents(project)
     shutil.rmtree(warehouse)
     before.rename(warehouse)
@@ -46,7 +46,7 @@ def left_alone(project: Project, engine: str) -> dict[str, list[str]]:
 
 def test_a_killed_night_is_simply_run_again(two_nights: Project) -> None:
     """It is killed at random moments after random commits, time and again."""
-    expected = left_alone(two_nights, "embedded")
+    expected = left_alone(two_nights)
     random, killed = Random(1), 0
     first = written(two_nights)
     for _ in range(KILLS):
@@ -64,14 +64,3 @@ def test_a_killed_night_is_simply_run_again(two_nights: Project) -> None:
     finish("embedded", two_nights, SECOND)
     assert changed(expected, contents(two_nights)) == {}
     assert {row["status"] for row in two_nights.table("runs")} == {"succeeded"}
-
-
-@pytest.mark.spark
-@pytest.mark.skipif(os.environ.get("TEST_ENGINE") != "spark", reason="for Apache Spark's tests")
-def test_a_night_that_is_killed_on_spark(two_nights: Project) -> None:
-    """In the middle of its fold."""
-    expected = left_alone(two_nights, "spark")
-    first = written(two_nights)
-    assert kill_when("spark", two_nights, SECOND, lambda: written(two_nights) >= first + 3)
-    finish("spark", two_nights, SECOND)
-    assert changed(expected, contents(two_nights)) == {}

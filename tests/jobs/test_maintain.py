@@ -61,7 +61,6 @@ def version(project: Project, table: str) -> int:
     return DeltaTable(str(project.folder / "warehouse" / table)).version()
 
 
-@pytest.mark.spark
 def test_housekeeping(session: SparkSession, tmp_path: Path) -> None:
     project = Project(tmp_path, catalog=catalog())
     warehouse = project.warehouse(session)

@@ -13,6 +13,7 @@ import yaml
 from hypothesis import HealthCheck, given, settings, strategies as st
 from pyspark.sql import SparkSession
 
+from steps import fold
 from tests import plans
 from tests.factories import (
     INITIATOR,
@@ -202,16 +203,18 @@ def test_a_night_is_few_commits(session: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_spark_settings_do_not_change_the_tables(spark: SparkSession, tmp_path: Path) -> None:
-    log = one_log(random_logs(20, 22))
-    found = []
-    for partitions in ("1", "7"):
-        project = project_of(tmp_path / partitions, log)
-        project.add(log.events)
-        with plans.settings(spark, shuffle_partitions=partitions, adaptive_enabled="false"):
-            project.run(spark, log.as_of)
-        found.append(contents(project, leave_out={"path"}))
-    assert changed(*found) == {}
+def test_a_night_that_is_not_little_on_spark(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All other nights of the tests are little work: interpreted, in two tasks (engine/little.py)."""
+    monkeypatch.setattr(fold, "LITTLE_EVENTS", -1)
+    log = one_log(random_logs(15, 22))
+    project = project_of(tmp_path, log)
+    project.add(log.events)
+    generated = {"codegen_wholeStage": "true", "codegen_factoryMode": "FALLBACK"}
+    with plans.settings(spark, shuffle_partitions="5", adaptive_enabled="true", **generated):
+        project.run(spark, log.as_of)
+        assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
     require_equal(project, log)
 
 

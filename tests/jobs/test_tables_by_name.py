@@ -6,7 +6,6 @@ import re
 import shlex
 import subprocess
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -15,8 +14,8 @@ from pyspark.sql import SparkSession
 
 from tests.harness import Project, one_log
 from tests.jobs.processes import PATIENCE, QUICK, ROOT
-from tests.jobs.warehouses import OF_A_RUN, changed, contents, table_names
-from tests.test_against_model import project_of, random_logs
+from tests.jobs.warehouses import table_names
+from tests.test_against_model import project_of, random_logs, require_equal
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
@@ -39,14 +38,6 @@ def documented() -> list[str]:
     text = (ROOT / "docs" / "running.md").read_text("utf-8")
     section = text.split("## Tables by name")[1].split("\n## ")[0]
     return re.findall(r"```\w*\n(.*?)```", section, re.DOTALL)
-
-
-def compared(lines: Iterable[str]) -> list[str]:
-    """Rows as JSON lines in one order, without what differs from run to run."""
-    rows = [
-        {name: value for name, value in json.loads(line).items() if name not in OF_A_RUN} for line in lines
-    ]
-    return sorted(json.dumps(row, sort_keys=True) for row in rows)
 
 
 class Shell:
@@ -80,10 +71,6 @@ class Shell:
 def test_a_night_in_one_process_is_read_by_name_in_another(spark: SparkSession, tmp_path: Path) -> None:
     settings, hive_site, night, query = documented()
     log = one_log(random_logs(4, 71))
-    in_a_folder = project_of(tmp_path / "in a folder", log)
-    in_a_folder.add(log.events)
-    in_a_folder.run(spark, log.as_of)
-
     by_name = project_of(tmp_path / "by name", log)
     by_name.add(log.events)
     content = yaml.safe_load(Path(by_name.config).read_text()) | yaml.safe_load(settings)
@@ -96,17 +83,16 @@ def test_a_night_in_one_process_is_read_by_name_in_another(spark: SparkSession, 
     assert not (by_name.folder / "warehouse").exists()
 
     (by_name.folder / "warehouse").symlink_to(metastore / "tables" / "conversations.db")
-    leave_out = {"path"}
-    assert changed(*[contents(each, leave_out=leave_out) for each in (in_a_folder, by_name)]) == {}
+    require_equal(by_name, log)
 
     (tmp_path / "read.py").write_text(READ)
     shell.run(f"./spark-submit.sh '{tmp_path}/read.py' '{tmp_path}/read.json'")
     found = json.loads((tmp_path / "read.json").read_text())
-    assert sorted(found) == table_names(in_a_folder)
-    for name in set(found) - {"runs", "files"}:
-        path = str(in_a_folder.folder / "warehouse" / name)
+    assert sorted(found) == table_names(by_name)
+    for name, lines in found.items():
+        path = str(by_name.folder / "warehouse" / name)
         expected = spark.read.format("delta").load(path).selectExpr("to_json(struct(*)) AS line")
-        assert compared(found[name]) == compared(row.line for row in expected.collect()), name
+        assert sorted(lines) == sorted(row.line for row in expected.collect()), name
 
-    counts = Counter(row["queue"] for row in in_a_folder.table("receive_schedule"))
+    counts = Counter(row["queue"] for row in by_name.table("receive_schedule"))
     assert shell.run(query) == "".join(f"{queue}\t{count}\n" for queue, count in sorted(counts.items()))

@@ -10,7 +10,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from steps import close, fold
-from steps.night import describe
 from storage.warehouse import Warehouse
 from tests.factories import (
     Events,
@@ -148,7 +147,7 @@ def test_a_night_that_breaks_off_after_every_commit(
 def test_a_fold_that_broke_off_is_done_again(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: int
 ) -> None:
-    """The second fold, which moves what was closed, from each of its commits on."""
+    """The second fold, which moves what was closed, from each of its commits on: the ledger is the same."""
     monkeypatch.setattr(close, "MOST_NAMED", named)
     project = project_in(tmp_path)
     project.add(a_bit_of_everything())
@@ -168,7 +167,6 @@ def test_a_fold_that_broke_off_is_done_again(
 
     again()
     take_in()
-    describe(project.warehouse(session), project.settings(), at(60, day=1))
     expected = contents(project)
     for table in ("message_events", "endpoint_events", "endpoints"):
         moved = [row for row in project.table(table) if row["fold"] == 2 and row["closed_on"]]
@@ -184,6 +182,5 @@ def test_a_fold_that_broke_off_is_done_again(
         else:
             break
         take_in()
-        describe(project.warehouse(session), project.settings(), at(60, day=1))
         assert changed(expected, contents(project)) == {}, f"broken off after {after} commits"
     assert dead == 7

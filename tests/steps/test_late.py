@@ -28,18 +28,20 @@ OF_THE_FIRST = START + timedelta(hours=40)
 SHARE_OF_LATE = 0.15
 
 
-@pytest.fixture(
-    params=[
-        pytest.param((fold.SMALL_HISTORY, close.MOST_NAMED), id="all history, named"),
-        pytest.param((0, close.MOST_NAMED), id="in reach, named"),
-        pytest.param((0, 0), id="in reach, by partition"),
-    ]
-)
+WAYS_BACK = {
+    "all history, named": (fold.SMALL_HISTORY, close.MOST_NAMED, days.FULL_SHARE),
+    "in reach, named, on days of few events": (0, close.MOST_NAMED, 0.1),
+    "in reach, by partition": (0, 0, days.FULL_SHARE),
+}
+
+
+@pytest.fixture(params=WAYS_BACK)
 def way_back(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How closed rows are found, and how they are moved."""
-    history, named = request.param
+    """How closed rows are found, how they are moved, and which days are full."""
+    history, named, share = WAYS_BACK[request.param]
     monkeypatch.setattr(fold, "SMALL_HISTORY", history)
     monkeypatch.setattr(close, "MOST_NAMED", named)
+    monkeypatch.setattr(days, "FULL_SHARE", share)
 
 
 def require_equal_at(project: Project, log: Log, as_of: datetime) -> None:
@@ -63,12 +65,8 @@ def dealt(events: Events, random: Random) -> tuple[Events, Events]:
 
 
 @pytest.mark.usefixtures("way_back")
-@pytest.mark.parametrize("share", [days.FULL_SHARE, 0.1], ids=["on full days", "on days of few events"])
-def test_late_events_equal_the_model(
-    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float
-) -> None:
+def test_late_events_equal_the_model(session: SparkSession, tmp_path: Path) -> None:
     """Three days in the first night but for every seventh event, which comes with a log of days later."""
-    monkeypatch.setattr(days, "FULL_SHARE", share)
     both = one_log(random_logs(2 * LOGS, 41))
     numbers = {f"{number:02d}" for number in range(LOGS)}
     first = stretched(_part(both, lambda mark: mark in numbers), 3)
