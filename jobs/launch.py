@@ -13,6 +13,7 @@ from typing import NoReturn
 from config.errors import ConfigError, PipelineError
 from config.instants import parse_instant
 from config.load import Settings, load_settings
+from engine.faults import fault_of
 from engine.session import open_session
 from storage.warehouse import Warehouse
 
@@ -125,5 +126,4 @@ def _outcome(error: Exception) -> tuple[int, str]:
     """The exit code of a job that failed, and the line that says why."""
     if isinstance(error, PipelineError):
         return error.exit_code, str(error)
-    lines = str(error).strip().splitlines() or [""]
-    return 1, f"{type(error).__name__}: {lines[0]} (run again with --verbose)"
+    return 1, f"{type(error).__name__}: {fault_of(error)} (run again with --verbose)"

@@ -21,12 +21,13 @@ from engine.differences import together
 from pipelines.ledger.days import full_days, newest_day
 from pipelines.ledger.late import SMALL_HISTORY, Reach
 from pipelines.ledger.open_rows import Until
-from schemas import ACCEPTED
+from schemas import ACCEPTED, CONTRACTS
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS
 from steps.close import Batch, write_ledger
 from steps.take_in import CameIn, Keep, take_in
 from storage.collected import collected
-from storage.inputs.contract import raise_together
+from storage.inputs.contract import contract_problems, raise_together
+from storage.inputs.faulty import faulty_files
 from storage.inputs.listing import InputFile, new_files
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
@@ -157,10 +158,17 @@ def _take_in(
     """Read every input that has new files; what breaks the contracts is said of all of them at once."""
 
     def read(source: str, found: Sequence[InputFile]) -> CameIn | InputError:
+        given = settings.inputs.by_name()[source]
         try:
-            return take_in(warehouse, source, settings.inputs.by_name()[source], found, number, keep)
+            return take_in(warehouse, source, given, found, number, keep)
         except InputError as error:
             return error
+        except Exception as error:
+            contract = CONTRACTS[source]
+            faulty = faulty_files(warehouse.spark, contract, given.format, found, error)
+            if not faulty:
+                raise
+            return InputError(contract_problems(contract, faulty))
 
     by_source = {source: [file for file in files if file.source == source] for source in ACCEPTED}
     tasks = [partial(read, source, found) for source, found in by_source.items() if found]

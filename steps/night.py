@@ -7,6 +7,7 @@ from functools import partial
 
 from config.load import Settings
 from engine.differences import together
+from engine.faults import fault_of
 from engine.little import expect_little
 from steps.activation import write_activation
 from steps.fold import fold, what_is_done, what_is_new
@@ -90,9 +91,8 @@ def _recorded(warehouse: Warehouse, settings: Settings, run: Run, steps: Callabl
     try:
         steps()
     except Exception as error:
-        lines = str(error).strip().splitlines() or [type(error).__name__]
         try:
-            write_run(warehouse, settings, run, "failed", error=lines[0])
+            write_run(warehouse, settings, run, "failed", error=fault_of(error))
         except Exception:
             log.warning("run %s failed, and its row in runs could not be written", run.run_id, exc_info=True)
         raise

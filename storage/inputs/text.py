@@ -1,11 +1,15 @@
 """Lines of text files, and text as values: what JSON lines and CSV rows have in common."""
 
 from collections.abc import Sequence
+from functools import reduce
+from pathlib import PurePosixPath
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from storage.inputs.places import literal
 
+PACKED = {".gz", ".bz2", ".zst", ".xz"}
+"""Endings of compressed files."""
 TRUE, FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 
 
@@ -13,7 +17,13 @@ def read_lines(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     """The lines that are not blank, as `raw`, without byte order marks."""
     # Spark takes the mark away, Sail leaves it.
     unmarked = F.when(F.startswith("value", F.lit("\ufeff")), F.substr("value", F.lit(2)))
-    lines = spark.read.text(literal(spark, paths)).select(unmarked.otherwise(F.col("value")).alias("raw"))
+    # The embedded engine reads files of one compression at a time.
+    by_packing: dict[str, list[str]] = {}
+    for path in paths:
+        suffix = PurePosixPath(path).suffix
+        by_packing.setdefault(suffix if suffix in PACKED else "", []).append(path)
+    texts = [spark.read.text(literal(spark, alike)) for alike in by_packing.values()]
+    lines = reduce(DataFrame.unionByName, texts).select(unmarked.otherwise(F.col("value")).alias("raw"))
     return lines.where("trim(raw) <> ''")
 
 

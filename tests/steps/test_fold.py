@@ -1,5 +1,6 @@
 """What a fold takes in, night after night: against the model, its quality gate, its errors and exit codes."""
 
+import gzip
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -248,3 +249,21 @@ def test_a_missing_input_is_named(session: SparkSession, tmp_path: Path) -> None
     (tmp_path / "message_events").rmdir()
     with pytest.raises(InputError, match=rf"^inputs\.message_events: cannot open {tmp_path}/message_events"):
         take_in(session, project)
+
+
+@pytest.mark.spark
+def test_a_file_that_ends_too_early_is_named(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    project.add(good(200))
+    whole = tmp_path / "endpoint_events" / "001.jsonl"
+    packed = gzip.compress(whole.read_bytes())
+    cut = tmp_path / "endpoint_events" / "002.jsonl.gz"
+    cut.write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(InputError, match=r"(?s)breaks its contract.*002\.jsonl\.gz: ") as told:
+        take_in(session, project)
+    assert "001.jsonl:" not in str(told.value)
+    assert len(str(told.value).splitlines()) == 2
+
+    # Written whole, it is taken with the rest; its events are duplicates.
+    cut.write_bytes(packed)
+    assert take_in(session, project) == "400 events, 200 accepted, 200 duplicates, 0 rejected"
