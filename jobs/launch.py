@@ -40,7 +40,11 @@ class Parser(argparse.ArgumentParser):
         )
         if config:
             self.add_argument("--config", required=True, help="settings file, e.g. conf/local.yaml")
-        self.add_argument("--verbose", action="store_true", help="log every step and show tracebacks")
+        self.add_argument(
+            "--verbose",
+            action="store_true",
+            help="log every write (table, rows, files, seconds), and show the traceback of an error",
+        )
 
     def add_as_of(self, help: str, *, required: bool = False) -> None:
         """Add --as-of: an instant, in UTC unless it has an offset."""

@@ -1,11 +1,13 @@
 """Delta tables under a warehouse folder, each as `schemas` declares it."""
 
+import logging
 import re
+import time
 from contextlib import AbstractContextManager
 from datetime import datetime
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession, functions as F, types as T
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession, functions as F, types as T
 
 from config.errors import ConfigError
 from config.model import SparkSchema
@@ -15,8 +17,12 @@ from engine.session import is_embedded
 from schemas.outputs import BATCHES
 from schemas.reading import as_of_key, of_as_of, open_at
 from schemas.table import Table
+from storage.commits import rows_added
+from storage.inputs.delta_log import current_version
 from storage.small_frame import empty_frame
 from storage.spark_schema import folder_of, register
+
+log = logging.getLogger(__name__)
 
 UNSAFE = re.compile(r"[^A-Za-z0-9_.,:@=+~/\\-]")
 """What the embedded engine spells otherwise in a path: it would write to another folder than it reads."""
@@ -104,7 +110,7 @@ class Warehouse:
         writer = self._laid_out(table, rows).write.format("delta").mode("overwrite")
         if where is not None:
             writer = writer.option("replaceWhere", where)
-        writer.save(self.path(table))
+        self._save(table, writer)
 
     def replace_as_of(self, table: Table, rows: DataFrame, as_of: datetime) -> None:
         """Replace the rows of one as_of by these, which come without as_of; other rows stay."""
@@ -114,7 +120,18 @@ class Warehouse:
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows, in one commit."""
         self._create_missing(table)
-        self._laid_out(table, rows).write.format("delta").mode("append").save(self.path(table))
+        self._save(table, self._laid_out(table, rows).write.format("delta").mode("append"))
+
+    def _save(self, table: Table, writer: DataFrameWriter) -> None:
+        path, told = self.path(table), log.isEnabledFor(logging.INFO)
+        before = current_version(path) if told else 0
+        began = time.monotonic()
+        writer.save(path)
+        if told:
+            seconds, version = time.monotonic() - began, current_version(path)
+            # The embedded engine makes no commit of nothing.
+            rows, files = rows_added(path, version) if version > before else (0, 0)
+            log.info("%s: %s rows in %s files, version %s, %.1f s", table.name, rows, files, version, seconds)
 
     def _load(self, table: Table) -> DataFrame:
         return self.spark.read.format("delta").load(self.path(table))

@@ -1,6 +1,5 @@
 """What was appended to a Delta table since a version, by its log."""
 
-import json
 import re
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -9,7 +8,7 @@ from urllib.parse import unquote
 from deltalake import DeltaTable
 
 from config.errors import InputError
-from storage.inputs.places import open_file
+from storage.commits import actions_of
 
 ANEW = (
     "copy the table to a new folder and name that in the settings: what was taken before then counts as "
@@ -62,11 +61,9 @@ def appended_files(path: str, columns: Collection[str], since: int, version: int
 
 def _actions(path: str, number: int) -> Iterator[dict[str, Any]]:
     try:
-        with open_file(f"{path}/_delta_log/{number:020}.json") as file:
-            text = file.read().decode()
+        return actions_of(path, number)
     except FileNotFoundError as error:
         raise InputError(f"{path}: version {number} is no longer in the table's log; {ANEW}") from error
-    return (json.loads(line) for line in text.splitlines() if line)
 
 
 def _require_own_rows(path: str, number: int, columns: Collection[str], add: dict[str, Any]) -> None:
