@@ -173,14 +173,14 @@ def with_last_of_kind(queue_events: DataFrame, until: Until) -> DataFrame:
         .when(is_empty, "EMPTY")
     )
     session = F.when(kind.isin("WAIT", "TASK"), F.coalesce(F.col("session_id").cast("string"), F.lit("")))
-    place = F.when(kind.isNotNull(), moment_and_id())
     rows = queue_events.withColumns(
-        {"kind": kind, "of_session": F.coalesce(session, F.lit("")), "place": place}
+        {"kind": kind, "of_session": F.coalesce(session, F.lit("")), "place": moment_and_id()}
     )
     so_far = rows.where(F.col("kind").isNotNull() & (F.col("event_time") < F.lit(until.state_at)))
-    last = so_far.groupBy(*QUEUE, "kind", "of_session").agg(F.max("place").alias("last"))
+    # No two events have the same place, so it alone finds the row again.
+    last = so_far.groupBy(*QUEUE, "kind", "of_session").agg(F.max("place").alias("place"))
     return (
-        rows.join(last, [*QUEUE, "kind", "of_session"], "left")
-        .withColumn("is_last", F.coalesce(F.col("place") == F.col("last"), F.lit(False)))
-        .drop("kind", "of_session", "place", "last")
+        rows.join(last.select("place", F.lit(True).alias("is_found")), "place", "left")
+        .withColumn("is_last", F.coalesce("is_found", F.lit(False)))
+        .drop("kind", "of_session", "place", "is_found")
     )
