@@ -218,7 +218,7 @@ def test_a_night_that_is_not_little_on_spark(
     require_equal(project, log)
 
 
-@settings(max_examples=5, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
 @given(logs().flatmap(lambda log: st.tuples(st.just(log), splits(log))))
 def test_any_order_and_repetition_equals_the_model(
     session: SparkSession, pieces: tuple[Log, list[Batch]]

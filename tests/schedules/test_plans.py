@@ -59,6 +59,10 @@ class Frames:
         empty: DataFrame = self.spark.createDataFrame(self.spark.sparkContext.emptyRDD(), schema)
         return empty
 
+    def kept(self, rows: DataFrame) -> DataFrame:
+        """Rows that the jobs keep: what reads them does not plan them again."""
+        return self.of_unknown_size(rows.schema)
+
     def table(self, name: str) -> DataFrame:
         return self.of_unknown_size(TABLES[name].struct)
 
@@ -129,22 +133,27 @@ class Frames:
     @property
     def ready(self) -> DataFrame:
         named = named_locks(self.table("queue_events"), self.state.uncommitted)
-        return ready_messages(self.messages, self.off, groups_locked(named, self.messages))
+        messages = self.kept(self.messages)
+        return ready_messages(messages, self.kept(self.off), groups_locked(named, messages))
+
+    @property
+    def in_groups(self) -> DataFrame:
+        return ready_conversations(self.kept(self.ready))
 
     @property
     def groups(self) -> DataFrame:
-        return ready_groups(ready_conversations(self.ready))
+        return ready_groups(self.kept(self.in_groups))
 
     def receive(self, top: int | None) -> DataFrame:
-        return receive_schedule(self.ready, ready_conversations(self.ready), self.groups, top=top)
+        return receive_schedule(*map(self.kept, (self.ready, self.in_groups, self.groups)), top=top)
 
     def transmission(self) -> DataFrame:
         return transmission_order(
-            self.messages,
+            self.kept(self.messages),
             self.state.forwarding,
             self.bindings,
             self.of_unknown_size(DATABASES),
-            self.off,
+            self.kept(self.off),
             as_of=AS_OF,
             starvation=Starvation(after_seconds=60.0, raise_by=1),
         )
@@ -160,14 +169,17 @@ STEPS: dict[str, Callable[[Frames], DataFrame]] = {
     "endpoints": Frames.endpoints,
     "messages": lambda frames: frames.messages,
     "ready messages": lambda frames: frames.ready,
-    "group priorities": lambda frames: group_priorities(frames.groups),
+    "queues that are off": lambda frames: frames.off,
+    "ready conversations": lambda frames: frames.in_groups,
+    "ready groups": lambda frames: frames.groups,
+    "group priorities": lambda frames: group_priorities(frames.kept(frames.groups)),
     "receive schedule": lambda frames: frames.receive(None),
     "receive schedule with TOP": lambda frames: frames.receive(2),
     "transmission schedule": Frames.transmission,
     "transmission schedule in blocks": lambda frames: in_blocks(
-        frames.transmission(), Blocks(fragment_bytes=1000, fragments=5)
+        frames.kept(frames.transmission()), Blocks(fragment_bytes=1000, fragments=5)
     ),
-    "unresolved": lambda frames: unresolved(frames.messages),
+    "unresolved": lambda frames: unresolved(frames.kept(frames.messages)),
 }
 
 
