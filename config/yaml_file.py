@@ -19,6 +19,8 @@ _BOOLEANS = {"yes": True, "no": False, "true": True, "false": False, "on": True,
 _PLAIN_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,17})")
 _PLAIN_DECIMAL = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]{1,2})?")
 _NO_TEXT = re.compile("[\\0\ud800-\udfff]")  # escapes can write these, but UTF-8 or a table can't hold them
+_MOST_EXPANDED = 100_000
+"""So many values a file may have through its aliases; without any it has fewer values than characters."""
 _TAB_INDENT = re.compile(r" *\t")
 
 
@@ -79,11 +81,12 @@ def load_yaml(path: str) -> YamlFile:
 
     Raises:
         ConfigError: The file can't be read or is not YAML; a key is repeated or is no text; a value has a
-            tag of its own or is a number in a notation that only YAML 1.1 knows.
+            tag of its own or is a number in a notation that only YAML 1.1 knows; aliases make too much of it.
     """
-    reader = _Reader(path)
+    text = _read(path)
+    reader = _Reader(path, most_values=max(_MOST_EXPANDED, len(text)))
     try:
-        root = _compose(path, _read(path))
+        root = _compose(path, text)
         data = None if root is None else reader.value(root, ())
     except RecursionError as error:
         raise ConfigError(f"{path}: nested too deeply to be read; write it with fewer levels") from error
@@ -135,8 +138,9 @@ def _fail_syntax(path: str, text: str, error: yaml.MarkedYAMLError) -> NoReturn:
 class _Reader:
     """Turns nodes into data, collects their positions, and lists what is wrong instead of stopping at it."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, *, most_values: int) -> None:
         self.path = path
+        self.most_values = most_values
         self.keys: dict[Loc, Position] = {}
         self.values: dict[Loc, Position] = {}
         self.texts: dict[Loc, str] = {}
@@ -144,7 +148,12 @@ class _Reader:
         self._open: list[yaml.Node] = []
 
     def value(self, node: yaml.Node, loc: Loc) -> object:
-        self.values[loc] = _position(node)
+        place = self.values[loc] = _position(node)
+        if len(self.values) > self.most_values:
+            raise ConfigError(
+                f"{self.path}:{place.line}:{place.column}: aliases make more than {self.most_values:,} "
+                "values of this file; write them out"
+            )
         try:
             if isinstance(node, yaml.ScalarNode):
                 self.texts[loc] = node.value

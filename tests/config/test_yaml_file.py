@@ -1,5 +1,6 @@
 """YAML files: the values, where they stand, and what is refused."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -179,3 +180,13 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_yaml(str(tmp_path))
     assert str(caught.value) == f"{tmp_path}: can't be read (Is a directory); correct path or permissions"
+
+
+def test_aliases_can_not_make_a_small_file_endless(tmp_path: Path) -> None:
+    anchors = "abcdefghi"
+    lines = [f"a: &a [{', '.join(['lol'] * 9)}]"]
+    lines += [f"{name}: &{name} [{', '.join([f'*{of}'] * 9)}]" for of, name in pairwise(anchors)]
+    (line,) = refusal(tmp_path, "\n".join(lines))
+    assert line.endswith("aliases make more than 100,000 values of this file; write them out")
+    # A few aliases are fine.
+    assert load(tmp_path, "a: &a [1, 2]\nb: *a").data == {"a": [1, 2], "b": [1, 2]}
