@@ -10,16 +10,31 @@ from pydantic import AfterValidator, Field, PlainValidator, TypeAdapter, Validat
 from config.shape import Instant, Shape, problem
 
 _URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+_CREDENTIALS = re.compile(
+    r"(?!file:)[A-Za-z0-9+.-]+://(?:[^@]*:[^@]*@|(?<=s3://)[^/]*@|(?<=s3[an]://)[^/]*@)"
+)
+"""A user and a secret ahead of the host; an abfss URI has a container there, which is no secret."""
 _NAME_IN_SPARK = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def _table_path(path: str, info: ValidationInfo) -> str:
+    if _CREDENTIALS.match(path):
+        raise problem(
+            f"{_redacted(path)!r} has credentials in it, which logs and tables would show; "
+            "leave them out and give them to the engine: by the environment (AWS_ACCESS_KEY_ID, "
+            "AWS_SECRET_ACCESS_KEY), or in Spark's settings (spark.hadoop.fs.s3a.access.key, ...secret.key)"
+        )
     return path if _URI.match(path) else os.path.abspath(_from_directory(path, info))
+
+
+def _redacted(path: str) -> str:
+    found = _CREDENTIALS.match(path)
+    return f"{path.partition(':')[0]}://...@{path[found.end() :]}" if found else path
 
 
 def _local_path(path: str, info: ValidationInfo) -> str:
     if _URI.match(path):
-        raise problem(f"{path!r} is not on the local disk; write a path")
+        raise problem(f"{_redacted(path)!r} is not on the local disk; write a path")
     return os.path.normpath(_from_directory(path, info))
 
 

@@ -373,3 +373,28 @@ def test_settings_do_not_change(tmp_path: Path) -> None:
         settings.warehouse = "x"  # type: ignore[misc]
     with pytest.raises(ValueError, match="frozen"):
         settings.receive.top = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        ("s3a://AKIA1:hunt/er+2@bucket/events", "s3a://...@bucket/events"),
+        ("s3://AKIA1@bucket/events", "s3://...@bucket/events"),
+        ("hdfs://user:hunt/er+2@host/events", "hdfs://...@host/events"),
+    ],
+)
+def test_credentials_in_a_path_are_refused_and_not_shown(tmp_path: Path, place: str, shown: str) -> None:
+    for more in (
+        LEAST.replace("warehouse: ", f"warehouse: {place} #"),
+        f"{LEAST}rules: [{{path: '{place}'}}]\n",
+    ):
+        (line,) = refusal(tmp_path, more)
+        assert shown in line
+        assert not [word for word in ("AKIA1", "hunt", "er+2") if word in line]
+
+
+@pytest.mark.parametrize(
+    "place", ["abfss://events@account.dfs.core.windows.net/a", "s3a://bucket/a@b:c", "file:///a:b@c"]
+)
+def test_a_path_without_credentials_is_taken(tmp_path: Path, place: str) -> None:
+    assert load(tmp_path, LEAST.replace("warehouse: ", f"warehouse: {place} #")).warehouse == place
