@@ -19,6 +19,10 @@ time.tzset()
 # Python workers need what the tests have.
 os.environ["PYSPARK_PYTHON"] = sys.executable
 os.environ.setdefault("ENGINE_MEMORY", "3g")
+# A worker of pytest-xdist has a main module without a file, which the client of Spark Connect takes for a
+# doctest: it then wants the whole of PySpark.
+if not hasattr(sys.modules["__main__"], "__file__"):
+    sys.modules["__main__"].__file__ = __file__
 
 from pyspark.sql import SparkSession  # noqa: E402
 
