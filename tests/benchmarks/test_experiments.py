@@ -15,6 +15,7 @@ from benchmarks.experiments import EXPERIMENTS
 from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, SPARK
 from benchmarks.processes import Finished
 from schemas.events import CONTRACTS
+from tests.packages import needs_whole_pyspark
 
 ROWS = 3
 SAID = ("rules ...", "rules done in 1.0 s", "explain_message done in 0.5 s")
@@ -164,6 +165,7 @@ def test_what_an_engine_runs_with(recorder: Recorder) -> None:
     assert ["activation: null" in Path(path).read_text() for path in settings] == [True, True]
 
 
+@needs_whole_pyspark
 def test_command_line(recorder: Recorder, capsys: pytest.CaptureFixture[str]) -> None:
     folder = recorder.folder / "kept"
     assert command_line.main(["--only", "cold", "--engine", "embedded", "--folder", str(folder)]) == 0

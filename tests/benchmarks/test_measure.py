@@ -9,6 +9,7 @@ from benchmarks import report
 from benchmarks.bench import gibibytes, steps_of
 from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, SPARK, Measure, Results
 from benchmarks.targets import HEADINGS, Row, rows
+from tests.packages import needs_whole_pyspark
 
 RUN = Measure(
     experiment="cold",
@@ -23,6 +24,7 @@ RUN = Measure(
     commits=9,
     steps={"rules": 1.0, "fold": 20.0},
 )
+
 PEER = replace(RUN, system=DUCKDB, seconds=10.0, steps={}, commits=0)
 
 
@@ -112,6 +114,7 @@ def test_a_run_as_text() -> None:
     }
 
 
+@needs_whole_pyspark
 def test_results_of_several_calls_are_kept_together(tmp_path: Path) -> None:
     other = replace(RUN, case="2,000 messages")
     report.keep([RUN, PEER, other], tmp_path)
@@ -126,6 +129,7 @@ def test_results_of_several_calls_are_kept_together(tmp_path: Path) -> None:
     assert picture.stat().st_size > 1_000
 
 
+@needs_whole_pyspark
 def test_results_of_another_machine_are_not_mixed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     report.keep([replace(RUN, case="before")], tmp_path)
     monkeypatch.setattr(report, "machine", lambda: "another")

@@ -3,14 +3,15 @@
 import re
 from pathlib import Path
 
-import pyspark
+from tests.packages import JARS, needs_whole_pyspark
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
+@needs_whole_pyspark
 def test_the_documented_package_is_of_sparks_hadoop() -> None:
     documented = re.findall(
         r"org\.apache\.hadoop:hadoop-aws:([\d.]+)", (ROOT / "docs" / "running.md").read_text("utf-8")
     )
-    (bundled,) = (Path(pyspark.__file__).parent / "jars").glob("hadoop-client-api-*.jar")
+    (bundled,) = JARS.glob("hadoop-client-api-*.jar")
     assert set(documented) == {bundled.stem.removeprefix("hadoop-client-api-")}

@@ -63,11 +63,14 @@ def test_a_table_is_opened_by_settings_and_name(session: SparkSession, tmp_path:
 def test_without_a_session_the_embedded_engine_is_opened(tmp_path: Path) -> None:
     """In a process of its own, as a user has it; no session was ever made there."""
     code = "from storage.tables import open_table; import sys; print(open_table(*sys.argv[1:]).count())"
+    # In a file: of python -c, the client of Spark Connect thinks that it is a doctest.
+    script = tmp_path / "count.py"
+    script.write_text(code)
     env = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK", "PYSPARK"))}
     done = subprocess.run(
-        [sys.executable, "-c", code, settings_in(tmp_path), "runs"],
+        [sys.executable, str(script), settings_in(tmp_path), "runs"],
         cwd=ROOT,
-        env=env | {"JAVA_HOME": "/no/java/here"},
+        env=env | {"JAVA_HOME": "/no/java/here", "PYTHONPATH": str(ROOT)},
         capture_output=True,
         text=True,
         timeout=60,
