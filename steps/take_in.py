@@ -110,7 +110,7 @@ def take_in(
         rows=total,
         duplicates=of("duplicate") + of("twin") - of("twin", "events"),
         rejected=rejected,
-        events=accepted(rows, verdicts, contract),
+        events=accepted(rows, verdicts, contract, keep),
         reports=_reports(verdicts, source) if rejected else None,
         by_day=by_day,
         newest=newest,

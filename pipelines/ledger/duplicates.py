@@ -1,6 +1,6 @@
 """Events that came twice: duplicates are counted once, conflicts are rejected."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import date
 
 from pyspark.sql import Column, DataFrame, functions as F
@@ -138,28 +138,37 @@ def judged(few: DataFrame, repeats: DataFrame, contract: EventContract) -> DataF
     )
 
 
-def accepted(rows: DataFrame, verdicts: DataFrame, contract: EventContract) -> DataFrame:
+def accepted(
+    rows: DataFrame, verdicts: DataFrame, contract: EventContract, keep: Callable[[DataFrame], DataFrame]
+) -> DataFrame:
     """The events to record, each once, with the declared columns; key (UTC day of event_time, event_id).
 
     Args:
         rows: the batch's rows.
         verdicts: `judged`; few, and kept.
         contract: the input's contract.
+        keep: computes a frame once (`engine.differences.kept`).
 
-    What is not suspect is read without its `reasons`, so that a question reads only the columns it asks for.
+    What is not suspect is read without its `reasons` and told by its time alone, so that a question reads
+    only the columns it asks for. The few rows of a suspect's time are looked at once, by their ids.
     """
-    named = rows.where("event_id is not null and event_time is not null").withColumn(
-        "event_date", F.to_date("event_time")
-    )
+    moments = F.broadcast(verdicts.where("event_time is not null").select("event_time").distinct())
     apart = F.broadcast(verdicts.select(*EVENT).distinct())
     # The rows of a twin are equal in every declared column: whichever stays, the same event stays.
     twins = verdicts.where("verdict = 'twin'").dropDuplicates(EVENT)
-    return (
-        named.join(apart, EVENT, "left_anti")
-        .select(*contract.names)
+    beside = (
+        rows.where("event_id is not null")
+        .join(moments, "event_time", "left_semi")
+        .withColumn("event_date", F.to_date("event_time"))
+        .join(apart, EVENT, "left_anti")
+    )
+    few = keep(
+        beside.select(*contract.names)
         .unionByName(verdicts.where("verdict = 'accepted'").select(*contract.names))
         .unionByName(twins.select(*contract.names))
     )
+    others = rows.where("event_time is not null").join(moments, "event_time", "left_anti")
+    return others.select(*contract.names).unionByName(few)
 
 
 def _identity() -> Column:

@@ -58,7 +58,7 @@ class Taken:
         repeats = repeated(few.where("reasons is null"), with_hash_in(known, hashes), CONTRACT)
         apart = judged(few, repeats, CONTRACT)
         self.verdicts = apart.collect()
-        self.accepted = accepted(batch, apart, CONTRACT).collect()
+        self.accepted = accepted(batch, apart, CONTRACT, lambda rows: rows).collect()
 
 
 @pytest.mark.spark
