@@ -8,6 +8,7 @@ LOCAL_ONLY = {
     "spark.driver.bindAddress",
     "spark.driver.extraJavaOptions",
     "spark.driver.host",
+    "spark.network.timeout",
     "spark.sql.shuffle.partitions",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism",
     "spark.ui.enabled",
