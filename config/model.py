@@ -3,7 +3,7 @@
 import os
 import re
 from datetime import timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, PlainValidator, TypeAdapter, ValidationInfo
 
@@ -84,11 +84,15 @@ WarehousePlace = Annotated[str | SparkSchema, PlainValidator(_warehouse_place)]
 """Where the tables are: a folder, or the schema whose location is that folder."""
 
 
+Format: TypeAlias = Literal["delta", "parquet", "json", "csv"]
+"""How an input's files are written."""
+
+
 class EventSource(Shape):
     """Where the events of one input stand, and how they are written."""
 
     path: TablePath
-    format: Literal["delta", "parquet", "json", "csv"]
+    format: Format
 
 
 class Inputs(Shape):

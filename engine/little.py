@@ -1,4 +1,4 @@
-"""Apache Spark for little work: what pays off over millions of rows costs a small night half of its time."""
+"""Apache Spark for little work: what pays off over millions of rows makes a small night slower."""
 
 from pyspark.sql import SparkSession
 

@@ -20,7 +20,7 @@ class EventContract:
     """What an input must look like.
 
     Attributes:
-        source: the input's name in the settings, in `rejected_events` and in `ingest_batches`.
+        source: the input's name in the settings, in `rejected_events` and in `batches`.
         columns: the declared columns; others are ignored. A column that is not nullable may never be null.
         event_types: the known values of event_type.
         required_for: columns that may not be null for some event types, by event type.
@@ -153,35 +153,24 @@ CLOSED_ON = optional(
 FOLD = required("fold", "bigint", "the fold that wrote the row: the batch's own, or a later one")
 LEDGER_PARTITIONS = ("closed_on", "fold")
 
-MESSAGES = Table(
-    name="message_events",
-    comment="Accepted message events, each once, as they came. All events of a message close together.",
-    columns=(*MESSAGE_EVENTS.columns, BATCH, CLOSED_ON, FOLD),
-    key=("event_id", "event_time"),
-    partition_by=LEDGER_PARTITIONS,
-    statistics=("event_time", "message_id", "conversation_id"),
-    public=False,
-)
 
-ENDPOINT_FACTS = Table(
-    name="endpoint_events",
-    comment="Accepted endpoint events, each once, as they came. All events of a conversation close together.",
-    columns=(*ENDPOINT_EVENTS.columns, BATCH, CLOSED_ON, FOLD),
-    key=("event_id", "event_time"),
-    partition_by=LEDGER_PARTITIONS,
-    statistics=("event_time", "conversation_id"),
-    public=False,
-)
+def _accepted(contract: EventContract, *, close_together: str, ids: tuple[str, ...]) -> Table:
+    kind = contract.source.removesuffix("_events")
+    return Table(
+        name=contract.source,
+        comment=f"Accepted {kind} events, each once, as they came. "
+        f"All events of a {close_together} close together.",
+        columns=(*contract.columns, BATCH, CLOSED_ON, FOLD),
+        key=("event_id", "event_time"),
+        partition_by=LEDGER_PARTITIONS,
+        statistics=("event_time", *ids),
+        public=False,
+    )
 
-QUEUE_FACTS = Table(
-    name="queue_events",
-    comment="Accepted queue events, each once, as they came. All events of a transaction close together.",
-    columns=(*QUEUE_EVENTS.columns, BATCH, CLOSED_ON, FOLD),
-    key=("event_id", "event_time"),
-    partition_by=LEDGER_PARTITIONS,
-    statistics=("event_time", "transaction_id"),
-    public=False,
-)
+
+MESSAGES = _accepted(MESSAGE_EVENTS, close_together="message", ids=("message_id", "conversation_id"))
+ENDPOINT_FACTS = _accepted(ENDPOINT_EVENTS, close_together="conversation", ids=("conversation_id",))
+QUEUE_FACTS = _accepted(QUEUE_EVENTS, close_together="transaction", ids=("transaction_id",))
 
 ACCEPTED: dict[str, Table] = {table.name: table for table in (ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS)}
 """The tables of accepted events, by input name."""

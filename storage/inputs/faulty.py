@@ -1,11 +1,11 @@
 """Which files of an input an engine could not read to their end, such as a truncated gz."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from config.errors import PipelineError
+from config.model import Format
 from engine.faults import fault_of
 from schemas import EventContract
 from storage.inputs.listing import InputFile
@@ -15,7 +15,7 @@ from storage.inputs.read import read_input
 def faulty_files(
     spark: SparkSession,
     contract: EventContract,
-    format: Literal["delta", "parquet", "json", "csv"],
+    format: Format,
     files: Sequence[InputFile],
     error: Exception,
 ) -> list[str]:
@@ -39,7 +39,7 @@ def faulty_files(
 def _read_alone(
     spark: SparkSession,
     contract: EventContract,
-    format: Literal["delta", "parquet", "json", "csv"],
+    format: Format,
     file: InputFile,
 ) -> Iterator[str]:
     try:

@@ -14,11 +14,11 @@ Grain of every frame: one row per row of the input. Columns: the declared ones, 
 
 import re
 from collections.abc import Sequence
-from typing import Literal
 
 from pyspark.sql import DataFrame, SparkSession, types as T
 
 from config.errors import InputError
+from config.model import Format
 from engine.session import is_embedded
 from schemas import EventContract
 from storage.inputs.contract import contract_problems, raise_together
@@ -35,7 +35,7 @@ PLAIN_PATH = re.compile(r"(?:[A-Za-z0-9]+:)?[A-Za-z0-9/._~+@=-]*")
 def read_input(
     spark: SparkSession,
     contract: EventContract,
-    format: Literal["delta", "parquet", "json", "csv"],
+    format: Format,
     files: Sequence[InputFile],
 ) -> DataFrame:
     """Open new files of one input, in the module's shape.
