@@ -11,7 +11,7 @@ def reconcile(
     """Add up what came in and what is open, against what was written.
 
     Args:
-        events: events, accepted, duplicates and rejected, over all ingest batches.
+        events: events, accepted, duplicates and rejected, over all batches.
         open_messages: open_receive, open_transmission and open_forwarded at as_of, counted in the ledger.
         written: rows of this as_of by table, counted in the tables.
 
