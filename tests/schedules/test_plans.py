@@ -86,7 +86,7 @@ class Frames:
         hashes = repeated_hashes(narrow(rows), recorded, full_days={DAY}, other_days={DAY_BEFORE})
         few = suspects(rows, hashes)
         verdicts = judged(few, repeated(few, recorded, contract), contract)
-        return accepted(rows, verdicts, contract)
+        return accepted(rows, verdicts, contract, self.kept)
 
     def late(self) -> DataFrame:
         reach = Reach({DAY}, {DAY_BEFORE}, everywhere=False)
