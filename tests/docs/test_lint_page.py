@@ -38,7 +38,7 @@ def example_catalog(folder: Path) -> Catalog:
 def example_log() -> LogKinds:
     rows = re.findall(r"^\| (\w+DB) \| (\w+) \| (\w+) \| (\w+) \| (\d+) \|$", PAGE, re.MULTILINE)
     assert len(rows) == 4
-    return LogKinds(tuple(Kind("SQL1", *row[:4], int(row[4])) for row in rows))
+    return LogKinds(tuple(Kind("SQL1", *row[:4], int(row[4])) for row in rows))  # type: ignore[call-arg]
 
 
 def example_rules(folder: Path, code: str) -> list[RuleStatement]:

@@ -197,7 +197,7 @@ def test_covered_and_never_matched_are_what_the_model_says(
     rules: dict[tuple[str | None, ...], int], kinds: set[tuple[str, str, str]]
 ) -> None:
     model = [
-        Rule(*I_A, str(number), *triple, level, datetime.min, None)  # type: ignore[arg-type]
+        Rule(*I_A, str(number), *triple, level, datetime.min, None)  # type: ignore[call-arg]
         for number, (triple, level) in enumerate(rules.items())
     ]
     statements = [

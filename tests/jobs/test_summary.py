@@ -8,7 +8,8 @@ from pyspark.sql import SparkSession
 from insight.summary import FINDINGS, PLACES, show_summary
 from storage.warehouse import Warehouse
 from tests.factories import Row, at
-from tests.report.warehouse import AS_OF, NIGHT_BEFORE, OF_AS_OF, everything, monitored, of_as_of, sent, write
+from tests.report.warehouse import AS_OF, NIGHT_BEFORE, OF_AS_OF, everything, monitored, of_as_of, write
+from tests.written import sent
 
 
 def group(queue: str, messages: int, **changes: object) -> Row:

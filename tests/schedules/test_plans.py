@@ -9,6 +9,7 @@ from datetime import date
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from config.catalog import BINDINGS
 from config.model import Blocks, Starvation
@@ -55,7 +56,7 @@ class Frames:
     def __init__(self, spark: SparkSession) -> None:
         self.spark = spark
 
-    def of_unknown_size(self, schema: object) -> DataFrame:
+    def of_unknown_size(self, schema: StructType | str) -> DataFrame:
         empty: DataFrame = self.spark.createDataFrame(self.spark.sparkContext.emptyRDD(), schema)
         return empty
 

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.ledger import days
+from pipelines.ledger import days, late
 from steps import close, fold
 from steps.night import describe
 from tests.factories import Events, at, by_source, catalog, endpoint_event, message_event, queue_event
@@ -29,7 +29,7 @@ SHARE_OF_LATE = 0.15
 
 
 WAYS_BACK = {
-    "all history, named": (fold.SMALL_HISTORY, close.MOST_NAMED, days.FULL_SHARE),
+    "all history, named": (late.SMALL_HISTORY, close.MOST_NAMED, days.FULL_SHARE),
     "in reach, named, on days of few events": (0, close.MOST_NAMED, 0.1),
     "in reach, by partition": (0, 0, days.FULL_SHARE),
 }

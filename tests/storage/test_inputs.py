@@ -184,9 +184,9 @@ def test_json_says_file_and_field_and_types(folder: Folder) -> None:
         f"  {folder.path}/d.jsonl: field message_type is a JSON object; it must be string",
     ]
     assert mistyped_fields(folder.spark, contract, files).splitlines() == expected
-    rows = folder.read("message_events", "json", *[file.path for file in files])
+    found = folder.read("message_events", "json", *[file.path for file in files])
     with pytest.raises(InputError) as caught:
-        require_json_types(folder.spark, contract, rows, files)
+        require_json_types(folder.spark, contract, found, files)
     assert str(caught.value).splitlines() == expected
     good = folder.read("message_events", "json", files[0].path)
     require_json_types(folder.spark, contract, good, files[:1])

@@ -16,7 +16,7 @@ from tests.factories import at
 
 pytestmark = pytest.mark.spark
 
-SCHEMA = SparkSchema(schema="tables_by_name")
+SCHEMA = SparkSchema.model_validate({"schema": "tables_by_name"})
 
 
 @pytest.fixture
@@ -83,8 +83,8 @@ def test_a_dropped_name_comes_back_with_all_rows(spark: SparkSession, folder: Pa
 @pytest.mark.parametrize(
     ("schema", "what_to_do"),
     [
-        (SparkSchema(schema="table_by_name"), "this session has no metastore"),
-        (SparkSchema(catalog="lake", schema="x"), "or CREATE SCHEMA lake.x first"),
+        (SparkSchema.model_validate({"schema": "table_by_name"}), "this session has no metastore"),
+        (SparkSchema.model_validate({"catalog": "lake", "schema": "x"}), "or CREATE SCHEMA lake.x first"),
     ],
     ids=["schema", "catalog"],
 )
