@@ -97,7 +97,7 @@ def together(spark: SparkSession, *tasks: Callable[[], T]) -> list[T]:
 
 
 def tested_last(rows: DataFrame) -> DataFrame:
-    """The rows, so that a table's NOT NULLs and CHECKs are tested on these and no others.
+    """The rows, so that a table's CHECKs are tested on these and no others.
 
     The embedded engine tests them as early as it can, also on rows that a filter or an anti join leaves out
     later, and then refuses the write. It does not move the test past a repartition. A coalesce would do as

@@ -14,8 +14,11 @@ OF_TYPE = {
     "double": 0.0,
     "timestamp": datetime(1970, 1, 1, tzinfo=UTC),
     "date": date(1970, 1, 1),
+    "boolean": 0,
 }
 """A value of each type, which no row ever gets."""
+TESTED_AS = {"boolean": "int"}
+"""A condition is made simpler by the engine's planner until it refuses every row."""
 
 
 def never_null(rows: DataFrame, required: Mapping[str, str]) -> DataFrame:
@@ -29,16 +32,15 @@ def never_null(rows: DataFrame, required: Mapping[str, str]) -> DataFrame:
         required: the types of the columns that are NOT NULL there; types other than those of `OF_TYPE` are
             left to the table.
     """
-    tested = {
-        name: F.coalesce(name, _refusal(name).cast(type), F.lit(OF_TYPE[type]).cast(type))
-        for name, type in required.items()
-        if type in OF_TYPE
-    }
+    tested = {name: _tested(name, type) for name, type in required.items() if type in OF_TYPE}
     # Spark Connect refuses to change no column.
     return rows.withColumns(tested) if tested and is_embedded(rows.sparkSession) else rows
 
 
-def _refusal(name: str) -> Column:
-    return F.raise_error(
+def _tested(name: str, type: str) -> Column:
+    asked = TESTED_AS.get(type, type)
+    refusal = F.raise_error(
         F.lit(f"[DELTA_NOT_NULL_CONSTRAINT_VIOLATED] NOT NULL constraint violated for column: {name}")
     )
+    value = F.coalesce(F.col(name).cast(asked), refusal.cast(asked), F.lit(OF_TYPE[type]).cast(asked))
+    return value.cast(type)

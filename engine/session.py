@@ -75,6 +75,9 @@ def _embedded_session() -> SparkSession:
         os.environ["SAIL_RUNTIME__MEMORY_POOL__TYPE"] = "fair"
         os.environ["SAIL_RUNTIME__MEMORY_POOL__FAIR__MAX_SIZE"] = str(memory())
         os.environ.setdefault("SAIL_PARQUET__COMPRESSION", "zstd(1)")
+        # Its allocator keeps what it has got; given back, each page is cleared again when it is next used.
+        os.environ.setdefault("MIMALLOC_PURGE_DELAY", "-1")
+        os.environ.setdefault("MIMALLOC_ALLOW_THP", "0")
         from pysail.spark import SparkConnectServer
 
         server = SparkConnectServer("127.0.0.1", 0)

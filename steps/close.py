@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial, reduce
 
-from pyspark.sql import Column, DataFrame, Row, functions as F
+from pyspark.sql import DataFrame, Row, functions as F
 
 from config.catalog import BINDINGS
 from engine.differences import together
@@ -14,10 +14,11 @@ from pipelines.ledger.late import Reach, brought_back
 from pipelines.ledger.open_rows import (
     Until,
     conversation_sides,
+    last_of_kind,
     messages_that_stay_open,
     open_conversations,
+    open_queue_events,
     open_transactions,
-    with_last_of_kind,
     without_target,
 )
 from pipelines.ledger.queues import with_queue
@@ -116,12 +117,9 @@ def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
             keep=keep,
         )
         open_messages = keep(messages_that_stay_open(messages, state.messages, until))
-        still_open = {
-            MESSAGES.name: open_messages.select("message_id"),
-            QUEUE_FACTS.name: keep(
-                open_transactions(messages, transactions, state.uncommitted, open_messages, until)
-            ),
-        }
+        transactions_open = open_transactions(messages, transactions, state.uncommitted, open_messages, until)
+        last = last_of_kind(transactions, until)
+        queue_events_open = keep(open_queue_events(transactions, transactions_open, last, until))
         arrived = _united(warehouse, MESSAGES, messages, looked.arrivals)
         arrivals = keep(first_arrivals(arrived, looked.known))
         sides = keep(conversation_sides(conversations, arrivals, until))
@@ -134,38 +132,25 @@ def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
         rules = keep(warehouse.read(PRIORITY_RULES))
         bindings = small_frame(warehouse.spark, batch.bindings, BINDINGS)
         found = with_queue(endpoints(conversations, arrivals, places, looked.known, rules), bindings)
-        closing = _closing(F.col("is_open"), until)
-        queue_rows = with_last_of_kind(transactions, until)
-        lasting = F.col("is_open") | F.col("is_last") | (F.col("event_time") >= F.lit(until.settled_before))
         write = partial(_write, warehouse, batch)
         together(
             warehouse.spark,
             partial(
                 write,
                 MESSAGES,
-                _flagged(messages, still_open[MESSAGES.name]).withColumn("closed_on", closing),
+                _apart(messages, open_messages.select("message_id"), until),
                 looked.messages.late,
             ),
             partial(
                 write,
                 ENDPOINT_FACTS,
-                _flagged(conversations, conversations_open).withColumn("closed_on", closing),
+                _apart(conversations, conversations_open, until),
                 looked.conversations.late,
             ),
             partial(
-                write,
-                QUEUE_FACTS,
-                _flagged(queue_rows, still_open[QUEUE_FACTS.name]).withColumn(
-                    "closed_on", _closing(lasting, until)
-                ),
-                looked.transactions.late,
+                write, QUEUE_FACTS, _apart(transactions, queue_events_open, until), looked.transactions.late
             ),
-            partial(
-                write,
-                ENDPOINTS,
-                _flagged(found, conversations_open).withColumn("closed_on", closing),
-                looked.known_late,
-            ),
+            partial(write, ENDPOINTS, _flagged(found, conversations_open, until), looked.known_late),
         )
 
 
@@ -261,18 +246,24 @@ def _new(batch: Batch, table: Table) -> DataFrame | None:
     return None if events is None else events.withColumn("batch", F.lit(batch.number).cast("bigint"))
 
 
-def _flagged(rows: DataFrame, still_open: DataFrame) -> DataFrame:
-    """Add `is_open`: whether the key of the row is among the few that stay open."""
-    found = still_open.withColumn("is_found", F.lit(True))
-    return (
-        rows.join(found, still_open.columns, "left")
-        .withColumn("is_open", F.coalesce("is_found", F.lit(False)))
-        .drop("is_found")
+def _apart(rows: DataFrame, still_open: DataFrame, until: Until) -> DataFrame:
+    """Add `closed_on`: null for the few rows whose key stays open, else the day.
+
+    They are apart because the embedded engine sorts rows by partition before it writes them, unless it
+    knows that all rows of a stretch are of the same one. To read them twice costs less.
+    """
+    closed = rows.join(still_open, still_open.columns, "left_anti")
+    stays = rows.join(still_open, still_open.columns, "left_semi")
+    return closed.withColumn("closed_on", F.lit(until.closed_on)).unionByName(
+        stays.withColumn("closed_on", F.lit(None).cast("date"))
     )
 
 
-def _closing(is_open: Column, until: Until) -> Column:
-    return F.when(~is_open, F.lit(until.closed_on))
+def _flagged(rows: DataFrame, still_open: DataFrame, until: Until) -> DataFrame:
+    """As `_apart`, for rows that cost more to compute than to sort."""
+    few = still_open.withColumn("is_open", F.lit(True))
+    closed_on = F.when(F.col("is_open").isNull(), F.lit(until.closed_on))
+    return rows.join(few, still_open.columns, "left").withColumn("closed_on", closed_on)
 
 
 def _write(warehouse: Warehouse, batch: Batch, table: Table, rows: DataFrame, late: DataFrame | None) -> None:

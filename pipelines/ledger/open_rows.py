@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.ledger.days import end_of
-from pipelines.state.happened import ever, moment_and_id
+from pipelines.state.happened import ever, moment_and_id, moment_and_id_of
 from pipelines.state.transactions import LOCKING, TRANSACTION
 from schemas.events import CREATIONS, ENDS
 from schemas.keys import QUEUE
@@ -152,17 +152,37 @@ def without_target(sides: DataFrame) -> DataFrame:
     return sides.where("initiator_known and arrived and not target_known").select("conversation_id")
 
 
-def with_last_of_kind(queue_events: DataFrame, until: Until) -> DataFrame:
-    """Add `is_last`: no later event of its session or queue has superseded what it says.
+def open_queue_events(
+    queue_events: DataFrame, transactions: DataFrame, last: DataFrame, until: Until
+) -> DataFrame:
+    """The queue events that stay open.
+
+    Args:
+        queue_events: all queue events that the fold looks at.
+        transactions: `open_transactions`.
+        last: `last_of_kind`.
+        until: up to when the fold closes.
+
+    Returns:
+        (event_time, event_id), unique: those of the transactions, the last of their kind, and those that
+        are not settled.
+    """
+    place = ["event_time", "event_id"]
+    late = queue_events.where(F.col("event_time") >= F.lit(until.settled_before)).select(*place)
+    of_open = queue_events.join(F.broadcast(transactions), TRANSACTION, "left_semi").select(*place)
+    return late.unionByName(of_open).unionByName(last).distinct()
+
+
+def last_of_kind(queue_events: DataFrame, until: Until) -> DataFrame:
+    """The queue events of whose kind no later one says otherwise: few.
 
     Args:
         queue_events: queue events that the fold looks at.
         until: up to when the fold closes; what a clock that is ahead said later supersedes nothing yet.
 
     Returns:
-        The same rows. `is_last` is true for the last WAIT_*, the last TASK_* of a session in a queue, the
-        last QUEUE_ALTERED of a queue that says on or off, and its last empty result without WHERE; false
-        for all that these supersede, and for every other event.
+        (event_time, event_id), unique: the last WAIT_*, the last TASK_* of a session in a queue, the last
+        QUEUE_ALTERED of a queue that says on or off, and its last empty result without WHERE.
     """
     event_type = F.col("event_type")
     is_empty = event_type.isin(*LOCKING) & (F.col("row_count") == 0) & ~F.coalesce("has_where", F.lit(False))
@@ -177,10 +197,5 @@ def with_last_of_kind(queue_events: DataFrame, until: Until) -> DataFrame:
         {"kind": kind, "of_session": F.coalesce(session, F.lit("")), "place": moment_and_id()}
     )
     so_far = rows.where(F.col("kind").isNotNull() & (F.col("event_time") < F.lit(until.state_at)))
-    # No two events have the same place, so it alone finds the row again.
     last = so_far.groupBy(*QUEUE, "kind", "of_session").agg(F.max("place").alias("place"))
-    return (
-        rows.join(last.select("place", F.lit(True).alias("is_found")), "place", "left")
-        .withColumn("is_last", F.coalesce("is_found", F.lit(False)))
-        .drop("kind", "of_session", "place", "is_found")
-    )
+    return last.select(*moment_and_id_of("place"))

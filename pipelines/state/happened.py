@@ -6,6 +6,8 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 YEAR_1 = 62_135_596_800_000_000
 """Microseconds from the first instant that a timestamp holds to the epoch."""
+DIGITS = 18
+"""Of the microseconds since then."""
 
 
 def happened(events: DataFrame, as_of: datetime | None) -> DataFrame:
@@ -24,6 +26,13 @@ def moment_and_id() -> Column:
     return F.concat(moment_of("event_time"), F.col("event_id"))
 
 
+def moment_and_id_of(place: str) -> tuple[Column, Column]:
+    """`event_time` and `event_id` of a `moment_and_id`."""
+    micros = F.substring(place, 1, DIGITS).cast("bigint") - F.lit(YEAR_1)
+    event_id = F.expr(f"substring({place}, {DIGITS + 1})")
+    return F.timestamp_micros(micros).alias("event_time"), event_id.alias("event_id")
+
+
 def moment_rank_and_id(rank: Column) -> Column:
     """The order (event_time; rank, a digit; event_id) as text that compares the same way."""
     return F.concat(moment_of("event_time"), rank.cast("string"), F.col("event_id"))
@@ -31,7 +40,7 @@ def moment_rank_and_id(rank: Column) -> Column:
 
 def moment_of(name: str) -> Column:
     """A timestamp as text that compares as the times do."""
-    return F.lpad((F.unix_micros(name) + F.lit(YEAR_1)).cast("string"), 18, "0")
+    return F.lpad((F.unix_micros(name) + F.lit(YEAR_1)).cast("string"), DIGITS, "0")
 
 
 def ever(condition: Column) -> Column:

@@ -19,10 +19,10 @@ from pipelines.ledger.late import Reach, brought_back
 from pipelines.ledger.open_rows import (
     Until,
     conversation_sides,
+    last_of_kind,
     messages_that_stay_open,
     open_conversations,
     open_transactions,
-    with_last_of_kind,
 )
 from pipelines.ledger.queues import with_queue
 from pipelines.schedules.blocks import in_blocks
@@ -166,7 +166,7 @@ STEPS: dict[str, Callable[[Frames], DataFrame]] = {
     "open messages": lambda frames: frames.open_messages,
     "open transactions": Frames.open_transactions,
     "open conversations": Frames.open_conversations,
-    "last of a kind": lambda frames: with_last_of_kind(frames.table("queue_events"), UNTIL),
+    "last of a kind": lambda frames: last_of_kind(frames.table("queue_events"), UNTIL),
     "endpoints": Frames.endpoints,
     "messages": lambda frames: frames.messages,
     "ready messages": lambda frames: frames.ready,

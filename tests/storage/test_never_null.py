@@ -15,12 +15,12 @@ def test_a_null_is_refused(embedded: SparkSession, type: str) -> None:
 
 
 def test_rows_stay_as_they_are_and_the_plan_knows(embedded: SparkSession) -> None:
-    rows = embedded.sql("select * from values ('a', null), ('b', 2) as t(id, number)")
-    tested = never_null(rows, {"id": "string"})
-    assert sorted(tested.collect()) == [("a", None), ("b", 2)]
-    assert [field.nullable for field in tested.schema.fields] == [False, True]
+    rows = embedded.sql("select * from values ('a', true, null), ('b', false, 2) as t(id, is_on, number)")
+    tested = never_null(rows, {"id": "string", "is_on": "boolean"})
+    assert sorted(tested.collect()) == [("a", True, None), ("b", False, 2)]
+    assert [field.nullable for field in tested.schema.fields] == [False, False, True]
 
 
 def test_types_without_a_value_are_left_to_the_table(embedded: SparkSession) -> None:
-    rows = embedded.sql("select cast(null as boolean) as found")
-    assert never_null(rows, {"found": "boolean"}).collect() == [(None,)]
+    rows = embedded.sql("select cast(null as binary) as found")
+    assert never_null(rows, {"found": "binary"}).collect() == [(None,)]
