@@ -14,6 +14,7 @@ from pipelines.ledger.duplicates import (
     accepted,
     judged,
     narrow,
+    near,
     repeated,
     repeated_hashes,
     suspects,
@@ -91,7 +92,8 @@ def take_in(
     invalid = sum(row.rows for row in counted if not row.is_event)
     if invalid == 0 and hashes.isEmpty():
         return CameIn(source, total, 0, 0, rows.select(*contract.names), None, by_day, newest)
-    few = keep(suspects(rows, hashes))
+    near_rows = keep(near(rows, few_bytes, hashes))
+    few = suspects(near_rows, hashes)
     repeats = repeated(few.where("reasons is null"), with_hash_in(recorded, hashes), contract)
     verdicts = keep(judged(few, repeats, contract))
     judgement = {
@@ -110,7 +112,7 @@ def take_in(
         rows=total,
         duplicates=of("duplicate") + of("twin") - of("twin", "events"),
         rejected=rejected,
-        events=accepted(rows, verdicts, contract, keep),
+        events=accepted(rows, near_rows, verdicts, contract, keep),
         reports=_reports(verdicts, source) if rejected else None,
         by_day=by_day,
         newest=newest,

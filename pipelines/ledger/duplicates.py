@@ -56,11 +56,28 @@ def repeated_hashes(
     return counted.where("rows > 1").select("identity")
 
 
-def suspects(rows: DataFrame, hashes: DataFrame) -> DataFrame:
-    """The rows that are no events, or may have come more than once. All other rows are events, each once.
+def near(rows: DataFrame, narrow_rows: DataFrame, hashes: DataFrame) -> DataFrame:
+    """The rows among which the suspects are: those of their times, and those without a time.
 
     Args:
-        rows: the batch's rows with `reasons`.
+        rows: the batch's rows.
+        narrow_rows: `narrow` of the batch.
+        hashes: `repeated_hashes`; few.
+
+    Returns:
+        These rows, unchanged: few. All other rows are events, each once.
+    """
+    found = F.broadcast(hashes.withColumn("is_found", F.lit(True)))
+    suspect = narrow_rows.join(found, "identity", "left").where("not is_event or is_found")
+    timeless = rows.where("event_time is null")
+    return rows.join(_times(suspect), "event_time", "left_semi").unionByName(timeless)
+
+
+def suspects(near_rows: DataFrame, hashes: DataFrame) -> DataFrame:
+    """The rows that are no events, or may have come more than once.
+
+    Args:
+        near_rows: `near` with `reasons`.
         hashes: `repeated_hashes`; few.
 
     Returns:
@@ -68,7 +85,7 @@ def suspects(rows: DataFrame, hashes: DataFrame) -> DataFrame:
     """
     found = F.broadcast(hashes.withColumn("is_found", F.lit(True)))
     return (
-        rows.withColumns({"identity": _identity(), "event_date": F.to_date("event_time")})
+        near_rows.withColumns({"identity": _identity(), "event_date": F.to_date("event_time")})
         .join(found, "identity", "left")
         .where("reasons is not null or is_found")
         .drop("identity", "is_found")
@@ -139,26 +156,29 @@ def judged(few: DataFrame, repeats: DataFrame, contract: EventContract) -> DataF
 
 
 def accepted(
-    rows: DataFrame, verdicts: DataFrame, contract: EventContract, keep: Callable[[DataFrame], DataFrame]
+    rows: DataFrame,
+    near_rows: DataFrame,
+    verdicts: DataFrame,
+    contract: EventContract,
+    keep: Callable[[DataFrame], DataFrame],
 ) -> DataFrame:
     """The events to record, each once, with the declared columns; key (UTC day of event_time, event_id).
 
     Args:
         rows: the batch's rows.
+        near_rows: `near`; few, and kept.
         verdicts: `judged`; few, and kept.
         contract: the input's contract.
         keep: computes a frame once (`engine.differences.kept`).
 
-    What is not suspect is read without its `reasons` and told by its time alone, so that a question reads
-    only the columns it asks for. The few rows of a suspect's time are looked at once, by their ids.
+    What is not near a suspect is read without its `reasons` and told by its time alone, so that a question
+    reads only the columns it asks for.
     """
-    moments = F.broadcast(verdicts.where("event_time is not null").select("event_time").distinct())
     apart = F.broadcast(verdicts.select(*EVENT).distinct())
     # The rows of a twin are equal in every declared column: whichever stays, the same event stays.
     twins = verdicts.where("verdict = 'twin'").dropDuplicates(EVENT)
     beside = (
-        rows.where("event_id is not null")
-        .join(moments, "event_time", "left_semi")
+        near_rows.where("event_id is not null and event_time is not null")
         .withColumn("event_date", F.to_date("event_time"))
         .join(apart, EVENT, "left_anti")
     )
@@ -167,8 +187,13 @@ def accepted(
         .unionByName(verdicts.where("verdict = 'accepted'").select(*contract.names))
         .unionByName(twins.select(*contract.names))
     )
-    others = rows.where("event_time is not null").join(moments, "event_time", "left_anti")
+    others = rows.where("event_time is not null").join(_times(near_rows), "event_time", "left_anti")
     return others.select(*contract.names).unionByName(few)
+
+
+def _times(rows: DataFrame) -> DataFrame:
+    """The times of few rows: (event_time), unique and never null."""
+    return F.broadcast(rows.where("event_time is not null").select("event_time").distinct())
 
 
 def _identity() -> Column:

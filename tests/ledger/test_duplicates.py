@@ -11,6 +11,7 @@ from pipelines.ledger.duplicates import (
     accepted,
     judged,
     narrow,
+    near,
     repeated,
     repeated_hashes,
     suspects,
@@ -54,11 +55,12 @@ class Taken:
         batch, known = came(session, *rows), session.createDataFrame(recorded, COLUMNS)
         days = {row["event_time"].date() for row in rows}
         hashes = repeated_hashes(narrow(batch), known, full_days=full & days, other_days=days - full)
-        few = suspects(batch, hashes)
+        beside = near(batch, narrow(batch), hashes)
+        few = suspects(beside, hashes)
         repeats = repeated(few.where("reasons is null"), with_hash_in(known, hashes), CONTRACT)
         apart = judged(few, repeats, CONTRACT)
         self.verdicts = apart.collect()
-        self.accepted = accepted(batch, apart, CONTRACT, lambda rows: rows).collect()
+        self.accepted = accepted(batch, beside, apart, CONTRACT, lambda rows: rows).collect()
 
 
 @pytest.mark.spark
@@ -108,7 +110,7 @@ def test_only_rows_that_may_have_come_twice_are_looked_at_closer(session: SparkS
     )
     recorded = session.createDataFrame([event("known", 0), event("gone", 0)], COLUMNS)
     hashes = repeated_hashes(narrow(batch), recorded, full_days={DAY}, other_days=set())
-    few = sorted(row.event_id for row in suspects(batch, hashes).collect())
+    few = sorted(row.event_id for row in suspects(near(batch, narrow(batch), hashes), hashes).collect())
     assert few == ["broken", "known", "twice", "twice"]
     assert [row.event_id for row in with_hash_in(recorded, hashes).collect()] == ["known"]
 

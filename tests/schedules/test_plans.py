@@ -13,7 +13,7 @@ from pyspark.sql.types import StructType
 
 from config.catalog import BINDINGS
 from config.model import Blocks, Starvation
-from pipelines.ledger.duplicates import accepted, judged, narrow, repeated, repeated_hashes, suspects
+from pipelines.ledger.duplicates import accepted, judged, narrow, near, repeated, repeated_hashes, suspects
 from pipelines.ledger.endpoints import endpoints, first_arrivals, first_places
 from pipelines.ledger.late import Reach, brought_back
 from pipelines.ledger.open_rows import (
@@ -85,9 +85,10 @@ class Frames:
         )
         recorded = self.table("message_events")
         hashes = repeated_hashes(narrow(rows), recorded, full_days={DAY}, other_days={DAY_BEFORE})
-        few = suspects(rows, hashes)
+        near_rows = self.kept(near(rows, self.kept(narrow(rows)), hashes))
+        few = suspects(near_rows, hashes)
         verdicts = judged(few, repeated(few, recorded, contract), contract)
-        return accepted(rows, verdicts, contract, self.kept)
+        return accepted(rows, near_rows, verdicts, contract, self.kept)
 
     def late(self) -> DataFrame:
         reach = Reach({DAY}, {DAY_BEFORE}, everywhere=False)

@@ -32,7 +32,7 @@ def table_of_ids(session: SparkSession, folder: Path) -> str:
 
 
 def test_not_null_is_tested_on_rows_that_are_left_out_later(embedded: SparkSession, tmp_path: Path) -> None:
-    """Why NOT NULLs are tested by `never_null`, and a table with CHECKs is written by way of `tested_last`."""
+    """Why `never_null` tests NOT NULLs, and tables with CHECKs are written by way of `tested_last`."""
     path = table_of_ids(embedded, tmp_path)
     known = stored(embedded, tmp_path).where("id is not null")
     with pytest.raises(PySparkException, match="DELTA_NOT_NULL_CONSTRAINT_VIOLATED"):
