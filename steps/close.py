@@ -95,8 +95,9 @@ def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
     What is new and what was open is written with its day of closing. Closed rows stay where they are, but
     for those of a message, conversation or transaction that new events concern.
 
-    Whatever is read after a table was written gives the same rows as before: rows of this batch are passed
-    over, and those that this fold has moved are told by its number.
+    What is read after a table was written gives the same rows as before: rows of this batch are passed over,
+    and those that this fold has moved are told by its number. Only what came back late is there twice then,
+    as it was kept and as it was moved: what reads another table than its own must not count rows.
     """
     with ExitStack() as stack:
 
