@@ -23,6 +23,12 @@ class InputError(PipelineError):
     exit_code = 3
 
 
+class BusyError(PipelineError):
+    """Another job is writing the warehouse; nothing was read or written."""
+
+    exit_code = 5
+
+
 class ReconciliationError(PipelineError):
     """The sums of a run do not add up; nothing of it may be published."""
 

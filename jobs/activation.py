@@ -10,6 +10,7 @@ from insight.activation_view import show_activation
 from insight.terminal import as_json
 from jobs.launch import Parser, launch
 from steps.activation import write_activation
+from storage.only_writer import only_writer
 from storage.warehouse import Warehouse
 
 
@@ -30,7 +31,8 @@ def main(argv: Sequence[str]) -> int:
     queue = None if options.queue is None else find_queue(settings, options.queue)
     warehouse = Warehouse(open_session("activation", settings.warehouse), settings.warehouse)
     if queue is None:
-        write_activation(warehouse, settings, options.as_of)
+        with only_writer(warehouse.root, "activation"):
+            write_activation(warehouse, settings, options.as_of)
         return 0
     told = activation_of_queue(warehouse, options.as_of, queue)
     if options.format == "json":

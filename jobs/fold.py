@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from jobs.launch import Parser, launch, opened
 from steps.night import take_in_new
+from storage.only_writer import only_writer
 
 
 def main(argv: Sequence[str]) -> int:
@@ -19,7 +20,8 @@ def main(argv: Sequence[str]) -> int:
     )
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "fold")
-    take_in_new(warehouse, settings, run_id=str(uuid4()), started_at=datetime.now(UTC))
+    with only_writer(warehouse.root, "fold"):
+        take_in_new(warehouse, settings, run_id=str(uuid4()), started_at=datetime.now(UTC))
     return 0
 
 

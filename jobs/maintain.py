@@ -1,11 +1,13 @@
 """Remove old as_ofs, join small files and delete unused ones; say first what there is to do."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from config.load import load_settings
 from engine.session import open_session
 from jobs.launch import Parser, launch, whole_number
 from steps.maintain import maintain
+from storage.only_writer import only_writer
 from storage.upkeep import SAFE_HOURS
 from storage.warehouse import Warehouse
 
@@ -32,9 +34,10 @@ def main(argv: Sequence[str]) -> int:
     place = load_settings(options.config).warehouse
     # Only Spark's catalog knows where a schema's tables lie; a folder needs no engine.
     root = place if isinstance(place, str) else Warehouse(open_session("maintain", place), place).root
-    lines = maintain(
-        root, keep_days=options.keep_days, keep_hours=options.keep_hours, dry_run=options.dry_run
-    )
+    with nullcontext() if options.dry_run else only_writer(root, "maintain"):
+        lines = maintain(
+            root, keep_days=options.keep_days, keep_hours=options.keep_hours, dry_run=options.dry_run
+        )
     for line in lines or ["nothing to do"]:
         print(line)
     return 0

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from insight.summary import show_summary
 from jobs.launch import Parser, launch, opened
 from steps.night import night
+from storage.only_writer import only_writer
 
 
 def main(argv: Sequence[str]) -> int:
@@ -21,7 +22,8 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--quiet", action="store_true", help="do not show the tables at the end")
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "nightly")
-    run = night(warehouse, settings, options.as_of)
+    with only_writer(warehouse.root, "nightly"):
+        run = night(warehouse, settings, options.as_of)
     if not options.quiet:
         show_summary(warehouse, settings, run.as_of)
     return 0

@@ -1,6 +1,7 @@
 """Decide the endpoints of an interval anew, under the rules as they are now."""
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from rich.table import Table as Grid
 
@@ -9,6 +10,7 @@ from config.instants import format_instant
 from insight.terminal import terminal
 from jobs.launch import Parser, instant, launch, opened
 from steps.reassign import Reassignment, reassign
+from storage.only_writer import only_writer
 
 
 def main(argv: Sequence[str]) -> int:
@@ -31,7 +33,8 @@ def main(argv: Sequence[str]) -> int:
     if options.since >= options.until:
         raise ConfigError("command line: --from is not before --to; the interval is empty")
     settings, warehouse = opened(options, "reassign")
-    outcome = reassign(warehouse, settings, options.since, options.until, apply=options.apply)
+    with only_writer(warehouse.root, "reassign") if options.apply else nullcontext():
+        outcome = reassign(warehouse, settings, options.since, options.until, apply=options.apply)
     print(
         f"{outcome.endpoints:,} endpoints were created from {format_instant(options.since)} up to "
         f"{format_instant(options.until)}; {outcome.changing:,} of them change, "

@@ -10,6 +10,7 @@ from config.rules.tsql_script import script_of
 from jobs.launch import Parser, launch, opened
 from steps.progress import step
 from steps.rules import write_rules
+from storage.only_writer import only_writer
 
 
 def main(argv: Sequence[str]) -> int:
@@ -28,7 +29,8 @@ def main(argv: Sequence[str]) -> int:
         print(_script(load_settings(options.config), options.print_sql), end="")
         return 0
     settings, warehouse = opened(options, "rules")
-    step("rules", partial(write_rules, warehouse, settings))()
+    with only_writer(warehouse.root, "rules"):
+        step("rules", partial(write_rules, warehouse, settings))()
     return 0
 
 

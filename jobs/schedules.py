@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from jobs.launch import Parser, launch, opened
 from steps.night import describe
+from storage.only_writer import only_writer
 
 
 def main(argv: Sequence[str]) -> int:
@@ -18,7 +19,8 @@ def main(argv: Sequence[str]) -> int:
     parser.add_as_of("the instant to describe", required=True)
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "schedules")
-    describe(warehouse, settings, options.as_of)
+    with only_writer(warehouse.root, "schedules"):
+        describe(warehouse, settings, options.as_of)
     return 0
 
 

@@ -26,6 +26,14 @@ class FoundFile:
     modified_at: datetime
 
 
+def on_local_disk(path: str) -> str | None:
+    """The folder or file as the operating system names it; None if it is somewhere else."""
+    uri = URI.match(path)
+    if uri is None:
+        return path
+    return str(fs.FileSystem.from_uri(path)[1]) if uri["scheme"].lower() == "file" else None
+
+
 def files_under(path: str) -> list[FoundFile]:
     """List all files of a folder, or the file itself, by path.
 

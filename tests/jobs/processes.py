@@ -48,7 +48,7 @@ def start(engine: str, project: Project, as_of: datetime) -> "subprocess.Popen[b
 def finish(engine: str, project: Project, as_of: datetime) -> None:
     """Run a night to its end."""
     code = start(engine, project, as_of).wait(timeout=PATIENCE)
-    assert code == 0, _log(project).read_text()[-3000:]
+    assert code == 0, log_of(project)[-3000:]
 
 
 def kill_when(engine: str, project: Project, as_of: datetime, moment: Callable[[], bool]) -> bool:
@@ -58,7 +58,7 @@ def kill_when(engine: str, project: Project, as_of: datetime, moment: Callable[[
     try:
         while not moment():
             if job.poll() is not None:
-                assert job.returncode == 0, _log(project).read_text()[-3000:]
+                assert job.returncode == 0, log_of(project)[-3000:]
                 return False
             assert time.monotonic() < until, "the job took too long"
             time.sleep(0.002)
@@ -72,6 +72,11 @@ def kill_when(engine: str, project: Project, as_of: datetime, moment: Callable[[
 def written(project: Project) -> int:
     """The commits so far, as files of the tables' logs."""
     return len(list(project.folder.glob("warehouse/*/_delta_log/*.json")))
+
+
+def log_of(project: Project) -> str:
+    """All that the project's nights have printed."""
+    return _log(project).read_text()
 
 
 def _log(project: Project) -> Path:

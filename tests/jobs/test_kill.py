@@ -13,7 +13,7 @@ import pytest
 
 from tests.factories import at
 from tests.harness import Project
-from tests.jobs.processes import finish, kill_when, written
+from tests.jobs.processes import PATIENCE, finish, kill_when, log_of, start, written
 from tests.jobs.warehouses import changed, contents
 from tests.steps.test_broken_off import a_bit_of_everything, night_after, project_in
 
@@ -64,3 +64,16 @@ def test_a_killed_night_is_simply_run_again(two_nights: Project) -> None:
     finish("embedded", two_nights, SECOND)
     assert changed(expected, contents(two_nights)) == {}
     assert {row["status"] for row in two_nights.table("runs")} == {"succeeded"}
+
+
+def test_of_two_nights_at_once_one_writes(two_nights: Project) -> None:
+    """The other one says so and changes nothing; it may be run again afterwards."""
+    expected = left_alone(two_nights)
+    both = [start("embedded", two_nights, SECOND) for _ in range(2)]
+    assert sorted(night.wait(timeout=PATIENCE) for night in both) == [0, 5]
+    said = log_of(two_nights)
+    assert f"error: warehouse: another job is writing {two_nights.folder}/warehouse: nightly, since " in said
+    assert changed(expected, contents(two_nights)) == {}
+    assert len(two_nights.table("runs")) == 2
+    finish("embedded", two_nights, SECOND)
+    assert changed(expected, contents(two_nights)) == {}

@@ -1,0 +1,69 @@
+"""Of two jobs that would write a warehouse, one does."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from config.errors import BusyError, ConfigError
+from storage.only_writer import LOCK, only_writer
+
+HOLDS = "import sys, time; from storage.only_writer import only_writer\n"
+HOLDS += "with only_writer(sys.argv[1], 'fold'): print('holds', flush=True); time.sleep(600)"
+
+
+def test_the_second_is_told_who_writes_and_the_next_one_may(tmp_path: Path) -> None:
+    root = f"{tmp_path}/warehouse"
+    with only_writer(root, "nightly"):
+        told = (
+            f"warehouse: another job is writing {root}: nightly, since "
+            rf"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ, process {os.getpid()} on \S+; "
+            "wait until it has ended, then run this again"
+        )
+        with pytest.raises(BusyError) as caught, only_writer(f"file:{root}", "fold"):
+            pass
+        assert re.fullmatch(told.replace(root, f"file:{root}"), str(caught.value))
+        assert caught.value.exit_code == 5
+        with only_writer(f"{tmp_path}/other", "fold"):
+            pass
+    with only_writer(root, "fold"):
+        text = Path(root, LOCK).read_text()
+    assert text.startswith("fold, since ")
+    assert text.count("\n") == 1
+
+
+def test_a_process_that_was_killed_blocks_nobody(tmp_path: Path) -> None:
+    root = str(tmp_path)
+    holder = subprocess.Popen([sys.executable, "-c", HOLDS, root], stdout=subprocess.PIPE, text=True)
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == "holds\n"
+    with pytest.raises(BusyError, match=f"fold, since .*, process {holder.pid} on "), only_writer(root, "x"):
+        pass
+    holder.kill()
+    holder.communicate()
+    with only_writer(root, "nightly"):
+        assert Path(root, LOCK).read_text().startswith("nightly")
+
+
+def test_a_block_that_fails_lets_go(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="broken"), only_writer(str(tmp_path), "nightly"):
+        raise ValueError("broken")
+    with only_writer(str(tmp_path), "nightly"):
+        pass
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    root = tmp_path / "file"
+    root.write_text("")
+    said = f"^warehouse: {root} can't be written \\(.*\\); give this user the right to write, or name another"
+    with pytest.raises(ConfigError, match=said), only_writer(str(root), "nightly"):
+        pass
+
+
+def test_what_is_on_no_local_disk_is_not_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.makedirs", lambda *_, **__: pytest.fail("a folder was made"))
+    with only_writer("s3a://bucket/warehouse", "nightly"), only_writer("s3a://bucket/warehouse", "fold"):
+        pass
