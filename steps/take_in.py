@@ -96,12 +96,12 @@ def take_in(
     few = suspects(near_rows, hashes)
     repeats = repeated(few.where("reasons is null"), with_hash_in(recorded, hashes), contract)
     verdicts = keep(judged(few, repeats, contract))
-    judgement = {
-        row.verdict: row
-        for row in verdicts.groupBy("verdict")
-        .agg(F.count(F.lit(1)).alias("rows"), F.count_distinct(*EVENT).alias("events"))
-        .collect()
-    }
+    # The embedded engine asks for gigabytes to count a few thousand distinct pairs in one step.
+    by_event = verdicts.groupBy("verdict", *EVENT).agg(F.count(F.lit(1)).alias("rows"))
+    judged_rows = by_event.groupBy("verdict").agg(
+        F.sum("rows").alias("rows"), F.count(F.lit(1)).alias("events")
+    )
+    judgement = {row.verdict: row for row in judged_rows.collect()}
 
     def of(verdict: str, what: str = "rows") -> int:
         return int(judgement[verdict][what]) if verdict in judgement else 0
