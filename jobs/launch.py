@@ -15,6 +15,7 @@ from config.instants import parse_instant
 from config.load import Settings, load_settings
 from engine.faults import fault_of
 from engine.session import open_session
+from insight.terminal import visible
 from storage.warehouse import Warehouse
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
@@ -120,7 +121,7 @@ def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:
         print("error: interrupted; run it again, it takes up where it broke off", file=sys.stderr)
     except Exception as error:
         code, line = _outcome(error)
-        print(f"error: {line}", file=sys.stderr)
+        print(f"error: {visible(line)}", file=sys.stderr)
         if verbose:
             traceback.print_exc()
     sys.exit(code)

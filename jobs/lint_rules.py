@@ -11,7 +11,7 @@ from insight.findings import Severity, in_order
 from insight.lint import lint_files, lint_warehouse
 from insight.lint_view import from_here, plain, relative, show_findings
 from insight.sarif import sarif
-from insight.terminal import terminal
+from insight.terminal import terminal, visible
 from jobs.launch import Parser, launch
 from storage.warehouse import Warehouse
 
@@ -41,14 +41,14 @@ def main(argv: Sequence[str]) -> int:
         warehouse = Warehouse(open_session("lint_rules", settings.warehouse), settings.warehouse)
         found, remarks = lint_warehouse(warehouse, settings, folded, moment=options.as_of)
         for remark in remarks:
-            print(remark, file=sys.stderr)
+            print(visible(remark), file=sys.stderr)
     findings = [relative(finding) for finding in in_order(found)]
     match options.format:
         case "json":
-            print(json.dumps([plain(finding) for finding in findings], ensure_ascii=False, indent=2))
+            print(visible(json.dumps([plain(finding) for finding in findings], ensure_ascii=False, indent=2)))
         case "sarif":
             log = sarif(findings, version=code_version(), settings_file=from_here(settings.path))
-            print(json.dumps(log, ensure_ascii=False, indent=2))
+            print(visible(json.dumps(log, ensure_ascii=False, indent=2)))
         case _:
             show_findings(terminal(), findings)
     worst = Severity[options.fail_on.upper()]

@@ -75,6 +75,16 @@ def test_what_was_taken_is_not_new_even_if_it_is_gone(tmp_path: Path) -> None:
     ]
 
 
+def test_a_file_of_the_future_hides_no_later_one(tmp_path: Path) -> None:
+    """What is new is told by name, never by age."""
+    put(tmp_path / "a.jsonl", moment=MOMENT.replace(year=2200))
+    taken = new_files(given(tmp_path), [])
+    put(tmp_path / "b.jsonl")
+    put(tmp_path / "c.jsonl", moment=MOMENT.replace(year=1971))
+    names = [Path(file.path).name for file in new_files(given(tmp_path), taken)]
+    assert names == ["b.jsonl", "c.jsonl"]
+
+
 def test_files_that_changed_since_they_were_taken_are_all_named(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.jsonl", "c.jsonl"):
         put(tmp_path / name)

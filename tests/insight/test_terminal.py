@@ -1,0 +1,35 @@
+"""Names from events steer no terminal, whatever signs they have."""
+
+import json
+
+import pytest
+from rich.table import Table as Grid
+
+from insight.terminal import as_json, show_rows, terminal, visible
+
+HOSTILE = "Gold\x1b[2J\x1b]0;owned\x07\x9b31m \u202etxt.exe\u2066 \x00\r[b]"
+SEEN = r"Gold\u001b[2J\u001b]0;owned\u0007\u009b31m \u202etxt.exe\u2066 \u0000\u000d[b]"
+
+
+def test_signs_that_steer_are_written_out_and_no_others() -> None:
+    assert visible(HOSTILE) == SEEN
+    assert visible("Zoë\n\t'“日本” 🙂 [x] \\u001b") == "Zoë\n\t'“日本” 🙂 [x] \\u001b"
+
+
+def test_tables_and_lines_show_what_a_name_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    console = terminal()
+    show_rows(console, HOSTILE, [{"queue": HOSTILE}], ["queue"])
+    console.print(HOSTILE, style="bold")
+    grid = Grid(HOSTILE)
+    grid.add_row(HOSTILE)
+    console.print(grid)
+    printed = capsys.readouterr().out
+    assert printed.count(SEEN) == 5
+    assert "\x1b" not in printed
+    assert not set(printed) & set("\x07\x9b\u202e\u2066\x00\r")
+
+
+def test_json_is_read_back_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
+    text = as_json({"queue": HOSTILE})
+    assert not set(text) & set("\x1b\x07\x9b\u202e\u2066\x00\r")
+    assert json.loads(text) == {"queue": HOSTILE}
