@@ -29,6 +29,12 @@ class BusyError(PipelineError):
     exit_code = 5
 
 
+class WarehouseError(PipelineError):
+    """The tables of a warehouse don't fit together; nothing was written."""
+
+    exit_code = 1
+
+
 class ReconciliationError(PipelineError):
     """The sums of a run do not add up; nothing of it may be published."""
 

@@ -12,9 +12,10 @@ from engine.little import expect_little
 from steps.activation import write_activation
 from steps.fold import fold, what_is_done, what_is_new
 from steps.progress import step
-from steps.publish import Run, publish, require_good_input, write_run
+from steps.publish import Left, Run, publish, require_good_input, write_run
 from steps.rules import write_rules
 from steps.schedules import write_schedules
+from steps.whole import require_whole
 from storage.warehouse import Warehouse
 
 log = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ def night(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
 
     Raises:
         InputError: the input breaks its contract, or too much was rejected.
+        WarehouseError: a table has lost commits.
         ReconciliationError: the sums do not add up.
     """
     run = Run.begin(as_of)
@@ -52,7 +54,9 @@ def take_in_new(warehouse: Warehouse, settings: Settings, *, run_id: str, starte
 
     Raises:
         InputError: the input breaks its contract, or too much was rejected.
+        WarehouseError: a table has lost commits.
     """
+    require_whole(warehouse)
     new = what_is_new(warehouse, settings)
     if new.is_little:
         expect_little(warehouse.spark)
@@ -64,6 +68,7 @@ def take_in_new(warehouse: Warehouse, settings: Settings, *, run_id: str, starte
 def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     """Describe one as_of from the ledger as it is: all steps of a night after the fold."""
     run = Run.begin(as_of)
+    require_whole(warehouse)
     if what_is_done(warehouse).is_little:
         expect_little(warehouse.spark)
     return _recorded(warehouse, settings, run, partial(_describe, warehouse, settings, run))
@@ -92,7 +97,7 @@ def _recorded(warehouse: Warehouse, settings: Settings, run: Run, steps: Callabl
         steps()
     except Exception as error:
         try:
-            write_run(warehouse, settings, run, "failed", error=fault_of(error))
+            write_run(warehouse, settings, run, "failed", Left(), error=fault_of(error))
         except Exception:
             log.warning("run %s failed, and its row in runs could not be written", run.run_id, exc_info=True)
         raise

@@ -1,7 +1,7 @@
 """Check that the sums of an as_of add up, and publish it with a row in `runs`."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import reduce
 from uuid import uuid4
@@ -16,6 +16,7 @@ from schemas import TABLES
 from schemas.outputs import BATCHES, RUNS
 from storage.collected import collected
 from storage.small_frame import small_frame
+from storage.versions import versions_of
 from storage.warehouse import Warehouse
 
 COUNTED = (
@@ -45,6 +46,16 @@ class Run:
         return cls(str(uuid4()), as_of, datetime.now(UTC))
 
 
+@dataclass(frozen=True)
+class Left:
+    """What a run has left, as its row in `runs` tells it; nothing if it failed."""
+
+    row_counts: dict[str, int] = field(default_factory=dict)
+    sums: dict[str, int] = field(default_factory=dict)
+    last_batch: int | None = None
+    versions: dict[str, int] | None = None
+
+
 def publish(
     warehouse: Warehouse, settings: Settings, run: Run, open_messages: Mapping[str, int]
 ) -> dict[str, int]:
@@ -68,8 +79,13 @@ def publish(
     counts = _row_counts(warehouse, run.as_of)
     events = {name: sum(row[name] for row in batches) for name in CAME_IN}
     sums = reconcile(events, open_messages, counts)
-    last_batch = max((row["batch"] for row in batches), default=None)
-    write_run(warehouse, settings, run, "succeeded", row_counts=counts, sums=sums, last_batch=last_batch)
+    left = Left(
+        row_counts=counts,
+        sums=sums,
+        last_batch=max((row["batch"] for row in batches), default=None),
+        versions=versions_of(warehouse.root),
+    )
+    write_run(warehouse, settings, run, "succeeded", left)
     return sums
 
 
@@ -89,10 +105,7 @@ def write_run(
     settings: Settings,
     run: Run,
     status: str,
-    *,
-    row_counts: Mapping[str, int] | None = None,
-    sums: Mapping[str, int] | None = None,
-    last_batch: int | None = None,
+    left: "Left",
     error: str | None = None,
 ) -> None:
     """Add the run's row to `runs`."""
@@ -104,9 +117,10 @@ def write_run(
         status,
         code_version(),
         settings.describe(),
-        dict(row_counts or {}),
-        dict(sums or {}),
-        last_batch,
+        left.row_counts,
+        left.sums,
+        left.last_batch,
+        left.versions,
         error,
     )
     warehouse.append(RUNS, small_frame(warehouse.spark, [row], RUNS.struct))

@@ -1,0 +1,42 @@
+"""Stop before a table that has lost commits is taken for whole."""
+
+from pyspark.sql import functions as F
+
+from config.errors import WarehouseError
+from config.instants import format_instant
+from schemas.outputs import RUNS
+from storage.collected import collected
+from storage.versions import versions_of
+from storage.warehouse import Warehouse
+
+
+def require_whole(warehouse: Warehouse) -> None:
+    """Compare the tables with what the last published run left.
+
+    Raises:
+        WarehouseError: a table is at an older version, or is gone; every one is listed.
+    """
+    published = (
+        warehouse.read(RUNS)
+        .where("status = 'succeeded'")
+        .select("as_of", "finished_at", "versions")
+        .orderBy(F.desc("finished_at"))
+    )
+    last = next(iter(collected(published.limit(1))), None)
+    found = versions_of(warehouse.root) if last else None
+    if last is None or found is None:
+        return
+    lost = [
+        f"warehouse: {warehouse.root}/{name} is {_state(found.get(name))}, but the run of "
+        f"{format_instant(last['as_of'])} that finished at {format_instant(last['finished_at'])} left it at "
+        f"version {version}: commits are lost. Put back what is missing, or rebuild the warehouse "
+        "(docs/operations.md, Rebuild a warehouse)"
+        for name, version in sorted((last["versions"] or {}).items())
+        if found.get(name, -1) < version
+    ]
+    if lost:
+        raise WarehouseError("\n".join(lost))
+
+
+def _state(version: int | None) -> str:
+    return "gone" if version is None else f"at version {version}"
