@@ -12,7 +12,7 @@ from typing import TypeVar
 from uuid import uuid4
 
 from pyarrow import fs
-from pyspark.sql import DataFrame, SparkSession, functions as F
+from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 from pyspark.sql.types import MapType
 
 from engine.session import is_classic, is_embedded
@@ -104,6 +104,16 @@ def tested_last(rows: DataFrame) -> DataFrame:
     well, but takes up its inputs one after the other, where a hash join waits for all of them: for ever.
     """
     return rows.repartition(os.cpu_count() or 1) if is_embedded(rows.sparkSession) else rows
+
+
+def checked_text(value: Column, spark: SparkSession) -> tuple[Column, Column]:
+    """A line of a file as text that every reader of a table can read, and whether it was UTF-8 to begin with.
+
+    Apache Spark takes bytes as they are. The embedded engine refuses a file with bytes that are no UTF-8.
+    """
+    if is_embedded(spark):
+        return value, F.lit(True)
+    return F.make_valid_utf8(value), F.is_valid_utf8(value)
 
 
 def with_nullable_values(rows: DataFrame) -> DataFrame:

@@ -309,9 +309,7 @@ RUNS = Table(
             "reconciliation", "map<string,bigint>", "the sums that add up; docs/data-quality.md explains them"
         ),
         optional("last_batch", "bigint", "the last batch that it covers; null if it failed before"),
-        optional(
-            "versions", "map<string,bigint>", "at which version it left each table; null if it failed"
-        ),
+        optional("versions", "map<string,bigint>", "at which version it left each table; null if it failed"),
         optional("error", "string", "what went wrong, in one line; null if it succeeded"),
     ),
     key=("run_id",),

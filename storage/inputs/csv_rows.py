@@ -60,12 +60,12 @@ def _from_lines(lines: DataFrame, contract: EventContract, header: Sequence[str]
         F.contains("raw", F.lit('"')),
         F.regexp_extract_all(F.concat(F.lit(","), "raw"), F.lit(FIELD), F.lit(1)),
     ).otherwise(F.split("raw", ","))
-    rows = lines.select("raw", cut.alias("fields"))
+    rows = lines.select("raw", "is_text", cut.alias("fields"))
     # What stands outside of its quotes is in no field.
     is_cut_whole = ~F.contains("raw", F.lit('"')) | (F.array_join("fields", ",") == F.col("raw"))
     rows = rows.select(
         "raw",
-        ((F.size("fields") != len(header)) | ~is_cut_whole).alias("broken"),
+        (~F.col("is_text") | (F.size("fields") != len(header)) | ~is_cut_whole).alias("broken"),
         *[_field(header.index(name)).alias(name) for name in contract.names],
     )
     rows = settled(rows, ["raw", "broken", *contract.names])

@@ -91,21 +91,23 @@ def _looked_at(spark: SparkSession, contract: EventContract, paths: Sequence[str
     """
     parsed = read_lines(spark, paths).select(
         "raw",
+        "is_text",
         F.from_json("raw", _read_as(contract), STRICT).alias("event"),
         F.json_object_keys("raw").alias("keys"),
     )
     repeats_a_name = F.size("keys") != F.size(F.array_distinct("keys"))
     rows = parsed.select(
         "raw",
+        "is_text",
         F.coalesce(repeats_a_name, F.lit(True)).alias("repeats_a_name"),
         *[F.col(f"event.`{name}`").alias(name) for name in contract.names],
     )
     rows = rows.withColumn("is_odd", F.col("repeats_a_name") | _may_mislead(contract))
-    rows = settled(rows, ["raw", "is_odd", *contract.names])
+    rows = settled(rows, ["raw", "is_text", "is_odd", *contract.names])
     rows = rows.withColumn("shape", F.when(F.col("is_odd"), F.expr("schema_of_variant(try_parse_json(raw))")))
     return rows.withColumns(
         {
-            "broken": F.when(F.col("is_odd"), ~_is_one_object()).otherwise(False),
+            "broken": ~F.col("is_text") | F.when(F.col("is_odd"), ~_is_one_object()).otherwise(False),
             "types": F.when(F.col("is_odd"), _types_of_fields()),
         }
     )

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
+from engine.differences import checked_text
 from storage.inputs.places import literal
 
 PACKED = {".gz", ".bz2", ".zst", ".xz"}
@@ -14,16 +15,17 @@ TRUE, FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 
 
 def read_lines(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """The lines that are not blank, as `raw`, without byte order marks."""
+    """The lines that are not blank, as `raw`, without byte order marks; `is_text`: all of it is UTF-8."""
+    text, is_text = checked_text(F.col("value"), spark)
     # Spark takes the mark away, Sail leaves it.
-    unmarked = F.when(F.startswith("value", F.lit("\ufeff")), F.substr("value", F.lit(2)))
+    unmarked = F.when(F.startswith(text, F.lit("\ufeff")), F.substr(text, F.lit(2))).otherwise(text)
     # The embedded engine reads files of one compression at a time.
     by_packing: dict[str, list[str]] = {}
     for path in paths:
         suffix = PurePosixPath(path).suffix
         by_packing.setdefault(suffix if suffix in PACKED else "", []).append(path)
     texts = [spark.read.text(literal(spark, alike)) for alike in by_packing.values()]
-    lines = reduce(DataFrame.unionByName, texts).select(unmarked.otherwise(F.col("value")).alias("raw"))
+    lines = reduce(DataFrame.unionByName, texts).select(unmarked.alias("raw"), is_text.alias("is_text"))
     return lines.where("trim(raw) <> ''")
 
 

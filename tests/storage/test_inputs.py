@@ -12,10 +12,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row as SparkRow, SparkSession
 
 from config.errors import InputError
+from engine.session import is_embedded
 from schemas import CONTRACTS
+from storage.inputs.faulty import faulty_files
 from storage.inputs.listing import InputFile
 from storage.inputs.read import mistyped_fields, read_input, require_json_types
 from tests.factories import FACTORIES, Row, endpoint_event, message_event, queue_event
@@ -324,6 +327,36 @@ def test_byte_order_mark_is_no_part_of_the_text(folder: Folder, format: str) -> 
     marked.write_text("\ufeff" + content)
     (found,) = folder.read("message_events", format, str(marked)).collect()
     assert (found.broken, found.event_id) == (False, "SENT c1/0 True")
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16"])
+@pytest.mark.parametrize("format", ["json", "csv"])
+def test_bytes_that_are_no_utf8_are_not_taken_for_text(folder: Folder, format: str, encoding: str) -> None:
+    """Else different names become the same one: each such byte would be the sign for what is unknown."""
+    plain = folder.csv_file("events.csv", *csv_rows("message_events", message_event(message_type="Zo\ufffd")))
+    good = GOOD if format == "json" else Path(plain).read_text().rstrip()
+    other = f"{good}\n".replace("SENT", "Zoë").replace("\ufffd", "")
+    mixed = folder.path / "mixed"
+    mixed.write_bytes(f"{good}\n".encode() + other.encode(encoding))
+    rows = folder.read("message_events", format, str(mixed))
+    if is_embedded(folder.spark):
+        (named,) = faulty_named(folder, format, mixed, rows)
+        assert named.startswith(f"{mixed}: ")
+        assert "invalid UTF-8" in named
+        return
+    found = rows.collect()
+    assert (found[0].broken, found[0].event_id) == (False, "SENT c1/0 True")
+    assert [row.broken for row in found[1:]] == [True] * len(found[1:])
+    assert all(row.raw.encode().decode() == row.raw for row in found)
+    assert {row.event_id for row in found[1:]} == {None}
+    assert len(found) > 1
+
+
+def faulty_named(folder: Folder, format: Any, file: Path, rows: DataFrame) -> list[str]:
+    with pytest.raises(PySparkException) as caught:
+        rows.collect()
+    files = [InputFile("message_events", str(file))]
+    return faulty_files(folder.spark, CONTRACTS["message_events"], format, files, caught.value)
 
 
 @pytest.mark.parametrize("name", ["night[1].jsonl", "night{a,b}.jsonl", "night*.jsonl", "night 1%20\\.jsonl"])
