@@ -52,6 +52,9 @@ def new_files(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> 
     for source, given in inputs.items():
         try:
             there = _there(source, given)
+        except FileNotFoundError:
+            problems.append(f"inputs.{source}: {given.path} is not there; make that folder, or name another")
+            continue
         except (OSError, DeltaError) as error:
             problems.append(
                 f"inputs.{source}: cannot open {given.path} as {given.format}: {first_line(error)}"

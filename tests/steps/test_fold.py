@@ -247,7 +247,7 @@ def test_wrong_settings_are_exit_code_2(
 def test_a_missing_input_is_named(session: SparkSession, tmp_path: Path) -> None:
     project = Project(tmp_path, catalog=catalog())
     (tmp_path / "message_events").rmdir()
-    with pytest.raises(InputError, match=rf"^inputs\.message_events: cannot open {tmp_path}/message_events"):
+    with pytest.raises(InputError, match=rf"^inputs\.message_events: {tmp_path}/message_events is not there"):
         take_in(session, project)
 
 

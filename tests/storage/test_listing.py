@@ -110,9 +110,12 @@ def test_missing_inputs_are_all_named(tmp_path: Path, format: str) -> None:
     }
     with pytest.raises(InputError) as caught:
         new_files(inputs, [])
-    first, second = str(caught.value).splitlines()
-    assert first.startswith(f"inputs.message_events: cannot open {tmp_path}/missing as {format}: ")
-    assert second.startswith(f"inputs.queue_events: cannot open {tmp_path}/too as {format}: ")
+    missing = "is not there; make that folder, or name another"
+    if format == "delta":
+        missing = "as delta: "
+    for line, source, name in zip(str(caught.value).splitlines(), inputs, ("missing", "too"), strict=True):
+        opened = "cannot open " if format == "delta" else ""
+        assert line.startswith(f"inputs.{source}: {opened}{tmp_path}/{name} {missing}")
 
 
 def test_places_that_nothing_can_list_are_refused() -> None:
