@@ -2,8 +2,6 @@
 
 from datetime import datetime
 
-from pyspark.sql import functions as F
-
 from config.errors import PipelineError
 from config.load import Settings
 from config.rules.history import Folded
@@ -17,8 +15,9 @@ from insight.log_kinds import Kind, LogKinds
 from insight.service_places import ServicePlaces
 from insight.standing_rules import standing_rules
 from schemas.ledger import ENDPOINTS
-from schemas.outputs import RECEIVE_SCHEDULE, RUNS, TRANSMISSION_SCHEDULE
+from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
 from storage.collected import collected
+from storage.published import published_runs
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
@@ -88,12 +87,8 @@ def lint_warehouse(
 
 def _last_published(warehouse: Warehouse, moment: datetime | None) -> datetime | None:
     """When a run last looked at the queues, at the moment at the latest."""
-    runs = warehouse.read(RUNS).where("status = 'succeeded'")
-    if moment is not None:
-        runs = runs.where(F.col("as_of") <= F.lit(moment))
-    [last] = collected(runs.agg(F.max("as_of").alias("as_of")))
-    as_of: datetime | None = last["as_of"]
-    return as_of
+    as_ofs = [row["as_of"] for row in published_runs(warehouse, "as_of")]
+    return max((as_of for as_of in as_ofs if moment is None or as_of <= moment), default=None)
 
 
 def _queued(warehouse: Warehouse, folded: Folded, as_of: datetime) -> list[Finding]:

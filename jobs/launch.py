@@ -123,7 +123,7 @@ def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:
         code, line = _outcome(error)
         print(f"error: {visible(line)}", file=sys.stderr)
         if verbose:
-            traceback.print_exc()
+            print(visible(traceback.format_exc()), end="", file=sys.stderr)
     sys.exit(code)
 
 

@@ -1,6 +1,5 @@
 """Say what is wrong with the rules: by themselves, and against the catalog and the log."""
 
-import json
 import sys
 from collections.abc import Sequence
 
@@ -11,7 +10,7 @@ from insight.findings import Severity, in_order
 from insight.lint import lint_files, lint_warehouse
 from insight.lint_view import from_here, plain, relative, show_findings
 from insight.sarif import sarif
-from insight.terminal import terminal, visible
+from insight.terminal import as_json, terminal, visible
 from jobs.launch import Parser, launch
 from storage.warehouse import Warehouse
 
@@ -45,10 +44,10 @@ def main(argv: Sequence[str]) -> int:
     findings = [relative(finding) for finding in in_order(found)]
     match options.format:
         case "json":
-            print(visible(json.dumps([plain(finding) for finding in findings], ensure_ascii=False, indent=2)))
+            print(as_json([plain(finding) for finding in findings]))
         case "sarif":
             log = sarif(findings, version=code_version(), settings_file=from_here(settings.path))
-            print(visible(json.dumps(log, ensure_ascii=False, indent=2)))
+            print(as_json(log))
         case _:
             show_findings(terminal(), findings)
     worst = Severity[options.fail_on.upper()]

@@ -15,6 +15,7 @@ from pipelines.publish.reconcile import reconcile
 from schemas import TABLES
 from schemas.outputs import BATCHES, RUNS
 from storage.collected import collected
+from storage.published import published_runs
 from storage.small_frame import small_frame
 from storage.versions import versions_of
 from storage.warehouse import Warehouse
@@ -91,8 +92,7 @@ def publish(
 
 def require_good_input(warehouse: Warehouse, settings: Settings) -> None:
     """The quality gate over all that no successful run covers; see `require_quality`."""
-    covered = warehouse.read(RUNS).where("status = 'succeeded'").agg(F.max("last_batch")).first()
-    after = (covered[0] or 0) if covered else 0
+    after = max((row["last_batch"] or 0 for row in published_runs(warehouse, "last_batch")), default=0)
     counts: dict[str, tuple[int, int]] = {}
     for row in collected(warehouse.read(BATCHES).where(F.col("batch") > after)):
         events, rejected = counts.get(row["source"], (0, 0))
@@ -105,7 +105,7 @@ def write_run(
     settings: Settings,
     run: Run,
     status: str,
-    left: "Left",
+    left: Left,
     error: str | None = None,
 ) -> None:
     """Add the run's row to `runs`."""

@@ -1,11 +1,10 @@
 """Stop before a table that has lost commits is taken for whole."""
 
-from pyspark.sql import functions as F
+from operator import itemgetter
 
 from config.errors import WarehouseError
 from config.instants import format_instant
-from schemas.outputs import RUNS
-from storage.collected import collected
+from storage.published import published_runs
 from storage.versions import versions_of
 from storage.warehouse import Warehouse
 
@@ -16,13 +15,8 @@ def require_whole(warehouse: Warehouse) -> None:
     Raises:
         WarehouseError: a table is at an older version, or is gone; every one is listed.
     """
-    published = (
-        warehouse.read(RUNS)
-        .where("status = 'succeeded'")
-        .select("as_of", "finished_at", "versions")
-        .orderBy(F.desc("finished_at"))
-    )
-    last = next(iter(collected(published.limit(1))), None)
+    runs = published_runs(warehouse, "as_of", "finished_at", "versions")
+    last = max(runs, key=itemgetter("finished_at"), default=None)
     found = versions_of(warehouse.root) if last else None
     if last is None or found is None:
         return

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 from operator import itemgetter
+from typing import Any
 
 from config.errors import PipelineError
 from config.instants import format_instant
@@ -13,14 +14,19 @@ from storage.warehouse import Warehouse
 AS_OFS_SHOWN = 5
 
 
+def published_runs(warehouse: Warehouse, *columns: str) -> list[dict[str, Any]]:
+    """These columns of the runs that were published, in no order; they are few."""
+    return collected(warehouse.read(RUNS).where("status = 'succeeded'").select(*columns))
+
+
 def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | None) -> datetime:
     """Find an as_of that was published: the one asked for, or that of the latest run.
 
     Raises:
         PipelineError: nothing was published, or not this as_of.
     """
-    # Runs are few: an engine would sort and shuffle for what is done here at once.
-    runs = collected(warehouse.read(RUNS).where("status = 'succeeded'").select("started_at", "as_of"))
+    # An engine would sort and shuffle for what is done here at once.
+    runs = published_runs(warehouse, "started_at", "as_of")
     if as_of is None:
         if not runs:
             raise PipelineError(

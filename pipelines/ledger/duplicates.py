@@ -67,8 +67,7 @@ def near(rows: DataFrame, narrow_rows: DataFrame, hashes: DataFrame) -> DataFram
     Returns:
         These rows, unchanged: few. All other rows are events, each once.
     """
-    found = F.broadcast(hashes.withColumn("is_found", F.lit(True)))
-    suspect = narrow_rows.join(found, "identity", "left").where("not is_event or is_found")
+    suspect = _marked(narrow_rows, hashes).where("not is_event or is_found")
     timeless = rows.where("event_time is null")
     return rows.join(_times(suspect), "event_time", "left_semi").unionByName(timeless)
 
@@ -83,13 +82,8 @@ def suspects(near_rows: DataFrame, hashes: DataFrame) -> DataFrame:
     Returns:
         These rows with `event_date`.
     """
-    found = F.broadcast(hashes.withColumn("is_found", F.lit(True)))
-    return (
-        near_rows.withColumns({"identity": _identity(), "event_date": F.to_date("event_time")})
-        .join(found, "identity", "left")
-        .where("reasons is not null or is_found")
-        .drop("identity", "is_found")
-    )
+    rows = near_rows.withColumns({"identity": _identity(), "event_date": F.to_date("event_time")})
+    return _marked(rows, hashes).where("reasons is not null or is_found").drop("identity", "is_found")
 
 
 def with_hash_in(recorded: DataFrame, hashes: DataFrame) -> DataFrame:
@@ -189,6 +183,11 @@ def accepted(
     )
     others = rows.where("event_time is not null").join(_times(near_rows), "event_time", "left_anti")
     return others.select(*contract.names).unionByName(few)
+
+
+def _marked(rows: DataFrame, hashes: DataFrame) -> DataFrame:
+    """Rows that have `identity`, with `is_found`: true if it is one of the hashes, else null."""
+    return rows.join(F.broadcast(hashes.withColumn("is_found", F.lit(True))), "identity", "left")
 
 
 def _times(rows: DataFrame) -> DataFrame:

@@ -40,6 +40,10 @@ class Until:
         return cls(moment.date(), end_of(moment.date()), moment - SETTLING)
 
 
+def _not_settled(events: DataFrame, until: Until) -> DataFrame:
+    return events.where(F.col("event_time") >= F.lit(until.settled_before))
+
+
 def messages_that_stay_open(message_events: DataFrame, with_state: DataFrame, until: Until) -> DataFrame:
     """The messages that stay open.
 
@@ -52,7 +56,7 @@ def messages_that_stay_open(message_events: DataFrame, with_state: DataFrame, un
         (message_id, conversation_id), unique.
     """
     named = ["message_id", "conversation_id"]
-    late = message_events.where(F.col("event_time") >= F.lit(until.settled_before)).select(*named)
+    late = _not_settled(message_events, until).select(*named)
     return with_state.select(*named).unionByName(late).distinct()
 
 
@@ -78,9 +82,7 @@ def open_transactions(
     """
     received = message_events.where("event_type = 'RECEIVED' and transaction_id is not null")
     needed = received.join(open_messages.select("message_id"), "message_id", "left_semi").select(*TRANSACTION)
-    late = queue_events.where(
-        (F.col("event_time") >= F.lit(until.settled_before)) & F.col("transaction_id").isNotNull()
-    ).select(*TRANSACTION)
+    late = _not_settled(queue_events, until).where("transaction_id is not null").select(*TRANSACTION)
     is_open = uncommitted.where("is_open").select(*TRANSACTION)
     return needed.unionByName(late).unionByName(is_open).distinct()
 
@@ -138,7 +140,7 @@ def open_conversations(
         "(initiator_known and not initiator_ended) or "
         "((target_known or (initiator_known and arrived)) and not target_ended)"
     )
-    late = endpoint_events.where(F.col("event_time") >= F.lit(until.settled_before))
+    late = _not_settled(endpoint_events, until)
     return (
         lives.select("conversation_id")
         .unionByName(late.select("conversation_id"))
@@ -168,7 +170,7 @@ def open_queue_events(
         are not settled.
     """
     place = ["event_time", "event_id"]
-    late = queue_events.where(F.col("event_time") >= F.lit(until.settled_before)).select(*place)
+    late = _not_settled(queue_events, until).select(*place)
     of_open = queue_events.join(F.broadcast(transactions), TRANSACTION, "left_semi").select(*place)
     return late.unionByName(of_open).unionByName(last).distinct()
 
