@@ -41,6 +41,7 @@ FOR_GOOD = {
 """Exit codes that a second try would only repeat: somebody has to mend something first."""
 FOR_NOW = {
     1: "it failed (docs/operations.md)",
+    5: "another job is writing the warehouse",
     130: "it was interrupted",
     137: "it was killed, perhaps for want of memory",
     143: "it was asked to end",

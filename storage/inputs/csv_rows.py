@@ -1,14 +1,14 @@
 """CSV rows: a header per file, one row a line, typed by the contract."""
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from schemas import EventContract
 from storage.inputs.contract import contract_problems, problems_of_each, raise_together
-from storage.inputs.places import first_text_line
-from storage.inputs.text import names_of, read_lines, settled, value_of
+from storage.inputs.places import first_text_line, unended_line
+from storage.inputs.text import PACKED, names_of, read_lines, settled, value_of
 
 FIELD = r',("[^"]*(?:""[^"]*)*"|[^",][^,]*|)'
 """A comma and a field behind it: in quotes, where two quotes are one, or without any at its start."""
@@ -17,17 +17,23 @@ FIELD = r',("[^"]*(?:""[^"]*)*"|[^",][^,]*|)'
 def read_csv(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
     """Open CSV files, in the shape of `storage.inputs.read`. Nothing between two commas is null.
 
-    The columns go by each file's own header. A line that is the same as the header is no row.
+    The columns go by each file's own header. A line that is the same as the header is no row. A last line
+    without a line end is broken: it may be cut inside its last field (our choice).
 
     Raises:
         InputError: a header lacks a column, or has it twice; all of them are listed.
     """
     headers = dict(zip(paths, _headers(contract, paths), strict=True))
+    ends = {path: unended_line(path) for path in paths if not path.endswith(tuple(PACKED))}
+    alike: dict[tuple[str, bool], list[str]] = {}
+    for path in paths:
+        alike.setdefault((headers[path], bool(ends.get(path))), []).append(path)
     frames = []
-    for header in sorted(set(headers.values())):
-        files = [path for path in paths if headers[path] == header]
+    for header, is_unended in sorted(alike):
+        files = alike[header, is_unended]
         lines = read_lines(spark, files).where(F.col("raw") != header)
-        frames.append(_from_lines(lines, contract, _columns(header)))
+        unended = {ends[path] for path in files} if is_unended else ()
+        frames.append(_from_lines(lines, contract, _columns(header), unended))
     whole = frames[0]
     for frame in frames[1:]:
         whole = whole.unionByName(frame)
@@ -54,7 +60,9 @@ def _columns(header: str) -> list[str]:
     return next(csv.reader([header]), [])
 
 
-def _from_lines(lines: DataFrame, contract: EventContract, header: Sequence[str]) -> DataFrame:
+def _from_lines(
+    lines: DataFrame, contract: EventContract, header: Sequence[str], unended: Collection[str]
+) -> DataFrame:
     # Most lines have no quotes and are cut quickly.
     cut = F.when(
         F.contains("raw", F.lit('"')),
@@ -63,9 +71,12 @@ def _from_lines(lines: DataFrame, contract: EventContract, header: Sequence[str]
     rows = lines.select("raw", "is_text", cut.alias("fields"))
     # What stands outside of its quotes is in no field.
     is_cut_whole = ~F.contains("raw", F.lit('"')) | (F.array_join("fields", ",") == F.col("raw"))
+    broken = ~F.col("is_text") | (F.size("fields") != len(header)) | ~is_cut_whole
+    if unended:
+        broken |= F.col("raw").isin(*sorted(unended))
     rows = rows.select(
         "raw",
-        (~F.col("is_text") | (F.size("fields") != len(header)) | ~is_cut_whole).alias("broken"),
+        broken.alias("broken"),
         *[_field(header.index(name)).alias(name) for name in contract.names],
     )
     rows = settled(rows, ["raw", "broken", *contract.names])

@@ -83,7 +83,8 @@ def _there(source: str, given: EventSource) -> list[InputFile]:
 def _changed(file: InputFile, before: InputFile) -> str:
     return (
         f"inputs.{file.source}: {file.path} has changed since it was taken ({_state(before)} then, "
-        f"{_state(file)} now): move files in whole; put the new rows in a new file, and this one back or away"
+        f"{_state(file)} now): move files in whole; to take this one again give it another name, as repeated "
+        "events are known by their ids"
     )
 
 

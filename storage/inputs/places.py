@@ -73,6 +73,19 @@ def first_text_line(path: str) -> str:
         return next((line.rstrip("\n") for line in text if line.strip()), "")
 
 
+def unended_line(path: str) -> str:
+    """What stands behind the last line end of a text file; nothing if it ends with one."""
+    with open_file(path) as file:
+        size = file.size()
+        tail, length = b"", 1
+        while b"\n" not in tail and b"\r" not in tail and len(tail) < size:
+            length = min(size, length * 256)
+            file.seek(size - length)
+            tail = file.read(length)
+    line = re.split(rb"[\r\n]", tail)[-1].decode(errors="replace")
+    return line if line.strip() else ""
+
+
 def literal(spark: SparkSession, paths: Sequence[str]) -> list[str]:
     """The paths so that the engine takes no sign in them for a pattern."""
     # Hadoop knows a backslash before the sign, Sail only a class of one sign.

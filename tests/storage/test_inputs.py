@@ -429,6 +429,25 @@ def test_csv_rows_of_another_width_are_broken(folder: Folder) -> None:
     assert values(found, "raw")[1:3] == [",".join(row[:-1]), ",".join([*row, "more"])]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_csv_last_row_without_a_line_end_is_broken(folder: Folder, end: str) -> None:
+    """It may be cut inside its last field; the same row in a file with line ends is whole."""
+    header, row = csv_rows("message_events", message_event(transaction_id="t-100"))
+    header, row = header[::-1], row[::-1]
+    place = header.index("event_id")
+    other = [*row[:place], "other", *row[place + 1 :]]
+    whole = folder.csv_file("whole.csv", header, row)
+    lines = [",".join(each) for each in (header, other, row)]
+    cut = folder.path / "cut.csv"
+    cut.write_bytes(end.join(lines).encode())
+    found = folder.csv("message_events", whole, str(cut))
+    ids = values([each for each in found if not each.broken], "event_id")
+    assert sorted(ids) == sorted([row[place], "other"])
+    assert values([each for each in found if each.broken], "raw") == [lines[-1]]
+    cut.write_bytes(end.join([lines[0], lines[1], ""]).encode())
+    assert not any(values(folder.csv("message_events", str(cut)), "broken"))
+
+
 def test_csv_values_that_are_none_of_their_column(folder: Folder) -> None:
     cases = [
         ("size_bytes", "many"),

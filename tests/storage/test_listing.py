@@ -96,10 +96,10 @@ def test_files_that_changed_since_they_were_taken_are_all_named(tmp_path: Path) 
     assert str(caught.value).splitlines() == [
         f"inputs.message_events: {tmp_path}/a.jsonl has changed since it was taken (1 bytes of "
         "2026-11-20T12:00:00.123456Z then, 6 bytes of 2026-11-20T12:00:00.123456Z now): move files in whole; "
-        "put the new rows in a new file, and this one back or away",
+        "to take this one again give it another name, as repeated events are known by their ids",
         f"inputs.message_events: {tmp_path}/c.jsonl has changed since it was taken (1 bytes of "
         "2026-11-20T12:00:00.123456Z then, 1 bytes of 2026-11-20T12:00:00.123457Z now): move files in whole; "
-        "put the new rows in a new file, and this one back or away",
+        "to take this one again give it another name, as repeated events are known by their ids",
     ]
 
 
