@@ -107,7 +107,7 @@ def tested_last(rows: DataFrame) -> DataFrame:
 
 
 def checked_text(value: Column, spark: SparkSession) -> tuple[Column, Column]:
-    """A line of a file as text that every reader of a table can read, and whether it was UTF-8 to begin with.
+    """A text of a file as one that every reader of a table can read, and whether it was UTF-8 to begin with.
 
     Apache Spark takes bytes as they are. The embedded engine refuses a file with bytes that are no UTF-8.
     """

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from config.errors import InputError
 from config.model import EventSource
+from engine.differences import checked_text
 from pipelines.ledger.days import full_days
 from pipelines.ledger.duplicates import (
     EVENT,
@@ -123,7 +124,11 @@ def _reports(verdicts: DataFrame, source: str) -> DataFrame:
     """The rejected rows, one per row and reason."""
     contract = CONTRACTS[source]
     reasons = F.when(F.col("verdict") == "conflict", F.lit(CONFLICTING_DUPLICATE)).otherwise(F.col("reasons"))
-    return verdicts.where("verdict in ('invalid', 'conflict')").select(
+    texts = [column.name for column in contract.columns if column.type == "string"]
+    rows = verdicts.where("verdict in ('invalid', 'conflict')").withColumns(
+        {name: checked_text(F.col(name), verdicts.sparkSession)[0] for name in texts}
+    )
+    return rows.select(
         F.lit(source).alias("source"),
         "event_id",
         F.explode(F.split(reasons, ",")).alias("reason"),

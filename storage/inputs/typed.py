@@ -1,11 +1,14 @@
 """Rows that have types already: Parquet files and Delta tables."""
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
+from operator import or_
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
+from engine.differences import checked_text
 from schemas import EventContract
 from storage.inputs.contract import (
     contract_problems,
@@ -102,6 +105,8 @@ def _of_one_schema(
 
 def _in_shape(rows: DataFrame, contract: EventContract, present: Sequence[str]) -> DataFrame:
     nothing = F.lit(None).cast("string")
+    texts = [column.name for column in contract.columns if column.name in present and column.type == "string"]
+    is_no_text = [~checked_text(F.col(name), rows.sparkSession)[1] for name in texts]
     return rows.select(
         *[
             (F.col(column.name) if column.name in present else F.lit(None))
@@ -109,7 +114,8 @@ def _in_shape(rows: DataFrame, contract: EventContract, present: Sequence[str]) 
             .alias(column.name)
             for column in contract.columns
         ],
-        F.lit(False).alias("broken"),
+        # A null is neither text nor none.
+        F.coalesce(reduce(or_, is_no_text, F.lit(False)), F.lit(False)).alias("broken"),
         nothing.alias("unreadable"),
         nothing.alias("mistyped"),
         nothing.alias("raw"),

@@ -1,6 +1,7 @@
 """What a fold takes in, night after night: against the model, its quality gate, its errors and exit codes."""
 
 import gzip
+import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -8,12 +9,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import yaml
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
 from config.errors import InputError
+from engine.session import is_embedded
 from jobs import fold as job, nightly
 from jobs.launch import launch
 from steps.fold import fold, what_is_new
@@ -267,3 +272,32 @@ def test_a_file_that_ends_too_early_is_named(session: SparkSession, tmp_path: Pa
     # Written whole, it is taken with the rest; its events are duplicates.
     cut.write_bytes(packed)
     assert take_in(session, project) == "400 events, 200 accepted, 200 duplicates, 0 rejected"
+
+
+@pytest.mark.spark
+def test_parquet_text_that_is_no_utf8_is_rejected(session: SparkSession, tmp_path: Path) -> None:
+    """Taken as it is, no other reader could open the tables any more."""
+    project = Project(tmp_path, catalog=catalog(), format="parquet", quality={"max_rejected_share": 1.0})
+    rows = [
+        endpoint_event(conversation=name, event_id=f"{name} event", contract="Zo\u00eb")
+        for name in ("a", "b")
+    ]
+    names = {column: pa.array([row[column] for row in rows]) for column in rows[0]}
+    names["logged_priority"] = pa.array([None, None], pa.int32())
+    # Two bytes that no UTF-8 has, in the second row only.
+    spoilt = [row["contract"].encode() for row in rows[:1]] + [b"Zo\xff\xfe"]
+    offsets = np.cumsum([0, *map(len, spoilt)]).astype("int32")
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(spoilt))]
+    names["contract"] = pa.Array.from_buffers(pa.string(), 2, buffers)
+    pq.write_table(pa.table(names), tmp_path / "endpoint_events" / "1.parquet")
+    if is_embedded(session):
+        with pytest.raises(InputError, match=r"(?s)breaks its contract.*1\.parquet: .*utf-?8"):
+            take_in(session, project)
+        return
+    assert take_in(session, project) == "2 events, 1 accepted, 0 duplicates, 1 rejected"
+    assert project.table("endpoint_events", ["event_id", "contract"]) == [
+        {"event_id": "a event", "contract": "Zo\u00eb"}
+    ]
+    (rejected,) = project.table("rejected_events", ["event_id", "reason", "payload"])
+    assert (rejected["event_id"], rejected["reason"]) == ("b event", "broken_row")
+    assert json.loads(rejected["payload"])["contract"].startswith("Zo\ufffd")
