@@ -11,8 +11,8 @@ OUT_OF_RANGE = "event_time_out_of_range"
 CONFLICTING_DUPLICATE = "conflicting_duplicate"
 
 REASONS = {
-    BROKEN_ROW: "a JSON line that is not one JSON object, a CSV row of another width than its header, the last "
-    "row of a CSV file without a line end, or text that is no UTF-8",
+    BROKEN_ROW: "a JSON line that is not one JSON object, a CSV row of another width than its header, the "
+    "last row of a CSV file without a line end, or text that is no UTF-8",
     "unreadable_<column>": "the column's text is no value of its type, such as an event_time of 'yesterday'",
     "missing_<column>": "a column is null that may not be null for the row's event type",
     UNKNOWN_EVENT_TYPE: "event_type is none of the input's event types",

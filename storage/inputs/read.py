@@ -1,8 +1,8 @@
 """An input's new files as one frame of typed columns, with what could not be read said beside them.
 
 Grain of every frame: one row per row of the input. Columns: the declared ones, typed, and
-- `broken`: the row is no row (a JSON line that is not one object, a CSV row of another width), or has text that is
-  no UTF-8;
+- `broken`: the row is none (a JSON line that is not one object, a CSV row of another width), or has text
+  that is no UTF-8;
 - `unreadable`: names of columns whose text is no value of their type (null in the column itself), joined by
   commas; null where there are none;
 - `mistyped`: JSON only, fields of another JSON type than the contract's, each as `size_bytes STRING`, in the
