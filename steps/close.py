@@ -9,19 +9,19 @@ from pyspark.sql import DataFrame, Row, functions as F
 
 from config.catalog import BINDINGS
 from engine.differences import together
-from pipelines.ledger.endpoints import endpoints, first_arrivals, first_places
+from pipelines.ledger.endpoints import endpoints, first_places
 from pipelines.ledger.late import Reach, brought_back
 from pipelines.ledger.open_rows import (
     Until,
-    conversation_sides,
     last_of_kind,
     messages_that_stay_open,
     open_conversations,
     open_queue_events,
     open_transactions,
-    without_target,
 )
 from pipelines.ledger.queues import with_queue
+from pipelines.ledger.sides import conversation_sides, without_target
+from pipelines.state.endpoints import latest_moves
 from pipelines.state.of_messages import state_of_messages
 from pipelines.state.transactions import TRANSACTION
 from schemas import ACCEPTED, CONTRACTS
@@ -118,12 +118,13 @@ def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
             keep=keep,
         )
         open_messages = keep(messages_that_stay_open(messages, state.messages, until))
-        transactions_open = open_transactions(messages, transactions, state.uncommitted, open_messages, until)
+        transactions_open = keep(
+            open_transactions(messages, transactions, state.uncommitted, open_messages, until)
+        )
         last = last_of_kind(transactions, until)
         queue_events_open = keep(open_queue_events(transactions, transactions_open, last, until))
         arrived = _united(warehouse, MESSAGES, messages, looked.arrivals)
-        arrivals = keep(first_arrivals(arrived, looked.known))
-        sides = keep(conversation_sides(conversations, arrivals, until))
+        sides = keep(conversation_sides(conversations, arrived, looked.known))
         conversations_open = keep(open_conversations(conversations, sides, open_messages, until))
         alone = without_target(sides)
         places = first_places(
@@ -131,8 +132,9 @@ def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
             looked.known.join(alone, "conversation_id", "left_semi"),
         )
         rules = keep(warehouse.read(PRIORITY_RULES))
-        bindings = small_frame(warehouse.spark, batch.bindings, BINDINGS)
-        found = with_queue(endpoints(conversations, arrivals, places, looked.known, rules), bindings)
+        bindings = keep(small_frame(warehouse.spark, batch.bindings, BINDINGS))
+        moves = keep(latest_moves(conversations))
+        found = with_queue(endpoints(conversations, sides, moves, places, looked.known, rules), bindings)
         write = partial(_write, warehouse, batch)
         together(
             warehouse.spark,

@@ -69,7 +69,7 @@ def near(rows: DataFrame, narrow_rows: DataFrame, hashes: DataFrame) -> DataFram
     """
     suspect = _marked(narrow_rows, hashes).where("not is_event or is_found")
     timeless = rows.where("event_time is null")
-    return rows.join(_times(suspect), "event_time", "left_semi").unionByName(timeless)
+    return _by_moment(rows, suspect, "left_semi").unionByName(timeless)
 
 
 def suspects(near_rows: DataFrame, hashes: DataFrame) -> DataFrame:
@@ -181,7 +181,7 @@ def accepted(
         .unionByName(verdicts.where("verdict = 'accepted'").select(*contract.names))
         .unionByName(twins.select(*contract.names))
     )
-    others = rows.where("event_time is not null").join(_times(near_rows), "event_time", "left_anti")
+    others = _by_moment(rows.where("event_time is not null"), near_rows, "left_anti")
     return others.select(*contract.names).unionByName(few)
 
 
@@ -190,9 +190,12 @@ def _marked(rows: DataFrame, hashes: DataFrame) -> DataFrame:
     return rows.join(F.broadcast(hashes.withColumn("is_found", F.lit(True))), "identity", "left")
 
 
-def _times(rows: DataFrame) -> DataFrame:
-    """The times of few rows: (event_time), unique and never null."""
-    return F.broadcast(rows.where("event_time is not null").select("event_time").distinct())
+def _by_moment(rows: DataFrame, few: DataFrame, how: str) -> DataFrame:
+    """The rows that have the event_time of one of the few (left_semi), or of none (left_anti)."""
+    # As a number: the embedded engine can't join times where it sorts for a join.
+    moment = F.unix_micros("event_time").alias("moment")
+    moments = F.broadcast(few.where("event_time is not null").select(moment).distinct())
+    return rows.withColumn("moment", moment).join(moments, "moment", how).drop("moment")
 
 
 def _identity() -> Column:

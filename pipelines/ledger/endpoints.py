@@ -3,34 +3,15 @@
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.ladder.ladder import with_priority
-from pipelines.state.endpoints import SIDE, group_after_moves, latest_moves
+from pipelines.ledger.sides import arrivals
+from pipelines.state.endpoints import SIDE, group_after_moves
 from pipelines.state.happened import moment_rank_and_id
-from pipelines.state.messages import ARRIVALS
-from schemas.events import CREATIONS, ENDS
+from schemas.events import CREATIONS
 
 NAMES = ("instance", "database", "contract", "local_service", "remote_service")
 RESOLVED_FROM = ("created_at", *NAMES)
 """What a priority is resolved from; a stored one is resolved again only if one of these changes."""
 GIVEN = ("priority", "rule_name", "ladder_step")
-
-
-def first_arrivals(message_events: DataFrame, known: DataFrame) -> DataFrame:
-    """When the first message of the initiator arrived, by conversation.
-
-    Args:
-        message_events: message events that may be it.
-        known: `endpoints` rows, which remember the first arrivals of earlier folds.
-
-    Returns:
-        One row per conversation_id with any: first_arrived_at.
-    """
-    now = _arrivals(message_events).select("conversation_id", F.col("event_time").alias("first_arrived_at"))
-    before = known.where("first_arrived_at is not null").select("conversation_id", "first_arrived_at")
-    return (
-        now.unionByName(before)
-        .groupBy("conversation_id")
-        .agg(F.min("first_arrived_at").alias("first_arrived_at"))
-    )
 
 
 def first_places(message_events: DataFrame, known: DataFrame) -> DataFrame:
@@ -46,7 +27,7 @@ def first_places(message_events: DataFrame, known: DataFrame) -> DataFrame:
 
     Source: the design, "message_events" (by event_time, DELIVERED first, event_id).
     """
-    now = _arrivals(message_events).select(
+    now = arrivals(message_events).select(
         "conversation_id",
         "event_time",
         F.when(F.col("event_type") == "DELIVERED", 1).otherwise(2).alias("first_arrival_kind"),
@@ -74,13 +55,10 @@ def first_places(message_events: DataFrame, known: DataFrame) -> DataFrame:
     )
 
 
-def _arrivals(message_events: DataFrame) -> DataFrame:
-    return message_events.where(F.col("event_type").isin(*ARRIVALS) & F.col("sent_by_initiator"))
-
-
 def endpoints(
     endpoint_events: DataFrame,
-    arrivals: DataFrame,
+    sides: DataFrame,
+    moves: DataFrame,
     places: DataFrame,
     known: DataFrame,
     rules: DataFrame,
@@ -89,7 +67,8 @@ def endpoints(
 
     Args:
         endpoint_events: all endpoint events of these conversations.
-        arrivals: `first_arrivals` of them.
+        sides: `sides.conversation_sides` of them.
+        moves: `state.latest_moves` of the events; few.
         places: `first_places` of those that have no creation of the target.
         known: `endpoints` rows of earlier folds, for the priorities that stay.
         rules: the rule history (`priority_rules`).
@@ -110,21 +89,16 @@ def endpoints(
         .withColumn("number", F.row_number().over(first))
         .where("number = 1")
     )
-    joined = creations.join(arrivals, "conversation_id", "left").join(
-        places.withColumn("can_infer", F.lit(True)), "conversation_id", "left"
+    # The narrow side stands on the left: the embedded engine holds that one in memory.
+    joined = places.withColumn("can_infer", F.lit(True)).join(
+        sides.join(creations, "conversation_id", "right"), "conversation_id", "right"
     )
     # An initiator endpoint whose target is inferred gives two rows.
     infers = F.col("is_initiator") & F.coalesce("can_infer", F.lit(False))
     copies = F.when(infers, F.array(F.lit(False), F.lit(True))).otherwise(F.array(F.lit(False)))
     everyone = joined.withColumn("inferred", F.explode(copies)).select(*_identity())
-    ended = (
-        endpoint_events.where(F.col("event_type").isin(*ENDS))
-        .groupBy(*SIDE)
-        .agg(F.min("event_time").alias("ended_at"))
-    )
     placed = (
-        everyone.join(ended, SIDE, "left")
-        .join(latest_moves(endpoint_events), SIDE, "left")
+        moves.join(everyone, SIDE, "right")
         .withColumn("conversation_group_id", group_after_moves())
         .drop("moved_at", "moved_to")
     )
@@ -158,12 +132,13 @@ def _identity() -> list[Column]:
         F.when(is_target, F.col("first_arrived_at")).alias("first_arrived_at"),
         F.when(inferred, F.col("first_arrival_kind")).alias("first_arrival_kind"),
         F.when(inferred, F.col("first_arrival_id")).alias("first_arrival_id"),
+        F.when(is_target, F.col("target_ended_at")).otherwise(F.col("initiator_ended_at")).alias("ended_at"),
     ]
 
 
 def _with_given(endpoints: DataFrame, known: DataFrame, rules: DataFrame) -> DataFrame:
     before = known.select(*SIDE, *[F.col(name).alias(f"was_{name}") for name in (*RESOLVED_FROM, *GIVEN)])
-    resolved = with_priority(endpoints, rules).join(before, SIDE, "left")
+    resolved = before.join(with_priority(endpoints, rules), SIDE, "right")
     same = F.lit(True)
     for name in RESOLVED_FROM:
         same &= F.col(name).eqNullSafe(F.col(f"was_{name}"))

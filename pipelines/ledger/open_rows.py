@@ -11,9 +11,8 @@ from datetime import date, datetime, timedelta
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.ledger.days import end_of
-from pipelines.state.happened import ever, moment_and_id, moment_and_id_of
+from pipelines.state.happened import moment_and_id, moment_and_id_of
 from pipelines.state.transactions import LOCKING, TRANSACTION
-from schemas.events import CREATIONS, ENDS
 from schemas.keys import QUEUE
 
 SETTLING = timedelta(minutes=15)
@@ -87,40 +86,6 @@ def open_transactions(
     return needed.unionByName(late).unionByName(is_open).distinct()
 
 
-def conversation_sides(endpoint_events: DataFrame, arrivals: DataFrame, until: Until) -> DataFrame:
-    """What is known of the two endpoints of each conversation.
-
-    Args:
-        endpoint_events: all endpoint events that the fold looks at.
-        arrivals: `endpoints.first_arrivals`.
-        until: up to when the fold closes.
-
-    Returns:
-        One row per conversation_id with a creation, an end or an arrival: `initiator_known`,
-        `target_known` (by a creation), `initiator_ended`, `target_ended` (by `until.state_at`), `arrived`
-        (a message of the initiator, so that a target endpoint can be inferred).
-    """
-    event_type, by_initiator = F.col("event_type"), F.col("is_initiator")
-    created = event_type.isin(*CREATIONS)
-    ended = event_type.isin(*ENDS) & (F.col("event_time") < F.lit(until.state_at))
-    flags = {
-        "initiator_known": created & by_initiator,
-        "target_known": created & ~by_initiator,
-        "initiator_ended": ended & by_initiator,
-        "target_ended": ended & ~by_initiator,
-        "arrived": F.lit(False),
-    }
-    told = endpoint_events.where(created | ended).select(
-        "conversation_id", *[flag.alias(name) for name, flag in flags.items()]
-    )
-    came = arrivals.select("conversation_id", *[F.lit(name == "arrived").alias(name) for name in flags])
-    return (
-        told.unionByName(came)
-        .groupBy("conversation_id")
-        .agg(*[ever(F.col(name)).alias(name) for name in flags])
-    )
-
-
 def open_conversations(
     endpoint_events: DataFrame, sides: DataFrame, open_messages: DataFrame, until: Until
 ) -> DataFrame:
@@ -128,7 +93,7 @@ def open_conversations(
 
     Args:
         endpoint_events: all endpoint events that the fold looks at.
-        sides: `conversation_sides`.
+        sides: `sides.conversation_sides`.
         open_messages: `messages_that_stay_open`.
         until: up to when the fold closes.
 
@@ -136,9 +101,12 @@ def open_conversations(
         (conversation_id), unique: an endpoint that is known has not ended, a message is open, or an event
         is not settled.
     """
+    for side in ("initiator", "target"):
+        ended = F.col(f"{side}_ended_at") < F.lit(until.state_at)
+        sides = sides.withColumn(f"{side}_ended", F.coalesce(ended, F.lit(False)))
     lives = sides.where(
         "(initiator_known and not initiator_ended) or "
-        "((target_known or (initiator_known and arrived)) and not target_ended)"
+        "((target_known or (initiator_known and first_arrived_at is not null)) and not target_ended)"
     )
     late = _not_settled(endpoint_events, until)
     return (
@@ -147,11 +115,6 @@ def open_conversations(
         .unionByName(open_messages.select("conversation_id"))
         .distinct()
     )
-
-
-def without_target(sides: DataFrame) -> DataFrame:
-    """The conversations whose target endpoint is inferred: (conversation_id), unique."""
-    return sides.where("initiator_known and arrived and not target_known").select("conversation_id")
 
 
 def open_queue_events(

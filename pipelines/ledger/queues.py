@@ -13,5 +13,6 @@ def with_queue(endpoints: DataFrame, bindings: DataFrame) -> DataFrame:
     Returns:
         The same rows with `queue`, null where the catalog has no such service.
     """
+    # The small side stands on the left: the embedded engine holds that one in memory.
     lookup = F.broadcast(bindings.withColumnRenamed("service", "local_service"))
-    return endpoints.join(lookup, ["instance", "database", "local_service"], "left")
+    return lookup.join(endpoints, ["instance", "database", "local_service"], "right")

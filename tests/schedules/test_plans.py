@@ -14,17 +14,17 @@ from pyspark.sql.types import StructType
 from config.catalog import BINDINGS
 from config.model import Blocks, Starvation
 from pipelines.ledger.duplicates import accepted, judged, narrow, near, repeated, repeated_hashes, suspects
-from pipelines.ledger.endpoints import endpoints, first_arrivals, first_places
+from pipelines.ledger.endpoints import endpoints, first_places
 from pipelines.ledger.late import Reach, brought_back
 from pipelines.ledger.open_rows import (
     Until,
-    conversation_sides,
     last_of_kind,
     messages_that_stay_open,
     open_conversations,
     open_transactions,
 )
 from pipelines.ledger.queues import with_queue
+from pipelines.ledger.sides import conversation_sides
 from pipelines.schedules.blocks import in_blocks
 from pipelines.schedules.groups import group_priorities, ready_conversations, ready_groups
 from pipelines.schedules.placed import placed_messages
@@ -33,7 +33,7 @@ from pipelines.schedules.ready import ready_messages
 from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import transmission_order
 from pipelines.schedules.unresolved import unresolved
-from pipelines.state.endpoints import endpoints_at
+from pipelines.state.endpoints import endpoints_at, latest_moves
 from pipelines.state.of_messages import StateOfMessages, state_of_messages
 from pipelines.state.transactions import named_locks
 from schemas import CONTRACTS, TABLES
@@ -95,8 +95,8 @@ class Frames:
         return brought_back(self.table("message_events"), self.table("message_events"), ["message_id"], reach)
 
     @property
-    def arrivals(self) -> DataFrame:
-        return first_arrivals(self.table("message_events"), self.table("endpoints"))
+    def sides(self) -> DataFrame:
+        return conversation_sides(*map(self.table, ("endpoint_events", "message_events", "endpoints")))
 
     @property
     def open_messages(self) -> DataFrame:
@@ -108,15 +108,14 @@ class Frames:
 
     def open_conversations(self) -> DataFrame:
         events = self.table("endpoint_events")
-        sides = conversation_sides(events, self.arrivals, UNTIL)
-        return open_conversations(events, sides, self.open_messages, UNTIL)
+        return open_conversations(events, self.kept(self.sides), self.open_messages, UNTIL)
 
     def endpoints(self) -> DataFrame:
         known = self.table("endpoints")
         places = first_places(self.table("message_events"), known)
-        found = endpoints(
-            self.table("endpoint_events"), self.arrivals, places, known, self.table("priority_rules")
-        )
+        events = self.table("endpoint_events")
+        looked_up = self.kept(self.sides), self.kept(latest_moves(events)), places
+        found = endpoints(events, *looked_up, known, self.table("priority_rules"))
         return with_queue(found, self.bindings)
 
     # The schedules

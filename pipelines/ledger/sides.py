@@ -1,0 +1,62 @@
+"""The two sides of conversations: what is known of each, in one pass over their events."""
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from pipelines.state.happened import ever
+from pipelines.state.messages import ARRIVALS
+from schemas.events import CREATIONS, ENDS
+
+ARRIVED, CREATED, ENDED = 0, 1, 3
+"""What a row says; of the target, one more than of the initiator."""
+
+
+def conversation_sides(endpoint_events: DataFrame, message_events: DataFrame, known: DataFrame) -> DataFrame:
+    """What is known of the two endpoints of each conversation, whatever the moment.
+
+    Args:
+        endpoint_events: all endpoint events that the fold looks at.
+        message_events: message events that may be the first arrival of their conversation.
+        known: `endpoints` rows, which remember the first arrivals of earlier folds.
+
+    Returns:
+        One row per conversation_id with a creation, an end or an arrival: `initiator_known`,
+        `target_known` (by a creation); `initiator_ended_at`, `target_ended_at`, null while it has not;
+        `first_arrived_at`, of a message of the initiator, null if none arrived.
+    """
+    event_type, what, moment = F.col("event_type"), F.col("what"), F.col("event_time")
+    kind = F.when(event_type.isin(*CREATIONS), CREATED).when(event_type.isin(*ENDS), ENDED)
+    told = endpoint_events.where(event_type.isin(*CREATIONS, *ENDS)).select(
+        "conversation_id", (kind + F.when(F.col("is_initiator"), 0).otherwise(1)).alias("what"), "event_time"
+    )
+    came = arrivals(message_events).select("conversation_id", F.lit(ARRIVED).alias("what"), "event_time")
+    before = known.where("first_arrived_at is not null").select(
+        "conversation_id", F.lit(ARRIVED).alias("what"), F.col("first_arrived_at").alias("event_time")
+    )
+
+    def first(code: int) -> Column:
+        return F.min(F.when(what == code, moment))
+
+    return (
+        told.unionByName(came)
+        .unionByName(before)
+        .groupBy("conversation_id")
+        .agg(
+            ever(what == CREATED).alias("initiator_known"),
+            ever(what == CREATED + 1).alias("target_known"),
+            first(ENDED).alias("initiator_ended_at"),
+            first(ENDED + 1).alias("target_ended_at"),
+            first(ARRIVED).alias("first_arrived_at"),
+        )
+    )
+
+
+def arrivals(message_events: DataFrame) -> DataFrame:
+    """The arrivals of messages of the initiator, as the events are."""
+    return message_events.where(F.col("event_type").isin(*ARRIVALS) & F.col("sent_by_initiator"))
+
+
+def without_target(sides: DataFrame) -> DataFrame:
+    """The conversations whose target endpoint is inferred: (conversation_id), unique."""
+    return sides.where("initiator_known and first_arrived_at is not null and not target_known").select(
+        "conversation_id"
+    )
