@@ -54,8 +54,9 @@ $(SAMPLE_LOG)/.made: jobs/generate_log.py jobs/log_files.py \
 
 # A process speaks to one engine, so the tests run twice (tests/conftest.py). 5: none was chosen.
 # Two files at a time, each in a process with an engine of its own; ARGS="-n 0" for a debugger.
+PYTEST_ALONE := $(PYTHON_IN_VENV) -m pytest -n 2 --dist loadscope
 PYTEST := $(PYTHON_IN_VENV) -m pytest -n 2 --dist loadscope \
-  --ignore=tests/cluster --ignore=tests/airflow --ignore=tests/s3
+  --ignore=tests/cluster --ignore=tests/airflow --ignore=tests/s3 --ignore=tests/attack
 
 .PHONY: test
 test: setup ## all tests, on both engines or with ENGINE=embedded on that one (ARGS="-k name" for some)
@@ -71,6 +72,14 @@ test-spark: setup ## the tests of Apache Spark
 .PHONY: test-fast
 test-fast: setup ## the tests that are not marked slow, on the embedded engine
 	@$(PYTEST) -m "not slow" $(ARGS)
+
+.PHONY: attack
+attack: setup ## try what may happen to a night: kills, bad files, hostile names, damaged tables (half an hour)
+ifneq ($(ENGINE),spark)
+	@$(PYTEST_ALONE) tests/attack $(ARGS)
+else
+	@TEST_ENGINE=spark $(PYTEST_ALONE) tests/attack $(ARGS)
+endif
 
 .PHONY: test-without-java
 test-without-java: ## in a clone of its own with Java hidden: set up, a night and the fast tests

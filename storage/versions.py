@@ -4,17 +4,24 @@ import logging
 
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
+from config.errors import WarehouseError
 from schemas import TABLES
+from storage.inputs.contract import first_line
 from storage.inputs.delta_log import current_version
+from storage.inputs.places import on_local_disk
 
 log = logging.getLogger(__name__)
 
 
 def versions_of(root: str) -> dict[str, int] | None:
-    """The version of each table that is there, by name; None if they can't be read.
+    """The version of each table that is there, by name; None if they can't be reached.
 
     They are read by delta-rs, which may have no credentials for a place that Apache Spark can reach.
+
+    Raises:
+        WarehouseError: the log of a table on local disk is damaged; every such table is listed.
     """
+    damaged = []
     found = {}
     for name in TABLES:
         try:
@@ -22,6 +29,16 @@ def versions_of(root: str) -> dict[str, int] | None:
         except TableNotFoundError:
             continue
         except (DeltaError, OSError) as error:
-            log.warning("the versions under %s can't be read, so lost commits stay unseen: %s", root, error)
-            return None
+            fault = first_line(error)
+            if on_local_disk(root) is None:
+                log.warning(
+                    "the versions under %s can't be read, so lost commits stay unseen: %s", root, fault
+                )
+                return None
+            damaged.append(
+                f"warehouse: {root}/{name}: its log is damaged ({fault}). Put back what is missing, or rebuild "
+                "the warehouse (docs/operations.md, Rebuild a warehouse)"
+            )
+    if damaged:
+        raise WarehouseError("\n".join(damaged))
     return found

@@ -1,0 +1,133 @@
+"""Processes that end early: killed at random moments, after every commit, asked to end, two at once."""
+
+import os
+import signal
+import time
+from itertools import count
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.attack.scene import (
+    ENGINE,
+    FIRST,
+    SECOND,
+    Saved,
+    first_night,
+    project,
+    put,
+    require_equal,
+    second_night,
+    tables,
+)
+from tests.harness import Project
+from tests.jobs.processes import PATIENCE, finish, kill_when, log_of, start, written
+
+pytestmark = pytest.mark.spark
+
+KILLS = 12 if ENGINE == "spark" else 50
+ROUNDS = 2 if ENGINE == "spark" else 6
+
+
+def alone(folder: Path) -> tuple[dict[str, list[str]], float]:
+    """The tables of both nights, and how long the first took."""
+    left = project(folder)
+    put(left, "1.jsonl", first_night())
+    before = time.monotonic()
+    finish(ENGINE, left, FIRST)
+    took = time.monotonic() - before
+    put(left, "2.jsonl", second_night())
+    finish(ENGINE, left, SECOND)
+    return tables(left), took
+
+
+def two_nights(folder: Path) -> Project:
+    made = project(folder)
+    put(made, "1.jsonl", first_night())
+    return made
+
+
+def test_killed_at_random_moments(tmp_path: Path) -> None:
+    """From the start of the first night on: the tables are being created when many of the kills come."""
+    expected, took = alone(tmp_path / "alone")
+    random, kills, rounds = Random(7), 0, 0
+    while kills < KILLS:
+        rounds += 1
+        attacked = two_nights(tmp_path / f"attacked {rounds}")
+        for as_of in (FIRST, SECOND):
+            while True:
+                job = start(ENGINE, attacked, as_of)
+                time.sleep(random.uniform(0.2, 1.3) * took)
+                if job.poll() is not None:
+                    assert job.returncode == 0, log_of(attacked)[-3000:]
+                    break
+                os.killpg(job.pid, signal.SIGKILL)
+                job.wait()
+                kills += 1
+            if as_of == FIRST:
+                put(attacked, "2.jsonl", second_night())
+        require_equal(expected, attacked)
+    print(f"{kills} kills in {rounds} rounds")
+
+
+def test_killed_after_every_commit(tmp_path: Path) -> None:
+    expected, _ = alone(tmp_path / "alone")
+    attacked = two_nights(tmp_path / "attacked")
+    kills = 0
+    for as_of in (FIRST, SECOND):
+        # An attempt does again what the one before did, and comes a commit further.
+        for more in count(1):
+            upto = written(attacked) + more
+
+            def now(upto: int = upto) -> bool:
+                return written(attacked) >= upto
+
+            if not kill_when(ENGINE, attacked, as_of, now):
+                break
+            kills += 1
+        if as_of == FIRST:
+            put(attacked, "2.jsonl", second_night())
+    require_equal(expected, attacked)
+    assert kills > 10
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+def test_asked_to_end(tmp_path: Path, sign: signal.Signals) -> None:
+    expected, took = alone(tmp_path / "alone")
+    attacked = two_nights(tmp_path / "attacked")
+    random, codes = Random(sign), []
+    for _ in range(ROUNDS):
+        job = start(ENGINE, attacked, FIRST)
+        time.sleep(random.uniform(0.3, 0.9) * took)
+        os.killpg(job.pid, sign)
+        codes.append(job.wait(timeout=PATIENCE))
+    # Python and bash tell of a signal by a negative number.
+    assert {128 - code if code < 0 else code for code in codes} <= {0, 128 + sign}, log_of(attacked)[-3000:]
+    for name, as_of in (("1", FIRST), ("2", SECOND)):
+        if name == "2":
+            put(attacked, "2.jsonl", second_night())
+        finish(ENGINE, attacked, as_of)
+    require_equal(expected, attacked)
+    assert {row["status"] for row in attacked.table("runs")} == {"succeeded"}
+
+
+def test_two_at_once(tmp_path: Path) -> None:
+    """Of the same as_of and of two, one after the other by a random while."""
+    _, took = alone(tmp_path / "alone")
+    finish(ENGINE, project(tmp_path / "alone"), FIRST)
+    expected = tables(project(tmp_path / "alone"))
+    attacked = two_nights(tmp_path / "attacked")
+    finish(ENGINE, attacked, FIRST)
+    put(attacked, "2.jsonl", second_night())
+    saved, random = Saved(attacked), Random(3)
+    for number in range(ROUNDS):
+        saved.restore()
+        first = start(ENGINE, attacked, SECOND)
+        time.sleep(random.uniform(0, 0.9) * took if number else 0)
+        second = start(ENGINE, attacked, (FIRST, SECOND)[number % 2])
+        codes = sorted(job.wait(timeout=PATIENCE) for job in (first, second))
+        assert codes in ([0, 0], [0, 5]), log_of(attacked)[-3000:]
+        for as_of in (FIRST, SECOND):
+            finish(ENGINE, attacked, as_of)
+        require_equal(expected, attacked)

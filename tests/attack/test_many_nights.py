@@ -1,0 +1,67 @@
+"""Hundreds of nights in a row, with housekeeping: a night costs what it brings, not what was there before."""
+
+import json
+import time
+from pathlib import Path
+from statistics import mean
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs import maintain
+from tests.attack.scene import ENGINE, project
+from tests.factories import at, by_source, message_event, short_talk
+from tests.harness import Project
+
+pytestmark = pytest.mark.spark
+
+NIGHTS = 40 if ENGINE == "spark" else 400
+WEEK = 7
+SOME = NIGHTS // 4
+
+
+def written(project: Project, known: set[Path]) -> tuple[int, int]:
+    """Data files and their bytes that the commits since the last look have added."""
+    files = size = 0
+    for log in project.folder.glob("warehouse/*/_delta_log/*.json"):
+        if log not in known:
+            known.add(log)
+            added = [json.loads(line).get("add") for line in log.read_text().splitlines()]
+            files += sum(each is not None for each in added)
+            size += sum(each["size"] for each in added if each)
+    return files, size
+
+
+def test_a_night_stays_what_it_is(session: SparkSession, tmp_path: Path) -> None:
+    """Each night ends two conversations, leaves a message open for a night, and repeats an old event."""
+    attacked = project(tmp_path)
+    known: set[Path] = set()
+    files, sizes, seconds = [], [], []
+    for day in range(NIGHTS):
+        ends = [short_talk(f"d{day}.{number}", day, ends=True) for number in range(2)]
+        left = short_talk(f"d{day}.left", day, ends=False)
+        events = {source: [row for each in (*ends, left) for row in each[source]] for source in left}
+        received = f"d{day - 1}.left/0"
+        if day:
+            events["message_events"].append(message_event("RECEIVED", received, event_time=at(5, day=day)))
+        late = by_source(message_event("SENT", f"d{max(0, day - 3)}.0/0", event_time=at(day=max(0, day - 3))))
+        events["message_events"] += late["message_events"]
+        attacked.add(events)
+        began = time.monotonic()
+        attacked.run(session, at(60, day=day))
+        seconds.append(time.monotonic() - began)
+        count, size = written(attacked, known)
+        files.append(count)
+        sizes.append(size)
+        if day % WEEK == WEEK - 1:
+            assert maintain.main(["--config", attacked.config, "--keep-days", "14", "--keep-hours", "0"]) == 0
+            written(attacked, known)
+    for name, each in (("files", files), ("bytes", sizes), ("seconds", seconds)):
+        early, late_ones = mean(each[SOME : 2 * SOME]), mean(each[-SOME:])
+        print(f"{name} of a night: {early:,.1f} at first, {late_ones:,.1f} at last")
+        if name != "seconds":
+            assert late_ones < 1.3 * early, name
+    assert len(attacked.table("endpoints")) == 6 * NIGHTS
+    assert {row["as_of"] for row in attacked.table("receive_schedule")} <= {
+        at(60, day=day) for day in range(NIGHTS - 15, NIGHTS)
+    }
