@@ -36,8 +36,8 @@ def versions_of(root: str) -> dict[str, int] | None:
                 )
                 return None
             damaged.append(
-                f"warehouse: {root}/{name}: its log is damaged ({fault}). Put back what is missing, or rebuild "
-                "the warehouse (docs/operations.md, Rebuild a warehouse)"
+                f"warehouse: {root}/{name}: its log is damaged ({fault}). Put back what is missing, or "
+                "rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
             )
     if damaged:
         raise WarehouseError("\n".join(damaged))
