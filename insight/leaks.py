@@ -114,7 +114,7 @@ def what_leaks(warehouse: Warehouse, *, as_of: datetime, days: float, limit: int
         limit: rows of each part.
 
     Returns:
-        `as_of`, `days`, `endpoints` (how many leak), `kinds` (`leak_kinds`, most endpoints first) and
+        `as_of`, `days`, `endpoints` (how many leak), `kinds` (`leak_kinds`, the oldest first) and
         `oldest` (`leaks`, the oldest first).
     """
     with warehouse.kept(leaks_at(warehouse, as_of, days=days)) as leaking:
@@ -123,14 +123,14 @@ def what_leaks(warehouse: Warehouse, *, as_of: datetime, days: float, limit: int
             "as_of": as_of,
             "days": days,
             "endpoints": leaking.count(),
-            "kinds": collected(kinds.orderBy(*most_first()).limit(limit)),
+            "kinds": collected(kinds.orderBy(*oldest_first()).limit(limit)),
             "oldest": collected(leaking.orderBy("created_at", *SIDE).limit(limit)),
         }
 
 
-def most_first() -> list[Column]:
+def oldest_first() -> list[Column]:
     """The order of `leak_kinds`, complete."""
-    return [F.desc("endpoints"), *map(F.col, KIND)]
+    return [F.col("oldest"), *map(F.col, KIND)]
 
 
 def _days(since: Column, as_of: datetime) -> Column:

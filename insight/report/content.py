@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, functions as F
 
 from insight.coverage import coverage
-from insight.leaks import KIND, leak_kinds, leaks_at, most_first
+from insight.leaks import KIND, leak_kinds, leaks_at, oldest_first
 from insight.report.depth import instance_depth, queue_depth
 from insight.report.nights import nights
 from insight.report.page import Part
@@ -111,7 +111,7 @@ def parts(warehouse: Warehouse, as_of: datetime) -> dict[str, Part]:
         **_of_input(warehouse, as_of),
         "leaks": _part(
             leak_kinds(leaks_at(warehouse, as_of), as_of=as_of).select(*LEAKS),
-            order=most_first(),
+            order=oldest_first(),
             limit=LEAKS_SHOWN,
         ),
         "nights": _part(

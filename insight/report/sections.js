@@ -95,7 +95,7 @@ function activation() {
 function leaks() {
   table("leaks", {
     caption: "Conversations that are never ended",
-    note: leftOut("leaks", "kinds with the most endpoints"),
+    note: leftOut("leaks", "oldest kinds"),
     empty: "none.",
     rows: rowsOf("leaks"),
     columns: [
