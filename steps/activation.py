@@ -7,12 +7,12 @@ from pyspark.sql import DataFrame
 
 from config.load import Settings
 from config.model import Activation
+from insight.backlog import has_queue_events
 from pipelines.activation.replay import Clock, Monitor
 from pipelines.activation.window import Facts, Watched, activation_of_window, unwatched
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
-from steps.schedules import has_queue_events
 from storage.collected import EPOCH
 from storage.small_frame import empty_frame, small_frame
 from storage.warehouse import Warehouse

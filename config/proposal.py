@@ -1,0 +1,104 @@
+"""Rules and settings that are proposed in place of the current ones."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from config.catalog import Catalog
+from config.errors import ConfigError
+from config.load import Settings, load_for_lint
+from config.rules.history import Folded, RuleVersion, fold_statements
+from config.rules.read import read_rules
+
+EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
+"""No event is older: a statement of this moment precedes all others."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What is proposed.
+
+    Attributes:
+        settings: the current settings with the proposed rules, honor flags, receive and transmission.
+        folded: the proposed rule statements, none of them refused.
+    """
+
+    settings: Settings
+    folded: Folded
+
+
+def proposed_rules(current: Settings, given: Sequence[str]) -> Proposal:
+    """Read `[INSTANCE=]FILE` arguments, which take the place of the settings' rule sources.
+
+    The statements of a script are of that instance, else of the catalog's only one, and precede all dated
+    ones.
+
+    Raises:
+        ConfigError: a file is missing or wrong, or its instance is not known; one line a problem.
+    """
+    files, problems = [], []
+    for argument in given:
+        try:
+            instance, path = _instance_and_path(current.catalog, argument)
+            files.append(read_rules(path, instance=instance, effective_from=EARLIEST))
+        except ConfigError as error:
+            problems.append(str(error))
+    if problems:
+        raise ConfigError("\n".join(problems))
+    folded = fold_statements([statement for file in files for statement in file.statements])
+    folded.require_accepted()
+    return Proposal(replace(current, rule_files=tuple(files), rule_history=folded.versions), folded)
+
+
+def proposed_settings(current: Settings, path: str) -> Proposal:
+    """Read a settings file whose rules, honor flags, receive and transmission are proposed.
+
+    Raises:
+        ConfigError: the file is wrong, or differs in what a proposal can't change; each is named.
+    """
+    settings, folded = load_for_lint(path)
+    folded.require_accepted()
+    problems = [
+        f"{path}: {what} differ from those of {current.path}; a proposal may change rules, "
+        "honor_broker_priority, receive.top, transmission.starvation and transmission.blocks only"
+        for what in _differences(current, settings)
+    ]
+    if problems:
+        raise ConfigError("\n".join(problems))
+    return Proposal(settings, folded)
+
+
+def standing(versions: Sequence[RuleVersion]) -> list[RuleVersion]:
+    """The rules that stand after the last statement, as if they had always stood."""
+    return [replace(version, valid_from=EARLIEST) for version in versions if version.valid_to is None]
+
+
+def _instance_and_path(catalog: Catalog, argument: str) -> tuple[str | None, str]:
+    instances = sorted({instance for instance, *_ in catalog.database_rows()})
+    name, sign, rest = argument.partition("=")
+    path = rest if sign and not os.path.exists(argument) else argument
+    if not os.path.exists(path):
+        raise ConfigError(f"--rules {argument}: there is no file {path}; correct the path")
+    if path != argument:
+        if name not in instances:
+            raise ConfigError(
+                f"--rules {argument}: the catalog has no instance {name!r}; it has {', '.join(instances)}"
+            )
+        return name, path
+    return (instances[0] if len(instances) == 1 else None), path
+
+
+def _differences(current: Settings, proposed: Settings) -> list[str]:
+    ours, theirs = current.catalog, proposed.catalog
+    pairs = {
+        "warehouse": (current.warehouse, proposed.warehouse),
+        "inputs": (current.inputs, proposed.inputs),
+        "instances and databases": (
+            sorted(row[:2] for row in ours.database_rows()),
+            sorted(row[:2] for row in theirs.database_rows()),
+        ),
+        "services and their queues": (sorted(ours.service_bindings()), sorted(theirs.service_bindings())),
+        "queues and their statuses": (sorted(ours.queue_rows()), sorted(theirs.queue_rows())),
+    }
+    return [what for what, (one, other) in pairs.items() if one != other]

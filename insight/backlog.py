@@ -1,0 +1,48 @@
+"""What waits at an as_of, read from the tables: what schedules and questions about them start from."""
+
+from datetime import datetime
+
+from config.catalog import BINDINGS
+from config.load import Settings
+from pipelines.schedules.orders import Backlog, Catalog, Keep, backlog
+from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import BATCHES
+from storage.small_frame import small_frame
+from storage.warehouse import Warehouse
+
+QUEUES = "instance string, database string, queue string, is_on boolean"
+DATABASES = "instance string, database string, honors boolean"
+
+
+def catalog_frames(warehouse: Warehouse, settings: Settings) -> Catalog:
+    """The catalog as frames."""
+    spark, catalog = warehouse.spark, settings.catalog
+    return Catalog(
+        bindings=small_frame(spark, catalog.service_bindings(), BINDINGS),
+        honoring=small_frame(spark, catalog.database_rows(), DATABASES).where("honors").drop("honors"),
+        queues=small_frame(spark, catalog.queue_rows(), QUEUES),
+    )
+
+
+def read_backlog(warehouse: Warehouse, catalog: Catalog, as_of: datetime, keep: Keep) -> Backlog:
+    """What waits at as_of; any as_of, published or not."""
+    message_events, endpoint_events, queue_events, endpoints = (
+        warehouse.read_open(table, as_of) for table in (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS, ENDPOINTS)
+    )
+    return backlog(
+        message_events,
+        endpoint_events,
+        queue_events,
+        endpoints,
+        catalog,
+        as_of=as_of,
+        every_receive_counts=not has_queue_events(warehouse),
+        keep=keep,
+    )
+
+
+def has_queue_events(warehouse: Warehouse) -> bool:
+    """Whether any queue event was ever accepted; without any, every RECEIVED counts as committed."""
+    accepted = warehouse.read(BATCHES).where("source = 'queue_events' and accepted > 0")
+    return not accepted.isEmpty()

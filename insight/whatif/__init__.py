@@ -1,0 +1,1 @@
+"""What-if: other rules on the backlog of an as_of."""

@@ -1,0 +1,188 @@
+"""What if other rules had stood: the tables of the answer, and what of them is told."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import DataFrame, functions as F
+
+from config.errors import ReconciliationError
+from config.load import Settings
+from config.proposal import Proposal, standing
+from insight.backlog import catalog_frames, read_backlog
+from insight.whatif.levels import as_proposed, rules_frame, with_levels
+from insight.whatif.moves import groups_moved, messages_moved
+from insight.whatif.pairs import pairs
+from insight.whatif.summary import summary
+from pipelines.ledger.queues import with_queue
+from pipelines.schedules.orders import Orders, orders
+from pipelines.schedules.placed import placed_messages
+from pipelines.state.endpoints import SIDE
+from schemas.ledger import ENDPOINTS
+from schemas.whatif import WHATIF_ENDPOINTS, WHATIF_MESSAGES
+from storage.collected import collected
+from storage.warehouse import Warehouse
+
+MOST_MOVED = 10
+PLACES = ("queue", "instance")
+"""The dimensions of the summary that say where a message stands."""
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """The tables of a what-if; each is a frame with the columns of `schemas.whatif`."""
+
+    endpoints: DataFrame
+    groups: DataFrame
+    messages: DataFrame
+    summary: DataFrame
+    pairs: DataFrame
+
+    def by_name(self) -> dict[str, DataFrame]:
+        """The frames by the names of their tables."""
+        return {f"whatif_{name}": frame for name, frame in vars(self).items()}
+
+
+@contextmanager
+def what_if(
+    warehouse: Warehouse, settings: Settings, proposal: Proposal, *, as_of: datetime, as_if: datetime | None
+) -> Iterator[WhatIf]:
+    """Answer what the proposal changes; the frames may be read inside the block.
+
+    Args:
+        warehouse: what to read; nothing is written into it.
+        settings: the current settings.
+        proposal: the proposed ones.
+        as_of: an as_of that was published.
+        as_if: None applies the proposal as if it had always stood, an instant from then on.
+
+    Raises:
+        ReconciliationError: a message is in one of the orders only, or what is gained is not what is lost.
+
+    Before is the order by the recorded levels and the current settings, after the one by the proposal.
+    Which messages wait, and what holds them back, is the same. A proposal that changes no level of an open
+    message and no setting of an order leaves both as they are, so nothing is ordered twice.
+    """
+    spark = warehouse.spark
+    with ExitStack() as stack:
+
+        def keep(rows: DataFrame) -> DataFrame:
+            return stack.enter_context(warehouse.kept(rows))
+
+        today = keep(rules_frame(spark, standing(settings.rule_history)))
+        proposed = keep(rules_frame(spark, standing(proposal.settings.rule_history)))
+        catalog, catalog_after = (catalog_frames(warehouse, each) for each in (settings, proposal.settings))
+        waiting = read_backlog(warehouse, catalog, as_of, keep)
+        of_open = keep(waiting.endpoints)
+        anew = keep(as_proposed(of_open, proposed, as_if=as_if))
+
+        def ordered(endpoints: DataFrame, by: Settings) -> Orders:
+            made = orders(
+                keep(placed_messages(waiting.messages, endpoints)),
+                waiting,
+                catalog if by is settings else catalog_after,
+                as_of=as_of,
+                receive=by.receive,
+                transmission=by.transmission,
+                keep=keep,
+            )
+            return Orders(made.groups, keep(made.received), keep(made.sent))
+
+        before = ordered(of_open, settings)
+        after = before
+        if _orders_change(settings, proposal.settings) or _levels_change(of_open, anew):
+            after = ordered(anew, proposal.settings)
+        moved = keep(messages_moved(before, after))
+        _require_sums(moved)
+        changed = with_levels(
+            warehouse.read(ENDPOINTS).where(F.col("created_at") < F.lit(as_of)).drop("queue"),
+            today,
+            proposed,
+            as_if=as_if,
+        ).where("cause is not null")
+        messages = moved.select(*WHATIF_MESSAGES.names)
+        yield WhatIf(
+            endpoints=keep(with_queue(changed, catalog.bindings).select(*WHATIF_ENDPOINTS.names)),
+            groups=groups_moved(before, after),
+            messages=messages,
+            summary=keep(summary(moved, of_open)),
+            pairs=keep(pairs(messages)),
+        )
+
+
+def told(answer: WhatIf, *, limit: int) -> dict[str, Any]:
+    """What is told of the answer: counts, the places that change most, the largest moves, the pairs.
+
+    Args:
+        answer: the tables.
+        limit: rows of each part, of `largest_moves` at most 10.
+    """
+    causes = {row["cause"]: row["endpoints"] for row in collected(_count_causes(answer.endpoints))}
+    rows = collected(answer.summary)
+    totals = [row for row in rows if row["dimension"] in PLACES]
+    moves = answer.messages.where("moved <> 0").orderBy(
+        F.desc(F.abs("moved")), "kind", "instance", "database", "queue", "message_id"
+    )
+    return {
+        "endpoints": {cause: causes.get(cause, 0) for cause in ("proposal", "drift")},
+        "messages": {name: sum(row[name] for row in totals) for name in ("messages", "gained", "lost")},
+        "summary": sorted(rows, key=_most_moved_first)[:limit],
+        "largest_moves": collected(moves.limit(min(limit, MOST_MOVED))),
+        "pairs": collected(
+            answer.pairs.orderBy(
+                F.desc("pairs"), "instance", "database", "queue", "passing_level", "passed_level"
+            ).limit(limit)
+        ),
+    }
+
+
+def _count_causes(endpoints: DataFrame) -> DataFrame:
+    return endpoints.groupBy("cause").agg(F.count(F.lit(1)).alias("endpoints"))
+
+
+def _most_moved_first(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (
+        -(row["positions_gained"] + row["positions_lost"]),
+        row["kind"],
+        row["dimension"],
+        row["name"] or "",
+    )
+
+
+def _orders_change(current: Settings, proposed: Settings) -> bool:
+    """Whether something but levels orders otherwise."""
+    return (
+        current.receive != proposed.receive
+        or current.transmission != proposed.transmission
+        or sorted(current.catalog.database_rows()) != sorted(proposed.catalog.database_rows())
+    )
+
+
+def _levels_change(before: DataFrame, after: DataFrame) -> bool:
+    both = before.select(*SIDE, "priority").join(
+        after.select(*SIDE, F.col("priority").alias("proposed")), SIDE
+    )
+    return not both.where("priority <> proposed").isEmpty()
+
+
+def _require_sums(moved: DataFrame) -> None:
+    """The same messages before and after, and in each queue and instance somebody pays for what is gained."""
+    in_one = F.col("level_before").isNull() | F.col("level_after").isNull()
+    held = F.col("position_before").isNull() != F.col("position_after").isNull()
+    by_place = moved.groupBy(
+        "kind", "instance", F.when(F.col("kind") == "receive", F.col("database")).alias("of"), "queue"
+    )
+    wrong = collected(
+        by_place.agg(
+            F.count(F.when(in_one | held, 1)).alias("unmatched"), F.sum("moved").alias("moved")
+        ).where("unmatched > 0 or moved <> 0")
+    )
+    if wrong:
+        [first, *more] = wrong
+        raise ReconciliationError(
+            f"sums do not add up: {first['kind']} of {first['instance']} {first['queue'] or ''}: "
+            f"{first['unmatched']} messages are in one order only, positions moved come to {first['moved']}"
+            f"{f'; and {len(more)} more places' if more else ''}; keep the warehouse and report it"
+        )

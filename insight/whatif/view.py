@@ -1,0 +1,73 @@
+"""A what-if as an operator reads it on the terminal: one screen."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+
+from config.instants import format_instant
+from insight.findings import Finding, Severity
+from insight.terminal import show_rows, terminal
+from insight.whatif.ask import PLACES
+
+FINDINGS_SHOWN = 3
+SHOWN = ("kind", "name", "messages", "gained", "lost", "largest_gain", "largest_loss", "median_moved")
+MOVES = ("kind", "instance", "database", "queue", "message_id", "from", "to", "moved", "level")
+PLACES_SHOWN = 8
+
+
+def sentence(report: Mapping[str, Any]) -> str:
+    """The answer in one sentence."""
+    endpoints, messages = report["endpoints"], report["messages"]
+    changed = endpoints["proposal"] + endpoints["drift"]
+    if not changed and not messages["gained"]:
+        return "The proposal changes no level and no order."
+    drift = f", {endpoints['drift']:,} of them to what today's rules give too" if endpoints["drift"] else ""
+    return (
+        f"The proposal changes the level of {changed:,} endpoints{drift}: of {messages['messages']:,} "
+        f"messages {messages['gained']:,} come earlier and {messages['lost']:,} later."
+    )
+
+
+def show(report: Mapping[str, Any], findings: Sequence[Finding]) -> None:
+    """Print what lint says of the proposal, the answer, who gains and pays, and the largest moves."""
+    console = terminal()
+    _show_findings(console, findings)
+    at = format_instant(report["as_of"])
+    console.print(f"{sentence(report)}", style="bold", soft_wrap=True)
+    console.print(
+        f"This compares the backlog of {at} as it was, not as it would have become under other rules.",
+        soft_wrap=True,
+    )
+    moved = [row for row in report["summary"] if row["gained"] or row["lost"]]
+    if not moved:
+        return
+    # Who gains and who pays is seen by level; where, by queue and instance.
+    for title, dimensions in (("Who gains and who pays, by level before", ("level",)), ("Where", PLACES)):
+        rows = [row for row in moved if row["dimension"] in dimensions]
+        show_rows(console, title, rows[:PLACES_SHOWN], SHOWN)
+    show_rows(console, "The largest moves", map(_in_words, report["largest_moves"]), MOVES)
+
+
+def _show_findings(console: Console, findings: Sequence[Finding]) -> None:
+    if not findings:
+        return
+    counts = [
+        f"{count} {severity}{'s' if count > 1 else ''}"
+        for severity in sorted(Severity, reverse=True)
+        if (count := sum(finding.severity is severity for finding in findings))
+    ]
+    console.print(f"Lint finds {' and '.join(counts)} in the proposal:", style="bold", soft_wrap=True)
+    worst = sorted(findings, key=lambda finding: -finding.severity)[:FINDINGS_SHOWN]
+    for finding in worst:
+        console.print(f"  {finding.severity} {finding.code.id}: {finding.sentence}", soft_wrap=True)
+
+
+def _in_words(row: Mapping[str, Any]) -> dict[str, Any]:
+    before, after = row["level_before"], row["level_after"]
+    return {
+        **row,
+        "from": row["position_before"],
+        "to": row["position_after"],
+        "level": f"{before}" if before == after else f"{before} -> {after}",
+    }

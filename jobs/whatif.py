@@ -1,0 +1,90 @@
+"""Say what other rules would change in the backlog of an as_of: who gains, who pays, by how much.
+
+.venv/bin/python -m jobs.whatif --config conf/local.yaml --as-of 2026-11-21T00:00:00Z --rules proposed.sql
+"""
+
+import argparse
+from collections.abc import Sequence
+from datetime import datetime
+
+from config.load import Settings, load_settings
+from config.proposal import Proposal, proposed_rules, proposed_settings
+from insight.findings import in_order
+from insight.lint import lint_files
+from insight.lint_view import plain, relative
+from insight.terminal import as_json
+from insight.whatif.ask import told, what_if
+from insight.whatif.view import sentence, show
+from jobs.launch import Parser, instant, launch, opened, whole_number
+from schemas.whatif import WHATIF_TABLES
+from storage.answers import answers_in, write_answers
+from storage.published import published_as_of
+
+ALWAYS = "always"
+LIMIT = 20
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parse the command line, answer, and write the tables where --out says; the warehouse stays as it is."""
+    parser = Parser(
+        "Say what other rules would change in the backlog of an as_of. Nothing is changed by asking.",
+        example="python -m jobs.whatif --config conf/local.yaml --as-of 2026-11-21T00:00:00Z "
+        "--rules proposed.sql",
+    )
+    parser.add_as_of("an as_of that was run; the latest run's by default")
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument(
+        "--rules",
+        nargs="+",
+        metavar="[INSTANCE=]FILE",
+        help="rule files in place of the settings'; a script is for INSTANCE, else for the only one",
+    )
+    what.add_argument(
+        "--proposed",
+        metavar="SETTINGS",
+        help="settings with other rules, honor flags, TOP, starvation, blocks",
+    )
+    parser.add_argument(
+        "--as-if",
+        type=_moment,
+        default=ALWAYS,
+        metavar="always|INSTANT",
+        help="since when the proposed rules stand (default always)",
+    )
+    parser.add_argument("--out", metavar="DIR", help="a folder for the tables of the answer")
+    parser.add_argument(
+        "--limit", type=whole_number(1), default=LIMIT, help=f"rows of each part (default {LIMIT})"
+    )
+    parser.add_format()
+    options = parser.parse_args(argv)
+    proposal = _proposal(load_settings(options.config), options)
+    findings = in_order(lint_files(proposal.settings, proposal.folded, moment=None))
+    settings, warehouse = opened(options, "whatif")
+    answers = answers_in(warehouse, options.out) if options.out else None
+    as_of = published_as_of(warehouse, settings, options.as_of)
+    as_if = None if options.as_if == ALWAYS else options.as_if
+    with what_if(warehouse, settings, proposal, as_of=as_of, as_if=as_if) as answer:
+        if answers:
+            write_answers(answers, WHATIF_TABLES, answer.by_name())
+        report = {"as_of": as_of, "as_if": options.as_if, **told(answer, limit=options.limit)}
+    findings = [relative(finding) for finding in findings]
+    if options.format == "json":
+        found = [plain(finding) for finding in findings]
+        print(as_json({"sentence": sentence(report), "findings": found, **report}))
+    else:
+        show(report, findings)
+    return 0
+
+
+def _proposal(settings: Settings, options: argparse.Namespace) -> Proposal:
+    if options.rules:
+        return proposed_rules(settings, options.rules)
+    return proposed_settings(settings, options.proposed)
+
+
+def _moment(text: str) -> str | datetime:
+    return text if text == ALWAYS else instant(text)
+
+
+if __name__ == "__main__":
+    launch(main)

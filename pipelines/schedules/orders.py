@@ -1,0 +1,167 @@
+"""What waits at as_of, and both orders of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from pyspark.sql import DataFrame
+
+from config.model import Receive, Transmission
+from pipelines.schedules.blocks import in_blocks, without_blocks
+from pipelines.schedules.groups import ready_conversations, ready_groups
+from pipelines.schedules.placed import placed_messages
+from pipelines.schedules.queue_state import groups_locked, queues_off
+from pipelines.schedules.ready import ready_messages
+from pipelines.schedules.receive import receive_schedule
+from pipelines.schedules.transmission import transmission_order
+from pipelines.state.endpoints import endpoints_at
+from pipelines.state.happened import happened
+from pipelines.state.of_messages import state_of_messages
+from pipelines.state.transactions import named_locks
+
+Keep = Callable[[DataFrame], DataFrame]
+"""Computes a frame once (`engine.differences.kept`)."""
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """What the schedules need of the catalog.
+
+    Attributes:
+        bindings: (instance, database, service, queue), unique by the first three.
+        honoring: (instance, database) with honor_broker_priority on, unique.
+        queues: (instance, database, queue, is_on).
+    """
+
+    bindings: DataFrame
+    honoring: DataFrame
+    queues: DataFrame
+
+
+@dataclass(frozen=True)
+class Backlog:
+    """What waits at as_of: nothing of it depends on levels, but for those of `endpoints`.
+
+    Attributes:
+        messages: `state.open_messages`.
+        endpoints: `endpoints_at` of their conversations, with `priority`.
+        forwarding: `state.forwarding`.
+        locks: `named_locks`.
+        off: `queues_off`.
+    """
+
+    messages: DataFrame
+    endpoints: DataFrame
+    forwarding: DataFrame
+    locks: DataFrame
+    off: DataFrame
+
+
+@dataclass(frozen=True)
+class Orders:
+    """The orders of a backlog.
+
+    Attributes:
+        groups: `ready_groups`.
+        received: `receive_schedule`.
+        sent: the `transmission_schedule` table without `as_of`.
+    """
+
+    groups: DataFrame
+    received: DataFrame
+    sent: DataFrame
+
+
+def backlog(
+    message_events: DataFrame,
+    endpoint_events: DataFrame,
+    queue_events: DataFrame,
+    endpoints: DataFrame,
+    catalog: Catalog,
+    *,
+    as_of: datetime,
+    every_receive_counts: bool,
+    keep: Keep,
+) -> Backlog:
+    """Find what waits.
+
+    Args:
+        message_events: message events that may matter at as_of.
+        endpoint_events: endpoint events, likewise.
+        queue_events: queue events, likewise.
+        endpoints: `endpoints` rows, likewise.
+        catalog: where services are.
+        as_of: the instant.
+        every_receive_counts: without any queue events a RECEIVED counts as committed.
+        keep: computes a frame once.
+    """
+    state = state_of_messages(
+        message_events,
+        endpoint_events,
+        queue_events,
+        as_of=as_of,
+        every_receive_counts=every_receive_counts,
+        keep=keep,
+    )
+    conversations = state.messages.select("conversation_id").distinct()
+    so_far = happened(queue_events, as_of)
+    return Backlog(
+        messages=state.messages,
+        endpoints=endpoints_at(
+            endpoints.join(conversations, "conversation_id", "left_semi"),
+            happened(endpoint_events, as_of),
+            catalog.bindings,
+            as_of=as_of,
+        ),
+        forwarding=state.forwarding,
+        locks=named_locks(so_far, state.uncommitted),
+        off=keep(queues_off(catalog.queues, so_far)),
+    )
+
+
+def placed(waiting: Backlog) -> DataFrame:
+    """The messages of a backlog between their endpoints: `placed_messages`."""
+    return placed_messages(waiting.messages, waiting.endpoints)
+
+
+def orders(
+    messages: DataFrame,
+    waiting: Backlog,
+    catalog: Catalog,
+    *,
+    as_of: datetime,
+    receive: Receive,
+    transmission: Transmission,
+    keep: Keep,
+) -> Orders:
+    """Put a backlog into its orders.
+
+    Args:
+        messages: `placed` of the backlog, kept.
+        waiting: the backlog.
+        catalog: where services are.
+        as_of: the instant.
+        receive: TOP.
+        transmission: starvation prevention and blocks.
+        keep: computes a frame once.
+    """
+    ready = keep(ready_messages(messages, waiting.off, groups_locked(waiting.locks, messages)))
+    in_groups = keep(ready_conversations(ready))
+    groups = keep(ready_groups(in_groups))
+    sent = keep(
+        transmission_order(
+            messages,
+            waiting.forwarding,
+            catalog.bindings,
+            catalog.honoring,
+            waiting.off,
+            as_of=as_of,
+            starvation=transmission.starvation,
+        )
+    )
+    blocks = transmission.blocks
+    return Orders(
+        groups=groups,
+        received=receive_schedule(ready, in_groups, groups, top=receive.top),
+        sent=without_blocks(sent) if blocks is None else in_blocks(sent, blocks),
+    )

@@ -1,0 +1,34 @@
+"""Tables of an answer, in a folder of their own beside the warehouse."""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from pyspark.sql import DataFrame
+
+from config.errors import ConfigError
+from schemas.table import Table
+from storage.inputs.places import on_local_disk
+from storage.warehouse import Warehouse
+
+
+def answers_in(warehouse: Warehouse, folder: str) -> Warehouse:
+    """The folder for answers; one that is not there is made with the first table.
+
+    Raises:
+        ConfigError: it lies in the warehouse, where only tables of the nights are, or is a file.
+    """
+    local = on_local_disk(folder)
+    place = folder.rstrip("/") if local is None else os.path.realpath(local)
+    root = on_local_disk(warehouse.root)
+    inside = warehouse.root.rstrip("/") if root is None else os.path.realpath(root)
+    if place == inside or place.startswith(f"{inside}/"):
+        raise ConfigError(f"--out {folder}: lies in the warehouse {inside}; name another folder")
+    if local is not None and os.path.isfile(local):
+        raise ConfigError(f"--out {folder}: is a file; name a folder")
+    return Warehouse(warehouse.spark, place)
+
+
+def write_answers(answers: Warehouse, tables: Sequence[Table], frames: Mapping[str, DataFrame]) -> None:
+    """Replace each table whole, empty ones too."""
+    for table in tables:
+        answers.replace(table, frames[table.name].select(*table.names))
