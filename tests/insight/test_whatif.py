@@ -1,0 +1,264 @@
+"""What-if against a naive model that plays both rule sets apart, and what is said of it."""
+
+import copy
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from deltalake import DeltaTable
+from hypothesis import given, strategies as st
+from pyspark.sql import SparkSession
+
+from config.errors import ConfigError, PipelineError
+from config.load import load_settings
+from config.proposal import proposed_rules, proposed_settings
+from insight.whatif.ask import told, what_if
+from insight.whatif.pairs import passed_by_level
+from insight.whatif.view import sentence
+from jobs import reassign, whatif as job
+from schemas.whatif import WHATIF_TABLES
+from storage.collected import collected
+from tests.factories import Row, at, by_source, catalog, create_rule, endpoint_event, message_event
+from tests.harness import Project, difference, one_log
+from tests.model.whatif import Settings, what_if as by_model
+from tests.strategies import Log
+from tests.test_against_model import project_of, random_logs
+
+LOGS = 25
+
+
+def other_levels(statements: list[Row]) -> list[Row]:
+    """The same rules with the levels upside down."""
+    changed = copy.deepcopy(statements)
+    for statement in changed:
+        for form in statement.values():
+            if isinstance(form, dict) and form.get("level") is not None:
+                form["level"] = 11 - form["level"]
+    return changed
+
+
+def other_honors(places: Row) -> Row:
+    changed = copy.deepcopy(places)
+    for instance in changed["instances"]:
+        for database in instance["databases"]:
+            honors = database.get("honor_broker_priority")
+            database["honor_broker_priority"] = honors not in (True, "on", "ON", "true")
+    return changed
+
+
+def written(path: Path, content: Any) -> str:
+    path.write_text(
+        yaml.safe_dump(json.loads(json.dumps(content, default=datetime.isoformat)), allow_unicode=True)
+    )
+    return str(path)
+
+
+@pytest.fixture(scope="module")
+def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Log]:
+    log = replace(one_log(random_logs(LOGS, 51)), top=2, starvation=None, blocks=None)
+    project = project_of(tmp_path_factory.mktemp("night"), log)
+    project.add(log.events)
+    project.run(session, log.as_of)
+    return project, log
+
+
+def answered(session: SparkSession, project: Project, log: Log, proposal: Any, as_if: datetime | None) -> Any:
+    with what_if(
+        project.warehouse(session), project.settings(), proposal, as_of=log.as_of, as_if=as_if
+    ) as answer:
+        return {name: collected(frame) for name, frame in answer.by_name().items()}
+
+
+def require_equal(found: dict[str, list[Row]], expected: dict[str, list[Row]]) -> None:
+    for table in WHATIF_TABLES:
+        rows = [{name: row[name] for name in table.names} for row in found[table.name]]
+        assert difference(rows, expected[table.name]) == [], table.name
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("since", [None, timedelta(hours=10)], ids=["always", "from then on"])
+def test_other_rules_equal_the_model(
+    session: SparkSession, night: tuple[Project, Log], since: timedelta | None
+) -> None:
+    project, log = night
+    rules = other_levels(log.rules)
+    path = written(project.folder / "other.yaml", rules)
+    as_if = log.as_of - since if since else None
+    current = Settings(log.catalog, log.rules, top=2)
+    expected = by_model(log.events, current, replace(current, rules=rules), as_of=log.as_of, as_if=as_if)
+    assert all(expected[name] for name in ("whatif_endpoints", "whatif_pairs"))
+    proposal = proposed_rules(project.settings(), [path])
+    require_equal(answered(session, project, log, proposal, as_if), expected)
+
+
+@pytest.mark.slow
+def test_other_settings_equal_the_model(session: SparkSession, night: tuple[Project, Log]) -> None:
+    project, log = night
+    rules, places = other_levels(log.rules), other_honors(log.catalog)
+    starvation, blocks = {"after_seconds": 5400, "raise_by": 3}, {"fragment_bytes": 100, "fragments": 3}
+    content = yaml.safe_load(Path(project.config).read_text())
+    content |= {
+        "rules": [{"path": written(project.folder / "other.yaml", rules)}],
+        "catalog": written(project.folder / "places.yaml", places),
+        "receive": {"top": 1},
+        "transmission": {"starvation": starvation, "blocks": blocks},
+    }
+    proposal = proposed_settings(project.settings(), written(project.folder / "proposed.yaml", content))
+    expected = by_model(
+        log.events,
+        Settings(log.catalog, log.rules, top=2),
+        Settings(places, rules, top=1, starvation=starvation, blocks=blocks),
+        as_of=log.as_of,
+        as_if=None,
+    )
+    require_equal(answered(session, project, log, proposal, None), expected)
+
+
+@pytest.mark.slow
+def test_the_current_rules_change_nothing_from_now_on(
+    session: SparkSession, night: tuple[Project, Log]
+) -> None:
+    project, log = night
+    proposal = proposed_rules(project.settings(), [str(project.folder / "rules.yaml")])
+    with what_if(
+        project.warehouse(session),
+        project.settings(),
+        proposal,
+        as_of=log.as_of,
+        as_if=log.as_of + timedelta(days=9),
+    ) as answer:
+        report = told(answer, limit=20)
+        assert answer.endpoints.isEmpty()
+        assert answer.messages.where("moved <> 0 or level_before <> level_after").isEmpty()
+    assert sentence(report) == "The proposal changes no level and no order."
+
+
+@given(st.permutations(range(12)), st.lists(st.integers(1, 10), min_size=12, max_size=12))
+def test_pairs_are_counted_as_they_are_named_one_by_one(after: list[int], levels: list[int]) -> None:
+    expected = np.zeros((11, 11), dtype=np.int64)
+    for first in range(12):
+        for second in range(first + 1, 12):
+            expected[levels[second], levels[first]] += after[second] < after[first]
+    found = passed_by_level(np.array(after, dtype=np.int64), np.array(levels, dtype=np.int32))
+    assert (found == expected).all()
+
+
+def two_tiers(folder: Path) -> Project:
+    """Gold waits ahead of Silver in one queue: two messages each, a minute apart."""
+    rules = [
+        create_rule("Gold", 8, database="B", contract="Gold"),
+        create_rule("Silver", 6, database="B", contract="Silver"),
+    ]
+    project = Project(folder, catalog=catalog(), rules=rules)
+    rows = []
+    for minute, name in enumerate(("Silver", "Gold", "Silver", "Gold")):
+        conversation = f"{name} {minute}"
+        rows += [
+            endpoint_event(conversation=conversation, contract=name),
+            endpoint_event("DIALOG_CREATED", conversation, contract=name),
+            message_event("DELIVERED", f"{conversation}/0", event_time=at(minute + 1)),
+        ]
+    project.add(by_source(*rows))
+    return project
+
+
+SILVER_FIRST = """
+USE [B];
+-- effective_from: 2026-11-20T12:30:00Z
+ALTER BROKER PRIORITY [Silver] FOR CONVERSATION SET (PRIORITY_LEVEL = 9);
+"""
+
+
+@pytest.mark.slow
+def test_after_is_what_reassigning_would_give(
+    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = two_tiers(tmp_path / "project")
+    project.run(session, at(60))
+    script = tmp_path / "silver.sql"
+    script.write_text(SILVER_FIRST)
+    out = tmp_path / "out"
+    rules = [str(project.folder / "rules.yaml"), f"SQL1={script}"]
+    asked = ["--config", project.config, "--as-of", at(60).isoformat(), "--rules", *rules]
+    assert job.main([*asked, "--out", str(out), "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["endpoints"] == {"proposal": 2, "drift": 0}
+    assert report["messages"] == {"messages": 4, "gained": 2, "lost": 2}
+    assert report["sentence"] == (
+        "The proposal changes the level of 2 endpoints: of 4 messages 2 come earlier and 2 later."
+    )
+    answer = {
+        row["message_id"]: (row["position_before"], row["position_after"])
+        for row in DeltaTable(str(out / "whatif_messages")).to_pyarrow_table().to_pylist()
+    }
+    assert answer == {"Silver 0/0": (3, 1), "Gold 1/0": (1, 3), "Silver 2/0": (4, 2), "Gold 3/0": (2, 4)}
+    (pairs,) = DeltaTable(str(out / "whatif_pairs")).to_pyarrow_table().to_pylist()
+    assert (pairs["passing_level"], pairs["passed_level"], pairs["pairs"]) == (6, 8, 4)
+
+    # The same rules for real: from before the conversations on, and the as_of once more.
+    now = yaml.safe_load(Path(project.folder / "rules.yaml").read_text())
+    now[1]["create"]["level"] = 9
+    (project.folder / "rules.yaml").write_text(yaml.safe_dump(now))
+    project.run(session, at(60))
+    span = ["--from", at(-60).isoformat(), "--to", at(60).isoformat()]
+    assert reassign.main(["--config", project.config, *span, "--apply"]) == 0
+    project.run(session, at(60))
+    positions = {row["message_id"]: row["position"] for row in project.table("receive_schedule")}
+    assert positions == {name: after for name, (_, after) in answer.items()}
+
+
+@pytest.mark.slow
+def test_it_is_told_on_one_screen(
+    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = two_tiers(tmp_path / "project")
+    project.run(session, at(60))
+    silver = create_rule("Silver", 9, database="B", contract="Silver")
+    misspelt = create_rule("Gold", 8, database="B", local_service="targetservice")
+    other = written(tmp_path / "other.yaml", [silver, misspelt])
+    capsys.readouterr()
+    assert job.main(["--config", project.config, "--rules", other]) == 0
+    shown = capsys.readouterr().out
+    assert "The proposal changes the level of 4 endpoints: of 4 messages 2 come earlier and 2 later." in shown
+    assert "Lint finds 1 warning in the proposal:" in shown
+    assert "warning R302" in shown
+    assert "as it was, not as it would have become" in shown
+    assert len(shown.splitlines()) <= 40
+
+
+def test_what_can_not_be_asked(session: SparkSession, tmp_path: Path) -> None:
+    project = two_tiers(tmp_path / "project")
+    settings, folder = project.settings(), project.folder
+    with pytest.raises(ConfigError, match="there is no file"):
+        proposed_rules(settings, ["missing.yaml"])
+    broken = tmp_path / "broken.sql"
+    broken.write_text("USE [B]; CREATE BROKER PRIORITY [x] FOR CONVERSATION SET (PRIORITY_LEVEL = 11);")
+    with pytest.raises(ConfigError, match=r"broken\.sql:1:\d+: .*33302"):
+        proposed_rules(settings, [f"SQL1={broken}"])
+    with pytest.raises(ConfigError, match="the catalog has no instance 'SQL9'; it has SQL1, SQL2"):
+        proposed_rules(settings, [f"SQL9={broken}"])
+    places = catalog()
+    places["instances"][0]["databases"][1]["services"][0]["name"] = "Renamed"
+    content = yaml.safe_load(Path(project.config).read_text())
+    content |= {"catalog": written(folder / "places.yaml", places), "warehouse": str(folder / "elsewhere")}
+    with pytest.raises(ConfigError) as told_of:
+        proposed_settings(settings, written(folder / "proposed.yaml", content))
+    assert [line.split(": ")[1].split(" differ")[0] for line in str(told_of.value).splitlines()] == [
+        "warehouse",
+        "services and their queues",
+    ]
+    rules = ["--rules", str(folder / "rules.yaml")]
+    asked = ["--config", project.config, *rules]
+    with pytest.raises(ConfigError, match="lies in the warehouse"):
+        job.main([*asked, "--out", str(folder / "warehouse" / "answers")])
+    with pytest.raises(PipelineError, match="no run was published yet"):
+        job.main(asked)
+    with pytest.raises(ConfigError, match="one of the arguments --rules --proposed is required"):
+        job.main(["--config", project.config])
+    assert load_settings(project.config) == settings
