@@ -1,0 +1,1 @@
+"""Conformance: did the server do what its rules say."""
