@@ -8,7 +8,10 @@ from pathlib import Path
 from config.errors import ConfigError
 from insight.report.content import parts
 from insight.report.page import page
+from insight.report.whatif import whatif_parts
 from jobs.launch import Parser, launch, opened
+from schemas.whatif import WHATIF_TABLES
+from storage.answers import read_answers
 from storage.published import published_as_of
 
 DEFAULT_OUT = "report.html"
@@ -25,13 +28,19 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--out", type=Path, default=Path(DEFAULT_OUT), help=f"file to write (default {DEFAULT_OUT})"
     )
+    parser.add_argument(
+        "--whatif", metavar="DIR", help="show the what-if that jobs/whatif.py --out DIR wrote"
+    )
     options = parser.parse_args(argv)
     out: Path = options.out
     if out.is_dir() or not out.absolute().parent.is_dir():
         raise ConfigError(f"--out {out}: not a file in a folder that exists; name one, such as {DEFAULT_OUT}")
     settings, warehouse = opened(options, "report")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    text = page(as_of, parts(warehouse, as_of))
+    shown = parts(warehouse, as_of)
+    if options.whatif is not None:
+        shown |= whatif_parts(read_answers(warehouse, options.whatif, WHATIF_TABLES))
+    text = page(as_of, shown)
     _write(text, out)
     print(f"{out}: {len(text.encode()) / 1e6:.1f} MB; open it in a browser")
     return 0

@@ -17,14 +17,19 @@
 
 # %%
 import os
+from dataclasses import replace
 
 import matplotlib.pyplot as plt
 import pandas as pd
 
 from config.load import load_for_lint
+from config.proposal import Proposal
 from insight.coverage import coverage
 from insight.findings import in_order
 from insight.lint import lint_warehouse
+from insight.whatif.ask import told, what_if
+from insight.whatif.view import sentence
+from storage.collected import collected
 from storage.published import published_as_of
 from storage.tables import open_warehouse
 
@@ -103,3 +108,52 @@ found
 
 # %%
 found.groupby(["severity", "code"]).size().rename("findings").to_frame()
+
+# %% [markdown]
+# ## What if one rule were another?
+#
+# The rule with the most open messages below level 10, raised to 10 as if it had always been so: who gains,
+# and who pays? This orders the backlog as it was, not as it would have become. `jobs/whatif.py` takes any
+# rule files; `docs/before-you-change-a-rule.md` goes through one change.
+
+# %%
+below = rules[(rules["level"] < 10) & rules["rule_name"].notna()].sort_values(
+    ["open_messages", "rule"], ascending=[False, True]
+)
+raised = [tuple(row) for row in below[["instance", "database", "rule_name"]].head(1).itertuples(index=False)]
+history = tuple(
+    replace(version, level=10) if (version.instance, version.database, version.name) in raised else version
+    for version in settings.rule_history
+)
+proposal = Proposal(replace(settings, rule_history=history), folded)
+with what_if(warehouse, settings, proposal, as_of=as_of, as_if=None) as answer:
+    report = told(answer, limit=10)
+    columns = ["instance", "database", "queue", "position_before", "position_after", "moved", "level_before"]
+    received = answer.messages.where("kind = 'receive' and moved is not null")
+    moves = pd.DataFrame(
+        collected(received.orderBy(*columns[:4]).limit(20_000).select(*columns)), columns=columns
+    )
+print(*[".".join(name) for name in raised], "raised to 10.", sentence(report))
+
+# %%
+changes = moves.groupby(columns[:3])["moved"].agg(lambda moved: moved.abs().sum())
+queue = changes.idxmax() if len(changes) else None
+own = moves[(moves[columns[:3]] == list(queue)).all(axis=1)] if queue else moves
+figure, axes = plt.subplots(figsize=(6, 6), layout="constrained")
+for label, part, color in (
+    ("stays", own[own["moved"] == 0], "0.6"),
+    ("earlier", own[own["moved"] > 0], "tab:blue"),
+    ("later", own[own["moved"] < 0], "tab:orange"),
+):
+    axes.scatter(
+        part["position_before"], part["position_after"], s=9, color=color, label=f"{len(part):,} {label}"
+    )
+axes.invert_yaxis()
+axes.set(
+    title=f"Moves in {'.'.join(queue)}" if queue else "Nothing is queued",
+    xlabel="position before",
+    ylabel="position after",
+)
+axes.legend()
+axes.spines[["top", "right"]].set_visible(False)
+plt.show()

@@ -32,3 +32,18 @@ def write_answers(answers: Warehouse, tables: Sequence[Table], frames: Mapping[s
     """Replace each table whole, empty ones too."""
     for table in tables:
         answers.replace(table, frames[table.name].select(*table.names))
+
+
+def read_answers(warehouse: Warehouse, folder: str, tables: Sequence[Table]) -> Warehouse:
+    """The folder with the tables of an answer.
+
+    Raises:
+        ConfigError: one of them is not there.
+    """
+    answers = answers_in(warehouse, folder)
+    missing = [table.name for table in tables if not answers.exists(table)]
+    if missing:
+        raise ConfigError(
+            f"{folder}: has no table {', '.join(missing)}; write them with --out {folder} first"
+        )
+    return answers

@@ -190,6 +190,7 @@ queues();
 starvation();
 transmission();
 rules();
+whatif();
 activation();
 leaks();
 input();

@@ -40,7 +40,8 @@ EXPECTED = {
     "a_first_look": (2, ["2026-11-20 13:00:00", "TargetQueue", "SQL1"]),
     # The first conversation came first, and the three of level 9 go before it.
     "why_this_order": (1, ["'message_id': 'c0/0'", "'passed_by': 3", "target in SQL1.B: level 5 (no rule"]),
-    "rules": (1, ["Urgent (SQL1.B)", "Misspelt (SQL1.B)", "R301"]),
+    # Urgent, level 9 with three messages, becomes 10: the levels change and the order does not.
+    "rules": (2, ["Urgent (SQL1.B)", "Misspelt (SQL1.B)", "R301", "raised to 10."]),
 }
 
 

@@ -1,0 +1,69 @@
+"""What the page shows of a what-if: where messages move, which levels pass which, who gains and who pays."""
+
+from pyspark.sql import DataFrame, functions as F
+
+from insight.report.page import Part
+from schemas.whatif import WHATIF_ENDPOINTS, WHATIF_MESSAGES, WHATIF_PAIRS, WHATIF_SUMMARY
+from storage.collected import collected
+from storage.warehouse import Warehouse
+
+POINTS = 1000
+"""Of the picture: evenly spread over the order that changes most."""
+SUMMARY_SHOWN = 200
+PLACE = ("kind", "instance", "database", "queue")
+
+
+def whatif_parts(answers: Warehouse) -> dict[str, Part]:
+    """Read what the page shows of the tables that `jobs/whatif.py --out` wrote.
+
+    Returns:
+        Tables by name: `whatif_causes`, `whatif_summary` (what moved, most first), `whatif_pairs` (over all
+        queues), `whatif_place` (the order that changes most) and `whatif_points` of it.
+    """
+    messages = answers.read(WHATIF_MESSAGES).where("moved is not null")
+    place = _most_moved(messages)
+    causes = answers.read(WHATIF_ENDPOINTS).groupBy("cause").agg(F.count(F.lit(1)).alias("endpoints"))
+    moved = answers.read(WHATIF_SUMMARY).where("gained > 0 or lost > 0")
+    pairs = (
+        answers.read(WHATIF_PAIRS).groupBy("passing_level", "passed_level").agg(F.sum("pairs").alias("pairs"))
+    )
+    return {
+        "whatif_causes": _part(causes.orderBy("cause"), 2),
+        "whatif_summary": _part(
+            moved.orderBy(
+                F.desc(F.col("positions_gained") + F.col("positions_lost")), "kind", "dimension", "name"
+            ),
+            SUMMARY_SHOWN,
+        ),
+        "whatif_pairs": _part(pairs.orderBy(F.desc("passing_level"), F.desc("passed_level")), 100),
+        "whatif_place": Part(PLACE, [list(place.values())] if place else [], 1 if place else 0),
+        "whatif_points": _points(messages, place) if place else Part((), [], 0),
+    }
+
+
+def _most_moved(messages: DataFrame) -> dict[str, str | None] | None:
+    """The queue, or the instance's transmission order, in which positions change most; None if none does."""
+    of_queue = F.col("kind") == "receive"
+    database = F.when(of_queue, F.col("database")).alias("database")
+    moved = messages.groupBy("kind", "instance", database, "queue").agg(F.sum(F.abs("moved")).alias("moved"))
+    first = collected(moved.where("moved > 0").orderBy(F.desc("moved"), *PLACE).select(*PLACE).limit(1))
+    return first[0] if first else None
+
+
+def _points(messages: DataFrame, place: dict[str, str | None]) -> Part:
+    own = messages
+    for name, value in place.items():
+        # An instance has one order over its databases.
+        if value is not None:
+            own = own.where(F.col(name) == F.lit(value))
+    names = ["position_before", "position_after", "level_before", "level_after"]
+    total = own.count()
+    step = -(-total // POINTS)
+    some = own.where(F.col("position_before") % F.lit(step) == 0) if step > 1 else own
+    return Part(names, _part(some.select(*names).orderBy("position_before"), POINTS).rows, total)
+
+
+def _part(rows: DataFrame, limit: int) -> Part:
+    found = collected(rows.limit(limit + 1))
+    total = rows.count() if len(found) > limit else len(found)
+    return Part(rows.columns, [list(row.values()) for row in found[:limit]], total)
