@@ -20,6 +20,7 @@ from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, Measure
 from benchmarks.processes import PROJECT, Finished, run_process
 from schemas.events import CONTRACTS
 
+TENTH, HIGHEST = 10, 10
 LAST_MIDNIGHT = datetime(2026, 11, 21, tzinfo=UTC)
 """The end of the generator's first day, which is the as_of of logs of one day."""
 
@@ -208,6 +209,19 @@ class Case:
         options: list[str | Path] = ["--config", settings, "--as-of", LAST_MIDNIGHT.isoformat()]
         finished = self._job(engine, "benchmarks.queries", options)
         return self._measure(engine, finished, None, self.warehouse(engine))
+
+    def what_if(self, engine: str) -> Measure:
+        """Ask what the rules would change if every tenth of them had another level."""
+        rules = yaml.safe_load((self.log / "rules.yaml").read_text(encoding="utf-8"))
+        for rule in rules[::TENTH]:
+            form = rule.get("create") or rule.get("alter") or {}
+            form["level"] = 1 if form.get("level") == HIGHEST else HIGHEST
+        proposed = self.folder / "proposed.yaml"
+        proposed.write_text(yaml.safe_dump(rules), encoding="utf-8")
+        options: list[str | Path] = ["--config", self._settings(engine), "--rules", proposed]
+        options += ["--out", self.folder / engine / "answer"]
+        finished = self._job(engine, "jobs.whatif", options)
+        return self._measure(engine, finished, None, self.folder / engine / "answer")
 
     def require_equal(self, engine: str, as_of: datetime) -> dict[str, int]:
         """See `equality.require_equal`."""

@@ -58,6 +58,13 @@ def queries(bench: Bench) -> None:
         bench.add(replace(case.ask(engine), experiment="queries"))
 
 
+def whatif(bench: Bench) -> None:
+    """Every tenth rule has another level: what that changes in the backlog of the cold night."""
+    case = bench.cold()
+    for engine in bench.engines:
+        bench.add(replace(case.what_if(engine), experiment="whatif"))
+
+
 def memory(bench: Bench) -> None:
     """The cold night with little memory: what does not fit is spilled."""
     bench.compare("memory", f"{bench.messages:,} messages", bench.messages, memory=LITTLE_MEMORY)
@@ -137,7 +144,7 @@ def _bring(night: Path, inputs: Path) -> list[Path]:
 
 EXPERIMENTS: Mapping[str, Callable[[Bench], None]] = {
     each.__name__: each
-    for each in (small, cold, activation, queries, memory, history, skew, growth, rules, commits)
+    for each in (small, cold, activation, queries, whatif, memory, history, skew, growth, rules, commits)
 }
 """In the order in which they run."""
 

@@ -99,7 +99,21 @@ def _queries(results: Results) -> Iterator[Row]:
             yield _row(results, "queries", case, what, must, _of_step(step))
 
 
-TABLE = (_small, _cold, _activation, _history, _memory, _skew, _growth, _rules, _commits, _queries)
+def _whatif(results: Results) -> Iterator[Row]:
+    nights = {m.key[1:]: m for m in results.all() if m.experiment == "cold"}
+
+    def cell(measure: Measure) -> str:
+        night = nights.get(measure.key[1:])
+        step = night.steps.get("schedules") if night else None
+        beside = f", {measure.seconds / step:.1f} x schedules" if step else ""
+        return f"{_seconds(measure)}{beside}"
+
+    for case in results.cases("whatif"):
+        must = "a third of the night's schedules step"
+        yield _row(results, "whatif", case, f"{case}, what-if, start to exit", must, cell)
+
+
+TABLE = (_small, _cold, _activation, _history, _memory, _skew, _growth, _rules, _commits, _queries, _whatif)
 """In the order of the experiments."""
 
 
