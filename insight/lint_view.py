@@ -10,6 +10,7 @@ from rich.table import Table as Grid
 from rich.text import Text
 
 from insight.findings import Finding, Severity
+from insight.terminal import visible
 
 
 def from_here(path: str) -> str:
@@ -56,7 +57,8 @@ def show_findings(console: Console, findings: Sequence[Finding]) -> None:
             str(finding.severity),
             finding.code.id,
             where,
-            Text.assemble(finding.sentence, "\n", ("fix:", "bold"), f" {finding.fix}"),
+            # Text that is put together by itself does not go through the console's own writing.
+            Text.assemble(visible(finding.sentence), "\n", ("fix:", "bold"), f" {visible(finding.fix)}"),
         )
     console.print(grid)
     counts = [

@@ -5,6 +5,8 @@ import json
 import pytest
 from rich.table import Table as Grid
 
+from insight.findings import Code, Finding, Severity
+from insight.lint_view import show_findings
 from insight.terminal import as_json, show_rows, terminal, visible
 
 HOSTILE = "Gold\x1b[2J\x1b]0;owned\x07\x9b31m \u202etxt.exe\u2066 \x00\r[b]"
@@ -33,3 +35,11 @@ def test_json_is_read_back_as_it_was(capsys: pytest.CaptureFixture[str]) -> None
     text = as_json({"queue": HOSTILE})
     assert not set(text) & set("\x1b\x07\x9b\u202e\u2066\x00\r")
     assert json.loads(text) == {"queue": HOSTILE}
+
+
+def test_findings_show_what_a_name_holds(capsys: pytest.CaptureFixture[str]) -> None:
+    finding = Finding(Code.REDUNDANT, Severity.WARNING, (HOSTILE, HOSTILE), HOSTILE, None, HOSTILE, HOSTILE)
+    show_findings(terminal(), [finding])
+    printed = capsys.readouterr().out
+    assert not set(printed) & set("\x1b\x07\x9b\u202e\u2066\x00\r")
+    assert "[b]" in printed
