@@ -17,7 +17,7 @@ ENGINE ?= spark
 # What is started says itself which engine it is on.
 unexport ENGINE
 # These are about Apache Spark, whatever the environment says.
-cluster-run cluster-test s3-test test-spark airflow-setup airflow-test bench: ENGINE := spark
+cluster-run cluster-test s3-test test-spark attack-spark airflow-setup airflow-test bench: ENGINE := spark
 
 # $(call JOB,nightly): what runs the job.
 ifeq ($(ENGINE),embedded)
@@ -55,7 +55,7 @@ $(SAMPLE_LOG)/.made: jobs/generate_log.py jobs/log_files.py \
 # A process speaks to one engine, so the tests run twice (tests/conftest.py). 5: none was chosen.
 # Two files at a time, each in a process with an engine of its own; ARGS="-n 0" for a debugger.
 PYTEST_ALONE := $(PYTHON_IN_VENV) -m pytest -n 2 --dist loadscope
-PYTEST := $(PYTHON_IN_VENV) -m pytest -n 2 --dist loadscope \
+PYTEST := $(PYTEST_ALONE) \
   --ignore=tests/cluster --ignore=tests/airflow --ignore=tests/s3 --ignore=tests/attack
 
 .PHONY: test
@@ -73,13 +73,12 @@ test-spark: setup ## the tests of Apache Spark
 test-fast: setup ## the tests that are not marked slow, on the embedded engine
 	@$(PYTEST) -m "not slow" $(ARGS)
 
-.PHONY: attack
+.PHONY: attack attack-spark
 attack: setup ## try what may happen to a night: kills, bad files, hostile names, damaged tables (half an hour)
-ifneq ($(ENGINE),spark)
 	@$(PYTEST_ALONE) tests/attack $(ARGS)
-else
+
+attack-spark: setup ## the same on Apache Spark
 	@TEST_ENGINE=spark $(PYTEST_ALONE) tests/attack $(ARGS)
-endif
 
 .PHONY: test-without-java
 test-without-java: ## in a clone of its own with Java hidden: set up, a night and the fast tests

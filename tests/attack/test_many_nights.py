@@ -15,7 +15,7 @@ from tests.harness import Project
 
 pytestmark = pytest.mark.spark
 
-NIGHTS = 40 if ENGINE == "spark" else 400
+NIGHTS = 40 if ENGINE == "spark" else 200
 WEEK = 7
 SOME = NIGHTS // 4
 
