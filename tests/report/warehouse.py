@@ -89,7 +89,8 @@ def everything() -> dict[str, list[Row]]:
         "priority_rules": [rule(name, 9, valid_from=at(0, day=-30)) for name in ("Gold", "Unused")],
         "endpoints": [
             *[endpoint(f"c{n}", False, database="A", rule_name="Gold", priority=9) for n in range(1, 9)],
-            *[endpoint(f"d{n}") for n in range(4)],
+            *[endpoint(f"d{n}") for n in range(3)],
+            endpoint("left alone", created_at=at(0, day=-8)),
         ],
         "message_events": [message_event("SENT", f"c{n}/{m}") for n in range(1, 9) for m in range(2)],
         "activation_summary": [
