@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, functions as F
 
 from insight.coverage import coverage
+from insight.leaks import KIND, leak_kinds, leaks_at, most_first
 from insight.report.depth import instance_depth, queue_depth
 from insight.report.nights import nights
 from insight.report.page import Part
@@ -25,6 +26,7 @@ OVERTAKEN_SHOWN = 200
 RULES_SHOWN = 1000
 REASONS_SHOWN = 200
 UNRESOLVED_SHOWN = 100
+LEAKS_SHOWN = 200
 NIGHTS_SHOWN = 14
 LEVELS = 10
 STATES = 3
@@ -83,6 +85,8 @@ ADVICE = (
     "ready_at_end",
 )
 
+LEAKS = (*KIND, "endpoints", "oldest", "a_day")
+
 
 def parts(warehouse: Warehouse, as_of: datetime) -> dict[str, Part]:
     """Read what the page shows of a published as_of.
@@ -105,6 +109,11 @@ def parts(warehouse: Warehouse, as_of: datetime) -> dict[str, Part]:
         **_of_schedule(warehouse, as_of, TRANSMISSION),
         **_of_rules_and_monitors(warehouse, as_of),
         **_of_input(warehouse, as_of),
+        "leaks": _part(
+            leak_kinds(leaks_at(warehouse, as_of), as_of=as_of).select(*LEAKS),
+            order=most_first(),
+            limit=LEAKS_SHOWN,
+        ),
         "nights": _part(
             nights(warehouse.read(RUNS), as_of=as_of), order=[F.desc("as_of")], limit=NIGHTS_SHOWN
         ),

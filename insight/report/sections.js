@@ -92,6 +92,24 @@ function activation() {
   });
 }
 
+function leaks() {
+  table("leaks", {
+    caption: "Conversations that are never ended",
+    note: leftOut("leaks", "kinds with the most endpoints"),
+    empty: "none.",
+    rows: rowsOf("leaks"),
+    columns: [
+      placed("Service", "local_service"),
+      column("Contract", "name", "contract"),
+      column("Far service", "name", "remote_service"),
+      column("Why", "word", "reason"),
+      column("Endpoints", "count", "endpoints"),
+      column("A day", "count", "a_day"),
+      { head: "Age of the oldest", kind: "duration", value: (row) => sinceSeconds(row.oldest) },
+    ],
+  });
+}
+
 function input() {
   table("inputs", {
     caption: "Events so far",
@@ -173,5 +191,6 @@ starvation();
 transmission();
 rules();
 activation();
+leaks();
 input();
 comparison();
