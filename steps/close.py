@@ -234,7 +234,8 @@ def _looked_at(warehouse: Warehouse, batch: Batch, keep: Callable[[DataFrame], D
     ]
     shown_ids = _shown_of(warehouse, batch, of_messages, of_endpoints) if has_closed_rows else _Ids([], [])
     conversation_ids += shown_ids.conversations
-    messages = rows(MESSAGES, [of_messages, *shown_ids.messages])
+    message_ids = [] if of_messages is None else [of_messages.select("message_id", "event_time")]
+    messages = rows(MESSAGES, [*message_ids, *shown_ids.messages])
     transaction_ids = []
     if of_messages is not None:
         transaction_ids.append(_received(of_messages, "event_time"))

@@ -21,7 +21,7 @@ from config.snapshots.views import (
     is_queue,
     queue_of,
 )
-from pipelines.snapshots.identity import named
+from pipelines.snapshots.identity import Rows, named
 from pipelines.snapshots.shown import (
     ENDED,
     OPEN,
@@ -33,7 +33,7 @@ from pipelines.snapshots.shown import (
     sessions_shown,
     tasks_shown,
 )
-from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS, SHOWN, accepted_names
+from schemas.events import CONTRACTS as EVENT_CONTRACTS, ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS, accepted_names
 from schemas.outputs import SNAPSHOTS
 from schemas.table import Table
 from storage.collected import collected
@@ -241,38 +241,28 @@ def _with_names(
     keep: Callable[[DataFrame], DataFrame],
 ) -> dict[str, DataFrame]:
     """The rows with the ids that events know, those of this batch and all before."""
-    with_known = {
-        table.name: _with_known(
-            warehouse, table, keep(made[table.name]) if table.name in made else None, events
-        )
+    messages, conversations = (
+        keep(made[table.name])
+        if table.name in made
+        else empty_frame(warehouse.spark, table.struct).select(*accepted_names(table.name))
         for table in (MESSAGES, ENDPOINT_FACTS)
-    }
-    found = named(with_known[MESSAGES.name], with_known[ENDPOINT_FACTS.name])
+    )
+    logged = Rows(*[_known(warehouse, table, events.get(table.name)) for table in (MESSAGES, ENDPOINT_FACTS)])
+    found = named(Rows(messages, conversations), logged)
     by_table = {MESSAGES.name: found.messages, ENDPOINT_FACTS.name: found.conversations}
-    return dict(made) | {
-        name: keep(by_table[name].where("is_new").select(*accepted_names(name)))
-        for name in by_table
-        if name in made
-    }
+    return dict(made) | {name: keep(by_table[name]) for name in by_table if name in made}
 
 
-def _with_known(
-    warehouse: Warehouse, table: Table, shown: DataFrame | None, events: Mapping[str, DataFrame]
-) -> DataFrame:
-    """What is shown, with `is_new`, beside the events of the batch and all that was recorded."""
-    names = accepted_names(table.name)
-    frames = [] if shown is None else [shown.withColumn("is_new", F.lit(True))]
-    if table.name in events:
-        nothing = {column.name: F.lit(None).cast(column.type) for column in SHOWN[table.name]}
-        frames.append(events[table.name].withColumns(nothing | {"is_new": F.lit(False)}))
+def _known(warehouse: Warehouse, table: Table, events: DataFrame | None) -> DataFrame:
+    """The events of the batch and all that were recorded; of endpoints what snapshots showed before, too."""
+    names = EVENT_CONTRACTS[table.name].names
+    frames = [] if events is None else [events.select(*names)]
     if warehouse.exists(table):
         recorded = warehouse.read(table)
-        if table is MESSAGES:
-            recorded = recorded.where("seen_at is null")
-        frames.append(recorded.withColumn("is_new", F.lit(False)))
+        frames.append((recorded.where("seen_at is null") if table is MESSAGES else recorded).select(*names))
     if not frames:
-        frames = [empty_frame(warehouse.spark, table.struct).withColumn("is_new", F.lit(False))]
-    return reduce(DataFrame.unionByName, [frame.select(*names, "is_new") for frame in frames])
+        return empty_frame(warehouse.spark, table.struct).select(*names)
+    return reduce(DataFrame.unionByName, frames)
 
 
 def _reports(rows: DataFrame) -> DataFrame:

@@ -75,7 +75,10 @@ def first_places(message_events: DataFrame, known: DataFrame) -> DataFrame:
 
 
 def _arrivals(message_events: DataFrame) -> DataFrame:
-    return message_events.where(F.col("event_type").isin(*ARRIVALS) & F.col("sent_by_initiator"))
+    """Of events alone: what a snapshot shows of an endpoint says itself since when it was there."""
+    return message_events.where(
+        F.col("event_type").isin(*ARRIVALS) & F.col("sent_by_initiator") & F.col("seen_at").isNull()
+    )
 
 
 def created(endpoint_events: DataFrame, arrivals: DataFrame, places: DataFrame) -> DataFrame:

@@ -14,7 +14,7 @@ from config.snapshots.views import ENDPOINTS, TRANSMISSION
 from pipelines.state.endpoints import SIDE
 from pipelines.state.messages import ARRIVALS
 from pipelines.state.transactions import TRANSACTION
-from schemas.events import END, ENDS, LEFT, MOVE
+from schemas.events import END, END_WITH_CLEANUP, END_WITH_ERROR, ENDS, LEFT, MOVE
 
 LATELY = timedelta(seconds=60)
 """A fact this young is not contradicted."""
@@ -125,15 +125,12 @@ def messages_gone(
     received = _missing(
         _with_side(free, places, ~F.col("is_initiator")), queues, ["instance", "database", "queue"]
     )
-    sent = facts.where("arrived_at is null and sent_at is not null")
-    transmitted = views.where(F.col("view") == TRANSMISSION).drop("view", "queue")
-    left = _missing(
-        _with_side(sent, places, F.col("is_initiator"))
-        .drop("ended_at")
-        .withColumn("ended_at", F.lit(None).cast("timestamp")),
-        transmitted,
-        ["instance", "database"],
+    sent = facts.where("arrived_at is null and sent_at is not null").join(
+        _dropping(endpoint_events), "conversation_id", "left"
     )
+    transmitted = views.where(F.col("view") == TRANSMISSION).drop("view", "queue")
+    senders = _with_side(sent, places.drop("ended_at"), F.col("is_initiator"))
+    left = _missing(senders.withColumn("ended_at", _dropped_at()), transmitted, ["instance", "database"])
     return _rows(received, "RECEIVED").unionByName(_rows(left, LEFT))
 
 
@@ -150,6 +147,28 @@ def _with_side(messages: DataFrame, places: DataFrame, sent_by_initiator: Column
     """The messages with the place of one of their endpoints."""
     sides = places.withColumn("sent_by_initiator", sent_by_initiator).drop("is_initiator")
     return messages.join(sides, ["conversation_id", "sent_by_initiator"], "inner")
+
+
+def _dropping(endpoint_events: DataFrame) -> DataFrame:
+    """The ends of both sides of each conversation, by what they drop of the messages on their way."""
+    event_type, time = F.col("event_type"), F.col("event_time")
+    flags = {
+        f"{name}_{side}": F.min(F.when(event_type.isin(*types) & (F.col("is_initiator") == is_own), time))
+        for side, is_own in (("initiator", True), ("target", False))
+        for name, types in (("end", ENDS), ("error", [END_WITH_ERROR]), ("cleanup", [END_WITH_CLEANUP]))
+    }
+    return endpoint_events.groupBy("conversation_id").agg(*[flag.alias(name) for name, flag in flags.items()])
+
+
+def _dropped_at() -> Column:
+    """When a message that never arrived was dropped, as `pipelines.state` says it; null if it was not."""
+
+    def of(sender: str, receiver: str) -> Column:
+        is_error = F.col("message_type").endswith("/ServiceBroker/Error")
+        with_error = F.when(~is_error, F.col(f"error_{sender}"))
+        return F.least(F.col(f"end_{receiver}"), F.col(f"cleanup_{sender}"), with_error)
+
+    return F.when(F.col("sent_by_initiator"), of("initiator", "target")).otherwise(of("target", "initiator"))
 
 
 def _given_back(

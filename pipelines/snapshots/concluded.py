@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.ledger.endpoints import created, first_arrivals, first_places
 from pipelines.ledger.queues import with_queue
 from pipelines.snapshots.absence import endpoints_gone, messages_gone
-from pipelines.snapshots.identity import named
+from pipelines.snapshots.identity import Rows, named
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,14 @@ def concluded(
         every_receive_counts: without any queue events a RECEIVED counts as committed.
         keep: computes a frame once.
     """
-    found = named(messages.where("inferred is null"), conversations.where("inferred is null"))
-    of_messages, of_conversations = keep(found.messages), keep(found.conversations)
+    known_messages, known_conversations = (
+        keep(rows.where("inferred is null")) for rows in (messages, conversations)
+    )
+    is_shown = "seen_at is not null"
+    logged = Rows(known_messages.where("seen_at is null"), known_conversations.where("seen_at is null"))
+    found = named(Rows(known_messages.where(is_shown), known_conversations.where(is_shown)), logged)
+    of_messages = keep(logged.messages.unionByName(found.messages))
+    of_conversations = keep(logged.conversations.unionByName(found.conversations))
     respelled = _respelled(known, of_conversations)
     arrived = (
         of_messages if arrivals is None else of_messages.unionByName(arrivals.select(*of_messages.columns))

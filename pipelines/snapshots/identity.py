@@ -12,46 +12,49 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.state.endpoints import SIDE
 from pipelines.state.messages import UNKNOWN
 
-SPELLED = ("conversation_id", "conversation_handle", "conversation_group_id")
+HANDLE = ("instance", "database", "conversation_handle", "conversation_id", "is_initiator")
+"""What says whose a handle is."""
 MESSAGE = ["conversation_id", "sent_by_initiator", "place"]
 """What a message is known by: its place is its number, or its type and queuing_order."""
 
 
 @dataclass(frozen=True)
-class Named:
-    """The rows of both tables, with the ids of the events."""
+class Rows:
+    """Rows of `message_events` and of `endpoint_events`."""
 
     messages: DataFrame
     conversations: DataFrame
 
 
-def named(messages: DataFrame, conversations: DataFrame) -> Named:
+def named(shown: Rows, logged: Rows) -> Rows:
     """Give the rows of snapshots the ids that events know.
 
     Args:
-        messages: rows of `message_events`, of events and of snapshots.
-        conversations: rows of `endpoint_events`, likewise.
+        shown: rows that snapshots show.
+        logged: events, and of conversations other snapshots' rows too: what may know ids and handles.
 
     Returns:
-        The same rows. A snapshot's row of an event's conversation, endpoint, group or message has the
-        event's spelling and id, and of a message the event's time too; a message whose handle no endpoint
-        has stays in a conversation `HANDLE/unknown`.
+        The rows of `shown`. What is of an event's conversation, endpoint, group or message has the event's
+        spelling and id, and of a message the event's time too; a message whose handle no endpoint has stays
+        in a conversation `HANDLE/unknown`.
 
     Source: our choice.
     """
-    shown = conversations.where("seen_at is not null")
-    logged = conversations.where("seen_at is null")
-    of_messages = messages.where("seen_at is null")
-    ids = logged.select("conversation_id").unionByName(of_messages.select("conversation_id"))
-    spelled = {
-        "conversation_id": _spelling(ids, "conversation_id", shown),
-        "conversation_handle": _spelling(logged, "conversation_handle", shown),
-        "conversation_group_id": _spelling(logged, "conversation_group_id", shown),
-    }
-    for name, spelling in spelled.items():
-        shown = _spelled(shown, name, spelling)
-    conversations = logged.unionByName(shown.select(*logged.columns))
-    return Named(_named_messages(messages, conversations), conversations)
+    ids = logged.conversations.select("conversation_id").unionByName(
+        logged.messages.select("conversation_id")
+    )
+    conversations = shown.conversations
+    for name, known in (
+        ("conversation_id", ids),
+        ("conversation_handle", logged.conversations),
+        ("conversation_group_id", logged.conversations),
+    ):
+        conversations = _spelled(conversations, name, _spelling(known, name, shown.conversations))
+    conversations = conversations.select(*shown.conversations.columns)
+    handles = [frame.select(*HANDLE) for frame in (conversations, logged.conversations)]
+    return Rows(
+        _named_messages(shown.messages, logged.messages, handles[0].unionByName(handles[1])), conversations
+    )
 
 
 def with_handles(messages: DataFrame, conversations: DataFrame) -> DataFrame:
@@ -59,7 +62,7 @@ def with_handles(messages: DataFrame, conversations: DataFrame) -> DataFrame:
 
     Args:
         messages: rows of `message_events` that snapshots show.
-        conversations: rows of `endpoint_events` that may have their handles.
+        conversations: `HANDLE` of the endpoints that may have them.
 
     Returns:
         The same rows. An endpoint of the view's own database that has the handle goes before one of its
@@ -107,10 +110,9 @@ def own_id() -> Column:
     return F.concat("conversation_id", F.when(is_known, side).otherwise("/"), place_in_conversation())
 
 
-def _named_messages(messages: DataFrame, conversations: DataFrame) -> DataFrame:
-    shown = with_handles(messages.where("seen_at is not null"), conversations)
+def _named_messages(messages: DataFrame, logged: DataFrame, handles: DataFrame) -> DataFrame:
+    shown = with_handles(messages, handles)
     shown = shown.withColumns({"place": place_in_conversation(), "own_id": own_id()})
-    logged = messages.where("seen_at is null")
     keys = shown.select(*MESSAGE).distinct()
     # The id of an event's message, and when it was sent or delivered: its own clock knows better.
     ids = (
@@ -126,14 +128,12 @@ def _named_messages(messages: DataFrame, conversations: DataFrame) -> DataFrame:
         .agg(F.min("event_time").alias("known_time"))
     )
     found = shown.join(ids, MESSAGE, "left").join(times, ["known_id", "event_type"], "left")
-    return logged.unionByName(
-        found.withColumns(
-            {
-                "message_id": F.coalesce("known_id", "own_id"),
-                "event_time": F.coalesce("known_time", "event_time"),
-            }
-        ).select(*logged.columns)
-    )
+    return found.withColumns(
+        {
+            "message_id": F.coalesce("known_id", "own_id"),
+            "event_time": F.coalesce("known_time", "event_time"),
+        }
+    ).select(*messages.columns)
 
 
 def _endpoint_of(known: DataFrame, key: list[str], prefix: str) -> DataFrame:
