@@ -152,7 +152,8 @@ SEEN_AT = optional(
 INFERRED = optional(
     "inferred",
     "boolean",
-    "true where a complete view of that snapshot does not show what was there before; else null",
+    "true where the row follows from what that snapshot shows otherwise than the other rows, or does not "
+    "show; else null",
 )
 LEFT = "LEFT"
 """A message is no more in a complete transmission_queue. It is concluded, and no input has it."""

@@ -177,7 +177,7 @@ def _identity() -> list[Column]:
         either(F.col("local_service"), "remote_service", "remote_service"),
         either(nothing.cast("string"), "conversation_handle", "conversation_handle"),
         F.when(~inferred, F.coalesce("logged_priority", "server_level")).alias("logged_priority"),
-        F.when(inferred | F.col("seen_at").isNull(), "log")
+        F.when(inferred | F.col("seen_at").isNull() | (created_at < F.col("event_time")), "log")
         .when(F.unix_micros("event_time") == F.unix_micros("seen_at") - 1, "snapshot")
         .otherwise("lifetime")
         .alias("created_by"),

@@ -9,6 +9,7 @@ from pipelines.ledger.endpoints import created, first_arrivals, first_places
 from pipelines.ledger.queues import with_queue
 from pipelines.snapshots.absence import endpoints_gone, messages_gone
 from pipelines.snapshots.identity import Rows, named
+from pipelines.snapshots.moves import moves_shown
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,9 @@ def concluded(
     logged = Rows(known_messages.where("seen_at is null"), known_conversations.where("seen_at is null"))
     found = named(Rows(known_messages.where(is_shown), known_conversations.where(is_shown)), logged)
     of_messages = keep(logged.messages.unionByName(found.messages))
-    of_conversations = keep(logged.conversations.unionByName(found.conversations))
+    batch = F.lit(number).cast("bigint")
+    told = logged.conversations.unionByName(found.conversations)
+    of_conversations = keep(told.unionByName(moves_shown(told).withColumn("batch", batch)))
     respelled = _respelled(known, of_conversations)
     arrived = (
         of_messages if arrivals is None else of_messages.unionByName(arrivals.select(*of_messages.columns))
@@ -73,7 +76,6 @@ def concluded(
         respelled.join(alone, "conversation_id", "left_semi"),
     )
     made = keep(with_queue(created(of_conversations, first, places), bindings))
-    batch = F.lit(number).cast("bigint")
     gone = endpoints_gone(made, of_conversations, views).withColumn("batch", batch)
     all_conversations = keep(of_conversations.unionByName(gone))
     taken = messages_gone(

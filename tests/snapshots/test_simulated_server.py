@@ -76,7 +76,7 @@ def log() -> Log:
     return as_the_server_names_it(one_log(random_logs(12, 11)))
 
 
-@pytest.mark.spark
+@pytest.mark.slow
 @pytest.mark.parametrize("format", ["csv", "parquet", "delta"])
 def test_a_snapshot_alone_gives_the_schedules_of_the_log(
     session: SparkSession, tmp_path: Path, log: Log, format: str

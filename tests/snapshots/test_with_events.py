@@ -276,6 +276,26 @@ def test_a_message_in_flight_is_not_missing(session: SparkSession, server: Serve
     assert server.received() == [f"{conversation(1)}/0"]
 
 
+def test_a_move_that_nobody_logged_is_seen(session: SparkSession, server: Server) -> None:
+    server.project.add(by_source(*talk(1, -10), *talk(2, -10)))
+    logged = f"group {conversation(2)} False"
+    both = [shown(1, False, conversation_group_id="ELSEWHERE"), shown(2, False, conversation_group_id=logged)]
+    server.snapshot(views(conversation_endpoints=both), NOON)
+    server.project.run(session, at(-5))
+    server.project.run(session, NOON)
+    groups = {
+        (row["conversation_id"], row["as_of"]): row["conversation_group_id"]
+        for row in server.project.table("receive_schedule")
+    }
+    assert groups == {
+        (conversation(1), at(-5)): f"group {conversation(1)} False",
+        (conversation(1), NOON): "ELSEWHERE",
+        (conversation(2), at(-5)): logged,
+        (conversation(2), NOON): logged,
+    }
+
+
+@pytest.mark.slow
 def test_the_order_in_which_events_and_snapshots_come_is_no_matter(
     session: SparkSession, tmp_path: Path
 ) -> None:
