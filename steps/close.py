@@ -42,8 +42,8 @@ class Batch:
         number: of the batch, and of the fold that writes it.
         events: the accepted events by input, with the contract's columns; inputs without any may be missing.
         shown: what new snapshots show, likewise, with the columns of accepted events.
-        views: the complete views of all snapshots, `steps.take_snapshots.complete_views`; None without any
-            snapshot.
+        views: the complete views of all snapshots, `steps.take_snapshots.complete_views`; None if nothing
+            can follow from them.
         until: up to when the fold closes.
         reach: how far back it looks for closed rows that the events concern.
         bindings: the catalog's (instance, database, service, queue).

@@ -137,7 +137,10 @@ def fold(warehouse: Warehouse, settings: Settings, new: New, *, run_id: str, sta
         _write_rejected(warehouse, _brought(came, shown), run_id, started_at)
         newest = _newest(_brought(came, shown), done.newest)
         if newest is not None:
-            views = complete_views(warehouse, number)
+            # Facts of one moment alone can't contradict each other.
+            moments = {each.taken_at for each in new.snapshots}
+            is_one_moment = number == 1 and not came and len(moments) == 1
+            views = None if is_one_moment else complete_views(warehouse, number)
             write_ledger(warehouse, _batch(settings, came, shown, views, done, number, newest))
         counts = _counts(warehouse, settings, came, shown, number)
     rows = [(number, *count, newest, new.bindings) for count in counts]

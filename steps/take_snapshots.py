@@ -247,7 +247,11 @@ def _with_names(
         else empty_frame(warehouse.spark, table.struct).select(*accepted_names(table.name))
         for table in (MESSAGES, ENDPOINT_FACTS)
     )
-    logged = Rows(*[_known(warehouse, table, events.get(table.name)) for table in (MESSAGES, ENDPOINT_FACTS)])
+    logged = None
+    if events or warehouse.exists(MESSAGES) or warehouse.exists(ENDPOINT_FACTS):
+        logged = Rows(
+            *[_known(warehouse, table, events.get(table.name)) for table in (MESSAGES, ENDPOINT_FACTS)]
+        )
     found = named(Rows(messages, conversations), logged)
     by_table = {MESSAGES.name: found.messages, ENDPOINT_FACTS.name: found.conversations}
     return dict(made) | {name: keep(by_table[name]) for name in by_table if name in made}

@@ -54,16 +54,21 @@ def concluded(
         every_receive_counts: without any queue events a RECEIVED counts as committed.
         keep: computes a frame once.
     """
-    known_messages, known_conversations = (
-        keep(rows.where("inferred is null")) for rows in (messages, conversations)
-    )
-    is_shown = "seen_at is not null"
-    logged = Rows(known_messages.where("seen_at is null"), known_conversations.where("seen_at is null"))
-    found = named(Rows(known_messages.where(is_shown), known_conversations.where(is_shown)), logged)
-    of_messages = keep(logged.messages.unionByName(found.messages))
     batch = F.lit(number).cast("bigint")
-    told = logged.conversations.unionByName(found.conversations)
-    of_conversations = keep(told.unionByName(moves_shown(told).withColumn("batch", batch)))
+    said_before = (F.col("seen_at").isNotNull()) & (F.col("batch") < number)
+    facts = Rows(messages.where("inferred is null"), conversations.where("inferred is null"))
+    # What new snapshots show was named when they were read.
+    old = Rows(facts.messages.where(said_before), facts.conversations.where(said_before))
+    rest = Rows(facts.messages.where(~said_before), facts.conversations.where(~said_before))
+    if number > 1:
+        old, rest = (Rows(keep(each.messages), keep(each.conversations)) for each in (old, rest))
+        found = named(old, Rows(rest.messages.where("seen_at is null"), rest.conversations))
+        facts = Rows(
+            rest.messages.unionByName(found.messages), rest.conversations.unionByName(found.conversations)
+        )
+    of_messages = keep(facts.messages)
+    moves = moves_shown(facts.conversations).withColumn("batch", batch)
+    of_conversations = keep(facts.conversations.unionByName(moves))
     respelled = _respelled(known, of_conversations)
     arrived = (
         of_messages if arrivals is None else of_messages.unionByName(arrivals.select(*of_messages.columns))

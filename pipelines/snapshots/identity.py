@@ -26,12 +26,13 @@ class Rows:
     conversations: DataFrame
 
 
-def named(shown: Rows, logged: Rows) -> Rows:
+def named(shown: Rows, logged: Rows | None) -> Rows:
     """Give the rows of snapshots the ids that events know.
 
     Args:
         shown: rows that snapshots show.
-        logged: events, and of conversations other snapshots' rows too: what may know ids and handles.
+        logged: events, and of conversations other snapshots' rows too: what may know ids and handles; None
+            if there are none.
 
     Returns:
         The rows of `shown`. What is of an event's conversation, endpoint, group or message has the event's
@@ -40,6 +41,9 @@ def named(shown: Rows, logged: Rows) -> Rows:
 
     Source: our choice.
     """
+    if logged is None:
+        messages = with_handles(shown.messages, shown.conversations.select(*HANDLE))
+        return Rows(messages.withColumn("message_id", own_id()), shown.conversations)
     ids = logged.conversations.select("conversation_id").unionByName(
         logged.messages.select("conversation_id")
     )
