@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -12,7 +13,7 @@ from schemas.outputs import UNRESOLVED
 from schemas.table import Column
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
-from tests.factories import at, catalog, short_talk
+from tests.factories import INITIATOR, TARGET, at, catalog, database, short_talk
 from tests.harness import Project
 
 ROWS = "select * from values ('a', 1), (cast(null as string), 2), ('b', 3) as rows(id, number)"
@@ -88,10 +89,11 @@ def test_columns_with_comments_are_not_united_with_others(
     """Why tables that folds read and write have no comments of columns."""
     declared = Column.ddl
     monkeypatch.setattr(Column, "ddl", lambda column, *, comment: declared(column))
-    project = Project(tmp_path, catalog=catalog())
+    other = catalog({"SQL1": [database("A", INITIATOR, "OldQueue"), database("B", TARGET, "TargetQueue")]})
+    project = Project(tmp_path, catalog=other)
     project.add(short_talk("c1", 0, ends=False))
     project.run(embedded, at(60))
-    project.add(short_talk("c2", 1, ends=True))
+    (tmp_path / "catalog.yaml").write_text(yaml.safe_dump(catalog()))
     with pytest.raises(PySparkException, match="Physical input schema should be the same"):
         project.run(embedded, at(60, day=1))
 
