@@ -38,6 +38,10 @@ setup: ## create .venv and fetch Delta's jars, or ENGINE=embedded without Java; 
 run: setup samples ## the nightly job on the sample log (ENGINE=embedded, AS_OF=... for another moment)
 	@$(call JOB,nightly) --config conf/local.yaml --as-of $(AS_OF) $(ARGS)
 
+.PHONY: snapshot-run
+snapshot-run: setup ## the nightly job on the views of a server alone, samples/snapshot (ENGINE=embedded)
+	@$(call JOB,nightly) --config conf/snapshot.yaml --as-of $(AS_OF) $(ARGS)
+
 # The sample log is made, not kept; the other folders in samples are kept by hand.
 SAMPLE_LOG := samples/generated
 

@@ -2,7 +2,9 @@
 
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from config import model
@@ -13,6 +15,7 @@ from config.rules.history import Folded, RuleVersion, fold_statements
 from config.rules.read import read_rules
 from config.rules.rule_file import RuleFile
 from config.shape import check
+from config.snapshots.server import ServerSnapshot, read_snapshots, shown_statements, with_databases
 from config.yaml_file import Loc, YamlFile, load_yaml
 
 
@@ -25,9 +28,9 @@ class Settings:
 
     path: str
     warehouse: str | model.SparkSchema
-    inputs: model.Inputs
+    inputs: model.FewInputs
     catalog: Catalog
-    catalog_path: str
+    catalog_path: str | None
     rules: tuple[model.RuleSource, ...]
     rule_files: tuple[RuleFile, ...]
     rule_history: tuple[RuleVersion, ...]
@@ -35,6 +38,7 @@ class Settings:
     transmission: model.Transmission
     activation: model.Activation | None
     quality: model.Quality
+    snapshots: tuple[ServerSnapshot, ...] = ()
 
     def describe(self) -> str:
         """Return the settings in effect as JSON with sorted keys; of catalog and rules, only the paths."""
@@ -49,13 +53,15 @@ class Settings:
         content = {
             "warehouse": str(self.warehouse),
             "inputs": self.inputs.model_dump(),
-            "catalog": os.path.abspath(self.catalog_path),
+            "catalog": self.catalog_path and os.path.abspath(self.catalog_path),
             "rules": rules,
             "receive": self.receive.model_dump(),
             "transmission": self.transmission.model_dump(),
             "activation": self.activation and self.activation.model_dump(),
             "quality": self.quality.model_dump(),
         }
+        if self.snapshots:
+            content["snapshots"] = [each.declared.model_dump(mode="json") for each in self.snapshots]
         return json.dumps(content, ensure_ascii=False, sort_keys=True)
 
 
@@ -82,14 +88,17 @@ def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
         ConfigError: As `load_settings`, except for statements that are refused because of other rules.
     """
     file = load_yaml(os.fspath(path))
-    declared = check(model.SettingsFile, file, {"directory": os.path.dirname(file.path)})
+    declared = check(_shape_of(file), file, {"directory": os.path.dirname(file.path)})
+    _require_different(file, declared.snapshots)
     catalog, rule_files = _read_named_files(file, declared)
-    folded = fold_statements([statement for rules in rule_files for statement in rules.statements])
+    snapshots = read_snapshots(declared.snapshots)
+    statements = [statement for rules in rule_files for statement in rules.statements]
+    folded = fold_statements([*statements, *shown_statements(statements, snapshots)])
     settings = Settings(
         path=file.path,
         warehouse=declared.warehouse,
         inputs=declared.inputs,
-        catalog=catalog,
+        catalog=with_databases(catalog, snapshots),
         catalog_path=declared.catalog,
         rules=declared.rules,
         rule_files=tuple(rule_files),
@@ -98,16 +107,40 @@ def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
         transmission=declared.transmission,
         activation=declared.activation,
         quality=declared.quality,
+        snapshots=snapshots,
     )
     return settings, folded
+
+
+def _shape_of(file: YamlFile) -> type[model.SettingsFile]:
+    has_snapshots = isinstance(file.data, dict) and bool(file.data.get("snapshots"))
+    return model.SettingsWithSnapshots if has_snapshots else model.SettingsFile
+
+
+def _require_different(file: YamlFile, snapshots: Sequence[model.Snapshot]) -> None:
+    """Refuse two snapshots of one database at one moment: which of them would count?"""
+    known: dict[tuple[str, str, datetime], int] = {}
+    problems = []
+    for number, each in enumerate(snapshots):
+        first = known.setdefault((each.instance, each.database, each.taken_at), number)
+        if first != number:
+            line = file.position(("snapshots", first, "path")).line
+            message = (
+                f"{each.instance}.{each.database} has another snapshot of that moment, on line {line}; "
+                "correct taken_at, or remove one"
+            )
+            problems.append(file.problem(("snapshots", number, "taken_at"), message))
+    if problems:
+        raise ConfigError("\n".join(problems))
 
 
 def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Catalog, list[RuleFile]]:
     problems: list[str] = []
     catalog, rule_files = Catalog(), []
     try:
-        _must_exist(file, ("catalog",), declared.catalog)
-        catalog = load_catalog(declared.catalog)
+        if declared.catalog is not None:
+            _must_exist(file, ("catalog",), declared.catalog)
+            catalog = load_catalog(declared.catalog)
     except ConfigError as error:
         problems.append(str(error))
     for index, source in enumerate(declared.rules):

@@ -95,17 +95,39 @@ class EventSource(Shape):
     format: Format
 
 
-class Inputs(Shape):
+class FewInputs(Shape):
     """The three event inputs; without queue events nothing is locked and every receive is committed."""
 
-    endpoint_events: EventSource
-    message_events: EventSource
+    endpoint_events: EventSource | None = None
+    message_events: EventSource | None = None
     queue_events: EventSource | None = None
 
     def by_name(self) -> dict[str, EventSource]:
         """Return the inputs that are given, by name."""
-        named = {"endpoint_events": self.endpoint_events, "message_events": self.message_events}
-        return named if self.queue_events is None else named | {"queue_events": self.queue_events}
+        named = {
+            "endpoint_events": self.endpoint_events,
+            "message_events": self.message_events,
+            "queue_events": self.queue_events,
+        }
+        return {name: source for name, source in named.items() if source is not None}
+
+
+class Inputs(FewInputs):
+    """The event inputs where no snapshot stands in for them."""
+
+    endpoint_events: EventSource
+    message_events: EventSource
+
+
+class Snapshot(Shape):
+    """A server's views at a moment: where their files stand, and which of them show all that there was."""
+
+    path: TablePath
+    instance: Annotated[str, Field(min_length=1)]
+    database: Annotated[str, Field(min_length=1)]
+    taken_at: Instant
+    format: Literal["csv", "parquet", "delta"]
+    complete: tuple[str, ...] = ()
 
 
 class RuleSource(Shape):
@@ -186,3 +208,12 @@ class SettingsFile(Shape):
     transmission: Transmission = Transmission()
     activation: Activation | None = Activation()
     quality: Quality = Quality()
+    snapshots: tuple[Snapshot, ...] = ()
+
+
+class SettingsWithSnapshots(SettingsFile):
+    """The settings file of a server that is known by its views: events, catalog and rules may be missing."""
+
+    inputs: FewInputs = FewInputs()  # type: ignore[assignment]
+    catalog: LocalPath | None = None  # type: ignore[assignment]
+    snapshots: Annotated[tuple[Snapshot, ...], Field(min_length=1)]

@@ -25,7 +25,7 @@ from insight.explain_queue import (
 from insight.open_first import open_first
 from insight.receipts import last_taken
 from pipelines.state.messages import facts
-from schemas.events import MESSAGE_EVENTS, MESSAGES, QUEUE_FACTS
+from schemas.events import MESSAGES, QUEUE_FACTS, accepted_names
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import (
@@ -40,6 +40,7 @@ from storage.small_frame import small_frame
 from storage.stored_rules import stored_versions
 from storage.warehouse import Warehouse
 
+FACTS = accepted_names("message_events")
 KNOWN = (
     "conversation_id",
     "sent_by_initiator",
@@ -126,7 +127,7 @@ def explain_message(
     """
     events = open_first(
         warehouse.read(MESSAGES).where(F.col("message_id") == message_id),
-        *MESSAGE_EVENTS.names,
+        *FACTS,
         moment="event_time",
     )
     if not events:
@@ -180,8 +181,8 @@ def explain_group(warehouse: Warehouse, group_id: str, *, as_of: datetime) -> tu
 
 def _facts(warehouse: Warehouse, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """What the message is, from all its events."""
-    schema = T.StructType([column.field for column in MESSAGE_EVENTS.columns])
-    rows = [[event[name] for name in MESSAGE_EVENTS.names] for event in events]
+    schema = T.StructType([column.field for column in MESSAGES.columns if column.name in FACTS])
+    rows = [[event[name] for name in FACTS] for event in events]
     return collected(facts(small_frame(warehouse.spark, rows, schema)).select(*KNOWN))[0]
 
 

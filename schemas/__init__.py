@@ -12,6 +12,7 @@ from schemas.outputs import (
     RECEIVE_SCHEDULE,
     REJECTED_EVENTS,
     RUNS,
+    SNAPSHOTS,
     TRANSMISSION_SCHEDULE,
     UNRESOLVED,
 )
@@ -33,6 +34,7 @@ TABLES: dict[str, Table] = {
         *ACCEPTED.values(),
         BATCHES,
         FILES,
+        SNAPSHOTS,
     )
 }
 """All tables under a warehouse, by name; the public ones first."""

@@ -144,6 +144,46 @@ CONTRACTS: dict[str, EventContract] = {
 }
 """The inputs by name, in the order in which they are read."""
 
+SEEN_AT = optional(
+    "seen_at",
+    "timestamp",
+    "taken_at of the snapshot that the row is concluded from, UTC; null for an event of the inputs",
+)
+INFERRED = optional(
+    "inferred",
+    "boolean",
+    "true where the row follows from what that snapshot shows otherwise than the other rows, or does not "
+    "show; else null",
+)
+LEFT = "LEFT"
+"""A message is no more in a complete transmission_queue. It is concluded, and no input has it."""
+
+SHOWN: dict[str, tuple[Column, ...]] = {
+    "endpoint_events": (SEEN_AT, INFERRED),
+    "message_events": (
+        SEEN_AT,
+        INFERRED,
+        optional(
+            "conversation_handle",
+            "string",
+            "of a snapshot's message, the handle that its view shows it under; null for an event",
+        ),
+        optional(
+            "transmission_status",
+            "string",
+            "of a snapshot's message, why it is still in the transmission queue; null if nothing is said",
+        ),
+    ),
+    "queue_events": (SEEN_AT,),
+}
+"""What the rows of snapshots have beyond an input's columns, by input name."""
+
+
+def accepted_names(source: str) -> list[str]:
+    """The columns of an accepted event: those of its input, and those of snapshots."""
+    return [*CONTRACTS[source].names, *(column.name for column in SHOWN[source])]
+
+
 BATCH = required("batch", "bigint", "the batch that brought the event; counts from 1 over all inputs")
 CLOSED_ON = optional(
     "closed_on",
@@ -158,9 +198,9 @@ def _accepted(contract: EventContract, *, close_together: str, ids: tuple[str, .
     kind = contract.source.removesuffix("_events")
     return Table(
         name=contract.source,
-        comment=f"Accepted {kind} events, each once, as they came. "
+        comment=f"Accepted {kind} events, each once, as they came, and what snapshots show. "
         f"All events of a {close_together} close together.",
-        columns=(*contract.columns, BATCH, CLOSED_ON, FOLD),
+        columns=(*contract.columns, *SHOWN[contract.source], BATCH, CLOSED_ON, FOLD),
         key=("event_id", "event_time"),
         partition_by=LEDGER_PARTITIONS,
         statistics=("event_time", *ids),

@@ -24,8 +24,8 @@ ENDPOINTS = Table(
         required("created_at", "timestamp", "when the endpoint was created, UTC"),
         optional("ended_at", "timestamp", "the earliest END_* event, UTC; null if none"),
         required("priority", "int", "level 1..10, given at creation for good; 5 where no rule matched"),
-        optional("rule_name", "string", "the rule that gave the priority; null where none matched"),
-        optional("ladder_step", "int", "step 1..8 of the precedence ladder; null where no rule matched"),
+        optional("rule_name", "string", "the rule that gave the priority; null where none did"),
+        optional("ladder_step", "int", "step 1..8 of the precedence ladder; null where no rule is named"),
         required(
             "inferred",
             "boolean",
@@ -34,7 +34,18 @@ ENDPOINTS = Table(
         optional(
             "logged_priority",
             "int",
-            "level that the live engine reported, for comparison; null if not logged",
+            "level that the live engine reported, by its event or else a snapshot; null if not known",
+        ),
+        optional(
+            "created_by",
+            "string",
+            "what says when it was created: log (an event or an arrival), lifetime (the server's lifetime of "
+            "it, less the default one) or snapshot (it was there then)",
+        ),
+        optional(
+            "level_source",
+            "string",
+            "what the priority is from: ladder, or server (a snapshot shows it, and no event its creation)",
         ),
         required("first_group_id", "string", "the group at its creation, which moves change later"),
         optional(

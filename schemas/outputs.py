@@ -138,6 +138,11 @@ TRANSMISSION_SCHEDULE = Table(
             "timestamp",
             "when it and all that goes before it in its conversation had been sent, UTC",
         ),
+        optional(
+            "why_still_here",
+            "string",
+            "transmission_status of the latest snapshot that shows the message; null if none says anything",
+        ),
     ),
     key=("as_of", "instance", "message_id"),
     partition_by=("as_of_key",),
@@ -282,14 +287,15 @@ UNRESOLVED = Table(
             "reason",
             "string",
             "endpoint_unknown (the receiving endpoint, for transmission the sending one, does not exist at "
-            "as_of) or service_not_in_catalog (its service has no queue)",
+            "as_of), service_not_in_catalog (its service has no queue) or handle_unknown (a snapshot shows "
+            "the message under a handle that no endpoint has)",
         ),
     ),
     key=("as_of", "kind", "id"),
     partition_by=("as_of_key",),
     checks={
         "known_kind": "kind in ('receive', 'transmission')",
-        "known_reason": "reason in ('endpoint_unknown', 'service_not_in_catalog')",
+        "known_reason": "reason in ('endpoint_unknown', 'service_not_in_catalog', 'handle_unknown')",
     },
 )
 
@@ -322,7 +328,7 @@ BATCHES = Table(
     "events = accepted + duplicates + rejected.",
     columns=(
         required("batch", "bigint", "the batch, from 1"),
-        required("source", "string", "the input's name"),
+        required("source", "string", "the input's name; snapshots for the views of all snapshots"),
         required("events", "bigint", "rows read"),
         required("accepted", "bigint", "events accepted"),
         required("duplicates", "bigint", "exact duplicates, counted and left out"),
@@ -352,5 +358,22 @@ FILES = Table(
         optional("version", "bigint", "the version up to which a Delta input was taken; else null"),
     ),
     key=("batch", "source", "path"),
+    public=False,
+)
+
+SNAPSHOTS = Table(
+    name="snapshots",
+    comment="Which views of which snapshots were taken: one row per snapshot and view.",
+    columns=(
+        required(
+            "batch", "bigint", "the batch that took it; without its rows in `batches` it is taken again"
+        ),
+        required("instance", "string", "instance of the snapshot"),
+        required("database", "string", "database of the snapshot"),
+        required("taken_at", "timestamp", "the moment that it shows, UTC"),
+        required("view", "string", "the view, as its file is named"),
+        required("complete", "boolean", "whether what the view does not show was not there"),
+    ),
+    key=("instance", "database", "taken_at", "view"),
     public=False,
 )

@@ -21,11 +21,12 @@ from pipelines.ledger.open_rows import (
 )
 from pipelines.ledger.queues import with_queue
 from pipelines.ledger.sides import conversation_sides, without_target
+from pipelines.snapshots.concluded import concluded
 from pipelines.state.endpoints import latest_moves
 from pipelines.state.of_messages import state_of_messages
 from pipelines.state.transactions import TRANSACTION
 from schemas import ACCEPTED, CONTRACTS
-from schemas.events import CREATIONS, ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
+from schemas.events import CREATIONS, ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS, SHOWN, accepted_names
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES
 from schemas.table import Table
@@ -40,6 +41,9 @@ class Batch:
     Attributes:
         number: of the batch, and of the fold that writes it.
         events: the accepted events by input, with the contract's columns; inputs without any may be missing.
+        shown: what new snapshots show, likewise, with the columns of accepted events.
+        views: the complete views of all snapshots, `steps.take_snapshots.complete_views`; None if nothing
+            can follow from them.
         until: up to when the fold closes.
         reach: how far back it looks for closed rows that the events concern.
         bindings: the catalog's (instance, database, service, queue).
@@ -49,6 +53,8 @@ class Batch:
 
     number: int
     events: Mapping[str, DataFrame]
+    shown: Mapping[str, DataFrame]
+    views: DataFrame | None
     until: Until
     reach: Reach
     bindings: Sequence[tuple[str, str, str, str]]
@@ -72,7 +78,7 @@ class _Rows:
     late: DataFrame | None
 
     def all(self, warehouse: Warehouse) -> DataFrame:
-        """All of them, with the contract's columns and `batch`."""
+        """All of them, with the columns of an accepted event and `batch`."""
         return _united(warehouse, self.table, self.new, self.open, self.late)
 
 
@@ -82,7 +88,7 @@ def _united(warehouse: Warehouse, table: Table, *frames: DataFrame | None) -> Da
     What can't have rows is left out: the embedded engine loses the names of columns where it finds out by
     itself that one side of a union is empty.
     """
-    names = [*CONTRACTS[table.name].names, "batch"] if table.name in CONTRACTS else table.names
+    names = [*accepted_names(table.name), "batch"] if table.name in CONTRACTS else table.names
     there = [frame.select(*names) for frame in frames if frame is not None]
     if not there:
         return empty_frame(warehouse.spark, table.struct).select(*names)
@@ -108,6 +114,22 @@ def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
         messages, conversations, transactions = (
             rows.all(warehouse) for rows in (looked.messages, looked.conversations, looked.transactions)
         )
+        if batch.views is not None:
+            with_shown = concluded(
+                messages,
+                conversations,
+                transactions,
+                looked.known,
+                arrivals=looked.arrivals,
+                views=batch.views,
+                bindings=small_frame(warehouse.spark, batch.bindings, BINDINGS),
+                number=batch.number,
+                every_receive_counts=not batch.has_queue_events,
+                keep=keep,
+            )
+            messages, conversations, known = with_shown.messages, with_shown.conversations, with_shown.known
+        else:
+            known = looked.known
         until = batch.until
         state = state_of_messages(
             messages,
@@ -124,17 +146,17 @@ def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
         last = last_of_kind(transactions, until)
         queue_events_open = keep(open_queue_events(transactions, transactions_open, last, until))
         arrived = _united(warehouse, MESSAGES, messages, looked.arrivals)
-        sides = keep(conversation_sides(conversations, arrived, looked.known))
+        sides = keep(conversation_sides(conversations, arrived, known))
         conversations_open = keep(open_conversations(conversations, sides, open_messages, until))
         alone = without_target(sides)
         places = first_places(
             arrived.join(alone, "conversation_id", "left_semi"),
-            looked.known.join(alone, "conversation_id", "left_semi"),
+            known.join(alone, "conversation_id", "left_semi"),
         )
         rules = keep(warehouse.read(PRIORITY_RULES))
         bindings = keep(small_frame(warehouse.spark, batch.bindings, BINDINGS))
         moves = keep(latest_moves(conversations))
-        found = with_queue(endpoints(conversations, sides, moves, places, looked.known, rules), bindings)
+        found = with_queue(endpoints(conversations, sides, moves, places, known, rules), bindings)
         write = partial(_write, warehouse, batch)
         together(
             warehouse.spark,
@@ -212,7 +234,10 @@ def _looked_at(warehouse: Warehouse, batch: Batch, keep: Callable[[DataFrame], D
         for events in (of_messages, of_endpoints)
         if events is not None
     ]
-    messages = rows(MESSAGES, [of_messages])
+    shown_ids = _shown_of(warehouse, batch, of_messages, of_endpoints) if has_closed_rows else _Ids([], [])
+    conversation_ids += shown_ids.conversations
+    message_ids = [] if of_messages is None else [of_messages.select("message_id", "event_time")]
+    messages = rows(MESSAGES, [*message_ids, *shown_ids.messages])
     transaction_ids = []
     if of_messages is not None:
         transaction_ids.append(_received(of_messages, "event_time"))
@@ -238,6 +263,34 @@ def _looked_at(warehouse: Warehouse, batch: Batch, keep: Callable[[DataFrame], D
     )
 
 
+@dataclass(frozen=True)
+class _Ids:
+    """Ids of rows, with the time of the event that asks for them."""
+
+    messages: list[DataFrame]
+    conversations: list[DataFrame]
+
+
+def _shown_of(
+    warehouse: Warehouse, batch: Batch, of_messages: DataFrame | None, of_endpoints: DataFrame | None
+) -> _Ids:
+    """What snapshots have shown, and is closed, of new events' conversations, whatever their spelling."""
+    new = [events for events in (of_messages, of_endpoints) if events is not None]
+    if batch.views is None or not new:
+        return _Ids([], [])
+    asking = reduce(
+        DataFrame.unionByName,
+        [events.select(F.upper("conversation_id").alias("upper"), "event_time") for events in new],
+    )
+
+    def shown(table: Table, name: str) -> list[DataFrame]:
+        closed = warehouse.read(table).where("seen_at is not null and closed_on is not null")
+        found = closed.select(name, F.upper("conversation_id").alias("upper"))
+        return [found.join(asking, "upper", "inner").select(name, "event_time").distinct()]
+
+    return _Ids(shown(MESSAGES, "message_id"), shown(ENDPOINT_FACTS, "conversation_id"))
+
+
 def _received(message_events: DataFrame, *names: str) -> DataFrame:
     """The transactions that received a message, each with the named columns of its event."""
     received = message_events.where("event_type = 'RECEIVED' and transaction_id is not null")
@@ -245,8 +298,14 @@ def _received(message_events: DataFrame, *names: str) -> DataFrame:
 
 
 def _new(batch: Batch, table: Table) -> DataFrame | None:
-    events = batch.events.get(table.name)
-    return None if events is None else events.withColumn("batch", F.lit(batch.number).cast("bigint"))
+    events, shown = batch.events.get(table.name), batch.shown.get(table.name)
+    if events is not None:
+        nothing = {column.name: F.lit(None).cast(column.type) for column in SHOWN[table.name]}
+        events = events.withColumns(nothing)
+    there = [frame.select(*accepted_names(table.name)) for frame in (events, shown) if frame is not None]
+    if not there:
+        return None
+    return reduce(DataFrame.unionByName, there).withColumn("batch", F.lit(batch.number).cast("bigint"))
 
 
 def _apart(rows: DataFrame, still_open: DataFrame, until: Until) -> DataFrame:

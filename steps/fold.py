@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from config.errors import InputError
 from config.load import Settings
+from config.snapshots.server import ServerSnapshot
 from engine.differences import together
 from pipelines.ledger.days import full_days, newest_day
 from pipelines.ledger.late import SMALL_HISTORY, Reach
@@ -25,6 +26,14 @@ from schemas import ACCEPTED, CONTRACTS
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS
 from steps.close import Batch, write_ledger
 from steps.take_in import CameIn, Keep, take_in
+from steps.take_snapshots import (
+    SOURCE,
+    Shown,
+    complete_views,
+    new_snapshots,
+    take_snapshots,
+    write_taken,
+)
 from storage.collected import collected
 from storage.inputs.contract import contract_problems, raise_together
 from storage.inputs.faulty import faulty_files
@@ -47,12 +56,14 @@ class New:
 
     Attributes:
         files: what was not taken yet.
+        snapshots: likewise.
         done: what the completed folds have done.
         bindings: `fingerprint` of the settings.
         broken_off: whether an earlier attempt at this fold left rows.
     """
 
     files: Sequence[InputFile]
+    snapshots: Sequence[ServerSnapshot]
     done: "Done"
     bindings: str
     broken_off: bool
@@ -60,13 +71,18 @@ class New:
     @property
     def is_nothing(self) -> bool:
         """Whether the ledger is up to date."""
-        return not self.files and not self.broken_off and self.done.bindings in (None, self.bindings)
+        return (
+            not self.files
+            and not self.snapshots
+            and not self.broken_off
+            and self.done.bindings in (None, self.bindings)
+        )
 
     @property
     def is_little(self) -> bool:
         """Whether files and ledger are small; of a Delta input the size is not known."""
         size = sum(LITTLE_BYTES + 1 if file.length is None else file.length for file in self.files)
-        return self.done.is_little and size <= LITTLE_BYTES
+        return self.done.is_little and not self.snapshots and size <= LITTLE_BYTES
 
 
 def what_is_new(warehouse: Warehouse, settings: Settings) -> New:
@@ -80,6 +96,7 @@ def what_is_new(warehouse: Warehouse, settings: Settings) -> New:
     completed = [InputFile(*[row[name] for name in FILE]) for row in taken if row["batch"] <= done.batch]
     return New(
         files=new_files(settings.inputs.by_name(), completed),
+        snapshots=new_snapshots(warehouse, settings.snapshots, done.batch),
         done=done,
         bindings=fingerprint(settings),
         broken_off=any(row["batch"] > done.batch for row in taken),
@@ -106,15 +123,26 @@ def fold(warehouse: Warehouse, settings: Settings, new: New, *, run_id: str, sta
         return "nothing new"
     done, number = new.done, new.done.batch + 1
     _write_files(warehouse, number, new.files)
+    write_taken(warehouse, number, new.snapshots)
     with ExitStack() as stack:
-        came = _take_in(
-            warehouse, settings, new.files, number, lambda rows: stack.enter_context(warehouse.kept(rows))
-        )
-        _write_rejected(warehouse, came, run_id, started_at)
-        newest = _newest(came, done.newest)
+
+        def keep(rows: DataFrame) -> DataFrame:
+            return stack.enter_context(warehouse.kept(rows))
+
+        came = _take_in(warehouse, settings, new.files, number, keep)
+        shown = None
+        if new.snapshots:
+            events = {each.source: each.events for each in came}
+            shown = take_snapshots(warehouse, new.snapshots, events, keep)
+        _write_rejected(warehouse, _brought(came, shown), run_id, started_at)
+        newest = _newest(_brought(came, shown), done.newest)
         if newest is not None:
-            write_ledger(warehouse, _batch(settings, came, done, number, newest))
-        counts = _counts(warehouse, settings, came, number)
+            # Facts of one moment alone can't contradict each other.
+            moments = {each.taken_at for each in new.snapshots}
+            is_one_moment = number == 1 and not came and len(moments) == 1
+            views = None if is_one_moment else complete_views(warehouse, number)
+            write_ledger(warehouse, _batch(settings, came, shown, views, done, number, newest))
+        counts = _counts(warehouse, settings, came, shown, number)
     rows = [(number, *count, newest, new.bindings) for count in counts]
     warehouse.replace(BATCHES, small_frame(warehouse.spark, rows, BATCHES.struct), where=f"batch = {number}")
     totals = Counter[str]()
@@ -177,7 +205,12 @@ def _take_in(
     return [result for result in results if isinstance(result, CameIn)]
 
 
-def _newest(came: Sequence[CameIn], known: datetime | None) -> datetime | None:
+def _brought(came: Sequence[CameIn], shown: Shown | None) -> list[CameIn | Shown]:
+    """All that came in."""
+    return [*came, *([] if shown is None else [shown])]
+
+
+def _newest(came: Sequence[CameIn | Shown], known: datetime | None) -> datetime | None:
     """The newest moment of the log; null if no event was ever accepted."""
     events = Counter[date]()
     for each in came:
@@ -187,15 +220,25 @@ def _newest(came: Sequence[CameIn], known: datetime | None) -> datetime | None:
     return max([*moments, *([known] if known else [])], default=None)
 
 
-def _batch(settings: Settings, came: Sequence[CameIn], done: Done, number: int, newest: datetime) -> Batch:
+def _batch(
+    settings: Settings,
+    came: Sequence[CameIn],
+    shown: Shown | None,
+    views: DataFrame | None,
+    done: Done,
+    number: int,
+    newest: datetime,
+) -> Batch:
     by_day = Counter[date]()
-    for each in came:
+    for each in _brought(came, shown):
         by_day.update(each.by_day)
     full = full_days(by_day)
     queue_events = sum(sum(each.by_day.values()) for each in came if each.source == "queue_events")
     return Batch(
         number=number,
         events={each.source: each.events for each in came},
+        shown={} if shown is None else shown.events,
+        views=views,
         until=Until.newest(newest),
         reach=Reach(full, by_day.keys() - full, everywhere=done.events <= SMALL_HISTORY),
         bindings=list(settings.catalog.service_bindings()),
@@ -211,7 +254,9 @@ def _write_files(warehouse: Warehouse, number: int, files: Sequence[InputFile]) 
     warehouse.replace(FILES, small_frame(warehouse.spark, rows, FILES.struct), where=f"batch >= {number}")
 
 
-def _write_rejected(warehouse: Warehouse, came: Sequence[CameIn], run_id: str, started_at: datetime) -> None:
+def _write_rejected(
+    warehouse: Warehouse, came: Sequence[CameIn | Shown], run_id: str, started_at: datetime
+) -> None:
     """Add the rejected rows that are not there yet; nulls in a key are equal."""
     reports = [each.reports for each in came if each.reports is not None]
     if not reports:
@@ -226,17 +271,21 @@ def _write_rejected(warehouse: Warehouse, came: Sequence[CameIn], run_id: str, s
 
 
 def _counts(
-    warehouse: Warehouse, settings: Settings, came: Sequence[CameIn], number: int
+    warehouse: Warehouse, settings: Settings, came: Sequence[CameIn], shown: Shown | None, number: int
 ) -> list[tuple[str, int, int, int, int]]:
     """(source, events, accepted, duplicates, rejected); what was accepted is counted in the tables."""
     brought = {each.source: each for each in came}
     counts = []
     for source in settings.inputs.by_name():
         if each := brought.get(source):
-            rows = warehouse.read(ACCEPTED[source]).where(f"fold = {number} and batch = {number}")
+            rows = warehouse.read(ACCEPTED[source]).where(
+                f"fold = {number} and batch = {number} and seen_at is null"
+            )
             counts.append((source, each.rows, rows.count(), each.duplicates, each.rejected))
         else:
             counts.append((source, 0, 0, 0, 0))
+    if shown is not None:
+        counts.append((SOURCE, shown.rows, shown.rows - shown.rejected, 0, shown.rejected))
     return counts
 
 

@@ -14,6 +14,7 @@ from config.model import SparkSchema
 from engine.differences import identifier_of_new, kept, tested_last, with_nullable_values
 from engine.never_null import never_null
 from engine.session import is_embedded
+from schemas.ledger import ENDPOINTS
 from schemas.outputs import BATCHES
 from schemas.reading import as_of_key, of_as_of, open_at
 from schemas.table import Table
@@ -59,12 +60,14 @@ class Warehouse:
             )
 
     def require_this_shape(self) -> None:
-        """Refuse the tables of an older version, which kept its ledger in other ones.
+        """Refuse the tables of an older version, which kept its ledger in other ones or with fewer columns.
 
         Raises:
             ConfigError: this is a warehouse of an older version.
         """
-        if not self.exists(BATCHES) and self._is_table(f"{self.root}/{OLD_TABLE}"):
+        is_old = not self.exists(BATCHES) and self._is_table(f"{self.root}/{OLD_TABLE}")
+        lacks = self.exists(ENDPOINTS) and not set(ENDPOINTS.names) <= set(self._load(ENDPOINTS).columns)
+        if is_old or lacks:
             raise ConfigError(
                 f"warehouse: {self.root} was written by an older version, whose tables are not read; "
                 "move the folder away (or name another one) and run jobs/nightly.py again: it makes all "

@@ -41,6 +41,40 @@ def with_priority(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
     )
 
 
+STANDING = "9998-12-31"
+"""After all moments of effect: the rules that stand once all statements were carried out."""
+
+
+def with_level(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
+    """Give each endpoint its level: the ladder's, or the server's where only a snapshot knows the endpoint.
+
+    Args:
+        endpoints: as for `with_priority`, with `level_source` (server or ladder; null is ladder) and
+            `logged_priority`, which is the server's level.
+        rules: the rule history.
+
+    Returns:
+        As `with_priority`. A level of the server's names the rule and the step that the rules which stand
+        today would find, if these give the same level; else none.
+
+    Source: our choice; the server's own level is what it was given at a creation that nobody logged.
+    """
+    by_server = F.coalesce(F.col("level_source") == "server", F.lit(False))
+    moment = F.when(by_server, F.lit(STANDING).cast("timestamp")).otherwise(F.col("created_at"))
+    decided = with_priority(
+        endpoints.withColumns({"at_creation": F.col("created_at"), "created_at": moment}), rules
+    )
+    is_same = ~by_server | (F.col("priority") == F.col("logged_priority"))
+    return decided.withColumns(
+        {
+            "created_at": F.col("at_creation"),
+            "rule_name": F.when(is_same, F.col("rule_name")),
+            "ladder_step": F.when(is_same, F.col("ladder_step")),
+            "priority": F.when(by_server, F.col("logged_priority")).otherwise(F.col("priority")),
+        }
+    ).drop("at_creation")
+
+
 def _rules_of(rules: DataFrame, step: int, named: tuple[bool, bool, bool]) -> DataFrame:
     """The rules of one step, as a lookup."""
     of_step = rules

@@ -2,7 +2,7 @@
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.ladder.ladder import with_priority
+from pipelines.ladder.ladder import with_level
 
 GIVEN = ("priority", "rule_name", "ladder_step")
 """What the ladder gives an endpoint, once and for good."""
@@ -22,7 +22,7 @@ def restated(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
         give them now, what they had before as `was_priority`, `was_rule_name` and `was_ladder_step`, and
         `changes`, whether any of the three is different.
     """
-    resolved = with_priority(endpoints.withColumnsRenamed(WAS), rules)
+    resolved = with_level(endpoints.withColumnsRenamed(WAS), rules)
     changes = F.lit(False)
     for name, was in WAS.items():
         changes |= ~F.col(name).eqNullSafe(F.col(was))

@@ -2,14 +2,14 @@
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.ladder.ladder import with_priority
+from pipelines.ladder.ladder import with_level
 from pipelines.ledger.sides import arrivals
 from pipelines.state.endpoints import SIDE, group_after_moves
 from pipelines.state.happened import moment_rank_and_id
 from schemas.events import CREATIONS
 
 NAMES = ("instance", "database", "contract", "local_service", "remote_service")
-RESOLVED_FROM = ("created_at", *NAMES)
+RESOLVED_FROM = ("created_at", *NAMES, "level_source", "server_level")
 """What a priority is resolved from; a stored one is resolved again only if one of these changes."""
 GIVEN = ("priority", "rule_name", "ladder_step")
 
@@ -55,6 +55,49 @@ def first_places(message_events: DataFrame, known: DataFrame) -> DataFrame:
     )
 
 
+def created(endpoint_events: DataFrame, sides: DataFrame, places: DataFrame) -> DataFrame:
+    """The endpoints of conversations as they were created.
+
+    Args:
+        endpoint_events: all endpoint events of these conversations.
+        sides: `sides.conversation_sides` of them.
+        places: `first_places` of those that have no creation of the target.
+
+    Returns:
+        One row per endpoint whose creation is known or can be inferred; key (conversation_id,
+        is_initiator): where it lives, its names, `first_group_id`, `created_at`, `created_by`,
+        `level_source`, `logged_priority`, how it was inferred, and `ended_at`.
+
+    A target endpoint without DIALOG_CREATED is inferred from the first arrival of a message of the
+    initiator, once the initiator endpoint is known. One that has a DIALOG_CREATED was created at the
+    earlier of that and the first arrival, whether or not the initiator endpoint is known. What a snapshot
+    shows stands in for a creation that was not logged.
+    Source: the design, "endpoint_events"; of snapshots, docs/semantics.md.
+    """
+    shown = F.col("seen_at").isNotNull()
+    first = Window.partitionBy(*SIDE).orderBy(shown, "event_time", "event_id")
+    everything = first.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    creations = (
+        endpoint_events.where(F.col("event_type").isin(*CREATIONS))
+        .withColumns(
+            {
+                # The server never changes a level.
+                "server_level": F.min(F.when(shown, F.col("logged_priority"))).over(everything),
+                "number": F.row_number().over(first),
+            }
+        )
+        .where("number = 1")
+    )
+    # The narrow side stands on the left: the embedded engine holds that one in memory.
+    joined = places.withColumn("can_infer", F.lit(True)).join(
+        sides.join(creations, "conversation_id", "right"), "conversation_id", "right"
+    )
+    # An initiator endpoint whose target is inferred gives two rows.
+    infers = F.col("is_initiator") & F.coalesce("can_infer", F.lit(False))
+    copies = F.when(infers, F.array(F.lit(False), F.lit(True))).otherwise(F.array(F.lit(False)))
+    return joined.withColumn("inferred", F.explode(copies)).select(*_identity())
+
+
 def endpoints(
     endpoint_events: DataFrame,
     sides: DataFrame,
@@ -74,31 +117,14 @@ def endpoints(
         rules: the rule history (`priority_rules`).
 
     Returns:
-        One row per endpoint whose creation is known or can be inferred: the `endpoints` table without
-        queue, closed_on and fold; key (conversation_id, is_initiator).
+        The rows of `created` as the `endpoints` table has them, without queue, closed_on and fold; key
+        (conversation_id, is_initiator).
 
-    A target endpoint without DIALOG_CREATED is inferred from the first arrival of a message of the
-    initiator, once the initiator endpoint is known. One that has a DIALOG_CREATED was created at the
-    earlier of that and the first arrival, whether or not the initiator endpoint is known.
     A stored priority stays while what it was resolved from is the same, whatever became of the rules.
-    Source: the design, "endpoint_events", "State at as_of" and "Endpoint priority".
+    Source: the design, "State at as_of" and "Endpoint priority".
     """
-    first = Window.partitionBy(*SIDE).orderBy("event_time", "event_id")
-    creations = (
-        endpoint_events.where(F.col("event_type").isin(*CREATIONS))
-        .withColumn("number", F.row_number().over(first))
-        .where("number = 1")
-    )
-    # The narrow side stands on the left: the embedded engine holds that one in memory.
-    joined = places.withColumn("can_infer", F.lit(True)).join(
-        sides.join(creations, "conversation_id", "right"), "conversation_id", "right"
-    )
-    # An initiator endpoint whose target is inferred gives two rows.
-    infers = F.col("is_initiator") & F.coalesce("can_infer", F.lit(False))
-    copies = F.when(infers, F.array(F.lit(False), F.lit(True))).otherwise(F.array(F.lit(False)))
-    everyone = joined.withColumn("inferred", F.explode(copies)).select(*_identity())
     placed = (
-        moves.join(everyone, SIDE, "right")
+        moves.join(created(endpoint_events, sides, places), SIDE, "right")
         .withColumn("conversation_group_id", group_after_moves())
         .drop("moved_at", "moved_to")
     )
@@ -125,7 +151,12 @@ def _identity() -> list[Column]:
         either(F.col("remote_service"), "local_service", "local_service"),
         either(F.col("local_service"), "remote_service", "remote_service"),
         either(nothing.cast("string"), "conversation_handle", "conversation_handle"),
-        either(nothing.cast("int"), "logged_priority", "logged_priority"),
+        F.when(~inferred, F.coalesce("logged_priority", "server_level")).alias("logged_priority"),
+        F.when(inferred | F.col("seen_at").isNull() | (created_at < F.col("event_time")), "log")
+        .when(F.unix_micros("event_time") == F.unix_micros("seen_at") - 1, "snapshot")
+        .otherwise("lifetime")
+        .alias("created_by"),
+        F.when(inferred | F.col("seen_at").isNull(), "ladder").otherwise("server").alias("level_source"),
         either(F.col("conversation_id"), "conversation_group_id", "first_group_id"),
         created_at.alias("created_at"),
         inferred,
@@ -137,11 +168,16 @@ def _identity() -> list[Column]:
 
 
 def _with_given(endpoints: DataFrame, known: DataFrame, rules: DataFrame) -> DataFrame:
-    before = known.select(*SIDE, *[F.col(name).alias(f"was_{name}") for name in (*RESOLVED_FROM, *GIVEN)])
-    resolved = before.join(with_priority(endpoints, rules), SIDE, "right")
+    # A level that a snapshot shows later, beside a logged creation, decides nothing.
+    server_level = F.when(F.col("level_source") == "server", F.col("logged_priority"))
+    told = known.withColumn("server_level", server_level)
+    before = told.select(*SIDE, *[F.col(name).alias(f"was_{name}") for name in (*RESOLVED_FROM, *GIVEN)])
+    resolved = before.join(
+        with_level(endpoints, rules).withColumn("server_level", server_level), SIDE, "right"
+    )
     same = F.lit(True)
     for name in RESOLVED_FROM:
         same &= F.col(name).eqNullSafe(F.col(f"was_{name}"))
     return resolved.withColumns(
         {name: F.when(same, F.col(f"was_{name}")).otherwise(F.col(name)) for name in GIVEN}
-    ).drop(*[f"was_{name}" for name in (*RESOLVED_FROM, *GIVEN)])
+    ).drop("server_level", *[f"was_{name}" for name in (*RESOLVED_FROM, *GIVEN)])

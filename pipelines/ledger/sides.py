@@ -51,8 +51,13 @@ def conversation_sides(endpoint_events: DataFrame, message_events: DataFrame, kn
 
 
 def arrivals(message_events: DataFrame) -> DataFrame:
-    """The arrivals of messages of the initiator, as the events are."""
-    return message_events.where(F.col("event_type").isin(*ARRIVALS) & F.col("sent_by_initiator"))
+    """The arrivals of messages of the initiator, as the events are.
+
+    Of events alone: what a snapshot shows of an endpoint says itself since when it was there.
+    """
+    return message_events.where(
+        F.col("event_type").isin(*ARRIVALS) & F.col("sent_by_initiator") & F.col("seen_at").isNull()
+    )
 
 
 def without_target(sides: DataFrame) -> DataFrame:

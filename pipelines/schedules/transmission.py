@@ -17,6 +17,7 @@ WHAT_IT_IS = (
     "message_sequence_number",
     "message_type",
     "size_bytes",
+    "why_still_here",
 )
 ENDPOINTS = (
     "sender_instance",

@@ -17,12 +17,15 @@ def unresolved(messages: DataFrame) -> DataFrame:
         F.lit("receive").alias("kind"),
         F.col("message_id").alias("id"),
         F.when(F.col("receiver_exists"), "service_not_in_catalog")
+        .when(F.col("unknown_handle").isNotNull(), "handle_unknown")
         .otherwise("endpoint_unknown")
         .alias("reason"),
     )
     transmission = messages.where("waits and not sender_exists").select(
         F.lit("transmission").alias("kind"),
         F.col("message_id").alias("id"),
-        F.lit("endpoint_unknown").alias("reason"),
+        F.when(F.col("unknown_handle").isNotNull(), "handle_unknown")
+        .otherwise("endpoint_unknown")
+        .alias("reason"),
     )
     return receive.unionByName(transmission)

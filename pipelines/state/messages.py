@@ -4,8 +4,9 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.state.happened import ever, moment_rank_and_id
 from pipelines.state.transactions import TRANSACTION
+from schemas.events import LEFT
 
-KINDS = {"SENT": 0, "DELIVERED": 1, "RECEIVED": 2, "FORWARD_ACCEPTED": 3, "FORWARDED": 4}
+KINDS = {"SENT": 0, "DELIVERED": 1, "RECEIVED": 2, "FORWARD_ACCEPTED": 3, "FORWARDED": 4, LEFT: 5}
 """Which event of a message counts as the earlier one where the times are equal."""
 
 ARRIVALS = ("DELIVERED", "RECEIVED")
@@ -26,13 +27,13 @@ def undecided(message_events: DataFrame, uncommitted: DataFrame, *, every_receiv
         every_receive_counts: without any queue events a RECEIVED counts as committed.
 
     Returns:
-        One row per message_id: `sent`, `arrived` (whether it was) and `held` (an open transaction has
-        received it).
+        One row per message_id: `sent` (and a transmission queue may still hold it), `arrived` (whether it
+        was) and `held` (an open transaction has received it).
 
     Source: the design, "State at as_of".
     """
     event_type = F.col("event_type")
-    rows = message_events.where(event_type.isin("SENT", *ARRIVALS)).select(
+    rows = message_events.where(event_type.isin("SENT", LEFT, *ARRIVALS)).select(
         "message_id", "event_type", *TRANSACTION
     )
     if every_receive_counts:
@@ -48,8 +49,8 @@ def undecided(message_events: DataFrame, uncommitted: DataFrame, *, every_receiv
     folded = flagged.groupBy("message_id").agg(
         ever(F.col("counts")).alias("received"),
         ever(F.col("holds")).alias("held"),
-        ever(event_type == "SENT").alias("sent"),
-        ever(event_type != "SENT").alias("arrived"),
+        (ever(event_type == "SENT") & ~ever(event_type == LEFT)).alias("sent"),
+        ever(event_type.isin(*ARRIVALS)).alias("arrived"),
     )
     return folded.where("not received").drop("received")
 
@@ -63,7 +64,9 @@ def facts(message_events: DataFrame) -> DataFrame:
     Returns:
         One row per message_id: conversation_id, sent_by_initiator, message_type, message_sequence_number,
         size_bytes and queuing_order, each of its earliest event that has it; `sent_at` and `arrived_at`,
-        null if it never was; `arrival_event_id`, `arrival_instance` and `arrival_database` of the arrival.
+        null if it never was; `arrival_event_id`, `arrival_instance` and `arrival_database` of the arrival;
+        `unknown_handle`, which a snapshot shows it under and no endpoint has, else null;
+        `why_still_here`, what the latest snapshot says that shows it in a transmission queue.
 
     Source: the design, "message_events".
     """
@@ -88,7 +91,20 @@ def facts(message_events: DataFrame) -> DataFrame:
         of_arrival("event_id"),
         of_arrival("instance"),
         of_arrival("database"),
+        F.max(F.when(of_unknown_endpoint(), F.col("conversation_handle"))).alias("unknown_handle"),
+        F.max_by("transmission_status", F.when(event_type == "SENT", F.col("seen_at"))).alias(
+            "why_still_here"
+        ),
     )
+
+
+UNKNOWN = "/unknown"
+"""What follows its handle in place of a conversation's id and side, where no endpoint has that handle."""
+
+
+def of_unknown_endpoint() -> Column:
+    """Whether no endpoint is known that has the handle of a snapshot's message."""
+    return F.col("conversation_id") == F.concat(F.col("conversation_handle"), F.lit(UNKNOWN))
 
 
 def forwarding(message_events: DataFrame) -> DataFrame:

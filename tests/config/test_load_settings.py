@@ -60,8 +60,8 @@ def test_what_is_left_out_has_its_default(tmp_path: Path) -> None:
     settings = load(tmp_path, LEAST)
     assert settings.path == f"{tmp_path}/conf/settings.yaml"
     assert settings.warehouse == f"{tmp_path}/warehouse"
-    assert settings.inputs.endpoint_events.path == f"{tmp_path}/samples/endpoints"
-    assert settings.inputs.message_events.path == "/data/messages"
+    assert settings.inputs.by_name()["endpoint_events"].path == f"{tmp_path}/samples/endpoints"
+    assert settings.inputs.by_name()["message_events"].path == "/data/messages"
     assert settings.inputs.queue_events is None
     assert [instance.name for instance in settings.catalog.instances] == ["SQL1"]
     assert settings.rule_history == ()
@@ -94,8 +94,8 @@ def test_null_leaves_activation_out(tmp_path: Path, written: str) -> None:
 def test_everything_given(tmp_path: Path) -> None:
     settings = load(tmp_path, FULL, a=A, b=B)
     assert settings.warehouse == "s3a://bucket/warehouse"
-    assert settings.inputs.endpoint_events.path == "file:///data/endpoints"
-    assert settings.inputs.endpoint_events.format == "parquet"
+    assert settings.inputs.by_name()["endpoint_events"].path == "file:///data/endpoints"
+    assert settings.inputs.by_name()["endpoint_events"].format == "parquet"
     assert settings.inputs.queue_events is not None
     assert settings.inputs.queue_events.path == f"{tmp_path}/conf/queues"
     assert settings.receive.top == 3

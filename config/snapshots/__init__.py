@@ -1,0 +1,1 @@
+"""Snapshots of a server: which views there are, and what the small ones say of catalog and rules."""

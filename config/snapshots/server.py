@@ -1,0 +1,222 @@
+"""What snapshots say of catalog and rules: the small views, read before an engine starts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from config.catalog import Catalog, Database, Instance, Queue, QueueActivation, Service
+from config.errors import InputError
+from config.model import Snapshot
+from config.rules.history import RuleVersion, rule_history
+from config.rules.statements import ANY, Kind, Origin, RuleStatement
+from config.snapshots.files import ViewFile, small_rows, view_files
+from config.snapshots.views import CONTRACTS, DATABASES, PRIORITIES, QUEUES, SERVICES
+
+SMALL = (SERVICES, CONTRACTS, QUEUES, PRIORITIES, DATABASES)
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class ServerSnapshot:
+    """A snapshot with its files, and the rows of its small views.
+
+    Attributes:
+        declared: what the settings say of it.
+        files: its views.
+        small: rows of the small views that it has.
+    """
+
+    declared: Snapshot
+    files: Mapping[str, ViewFile]
+    small: Mapping[str, Rows] = field(default_factory=dict)
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Instance and database."""
+        return self.declared.instance, self.declared.database
+
+    @property
+    def taken_at(self) -> datetime:
+        """The moment that it shows."""
+        return self.declared.taken_at
+
+    def names(self, view: str, key: str) -> dict[int, str]:
+        """Names by id."""
+        return {row[key]: row["name"] for row in self.small.get(view, [])}
+
+    def priorities(self) -> list[tuple[str, str | None, str | None, str | None, int]] | None:
+        """The rules: (name, contract, local service, remote service, level); None without that view."""
+        if PRIORITIES not in self.small:
+            return None
+        contracts, services = (
+            self.names(CONTRACTS, "service_contract_id"),
+            self.names(SERVICES, "service_id"),
+        )
+        return [
+            (
+                row["name"],
+                _named(contracts, row["service_contract_id"]),
+                _named(services, row["local_service_id"]),
+                row["remote_service_name"],
+                row["priority"],
+            )
+            for row in self.small[PRIORITIES]
+        ]
+
+    def database(self) -> Database | None:
+        """The database as the snapshot shows it; None without the views that say so."""
+        if not {QUEUES, SERVICES, DATABASES} & self.small.keys():
+            return None
+        queues = self.names(QUEUES, "object_id")
+        honors = {row["name"]: row["is_honor_broker_priority_on"] for row in self.small.get(DATABASES, [])}
+        return Database(
+            name=self.declared.database,
+            honor_broker_priority=honors.get(self.declared.database, False),
+            queues=tuple(_queue(row) for row in self.small.get(QUEUES, [])),
+            services=tuple(
+                Service(name=row["name"], queue=queues[row["service_queue_id"]])
+                for row in self.small.get(SERVICES, [])
+                if row["service_queue_id"] in queues
+            ),
+        )
+
+
+def read_snapshots(declared: Sequence[Snapshot]) -> tuple[ServerSnapshot, ...]:
+    """Find the views of all snapshots and read the small ones; by taken_at, instance and database.
+
+    Raises:
+        InputError: a view or a column is missing, or of a wrong type; all of them are listed.
+    """
+    found, problems = [], []
+    for snapshot in declared:
+        files, wrong = view_files(snapshot)
+        problems += wrong
+        small: dict[str, Rows] = {}
+        for view in SMALL if not wrong else ():
+            if view in files:
+                try:
+                    small[view] = list(small_rows(files[view]))
+                except ValueError as error:
+                    problems.append(str(error))
+        found.append(ServerSnapshot(snapshot, files, small))
+        try:
+            problems += _repeated(found[-1])
+            found[-1].database()
+        except ValidationError as error:
+            first = error.errors()[0]
+            problems.append(f"{snapshot.path}: {first['loc'][-1]}: {first['msg']}")
+    if problems:
+        raise InputError(
+            "\n".join(
+                ["snapshots break their contract; export these anew:", *(f"  {each}" for each in problems)]
+            )
+        )
+    return tuple(sorted(found, key=lambda each: (each.taken_at, each.place)))
+
+
+def with_databases(catalog: Catalog, snapshots: Iterable[ServerSnapshot]) -> Catalog:
+    """The catalog, with the databases that it lacks as their latest snapshot shows them."""
+    known = {(instance, database) for instance, database, _ in catalog.database_rows()}
+    shown: dict[tuple[str, str], Database] = {}
+    for snapshot in snapshots:
+        database = snapshot.database()
+        if database is not None and snapshot.place not in known:
+            shown[snapshot.place] = database
+    by_name = {instance.name: instance for instance in catalog.instances}
+    for (name, _), database in shown.items():
+        instance = by_name.get(name, Instance(name=name))
+        by_name[name] = instance.model_copy(update={"databases": (*instance.databases, database)})
+    return Catalog(instances=tuple(by_name.values()))
+
+
+def shown_statements(
+    statements: Sequence[RuleStatement], snapshots: Iterable[ServerSnapshot]
+) -> list[RuleStatement]:
+    """The rules that snapshots show, as statements, of databases that have none of their own.
+
+    A snapshot's rules are in force from its taken_at on: what an earlier one showed otherwise is dropped
+    and created anew then.
+    """
+    own = {(statement.instance, statement.database) for statement in statements}
+    made: list[RuleStatement] = []
+    standing: dict[tuple[str, str], dict[str, RuleVersion]] = {}
+    for snapshot in snapshots:
+        shown = snapshot.priorities()
+        if shown is None or snapshot.place in own:
+            continue
+        before = standing.get(snapshot.place, {})
+        creates = [_create(snapshot, number, rule) for number, rule in enumerate(shown, start=2)]
+        after = {version.name: version for version in rule_history(creates)}
+        changed = [name for name, version in before.items() if not _same(version, after.get(name))]
+        made += [_drop(snapshot, name) for name in changed]
+        made += [create for create in creates if create.name not in before or create.name in changed]
+        standing[snapshot.place] = after
+    return made
+
+
+def _same(one: RuleVersion, other: RuleVersion | None) -> bool:
+    return other is not None and (one.triple, one.level) == (other.triple, other.level)
+
+
+def _create(
+    snapshot: ServerSnapshot, line: int, rule: tuple[str, str | None, str | None, str | None, int]
+) -> RuleStatement:
+    name, contract, local, remote, level = rule
+    return RuleStatement(
+        Kind.CREATE,
+        snapshot.taken_at,
+        *snapshot.place,
+        name,
+        Origin(snapshot.files[PRIORITIES].path, line, 1),
+        contract=ANY if contract is None else contract,
+        local_service=ANY if local is None else local,
+        remote_service=ANY if remote is None else remote,
+        level=level,
+    )
+
+
+def _drop(snapshot: ServerSnapshot, name: str) -> RuleStatement:
+    origin = Origin(snapshot.files[PRIORITIES].path, 1, 1)
+    return RuleStatement(Kind.DROP, snapshot.taken_at, *snapshot.place, name, origin)
+
+
+def _named(names: Mapping[int, str], id: int | None) -> str | None:
+    """The name of an id, null for null; of an id that the snapshot lacks, the id itself."""
+    return None if id is None else names.get(id, f"#{id}")
+
+
+def _queue(row: Mapping[str, Any]) -> Queue:
+    """A queue; whether it is on is a fact of the snapshot's moment, not of the catalog."""
+    activation = None
+    if row["activation_procedure"] is not None:
+        activation = QueueActivation(
+            status=bool(row["is_activation_enabled"]),
+            procedure=row["activation_procedure"],
+            max_queue_readers=row["max_readers"] or 0,
+        )
+    return Queue(name=row["name"], activation=activation)
+
+
+def _repeated(snapshot: ServerSnapshot) -> list[str]:
+    """Names and ids that stand in a small view twice, and levels that are none."""
+    problems = []
+    keys = {
+        SERVICES: ("service_id", "name"),
+        CONTRACTS: ("service_contract_id",),
+        QUEUES: ("object_id",),
+        PRIORITIES: ("name",),
+        DATABASES: ("name",),
+    }
+    for view, names in keys.items():
+        for name in names:
+            values = [row[name] for row in snapshot.small.get(view, [])]
+            for value in dict.fromkeys(each for each in values if values.count(each) > 1):
+                problems.append(f"{snapshot.files[view].path}: {name} {value!r} stands there twice")
+    for row in snapshot.small.get(PRIORITIES, []):
+        if not 1 <= row["priority"] <= 10:
+            path = snapshot.files[PRIORITIES].path
+            problems.append(f"{path}: the level of {row['name']!r} is {row['priority']}, not 1 to 10")
+    return problems

@@ -1,0 +1,120 @@
+"""The views of a snapshot, each declared once: its columns as the server names them."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Kind: TypeAlias = Literal["guid", "text", "code", "bit", "int", "time"]
+"""guid is compared in upper case, code has blanks behind it that don't count."""
+
+
+@dataclass(frozen=True)
+class ViewColumn:
+    """A column of a view.
+
+    Attributes:
+        name: as the server names it; case does not count.
+        kind: what its values are.
+        nullable: whether a row may lack a value.
+        may_lack: whether the view may lack the column; all its values are null then.
+        also: another name that it may have.
+    """
+
+    name: str
+    kind: Kind
+    nullable: bool = False
+    may_lack: bool = False
+    also: str | None = None
+
+
+ENDPOINTS, TRANSMISSION = "conversation_endpoints", "transmission_queue"
+SERVICES, CONTRACTS, QUEUES = "services", "service_contracts", "service_queues"
+PRIORITIES, DATABASES = "conversation_priorities", "databases"
+MONITORS, TASKS = "dm_broker_queue_monitors", "dm_broker_activated_tasks"
+
+VIEWS: dict[str, tuple[ViewColumn, ...]] = {
+    ENDPOINTS: (
+        ViewColumn("conversation_handle", "guid"),
+        ViewColumn("conversation_id", "guid"),
+        ViewColumn("is_initiator", "bit"),
+        ViewColumn("service_contract_id", "int"),
+        ViewColumn("conversation_group_id", "guid"),
+        ViewColumn("service_id", "int"),
+        ViewColumn("lifetime", "time", nullable=True),
+        ViewColumn("state", "code"),
+        ViewColumn("far_service", "text"),
+        ViewColumn("priority", "int"),
+    ),
+    TRANSMISSION: (
+        ViewColumn("enqueue_time", "time", nullable=True),
+        ViewColumn("conversation_handle", "guid"),
+        ViewColumn("message_sequence_number", "int", nullable=True),
+        ViewColumn("message_type_name", "text", nullable=True),
+        ViewColumn("is_conversation_error", "bit", nullable=True),
+        ViewColumn("is_end_of_dialog", "bit", nullable=True),
+        ViewColumn("transmission_status", "text", nullable=True, may_lack=True),
+        ViewColumn("size_bytes", "int", nullable=True, may_lack=True),
+    ),
+    SERVICES: (
+        ViewColumn("service_id", "int"),
+        ViewColumn("name", "text"),
+        ViewColumn("service_queue_id", "int", nullable=True, may_lack=True),
+    ),
+    CONTRACTS: (ViewColumn("service_contract_id", "int"), ViewColumn("name", "text")),
+    QUEUES: (
+        ViewColumn("object_id", "int"),
+        ViewColumn("name", "text"),
+        ViewColumn("is_receive_enabled", "bit"),
+        ViewColumn("is_enqueue_enabled", "bit"),
+        ViewColumn("is_activation_enabled", "bit", nullable=True, may_lack=True),
+        ViewColumn("activation_procedure", "text", nullable=True, may_lack=True),
+        ViewColumn("max_readers", "int", nullable=True, may_lack=True),
+    ),
+    PRIORITIES: (
+        ViewColumn("name", "text"),
+        ViewColumn("service_contract_id", "int", nullable=True),
+        ViewColumn("local_service_id", "int", nullable=True),
+        ViewColumn("remote_service_name", "text", nullable=True),
+        ViewColumn("priority", "int"),
+    ),
+    DATABASES: (
+        ViewColumn("name", "text"),
+        ViewColumn("is_honor_broker_priority_on", "bit", also="is_broker_priority_honored"),
+    ),
+    MONITORS: (
+        ViewColumn("queue_id", "int"),
+        ViewColumn("tasks_waiting", "int", nullable=True),
+    ),
+    TASKS: (ViewColumn("spid", "int"), ViewColumn("queue_id", "int")),
+}
+"""Columns by view; other views than these and queues are not looked at."""
+
+QUEUE: tuple[ViewColumn, ...] = (
+    ViewColumn("status", "int"),
+    ViewColumn("priority", "int", nullable=True),
+    ViewColumn("queuing_order", "int", nullable=True),
+    ViewColumn("conversation_group_id", "guid", nullable=True),
+    ViewColumn("conversation_handle", "guid"),
+    ViewColumn("message_sequence_number", "int", nullable=True),
+    ViewColumn("message_type_name", "text"),
+    ViewColumn("message_enqueue_time", "time", nullable=True, may_lack=True),
+    ViewColumn("size_bytes", "int", nullable=True, may_lack=True),
+)
+"""Columns of a queue, whose view is named schema.queue."""
+
+NEEDED_WITH = {ENDPOINTS: (SERVICES, CONTRACTS), PRIORITIES: (SERVICES, CONTRACTS)}
+"""Views that say only with others what the names of their ids are."""
+
+
+def is_queue(view: str) -> bool:
+    """Whether a view is a queue: schema and name with a dot between them."""
+    return "." in view
+
+
+def queue_of(view: str) -> str:
+    """The queue's name, without its schema."""
+    return view.partition(".")[2]
+
+
+def columns_of(view: str) -> tuple[ViewColumn, ...] | None:
+    """The columns of a view; None for one that is not looked at."""
+    return QUEUE if is_queue(view) else VIEWS.get(view)

@@ -1,0 +1,39 @@
+"""Say what snapshots of a server show otherwise than rules, catalog and ledger do."""
+
+from collections.abc import Sequence
+
+from config.errors import ConfigError
+from insight.differences import differences, show
+from insight.terminal import as_json
+from jobs.launch import Parser, launch, opened, whole_number
+from storage.published import published_as_of
+
+SHOWN = 50
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parse the command line, and print the differences; nothing is written."""
+    parser = Parser(
+        "Say what snapshots of a server show otherwise than rules, catalog and ledger do.",
+        example="python -m jobs.differences --config conf/snapshot.yaml",
+    )
+    parser.add_as_of("an as_of that was run; the latest run's by default")
+    parser.add_argument(
+        "--limit", type=whole_number(1), default=SHOWN, help=f"rows of levels (default {SHOWN})"
+    )
+    parser.add_format()
+    options = parser.parse_args(argv)
+    settings, warehouse = opened(options, "differences")
+    if not settings.snapshots:
+        raise ConfigError(f"{settings.path}: snapshots: there are none to compare with; name some")
+    as_of = published_as_of(warehouse, settings, options.as_of)
+    found = differences(warehouse, settings, as_of=as_of, limit=options.limit)
+    if options.format == "json":
+        print(as_json(found))
+    else:
+        show(found)
+    return 0
+
+
+if __name__ == "__main__":
+    launch(main)

@@ -1,0 +1,163 @@
+"""Which conversation and which message a snapshot's row is of, once other rows say so.
+
+A snapshot knows endpoints by handle, and writes ids in upper case. Events may know the same conversation,
+group or message by another spelling, or the message by another id. What a row is called follows from all
+rows that are known, so it is found anew whenever some come in.
+"""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from pipelines.state.endpoints import SIDE
+from pipelines.state.messages import UNKNOWN
+
+HANDLE = ("instance", "database", "conversation_handle", "conversation_id", "is_initiator")
+"""What says whose a handle is."""
+MESSAGE = ["conversation_id", "sent_by_initiator", "place"]
+"""What a message is known by: its place is its number, or its type and queuing_order."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of `message_events` and of `endpoint_events`."""
+
+    messages: DataFrame
+    conversations: DataFrame
+
+
+def named(shown: Rows, logged: Rows | None) -> Rows:
+    """Give the rows of snapshots the ids that events know.
+
+    Args:
+        shown: rows that snapshots show.
+        logged: events, and of conversations other snapshots' rows too: what may know ids and handles; None
+            if there are none.
+
+    Returns:
+        The rows of `shown`. What is of an event's conversation, endpoint, group or message has the event's
+        spelling and id, and of a message the event's time too; a message whose handle no endpoint has stays
+        in a conversation `HANDLE/unknown`.
+
+    Source: our choice.
+    """
+    if logged is None:
+        messages = with_handles(shown.messages, shown.conversations.select(*HANDLE))
+        return Rows(messages.withColumn("message_id", own_id()), shown.conversations)
+    ids = logged.conversations.select("conversation_id").unionByName(
+        logged.messages.select("conversation_id")
+    )
+    conversations = shown.conversations
+    for name, known in (
+        ("conversation_id", ids),
+        ("conversation_handle", logged.conversations),
+        ("conversation_group_id", logged.conversations),
+    ):
+        conversations = _spelled(conversations, name, _spelling(known, name, shown.conversations))
+    conversations = conversations.select(*shown.conversations.columns)
+    handles = [frame.select(*HANDLE) for frame in (conversations, logged.conversations)]
+    return Rows(
+        _named_messages(shown.messages, logged.messages, handles[0].unionByName(handles[1])), conversations
+    )
+
+
+def with_handles(messages: DataFrame, conversations: DataFrame) -> DataFrame:
+    """Say of the messages of snapshots whose they are.
+
+    Args:
+        messages: rows of `message_events` that snapshots show.
+        conversations: `HANDLE` of the endpoints that may have them.
+
+    Returns:
+        The same rows. An endpoint of the view's own database that has the handle goes before one of its
+        instance; without any the conversation stays what it was.
+    """
+    known = (
+        conversations.where("conversation_handle is not null")
+        .withColumn("handle", F.upper("conversation_handle"))
+        .join(
+            messages.select(F.upper("conversation_handle").alias("handle")).distinct(), "handle", "left_semi"
+        )
+    )
+    here = _endpoint_of(known, ["instance", "database", "handle"], "here")
+    near = _endpoint_of(known, ["instance", "handle"], "near")
+    found = (
+        messages.withColumn("handle", F.upper("conversation_handle"))
+        .join(here, ["instance", "database", "handle"], "left")
+        .join(near, ["instance", "handle"], "left")
+    )
+    side = F.coalesce("here_is_initiator", "near_is_initiator")
+    is_sender = F.col("event_type") == "SENT"
+    conversation = F.coalesce("here_conversation_id", "near_conversation_id")
+    return found.withColumns(
+        {
+            "conversation_id": F.coalesce(conversation, F.col("conversation_id")),
+            "sent_by_initiator": F.coalesce(side == is_sender, F.col("sent_by_initiator")),
+        }
+    ).select(*messages.columns)
+
+
+def place_in_conversation() -> Column:
+    """The place of a message in its conversation and direction, as the end of its id."""
+    type = F.col("message_type")
+    is_numbered = F.col("message_sequence_number").isNotNull() & ~type.endswith("/ServiceBroker/DialogTimer")
+    order = F.coalesce(F.col("queuing_order").cast("string"), F.lit(""))
+    return F.when(is_numbered, F.col("message_sequence_number").cast("string")).otherwise(
+        F.concat(type, F.lit("/"), order)
+    )
+
+
+def own_id() -> Column:
+    """The id of a message that only a snapshot knows."""
+    side = F.when(F.col("sent_by_initiator"), "/initiator/").otherwise("/target/")
+    is_known = ~F.col("conversation_id").endswith(UNKNOWN)
+    return F.concat("conversation_id", F.when(is_known, side).otherwise("/"), place_in_conversation())
+
+
+def _named_messages(messages: DataFrame, logged: DataFrame, handles: DataFrame) -> DataFrame:
+    shown = with_handles(messages, handles)
+    shown = shown.withColumns({"place": place_in_conversation(), "own_id": own_id()})
+    keys = shown.select(*MESSAGE).distinct()
+    # The id of an event's message, and when it was sent or delivered: its own clock knows better.
+    ids = (
+        logged.withColumn("place", place_in_conversation())
+        .join(keys, MESSAGE, "left_semi")
+        .groupBy(*MESSAGE)
+        .agg(F.min("message_id").alias("known_id"))
+    )
+    times = (
+        logged.where("event_type in ('SENT', 'DELIVERED')")
+        .join(ids.select(F.col("known_id").alias("message_id")), "message_id", "left_semi")
+        .groupBy(F.col("message_id").alias("known_id"), "event_type")
+        .agg(F.min("event_time").alias("known_time"))
+    )
+    found = shown.join(ids, MESSAGE, "left").join(times, ["known_id", "event_type"], "left")
+    return found.withColumns(
+        {
+            "message_id": F.coalesce("known_id", "own_id"),
+            "event_time": F.coalesce("known_time", "event_time"),
+        }
+    ).select(*messages.columns)
+
+
+def _endpoint_of(known: DataFrame, key: list[str], prefix: str) -> DataFrame:
+    """The endpoint of a handle; of several the first."""
+    first = F.concat("conversation_id", F.col("is_initiator").cast("string"))
+    return known.groupBy(*key).agg(*[F.min_by(name, first).alias(f"{prefix}_{name}") for name in SIDE])
+
+
+def _spelling(logged: DataFrame, name: str, shown: DataFrame) -> DataFrame:
+    """How events spell the ids of snapshots, where they do it otherwise."""
+    upper = F.upper(name)
+    otherwise = logged.where(F.col(name) != upper).select(upper.alias("upper"), name)
+    asked = shown.select(upper.alias("upper")).distinct()
+    return otherwise.join(asked, "upper", "left_semi").groupBy("upper").agg(F.min(name).alias("spelled"))
+
+
+def _spelled(shown: DataFrame, name: str, spelling: DataFrame) -> DataFrame:
+    return (
+        shown.withColumn("upper", F.upper(name))
+        .join(spelling, "upper", "left")
+        .withColumn(name, F.coalesce("spelled", name))
+        .drop("upper", "spelled")
+    )

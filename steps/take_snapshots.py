@@ -1,0 +1,284 @@
+"""Take in new snapshots: their views as rows of the accepted event tables, each snapshot once."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import reduce
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from config.snapshots.server import ServerSnapshot
+from config.snapshots.views import (
+    CONTRACTS,
+    ENDPOINTS,
+    MONITORS,
+    QUEUES,
+    SERVICES,
+    TASKS,
+    TRANSMISSION,
+    is_queue,
+    queue_of,
+)
+from pipelines.snapshots.identity import Rows, named
+from pipelines.snapshots.shown import (
+    ENDED,
+    OPEN,
+    PLACE,
+    endpoints_shown,
+    messages_ready,
+    messages_waiting,
+    queues_shown,
+    sessions_shown,
+    tasks_shown,
+)
+from schemas.events import CONTRACTS as EVENT_CONTRACTS, ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS, accepted_names
+from schemas.outputs import SNAPSHOTS
+from schemas.table import Table
+from storage.collected import collected
+from storage.small_frame import empty_frame, small_frame
+from storage.snapshots.views import read_view
+from storage.warehouse import Warehouse
+
+SOURCE = "snapshots"
+"""What all snapshots are called in `batches` and `rejected_events`."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What new snapshots brought.
+
+    Attributes:
+        rows: rows read of the views that have facts.
+        rejected: of these, rows that were rejected.
+        events: by table, rows of accepted events without batch.
+        reports: (source, event_id, reason, payload) of rejected rows; None if there are none.
+        by_day: rows by the UTC day of their snapshot.
+        newest: the newest moment of each of these days.
+    """
+
+    rows: int
+    rejected: int
+    events: dict[str, DataFrame]
+    reports: DataFrame | None
+    by_day: Counter[date]
+    newest: dict[date, datetime]
+
+
+def new_snapshots(
+    warehouse: Warehouse, snapshots: Sequence[ServerSnapshot], batch: int
+) -> list[ServerSnapshot]:
+    """The snapshots that no batch up to this one has taken."""
+    if not snapshots:
+        return []
+    rows = warehouse.read(SNAPSHOTS).where(F.col("batch") <= batch)
+    taken = {
+        (row["instance"], row["database"], row["taken_at"])
+        for row in collected(rows.select("instance", "database", "taken_at").distinct())
+    }
+    return [each for each in snapshots if (*each.place, each.taken_at) not in taken]
+
+
+def write_taken(warehouse: Warehouse, number: int, snapshots: Sequence[ServerSnapshot]) -> None:
+    """Say which snapshots the batch takes."""
+    if not snapshots and not warehouse.exists(SNAPSHOTS):
+        return
+    rows = [
+        (number, *each.place, each.taken_at, view, view in each.declared.complete)
+        for each in snapshots
+        for view in each.files
+    ]
+    warehouse.replace(
+        SNAPSHOTS, small_frame(warehouse.spark, rows, SNAPSHOTS.struct), where=f"batch >= {number}"
+    )
+
+
+def complete_views(warehouse: Warehouse, number: int) -> DataFrame | None:
+    """(instance, database, view, taken_at, queue) of all complete views; None if no snapshot was taken.
+
+    They are few. `queue` is null where the view is none.
+    """
+    if not warehouse.exists(SNAPSHOTS):
+        return None
+    rows = warehouse.read(SNAPSHOTS).where(F.col("batch") <= number)
+    views = collected(rows)
+    if not views:
+        return None
+    complete = [
+        (row["instance"], row["database"], row["view"], row["taken_at"], _queue(row["view"]))
+        for row in views
+        if row["complete"]
+    ]
+    columns = "instance string, database string, view string, taken_at timestamp, queue string"
+    return small_frame(warehouse.spark, complete, columns)
+
+
+def take_snapshots(
+    warehouse: Warehouse,
+    snapshots: Sequence[ServerSnapshot],
+    events: Mapping[str, DataFrame],
+    keep: Callable[[DataFrame], DataFrame],
+) -> Shown:
+    """Read new snapshots, and say whose their rows are as far as it is known.
+
+    Args:
+        warehouse: the tables, for what is known already.
+        snapshots: `new_snapshots`; at least one.
+        events: the accepted events of the same batch, by input.
+        keep: computes a frame once.
+    """
+    made: dict[str, DataFrame] = {}
+    counted: list[dict[str, Any]] = []
+    reports: list[DataFrame] = []
+    for kind, (table, facts) in FACTS.items():
+        views = [(snapshot, view) for snapshot in snapshots for view in snapshot.files if _kind(view) == kind]
+        if not views:
+            continue
+        rows = keep(_judged(warehouse, kind, views))
+        found = rows.groupBy("taken_at").agg(
+            F.count(F.lit(1)).alias("rows"), F.count("reasons").alias("rejected")
+        )
+        counted += collected(found)
+        if any(row["rejected"] for row in counted):
+            reports.append(_reports(rows))
+        shown = facts(rows.where("reasons is null")).select(*accepted_names(table.name))
+        made[table.name] = made[table.name].unionByName(shown) if table.name in made else shown
+    by_day, newest = Counter[date](), dict[date, datetime]()
+    for row in counted:
+        last = row["taken_at"] - timedelta(microseconds=1)
+        by_day[last.date()] += row["rows"]
+        newest[last.date()] = max(last, newest.get(last.date(), last))
+    return Shown(
+        rows=sum(row["rows"] for row in counted),
+        rejected=sum(row["rejected"] for row in counted),
+        events=_with_names(warehouse, made, events, keep),
+        reports=reduce(DataFrame.unionByName, reports) if reports else None,
+        by_day=by_day,
+        newest=newest,
+    )
+
+
+QUEUE = "queue"
+FACTS: dict[str, tuple[Table, Callable[[DataFrame], DataFrame]]] = {
+    ENDPOINTS: (ENDPOINT_FACTS, endpoints_shown),
+    TRANSMISSION: (MESSAGES, messages_waiting),
+    QUEUE: (MESSAGES, messages_ready),
+    QUEUES: (QUEUE_FACTS, queues_shown),
+    MONITORS: (QUEUE_FACTS, sessions_shown),
+    TASKS: (QUEUE_FACTS, tasks_shown),
+}
+"""Views that state facts, all queues as one kind: the table that has them, and how they become its rows."""
+
+
+def _kind(view: str) -> str:
+    return QUEUE if is_queue(view) else view
+
+
+def _judged(warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, str]]) -> DataFrame:
+    """The rows of views of one kind, with `PLACE`, `reasons` and `payload`."""
+    frames = []
+    for snapshot, view in views:
+        place = (*snapshot.place, snapshot.taken_at, view)
+        columns = {name: F.lit(value) for name, value in zip(PLACE, place, strict=True)}
+        frames.append(read_view(warehouse.spark, snapshot.files[view]).withColumns(columns))
+    rows = reduce(DataFrame.unionByName, frames)
+    snapshots = [snapshot for snapshot, _ in views]
+    if kind == ENDPOINTS:
+        rows = _named_by(warehouse, rows, snapshots, CONTRACTS, "service_contract_id", "contract")
+        rows = _named_by(warehouse, rows, snapshots, SERVICES, "service_id", "local_service")
+        key = [*PLACE, "conversation_handle"]
+        handles = rows.groupBy(*key).agg(F.count(F.lit(1)).alias("times"))
+        rows = rows.join(F.broadcast(handles.where("times > 1")), key, "left")
+        return _with_reasons(
+            rows,
+            {
+                "repeated_handle": F.col("times").isNotNull(),
+                "unknown_contract": F.col("contract").isNull(),
+                "unknown_service": F.col("local_service").isNull(),
+                "unknown_state": ~F.col("state").isin(*ENDED, *OPEN),
+                "priority_out_of_range": ~F.col("priority").between(1, 10),
+            },
+        )
+    if kind in (MONITORS, TASKS):
+        rows = _named_by(warehouse, rows, snapshots, QUEUES, "object_id", "queue", column="queue_id")
+        return _with_reasons(rows, {"unknown_queue": F.col("queue").isNull()})
+    return rows
+
+
+def _with_reasons(rows: DataFrame, verdicts: Mapping[str, Column]) -> DataFrame:
+    """Add reasons where a row has none yet."""
+    wrong = F.concat_ws(",", *[F.when(flag, F.lit(name)) for name, flag in verdicts.items()])
+    return rows.withColumn("reasons", F.coalesce("reasons", F.nullif(wrong, F.lit(""))))
+
+
+def _named_by(
+    warehouse: Warehouse,
+    rows: DataFrame,
+    snapshots: Sequence[ServerSnapshot],
+    view: str,
+    id: str,
+    name: str,
+    *,
+    column: str | None = None,
+) -> DataFrame:
+    """Add the name that a small view of the same snapshot has for an id."""
+    key = column or id
+    place = "instance string, database string, taken_at timestamp"
+    names = [
+        (*snapshot.place, snapshot.taken_at, number, text)
+        for snapshot in snapshots
+        for number, text in snapshot.names(view, id).items()
+    ]
+    lookup = small_frame(warehouse.spark, names, f"{place}, {key} bigint, {name} string")
+    return rows.join(F.broadcast(lookup), ["instance", "database", "taken_at", key], "left")
+
+
+def _with_names(
+    warehouse: Warehouse,
+    made: Mapping[str, DataFrame],
+    events: Mapping[str, DataFrame],
+    keep: Callable[[DataFrame], DataFrame],
+) -> dict[str, DataFrame]:
+    """The rows with the ids that events know, those of this batch and all before."""
+    messages, conversations = (
+        keep(made[table.name])
+        if table.name in made
+        else empty_frame(warehouse.spark, table.struct).select(*accepted_names(table.name))
+        for table in (MESSAGES, ENDPOINT_FACTS)
+    )
+    logged = None
+    if events or warehouse.exists(MESSAGES) or warehouse.exists(ENDPOINT_FACTS):
+        logged = Rows(
+            *[_known(warehouse, table, events.get(table.name)) for table in (MESSAGES, ENDPOINT_FACTS)]
+        )
+    found = named(Rows(messages, conversations), logged)
+    by_table = {MESSAGES.name: found.messages, ENDPOINT_FACTS.name: found.conversations}
+    return dict(made) | {name: keep(by_table[name]) for name in by_table if name in made}
+
+
+def _known(warehouse: Warehouse, table: Table, events: DataFrame | None) -> DataFrame:
+    """The events of the batch and all that were recorded; of endpoints what snapshots showed before, too."""
+    names = EVENT_CONTRACTS[table.name].names
+    frames = [] if events is None else [events.select(*names)]
+    if warehouse.exists(table):
+        recorded = warehouse.read(table)
+        frames.append((recorded.where("seen_at is null") if table is MESSAGES else recorded).select(*names))
+    if not frames:
+        return empty_frame(warehouse.spark, table.struct).select(*names)
+    return reduce(DataFrame.unionByName, frames)
+
+
+def _reports(rows: DataFrame) -> DataFrame:
+    """The rejected rows, one per row and reason; the view stands for an event_id."""
+    moment = F.date_format("taken_at", "yyyy-MM-dd'T'HH:mm:ss'Z'")
+    return rows.where("reasons is not null").select(
+        F.lit(SOURCE).alias("source"),
+        F.concat_ws("/", "instance", "database", moment, "view").alias("event_id"),
+        F.explode(F.split("reasons", ",")).alias("reason"),
+        "payload",
+    )
+
+
+def _queue(view: str) -> str | None:
+    return queue_of(view) if is_queue(view) else None

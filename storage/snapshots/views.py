@@ -1,0 +1,105 @@
+"""A view of a snapshot as one frame of typed columns, with what could not be read said beside them."""
+
+from pyspark.sql import Column, DataFrame, SparkSession, functions as F, types as T
+
+from config.errors import InputError
+from config.snapshots.files import ViewFile
+from config.snapshots.views import Kind, ViewColumn
+from engine.session import is_embedded
+from schemas.events import EventContract
+from schemas.table import optional
+from storage.inputs.csv_rows import read_csv
+from storage.inputs.places import literal
+from storage.inputs.read import PLAIN_PATH
+from storage.inputs.text import names_of, settled, value_of
+
+TYPES: dict[Kind, str] = {
+    "guid": "string",
+    "text": "string",
+    "code": "string",
+    "bit": "boolean",
+    "int": "bigint",
+    "time": "timestamp",
+}
+"""What a kind of column is to an engine."""
+
+
+def read_view(spark: SparkSession, file: ViewFile) -> DataFrame:
+    """Open a view.
+
+    Raises:
+        InputError: the engine can't open a Delta table at that path.
+
+    Args:
+        spark: the session.
+        file: its file, whose columns were compared with the view's.
+
+    Returns:
+        One row per row: the view's columns by the view's names, null where the file lacks one; `reasons` why
+        a row is none of the view's, joined by commas and null where all is well; `payload`, its text.
+
+    GUIDs are in upper case without braces, a code without the blanks behind it, all else is as it stands.
+    """
+    if file.format == "delta" and is_embedded(spark) and not PLAIN_PATH.fullmatch(file.path):
+        raise InputError(
+            f"snapshots: the embedded engine opens no Delta table at {file.path}; write that view as "
+            "Parquet, or use ./spark-submit.sh"
+        )
+    raw = _raw(spark, file)
+    typed = {column.name: _typed(F.col(column.name), raw.schema, column) for column in file.columns}
+    names = [column.name for column in file.columns]
+    rows = raw.select(
+        "payload",
+        "broken",
+        *[value.alias(name) for name, value in typed.items()],
+        *[F.col(name).isNull().alias(f"null_{name}") for name in names],
+    )
+    rows = settled(rows, rows.columns)
+    unreadable = {
+        f"unreadable_{name}": F.col(name).isNull() & ~F.col(f"null_{name}") & ~F.col("broken")
+        for name in names
+    }
+    missing = {
+        f"missing_{column.name}": F.col(f"null_{column.name}") & ~F.col("broken")
+        for column in file.columns
+        if not column.nullable
+    }
+    reasons = names_of({"broken_row": F.col("broken"), **unreadable, **missing})
+    return rows.select(*names, reasons.alias("reasons"), "payload")
+
+
+def _raw(spark: SparkSession, file: ViewFile) -> DataFrame:
+    """The columns by the view's names, as the file has them, with `payload` and `broken`."""
+    if file.format == "csv":
+        columns = tuple(optional(name, "string", "") for name in file.names.values())
+        contract = EventContract(file.view, columns, (), {})
+        rows = read_csv(spark, contract, [file.path])
+        payload, broken = F.col("raw"), F.col("broken")
+    else:
+        reader = spark.read.format("delta").load if file.format == "delta" else spark.read.parquet
+        rows = reader(*(literal(spark, [file.path]) if file.format == "parquet" else [file.path]))
+        rows = rows.select(*[_quoted(name) for name in file.names.values()])
+        payload, broken = F.to_json(F.struct(*rows.columns)), F.lit(False)
+    present = {name: _quoted(spelled) for name, spelled in file.names.items()}
+    return rows.select(
+        *[present.get(column.name, F.lit(None).cast("string")).alias(column.name) for column in file.columns],
+        payload.alias("payload"),
+        broken.alias("broken"),
+    )
+
+
+def _quoted(name: str) -> Column:
+    return F.col(f"`{name.replace('`', '``')}`")
+
+
+def _typed(value: Column, schema: T.StructType, column: ViewColumn) -> Column:
+    found = schema[column.name].dataType
+    if column.kind == "time" and not isinstance(found, T.StringType):
+        return value.cast("timestamp")
+    text = value.cast("string")
+    if column.kind == "guid":
+        bare = F.regexp_replace(F.trim(text), r"^\{(.*)\}$", "$1")
+        return F.upper(bare)
+    if column.kind == "code":
+        return F.rtrim(text)
+    return value_of(F.trim(text) if column.kind == "int" else text, TYPES[column.kind])

@@ -1,0 +1,155 @@
+"""Snapshots that are not as they should be: what stops a run is listed, what does not is recorded."""
+
+import csv
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+from config.errors import ConfigError, InputError
+from config.load import load_settings
+from tests.factories import NOON, Row, at
+from tests.snapshots.server import write_csv, write_views
+from tests.snapshots.test_with_events import GROUP, Server, conversation, handle, ready, shown, views
+
+
+def settings_of(folder: Path, *snapshots: Row) -> Path:
+    base = {"instance": "SQL1", "database": "B", "taken_at": NOON.isoformat(), "format": "parquet"}
+    content = {"warehouse": "warehouse", "snapshots": [{**base, **each} for each in snapshots]}
+    path = folder / "settings.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def test_all_that_is_missing_or_mistyped_is_listed(tmp_path: Path) -> None:
+    write_views(tmp_path / "snap", views(), "parquet")
+    write_views(tmp_path / "text", views(), "csv")
+    table = pq.read_table(tmp_path / "snap" / "dbo.TargetQueue.parquet")
+    table = table.drop_columns(["message_sequence_number", "message_enqueue_time", "priority"])
+    pq.write_table(
+        table.append_column("Priority", pa.array([], pa.float64())), tmp_path / "snap" / "dbo.Q.parquet"
+    )
+    (tmp_path / "snap" / "service_contracts.parquet").unlink()
+    (tmp_path / "text" / "services.csv").write_text("service_id,label\n")
+    (tmp_path / "text" / "databases.csv").write_text("name\n")
+    path = settings_of(
+        tmp_path,
+        {"path": "snap", "complete": ["transmission_queue", "dbo.Nowhere"]},
+        {"path": "text", "format": "csv", "database": "C"},
+        {"path": "none", "database": "D"},
+    )
+    with pytest.raises(InputError) as caught:
+        load_settings(path)
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "snapshots break their contract; export these anew:"
+    assert lines[1:] == [
+        f"  {tmp_path}/snap/dbo.Q.parquet: column Priority is double; it must be a whole number",
+        f"  {tmp_path}/snap/dbo.Q.parquet: column message_sequence_number is missing",
+        f"  {tmp_path}/snap: dbo.Nowhere.parquet is not there, though complete names it; export it, or take "
+        "it out of complete",
+        f"  {tmp_path}/snap: service_contracts.parquet is not there, and conversation_endpoints needs it for "
+        "its names; export it",
+        f"  {tmp_path}/text/databases.csv: column is_honor_broker_priority_on "
+        "(or is_broker_priority_honored) is missing",
+        f"  {tmp_path}/text/services.csv: column name is missing",
+        f"  snapshots: {tmp_path}/none is not a folder; export the views into it, one file a view",
+    ]
+
+
+def test_two_snapshots_of_one_moment_are_refused(tmp_path: Path) -> None:
+    write_views(tmp_path / "snap", views(), "parquet")
+    with pytest.raises(ConfigError, match=r"SQL1\.B has another snapshot of that moment, on line"):
+        load_settings(settings_of(tmp_path, {"path": "snap"}, {"path": "snap"}))
+
+
+def test_without_snapshots_inputs_and_catalog_are_needed(tmp_path: Path) -> None:
+    (tmp_path / "settings.yaml").write_text("warehouse: w\nsnapshots: []\n")
+    with pytest.raises(ConfigError, match="inputs: is missing") as caught:
+        load_settings(tmp_path / "settings.yaml")
+    assert "catalog: is missing" in str(caught.value)
+
+
+@pytest.mark.spark
+def test_spellings_of_a_servers_tools_are_read(session: SparkSession, tmp_path: Path) -> None:
+    """Braces, lower case, bits as words, blanks behind the state, upper-case headers, long fractions."""
+    server = Server(tmp_path)
+    given = views(conversation_endpoints=[], dbo_TargetQueue=[])
+    endpoint = {
+        **shown(1, False, priority=" 7"),
+        "conversation_handle": "{" + handle(1, False).lower() + "}",
+        "conversation_id": conversation(1).lower(),
+        "is_initiator": "False",
+        "state": "CO  ",
+        "lifetime": "2094-12-08 14:14:07.003",
+    }
+    message = {**ready(1, False, 0), "message_enqueue_time": "2026-11-20 11:30:00.1234567", "status": "1"}
+    for view, rows in given.items():
+        folder = tmp_path / "text"
+        folder.mkdir(exist_ok=True)
+        if rows:
+            write_csv(folder / f"{view}.csv", rows)
+    write_csv(tmp_path / "text" / "conversation_endpoints.csv", [{k.upper(): v for k, v in endpoint.items()}])
+    write_csv(tmp_path / "text" / "dbo.TargetQueue.csv", [message])
+    snapshot = {"path": "text", "instance": "SQL1", "database": "B", "format": "csv"}
+    server.settings["snapshots"] = [{**snapshot, "taken_at": "2026-11-20T12:00:00"}]
+    server.path.write_text(yaml.safe_dump(server.settings))
+    server.project.run(session, NOON)
+    [row] = server.project.table("receive_schedule")
+    assert row["message_id"] == f"{conversation(1)}/initiator/0"
+    assert row["arrived_at"] == at(-30).replace(microsecond=123456)
+    [known] = server.project.table("endpoints")
+    assert (known["conversation_handle"], known["priority"]) == (handle(1, False), 7)
+    assert (known["created_by"], known["created_at"]) == ("lifetime", at(-60).replace(microsecond=3000))
+
+
+def rejected(server: Server) -> set[tuple[str, str]]:
+    return {(row["reason"], row["event_id"]) for row in server.project.table("rejected_events")}
+
+
+def test_rows_that_fit_nothing_are_rejected_with_reasons(session: SparkSession, tmp_path: Path) -> None:
+    server = Server(tmp_path, quality={"max_rejected_share": 1.0})
+    endpoints = [
+        shown(1, False),
+        shown(2, False),
+        shown(3, True, conversation_handle=handle(2, False)),
+        shown(4, False, state="XX"),
+        shown(5, False, priority=11),
+        shown(6, False, service_id=99),
+        shown(7, False, conversation_id=None),
+    ]
+    server.snapshot(views(conversation_endpoints=endpoints), NOON)
+    server.project.run(session, NOON)
+    where = "SQL1/B/2026-11-20T12:00:00Z/conversation_endpoints"
+    assert rejected(server) == {
+        ("repeated_handle", where),
+        ("unknown_state", where),
+        ("priority_out_of_range", where),
+        ("unknown_service", where),
+        ("missing_conversation_id", where),
+    }
+    assert {row["conversation_id"] for row in server.project.table("endpoints")} == {conversation(1)}
+    [batch] = [row for row in server.project.table("batches") if row["source"] == "snapshots"]
+    assert (batch["events"], batch["accepted"], batch["rejected"]) == (9, 3, 6)
+
+
+def test_texts_that_are_no_values_are_rejected(session: SparkSession, tmp_path: Path) -> None:
+    server = Server(tmp_path, quality={"max_rejected_share": 1.0})
+    good = {key: value for key, value in ready(1, False, 0).items() if key != "message_enqueue_time"}
+    folder = tmp_path / "text"
+    write_views(folder, views(conversation_endpoints=[shown(1, False)]), "csv")
+    with (folder / "dbo.TargetQueue.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerows([good, good.values(), {**good, "status": "one"}.values(), ["1", "2"]])
+    snapshot: dict[str, Any] = {"path": "text", "instance": "SQL1", "database": "B", "format": "csv"}
+    server.settings["snapshots"] = [{**snapshot, "taken_at": NOON.isoformat()}]
+    server.path.write_text(yaml.safe_dump(server.settings))
+    server.project.run(session, NOON)
+    where = "SQL1/B/2026-11-20T12:00:00Z/dbo.TargetQueue"
+    assert rejected(server) == {("unreadable_status", where), ("broken_row", where)}
+    assert server.received() == [f"{conversation(1)}/initiator/0"]
+    [row] = server.project.table("receive_schedule")
+    assert row["conversation_group_id"] == GROUP.format(0, 1)
