@@ -38,7 +38,7 @@ from schemas.outputs import SNAPSHOTS
 from schemas.table import Table
 from storage.collected import collected
 from storage.small_frame import empty_frame, small_frame
-from storage.snapshots.views import read_view
+from storage.snapshots.views import payload, read_view
 from storage.warehouse import Warehouse
 
 SOURCE = "snapshots"
@@ -135,7 +135,9 @@ def take_snapshots(
         views = [(snapshot, view) for snapshot in snapshots for view in snapshot.files if _kind(view) == kind]
         if not views:
             continue
-        rows = keep(_judged(warehouse, kind, views))
+        judged = _judged(warehouse, kind, views)
+        told = F.when(F.col("reasons").isNotNull(), payload()).alias("payload")
+        rows = keep(judged.select(*[name for name in judged.columns if name != "row"], told))
         found = rows.groupBy("taken_at").agg(
             F.count(F.lit(1)).alias("rows"), F.count("reasons").alias("rejected")
         )
@@ -176,7 +178,7 @@ def _kind(view: str) -> str:
 
 
 def _judged(warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, str]]) -> DataFrame:
-    """The rows of views of one kind, with `PLACE`, `reasons` and `payload`."""
+    """The rows of views of one kind, with `PLACE`, `reasons` and `row`."""
     frames = []
     for snapshot, view in views:
         place = (*snapshot.place, snapshot.taken_at, view)
@@ -253,8 +255,13 @@ def _with_names(
             *[_known(warehouse, table, events.get(table.name)) for table in (MESSAGES, ENDPOINT_FACTS)]
         )
     found = named(Rows(messages, conversations), logged)
-    by_table = {MESSAGES.name: found.messages, ENDPOINT_FACTS.name: found.conversations}
-    return dict(made) | {name: keep(by_table[name]) for name in by_table if name in made}
+    all_made = dict(made)
+    if MESSAGES.name in made:
+        all_made[MESSAGES.name] = keep(found.messages)
+    if ENDPOINT_FACTS.name in made:
+        # Nothing else can know their ids if there is nothing else.
+        all_made[ENDPOINT_FACTS.name] = conversations if logged is None else keep(found.conversations)
+    return all_made
 
 
 def _known(warehouse: Warehouse, table: Table, events: DataFrame | None) -> DataFrame:

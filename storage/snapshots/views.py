@@ -36,7 +36,8 @@ def read_view(spark: SparkSession, file: ViewFile) -> DataFrame:
 
     Returns:
         One row per row: the view's columns by the view's names, null where the file lacks one; `reasons` why
-        a row is none of the view's, joined by commas and null where all is well; `payload`, its text.
+        a row is none of the view's, joined by commas and null where all is well; `row`, what
+        stands in the file, for `payload`.
 
     GUIDs are in upper case without braces, a code without the blanks behind it, all else is as it stands.
     """
@@ -48,42 +49,55 @@ def read_view(spark: SparkSession, file: ViewFile) -> DataFrame:
     raw = _raw(spark, file)
     typed = {column.name: _typed(F.col(column.name), raw.schema, column) for column in file.columns}
     names = [column.name for column in file.columns]
+    parsed = [each.name for each in file.columns if _is_parsed(raw.schema, each)]
     rows = raw.select(
-        "payload",
+        "row",
         "broken",
         *[value.alias(name) for name, value in typed.items()],
-        *[F.col(name).isNull().alias(f"null_{name}") for name in names],
+        *[F.col(name).isNull().alias(f"null_{name}") for name in parsed],
     )
-    rows = settled(rows, rows.columns)
+    if parsed:
+        rows = settled(rows, rows.columns)
+    is_null = {name: F.col(f"null_{name}") if name in parsed else F.col(name).isNull() for name in names}
     unreadable = {
-        f"unreadable_{name}": F.col(name).isNull() & ~F.col(f"null_{name}") & ~F.col("broken")
-        for name in names
+        f"unreadable_{name}": F.col(name).isNull() & ~is_null[name] & ~F.col("broken") for name in parsed
     }
     missing = {
-        f"missing_{column.name}": F.col(f"null_{column.name}") & ~F.col("broken")
+        f"missing_{column.name}": is_null[column.name] & ~F.col("broken")
         for column in file.columns
         if not column.nullable
     }
     reasons = names_of({"broken_row": F.col("broken"), **unreadable, **missing})
-    return rows.select(*names, reasons.alias("reasons"), "payload")
+    return rows.select(*names, reasons.alias("reasons"), "row")
+
+
+def payload() -> Column:
+    """The `row` as text: the line of a CSV file, else JSON. It is costly, so only rejected rows get one."""
+    return F.coalesce("row.line", F.to_json("row.cells"))
 
 
 def _raw(spark: SparkSession, file: ViewFile) -> DataFrame:
-    """The columns by the view's names, as the file has them, with `payload` and `broken`."""
+    """The columns by the view's names, as the file has them, with `row` and `broken`."""
     if file.format == "csv":
         columns = tuple(optional(name, "string", "") for name in file.names.values())
         contract = EventContract(file.view, columns, (), {})
         rows = read_csv(spark, contract, [file.path])
-        payload, broken = F.col("raw"), F.col("broken")
+        line, broken = F.col("raw"), F.col("broken")
     else:
         reader = spark.read.format("delta").load if file.format == "delta" else spark.read.parquet
         rows = reader(*(literal(spark, [file.path]) if file.format == "parquet" else [file.path]))
         rows = rows.select(*[_quoted(name) for name in file.names.values()])
-        payload, broken = F.to_json(F.struct(*rows.columns)), F.lit(False)
+        line, broken = F.lit(None).cast("string"), F.lit(False)
     present = {name: _quoted(spelled) for name, spelled in file.names.items()}
+    values = {
+        column.name: present.get(column.name, F.lit(None).cast("string")).alias(column.name)
+        for column in file.columns
+    }
+    # The same type whatever the files' types, so that the rows of several files can be united.
+    cells = F.struct(*[value.cast("string").alias(name) for name, value in values.items()])
     return rows.select(
-        *[present.get(column.name, F.lit(None).cast("string")).alias(column.name) for column in file.columns],
-        payload.alias("payload"),
+        *values.values(),
+        F.struct(line.alias("line"), cells.alias("cells")).alias("row"),
         broken.alias("broken"),
     )
 
@@ -92,14 +106,26 @@ def _quoted(name: str) -> Column:
     return F.col(f"`{name.replace('`', '``')}`")
 
 
+def _is_parsed(schema: T.StructType, column: ViewColumn) -> bool:
+    """Whether values are made of text, so that some may not be readable."""
+    found = schema[column.name].dataType
+    if column.kind == "bit":
+        return not isinstance(found, T.BooleanType)
+    return column.kind in ("int", "time") and isinstance(found, T.StringType)
+
+
 def _typed(value: Column, schema: T.StructType, column: ViewColumn) -> Column:
     found = schema[column.name].dataType
-    if column.kind == "time" and not isinstance(found, T.StringType):
-        return value.cast("timestamp")
+    if column.kind == "bit" and isinstance(found, T.BooleanType):
+        return value
+    if column.kind in ("int", "time") and not isinstance(found, T.StringType):
+        return value.cast(TYPES[column.kind])
     text = value.cast("string")
     if column.kind == "guid":
-        bare = F.regexp_replace(F.trim(text), r"^\{(.*)\}$", "$1")
-        return F.upper(bare)
+        bare = F.trim(text)
+        # A regular expression for each of millions of rows is the most expensive part of a snapshot.
+        inside = F.regexp_replace(bare, r"^\{(.*)\}$", "$1")
+        return F.upper(F.when(bare.startswith("{"), inside).otherwise(bare))
     if column.kind == "code":
         return F.rtrim(text)
     return value_of(F.trim(text) if column.kind == "int" else text, TYPES[column.kind])
