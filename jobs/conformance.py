@@ -1,34 +1,51 @@
-"""Say whether the server gave endpoints the levels that its rules say, and why not."""
+"""Say whether the server did what its rules say: its levels, its receives, its links."""
 
 from collections.abc import Sequence
+from contextlib import ExitStack
 from datetime import timedelta
 
-from insight.conformance.ask import levels_at, told
+from pyspark.sql import DataFrame
+
+from insight.conformance.ask import levels_at, links_at, told
+from insight.conformance.receives import receives_at
 from insight.conformance.view import sentence, show
 from insight.terminal import as_json
 from jobs.launch import Parser, launch, opened, whole_number
-from schemas.conformance import CONFORMANCE_LEVELS
+from schemas.conformance import (
+    CONFORMANCE,
+    CONFORMANCE_DEVIATIONS,
+    CONFORMANCE_LEVELS,
+    CONFORMANCE_LINKS,
+)
 from storage.answers import answers_in, write_answers
 from storage.published import published_as_of
 
 LIMIT = 20
+TOLERANCE_MS = 10
+TABLES = (CONFORMANCE_LEVELS, CONFORMANCE, CONFORMANCE_DEVIATIONS, CONFORMANCE_LINKS)
 
 
 def main(argv: Sequence[str]) -> int:
     """Parse the command line, and print what differs; the warehouse stays as it is."""
     parser = Parser(
-        "Say whether the server gave endpoints the levels that its rules say, and why not.",
+        "Say whether the server did what its rules say: its levels, its receives, its links.",
         example="python -m jobs.conformance --config conf/local.yaml --window-hours 24",
     )
     parser.add_as_of("an as_of that was run; the latest run's by default")
     parser.add_argument(
         "--window-hours",
         type=whole_number(1),
-        help="only endpoints created so long before as_of (default all)",
+        help="only creations, receives and arrivals so long before as_of (default all)",
     )
-    parser.add_argument("--out", metavar="DIR", help="a folder for the table of the answer")
     parser.add_argument(
-        "--limit", type=whole_number(1), default=LIMIT, help=f"kinds of endpoints (default {LIMIT})"
+        "--tolerance-ms",
+        type=whole_number(0),
+        default=TOLERANCE_MS,
+        help=f"facts so near may have been in the other order (default {TOLERANCE_MS})",
+    )
+    parser.add_argument("--out", metavar="DIR", help="a folder for the tables of the answer")
+    parser.add_argument(
+        "--limit", type=whole_number(1), default=LIMIT, help=f"rows of each part (default {LIMIT})"
     )
     parser.add_format()
     options = parser.parse_args(argv)
@@ -36,10 +53,30 @@ def main(argv: Sequence[str]) -> int:
     answers = answers_in(warehouse, options.out) if options.out else None
     as_of = published_as_of(warehouse, settings, options.as_of)
     window = None if options.window_hours is None else timedelta(hours=options.window_hours)
-    with warehouse.kept(levels_at(warehouse, as_of=as_of, window=window)) as levels:
+    with ExitStack() as stack:
+
+        def keep(rows: DataFrame) -> DataFrame:
+            return stack.enter_context(warehouse.kept(rows))
+
+        receives, deviations = receives_at(
+            warehouse,
+            settings,
+            as_of=as_of,
+            window=window,
+            tolerance=timedelta(milliseconds=options.tolerance_ms),
+            keep=keep,
+        )
+        frames = [
+            keep(levels_at(warehouse, as_of=as_of, window=window)),
+            keep(receives),
+            keep(deviations),
+            keep(links_at(warehouse, settings, as_of=as_of, window=window)),
+        ]
         if answers:
-            write_answers(answers, [CONFORMANCE_LEVELS], {CONFORMANCE_LEVELS.name: levels})
-        report = {"as_of": as_of, **told(levels, limit=options.limit)}
+            write_answers(
+                answers, TABLES, {table.name: frame for table, frame in zip(TABLES, frames, strict=True)}
+            )
+        report = {"as_of": as_of, **told(*frames, limit=options.limit)}
     if options.format == "json":
         print(as_json({"sentence": sentence(report), **report}))
     else:

@@ -5,7 +5,13 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
+from config.load import Settings
+from insight.backlog import catalog_frames
 from insight.conformance.levels import KIND, conformance_levels
+from insight.conformance.links import LINK, conformance_links
+from schemas.conformance import CONFORMANCE_LINKS
+from schemas.events import MESSAGES
+from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES
 from storage.collected import collected
@@ -21,12 +27,35 @@ def levels_at(warehouse: Warehouse, *, as_of: datetime, window: timedelta | None
     return conformance_levels(warehouse.read(ENDPOINTS).where(asked), warehouse.read(PRIORITY_RULES))
 
 
-def told(levels: DataFrame, *, limit: int) -> dict[str, Any]:
-    """Count the endpoints, and give the kinds that differ, those with most endpoints first.
+def links_at(
+    warehouse: Warehouse, settings: Settings, *, as_of: datetime, window: timedelta | None
+) -> DataFrame:
+    """`conformance_links` of the messages that arrived before as_of; with a window, within it."""
+    blocks = settings.transmission.blocks
+    found = conformance_links(
+        warehouse.read(MESSAGES),
+        warehouse.read(ENDPOINTS),
+        catalog_frames(warehouse, settings).honoring,
+        since=None if window is None else as_of - window,
+        as_of=as_of,
+        fragment_bytes=None if blocks is None else blocks.fragment_bytes,
+    )
+    return found.withColumn("as_of", F.lit(as_of)).select(*CONFORMANCE_LINKS.names)
+
+
+def told(
+    levels: DataFrame, receives: DataFrame, deviations: DataFrame, links: DataFrame, *, limit: int
+) -> dict[str, Any]:
+    """What is told of the tables.
 
     Args:
-        levels: `conformance_levels`, kept.
-        limit: rows.
+        levels: `conformance_levels`, kept; endpoints are counted, and kinds that differ come with most
+            endpoints first.
+        receives: `conformance`, kept; the queues that passed most come first.
+        deviations: `conformance_deviations`, kept; those that passed most come first, the unexplained ones
+            before all others.
+        links: `conformance_links`, kept; those with most inversions come first.
+        limit: rows of each part.
     """
     counts_of = {
         "endpoints": F.lit(True),
@@ -40,4 +69,17 @@ def told(levels: DataFrame, *, limit: int) -> dict[str, Any]:
     return {
         "endpoints": {name: count or 0 for name, count in counts.items()},
         "levels": collected(differing.limit(limit)),
+        "queues": collected(receives.orderBy(F.desc("passed"), *QUEUE).limit(limit)),
+        "deviations": collected(
+            deviations.orderBy(
+                F.desc(F.col("class") == "unexplained"),
+                F.desc(F.col("best_level") - F.col("level")),
+                F.desc("passed_groups"),
+                *QUEUE,
+                "at",
+                F.asc_nulls_first("transaction_id"),
+                "conversation_group_id",
+            ).limit(limit)
+        ),
+        "links": collected(links.orderBy(F.desc("inversions"), *LINK).limit(limit)),
     }

@@ -1,6 +1,6 @@
 """A conformance check as an operator reads it on the terminal."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from config.instants import format_instant
@@ -17,6 +17,37 @@ SHOWN = (
     "server",
     "why",
 )
+
+
+QUEUES = (
+    "instance",
+    "database",
+    "queue",
+    "decisions",
+    "with_choice",
+    "conforming",
+    "passed",
+    "fitness",
+    "skill",
+    "lock_skipped",
+    "unexplained",
+)
+LINKS = (
+    "sending_instance",
+    "receiving_instance",
+    "messages",
+    "with_inversion",
+    "inversions",
+    "inversions_fragmented",
+)
+CLASSES = {
+    "where_clause": "it asked for a conversation or a group, so levels did not count",
+    "own_group": "its transaction held that group already",
+    "logged_level": "by the levels that the server logged it is right",
+    "timing": "they had just become free",
+    "other_lock": "a statement of theirs held each of them",
+    "unexplained": "no lock, no WHERE, unexplained",
+}
 
 
 def sentence(report: Mapping[str, Any]) -> str:
@@ -38,12 +69,40 @@ def show(report: Mapping[str, Any]) -> None:
     """Print the answer, and the kinds of endpoints whose levels differ."""
     console = terminal()
     console.print(f"{format_instant(report['as_of'])}: {sentence(report)}", style="bold", soft_wrap=True)
+    console.print(of_receives(report["queues"]), style="bold", soft_wrap=True)
     if report["levels"]:
         rows = [
             {**row, "ours": row["priority"], "server": row["logged_priority"], "why": _why(row)}
             for row in report["levels"]
         ]
         show_rows(console, "Where levels differ, most endpoints first", rows, SHOWN)
+
+    if report["queues"]:
+        show_rows(console, "Receives, the queues that passed most first", report["queues"], QUEUES)
+    for row in report["deviations"]:
+        console.print(f"- {deviation(row)}", soft_wrap=True)
+    if report["links"]:
+        show_rows(console, "Links, most inversions first", report["links"], LINKS)
+
+
+def of_receives(queues: Sequence[Mapping[str, Any]]) -> str:
+    """How far the receives kept to the levels, in one sentence."""
+    choices = sum(row["with_choice"] for row in queues)
+    if not choices:
+        return "No receive could choose between levels."
+    conforming = sum(row["conforming"] for row in queues)
+    return f"Of {choices:,} receives that could choose between levels, {conforming:,} passed no higher one."
+
+
+def deviation(row: Mapping[str, Any]) -> str:
+    """One decision in a sentence."""
+    who = f"transaction {row['transaction_id']}" if row["transaction_id"] else "a receive"
+    groups = f"{row['passed_groups']:,} group{'' if row['passed_groups'] == 1 else 's'}"
+    return (
+        f"at {format_instant(row['at'])} {who} took group {row['conversation_group_id']} of {row['queue']} at "
+        f"level {row['level']} while {groups} up to level {row['best_level']} were there, with message "
+        f"{row['witness_message_id']}: {CLASSES[row['class']]}"
+    )
 
 
 def _why(row: Mapping[str, Any]) -> str:

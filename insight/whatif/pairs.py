@@ -3,15 +3,12 @@
 from collections.abc import Iterator
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame, functions as F
 
+from insight.inversions import passed_by_level
 from schemas.keys import QUEUE
 from schemas.whatif import WHATIF_PAIRS
-
-LEVELS = 11
-"""Levels count from 1 to 10."""
 
 
 def pairs(moved: DataFrame) -> DataFrame:
@@ -60,34 +57,3 @@ def _count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             ],
             names=WHATIF_PAIRS.names,
         )
-
-
-def passed_by_level(after: npt.NDArray[np.int64], levels: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
-    """Count pairs by (level that passes, level that is passed).
-
-    Args:
-        after: positions afterwards, in the order of those before.
-        levels: 1 to 10, in the same order.
-
-    The bits of the places are looked at from the highest to the lowest. Two messages whose places first
-    differ in a bit stand in the same stretch there: the pair is counted at that bit and at no other.
-    """
-    places = np.empty(len(after), dtype=np.int64)
-    places[np.argsort(after, kind="stable")] = np.arange(len(after))
-    found = np.zeros((LEVELS, LEVELS), dtype=np.int64)
-    present = np.unique(levels)
-    for bit in reversed(range(max(1, int(len(after) - 1).bit_length()))):
-        # Stretches that agree in all higher bits, each still in the order before.
-        order = np.argsort(places >> (bit + 1), kind="stable")
-        stretch = (places >> (bit + 1))[order]
-        is_high = ((places >> bit) & 1)[order] == 1
-        level = levels[order]
-        first = np.searchsorted(stretch, stretch, side="left")
-        for passed in present:
-            ahead = np.concatenate(([0], np.cumsum(is_high & (level == passed))))
-            # Of the messages ahead in the own stretch, those that stand behind afterwards.
-            overtaken = ahead[:-1] - ahead[first]
-            found[:, passed] += np.bincount(
-                level[~is_high], weights=overtaken[~is_high], minlength=LEVELS
-            ).astype(np.int64)
-    return found

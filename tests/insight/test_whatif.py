@@ -17,8 +17,8 @@ from pyspark.sql import SparkSession
 from config.errors import ConfigError, PipelineError
 from config.load import load_settings
 from config.proposal import proposed_rules, proposed_settings
+from insight.inversions import passed_by_level
 from insight.whatif.ask import told, what_if
-from insight.whatif.pairs import passed_by_level
 from insight.whatif.view import sentence
 from jobs import reassign, whatif as job
 from schemas.whatif import WHATIF_TABLES

@@ -1,0 +1,1 @@
+"""What receives and sends really did, beside what the levels asked for."""

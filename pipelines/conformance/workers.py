@@ -1,0 +1,89 @@
+"""The queues in Python workers: what happened streams in, batch by batch; totals and deviations come out."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+
+from engine.ordered import in_order
+from pipelines.conformance.queue import COUNTS, Queue
+from pipelines.conformance.timeline import COLUMNS, ORDER
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DEVIATION = {
+    "at": "bigint",
+    "transaction_id": "string",
+    "conversation_group_id": "string",
+    "level": "int",
+    "best_level": "int",
+    "passed_groups": "bigint",
+    "class": "string",
+    "witness_message_id": "string",
+}
+"""A row of `conformance_deviations`; null in a queue's row of totals."""
+TOLD = {"queue_number": "int", **DEVIATION, **dict.fromkeys(COUNTS, "bigint"), "blind": "double"}
+OUTPUT_ROWS = 8192
+
+
+def watched(timeline: DataFrame, *, start: int, tolerance: int, every_receive_counts: bool) -> DataFrame:
+    """Play each queue in one task, with memory for its backlog and not for its events.
+
+    Args:
+        timeline: see `pipelines.conformance.timeline`.
+        start: decisions before it are not counted, in microseconds.
+        tolerance: in microseconds.
+        every_receive_counts: without any queue events a RECEIVED counts as committed.
+
+    Returns:
+        `TOLD`: per queue a row per deviation and one with its totals, in which `at` is null. No order.
+    """
+    ordered = in_order(timeline.select(*COLUMNS), "queue_number", ORDER)
+    ddl = ", ".join(f"{name} {type}" for name, type in TOLD.items())
+    return ordered.mapInArrow(_watch(start, tolerance, every_receive_counts), ddl)
+
+
+def _watch(
+    start: int, tolerance: int, every_receive_counts: bool
+) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]:
+    def watch(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        types = {"int": pa.int32(), "bigint": pa.int64(), "string": pa.string(), "double": pa.float64()}
+        schema = pa.schema([(name, types[type]) for name, type in TOLD.items()])
+        current: tuple[int, Queue] | None = None
+
+        def told(number: int, queue: Queue, *, last: bool) -> pa.RecordBatch:
+            rows: list[dict[str, Any]] = [
+                {"class": each.kind, **{name: getattr(each, name) for name in DEVIATION if name != "class"}}
+                for each in queue.deviations
+            ]
+            queue.deviations.clear()
+            if last:
+                rows.append({**queue.counts, "blind": queue.blind})
+            return pa.RecordBatch.from_pylist(
+                [{"queue_number": number, **row} for row in rows], schema=schema
+            )
+
+        for batch in batches:
+            runs = pc.run_end_encode(batch.column(0), run_end_type="int64")
+            begin = 0
+            for number, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+                if current is None or current[0] != number:
+                    if current:
+                        current[1].finish()
+                        yield told(*current, last=True)
+                    queue = Queue(start=start, tolerance=tolerance, every_receive_counts=every_receive_counts)
+                    current = (number, queue)
+                columns = [batch.column(name) for name in COLUMNS if name not in ("queue_number", "tie")]
+                current[1].feed(*[column.slice(begin, end - begin).to_pylist() for column in columns])
+                begin = end
+                if len(current[1].deviations) >= OUTPUT_ROWS:
+                    yield told(*current, last=False)
+        if current:
+            current[1].finish()
+            yield told(*current, last=True)
+
+    return watch
