@@ -42,7 +42,7 @@ def ready_messages(messages: DataFrame, off: DataFrame, locked: DataFrame) -> Da
         _arrival_order().alias("arrival_order"),
     )
     in_conversation = Window.partitionBy(*CONVERSATION).orderBy(
-        _system_first(), F.asc_nulls_last("message_sequence_number"), "arrival_order"
+        system_first(), F.asc_nulls_last("message_sequence_number"), "arrival_order"
     )
     return with_state(placed, off, locked).withColumn("rank", F.row_number().over(in_conversation))
 
@@ -60,7 +60,8 @@ def _arrival_order() -> Column:
     return F.concat(moment_of("arrived_at"), F.coalesce(numbered, F.lit("2")), F.col("message_id"))
 
 
-def _system_first() -> Column:
+def system_first() -> Column:
+    """Where a message's type puts it in its conversation: DialogTimer 0, Error 1, all others 2."""
     message_type = F.col("message_type")
     return (
         F.when(message_type.endswith("/ServiceBroker/DialogTimer"), 0)
