@@ -125,7 +125,14 @@ def timeline(
             conversation_id="conversation_id",
             is_initiator="is_initiator",
         ),
-        _rows(of_queues(left), F.col("left_at"), h.LEAVE, message_id="message_id"),
+        _rows(
+            of_queues(left),
+            F.col("left_at"),
+            h.LEAVE,
+            message_id="message_id",
+            conversation_id="conversation_id",
+            is_initiator="is_initiator",
+        ),
         _rows(
             of_queues(moves),
             F.col("event_time"),
