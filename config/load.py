@@ -38,7 +38,7 @@ class Settings:
     transmission: model.Transmission
     activation: model.Activation | None
     quality: model.Quality
-    replay: model.Replay = model.Replay()
+    replay: model.Replay
     snapshots: tuple[ServerSnapshot, ...] = ()
 
     def describe(self) -> str:

@@ -83,8 +83,8 @@ REPLAY_CALIBRATION = Table(
         required(
             "verdict",
             "string",
-            "calibrated; off: p50 or p95 differs by more than a tenth and more than 50 ms, or is known on one "
-            "side only; unknown: neither side knows one",
+            "calibrated; off: p50 or p95 differs by more than a tenth and more than 50 ms, or is known on "
+            "one side only; unknown: neither side knows one",
         ),
         CALIBRATED,
     ),
@@ -119,9 +119,7 @@ REPLAY_CURVE = Table(
         optional("wait_p95", "double", f"percentile 95 {WAITING}"),
         optional("at_least", "double", "ms that it had lasted at least; null unless wait_p95 is"),
         optional("utilisation", "double", "share of the reader-seconds at work"),
-        required(
-            "idle_locked_seconds", "double", "reader-seconds idle while only locked groups were ready"
-        ),
+        required("idle_locked_seconds", "double", "reader-seconds idle while only locked groups were ready"),
         CALIBRATED,
     ),
     key=("scenario", "instance", "database", "queue", "readers"),

@@ -192,4 +192,3 @@ def _require_messages(read: Read, asked: Asked, names: Sequence[QueueName]) -> N
             f"command line: --from {format_instant(period.start)} --to {format_instant(period.end)}: no "
             f"message is ready{where} in that time; name a time in which messages arrived"
         )
-

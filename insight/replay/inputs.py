@@ -75,17 +75,13 @@ def read_inputs(
         warehouse.read_open(table, since) for table in (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS, ENDPOINTS)
     )
     # Small sides come first: the embedded engine hashes the left one where it knows no sizes.
-    receiving_there = F.broadcast(queues).join(
-        receivers(endpoints, endpoint_events, catalog, period), QUEUE
-    )
+    receiving_there = F.broadcast(queues).join(receivers(endpoints, endpoint_events, catalog, period), QUEUE)
     there = keep(receiving_there)
     ended = keep(outcomes(queue_events))
     in_flight = waiting.messages.where("in_flight").select(
         "message_id", "conversation_id", "sent_by_initiator"
     )
-    now_open = open_transactions(
-        message_events, queue_events, ended, in_flight, there, start=period.start
-    )
+    now_open = open_transactions(message_events, queue_events, ended, in_flight, there, start=period.start)
     work = keep(services(message_events, ended, every_receive_counts=not knows_queues))
     arrivals = message_events.where(F.col("event_type").isin(*ARRIVALS) & _within(period))
     wanted = (
@@ -129,8 +125,10 @@ def _within(period: Period) -> Column:
 
 
 def _since(warehouse: Warehouse, waiting: DataFrame, period: Period) -> datetime:
-    """From when on rows of the ledger matter: 24 hours before the period, or when a message was first taken
-    that is still open, as the work on it was shared with others that may be closed since."""
+    """From when on rows of the ledger matter: 24 hours before the period, or earlier.
+
+    A message that was taken earlier and is still open shared the work on it with others that may be closed.
+    """
     around = period.around.start
     taken = warehouse.read_open(MESSAGES, period.start).where(
         (F.col("event_type") == "RECEIVED") & (F.col("event_time") < F.lit(around))

@@ -138,7 +138,10 @@ def _curve(rows: DataFrame, totals: DataFrame) -> DataFrame:
     """Percentile 95 over all levels of a queue, for each number of readers."""
     of_all = waits(rows.where("of_curve"), ["machine"])
     told = totals.where("of_curve").select(
-        "machine", "scenario", *QUEUE, F.col("given_readers").alias("readers"),
+        "machine",
+        "scenario",
+        *QUEUE,
+        F.col("given_readers").alias("readers"),
         (F.col("idle_locked") / SECOND).alias("idle_locked_seconds"),
         _utilisation().alias("utilisation"),
     )

@@ -95,7 +95,9 @@ def _enough(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         (
             row
             for row in rows[:-1]
-            if last is not None and row["wait_p95"] is not None and row["wait_p95"] <= last * (1 + STOPS_HELPING)
+            if last is not None
+            and row["wait_p95"] is not None
+            and row["wait_p95"] <= last * (1 + STOPS_HELPING)
         ),
         None,
     )

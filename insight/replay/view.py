@@ -8,8 +8,8 @@ from insight.terminal import show_rows, terminal
 from schemas.keys import QUEUE
 
 ASSUMED = (
-    "Assumed: messages arrive as they did, however long they wait (a reply that comes later asks for no less), "
-    "and the work on each takes as long as in the log."
+    "Assumed: messages arrive as they did (what is handled later does not delay the replies to it), and the "
+    "work on each takes as long as in the log."
 )
 WAITS = ("queue", "level", "messages", "p50", "p95", "p95 proposed", "difference", "calibrated")
 QUEUES = (

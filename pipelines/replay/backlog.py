@@ -24,7 +24,13 @@ class Message:
     __slots__ = ("arrival", "arrived", "conversation", "estimated", "level", "message_id", "ready", "service")
 
     def __init__(
-        self, message_id: str, arrived: int, queuing_order: int | None, level: int, service: int, estimated: bool
+        self,
+        message_id: str,
+        arrived: int,
+        queuing_order: int | None,
+        level: int,
+        service: int,
+        estimated: bool,
     ) -> None:
         self.message_id, self.arrived, self.level = message_id, arrived, level
         self.service, self.estimated, self.ready = service, estimated, True
@@ -99,9 +105,7 @@ class Backlog:
             self._stand(conversation)
         message.conversation = conversation
         conversation.count += 1
-        heappush(
-            conversation.messages, (rank, sequence is None, sequence or 0, message.arrival, message)
-        )
+        heappush(conversation.messages, (rank, sequence is None, sequence or 0, message.arrival, message))
         group = conversation.group
         heappush(group.oldest, (-message.level, message.arrival, message))
         self.ready += 1
@@ -254,5 +258,3 @@ class Backlog:
                 found: Conversation = conversation
                 return found
             heappop(heap)
-
-

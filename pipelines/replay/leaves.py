@@ -78,9 +78,7 @@ def leaves(
     )
     anyway = here.where("named is null").select("message_id", "left_at")
     by_group = _of_named_group(here.where("named is not null"), endpoint_events)
-    return (
-        anyway.unionByName(by_group).groupBy("message_id").agg(F.min("left_at").alias("left_at"))
-    )
+    return anyway.unionByName(by_group).groupBy("message_id").agg(F.min("left_at").alias("left_at"))
 
 
 def _of_named_group(rows: DataFrame, endpoint_events: DataFrame) -> DataFrame:

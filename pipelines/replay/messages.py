@@ -55,9 +55,8 @@ def played_messages(
     begin = F.lit(period.start)
     ready = waiting.where("in_queue").select(*WHAT, begin.alias("from_at"))
     returned = waiting.where("in_flight").join(returns, "message_id")
-    known = (
-        ready.unionByName(returned.select(*WHAT, F.col("returned_at").alias("from_at")))
-        .unionByName(arrived.select(*WHAT, F.col("arrived_at").alias("from_at")))
+    known = ready.unionByName(returned.select(*WHAT, F.col("returned_at").alias("from_at"))).unionByName(
+        arrived.select(*WHAT, F.col("arrived_at").alias("from_at"))
     )
     placed = receiving(known, receivers).withColumn("ready_at", F.greatest("from_at", "created_at"))
     ended = F.col("ended_at")

@@ -34,8 +34,8 @@ class Player:
     """Plays a queue; feed it everything in order, then finish it.
 
     At one instant everything of the log comes first. Then, in rounds until neither happens: what is due is
-    done and unlocks its group; idle readers each choose a group. After the period nothing of the log comes but
-    the outcomes of transactions that were open as it began. Source: our choice.
+    done and unlocks its group; idle readers each choose a group. After the period nothing of the log comes
+    but the outcomes of transactions that were open as it began. Source: our choice.
 
     Attributes:
         finished: what became of messages, one tuple each: message_id, arrived, started, finished,
@@ -114,7 +114,9 @@ class Player:
                 if self._machine.readers is None:
                     self._readers, self._known = numbers[row] or 0, True
             else:
-                self._of_endpoint(kind, (conversation_ids[row], not initiators[row]), message_ids[row], groups[row])
+                self._of_endpoint(
+                    kind, (conversation_ids[row], not initiators[row]), message_ids[row], groups[row]
+                )
 
     def finish(self) -> dict[str, int | None]:
         """Play the rest of the period, and on if it drains.

@@ -70,10 +70,14 @@ def _by_sessions(sessions: DataFrame, period: Period) -> DataFrame:
     )
     begin = F.greatest("first_at", F.lit(period.start))
     changes = there.select(*QUEUE, begin.alias("moment"), F.lit(1).alias("change")).unionByName(
-        there.select(*QUEUE, (F.col("last_at") + F.lit(MICROSECOND)).alias("moment"), F.lit(-1).alias("change"))
+        there.select(
+            *QUEUE, (F.col("last_at") + F.lit(MICROSECOND)).alias("moment"), F.lit(-1).alias("change")
+        )
     )
-    none = sessions.select(*QUEUE).distinct().select(
-        *QUEUE, F.lit(period.start).alias("moment"), F.lit(0).alias("change")
+    none = (
+        sessions.select(*QUEUE)
+        .distinct()
+        .select(*QUEUE, F.lit(period.start).alias("moment"), F.lit(0).alias("change"))
     )
     return _summed(changes.unionByName(none)).where(F.col("moment") < F.lit(period.end))
 
@@ -103,14 +107,14 @@ def _transactions(
 
 def _by_hours(transactions: DataFrame, period: Period) -> DataFrame:
     """The largest number that was open at once, in each UTC hour."""
-    changes = transactions.select(*QUEUE, F.col("begun_at").alias("moment"), F.lit(1).alias("change")).unionByName(
-        transactions.select(*QUEUE, F.col("outcome_at").alias("moment"), F.lit(-1).alias("change"))
-    )
+    changes = transactions.select(
+        *QUEUE, F.col("begun_at").alias("moment"), F.lit(1).alias("change")
+    ).unionByName(transactions.select(*QUEUE, F.col("outcome_at").alias("moment"), F.lit(-1).alias("change")))
     first = F.date_trunc("hour", F.lit(period.start))
     last = F.date_trunc("hour", F.lit(period.end - MICROSECOND))
     hours = F.explode(F.sequence(first, last, F.expr("interval 1 hour")))
-    beginnings = transactions.select(*QUEUE).distinct().select(
-        *QUEUE, hours.alias("moment"), F.lit(0).alias("change")
+    beginnings = (
+        transactions.select(*QUEUE).distinct().select(*QUEUE, hours.alias("moment"), F.lit(0).alias("change"))
     )
     open_then = _summed(changes.unionByName(beginnings))
     hour = F.date_trunc("hour", F.col("moment"))

@@ -59,9 +59,7 @@ class Inputs:
     off: DataFrame
 
 
-def timeline(
-    inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: Sequence[bool]
-) -> DataFrame:
+def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: Sequence[bool]) -> DataFrame:
     """What happens on the queues, once for each machine that plays it.
 
     Args:
@@ -159,7 +157,13 @@ def _rows(
 ) -> DataFrame:
     """Happenings of one kind; what they don't carry is null."""
     columns = [
-        (F.col(value) if isinstance(value := payload.get(name), str) else F.lit(None) if value is None else value)
+        (
+            F.col(value)
+            if isinstance(value := payload.get(name), str)
+            else F.lit(None)
+            if value is None
+            else value
+        )
         .cast(type)
         .alias(name)
         for name, type in PAYLOAD.items()
@@ -173,6 +177,8 @@ def _for_machines(rows: DataFrame, by_proposal: Sequence[bool]) -> DataFrame:
     count = len(by_proposal)
     each = rows.withColumn("variant", F.explode(F.array(*[F.lit(number) for number in range(count)])))
     proposed = F.col("variant").isin(*[number for number, does in enumerate(by_proposal) if does])
-    level = F.when(proposed, F.col("proposed")).otherwise(F.col("level")) if any(by_proposal) else F.col("level")
+    level = (
+        F.when(proposed, F.col("proposed")).otherwise(F.col("level")) if any(by_proposal) else F.col("level")
+    )
     machine = (F.col("queue_number") * F.lit(count) + F.col("variant")).cast("int")
     return each.withColumns({"machine": machine, "level": level}).select(*COLUMNS)

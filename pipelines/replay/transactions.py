@@ -108,9 +108,9 @@ def open_transactions(
     )
     flying = holding.join(in_flight, "message_id")
     by_messages = receiving(flying, here)
-    naming = of_queues.where(
-        F.col("event_type").isin(*LOCKING) & F.col("transaction_id").isNotNull()
-    ).join(now_open, TRANSACTION)
+    naming = of_queues.where(F.col("event_type").isin(*LOCKING) & F.col("transaction_id").isNotNull()).join(
+        now_open, TRANSACTION
+    )
     named = naming.where("conversation_group_id is not null")
     locks = (
         _placed(by_messages, "conversation_group_id")

@@ -25,9 +25,7 @@ def waits(rows: DataFrame, key: Sequence[str]) -> DataFrame:
     """
     all_of_key = Window.partitionBy(*key)
     is_served = F.col("wait").isNotNull()
-    in_order = all_of_key.orderBy(
-        F.when(is_served, 0).otherwise(1), F.coalesce("wait", "so_far")
-    )
+    in_order = all_of_key.orderBy(F.when(is_served, 0).otherwise(1), F.coalesce("wait", "so_far"))
     ranked = rows.withColumns(
         {
             "rank": F.row_number().over(in_order),
@@ -36,11 +34,10 @@ def waits(rows: DataFrame, key: Sequence[str]) -> DataFrame:
         }
     )
     rank_of = {percent: F.expr(f"({percent} * messages + 99) div 100") for percent in PERCENTILES}
-    beyond = F.least(
-        *[F.when(rank > F.col("served"), rank) for rank in rank_of.values()]
-    )
+    beyond = F.least(*[F.when(rank > F.col("served"), rank) for rank in rank_of.values()])
     at_rank = {
-        f"p{percent}": F.max(F.when(F.col("rank") == rank, F.col("wait"))) for percent, rank in rank_of.items()
+        f"p{percent}": F.max(F.when(F.col("rank") == rank, F.col("wait")))
+        for percent, rank in rank_of.items()
     }
     return ranked.groupBy(*key, "messages", "served").agg(
         (F.col("messages") - F.col("served")).alias("unserved"),
@@ -70,7 +67,9 @@ def calibration(logged: DataFrame, replayed: DataFrame, key: Sequence[str]) -> D
     """
     both = logged.select(
         *key, "messages", *[F.col(f"p{rank}").alias(f"logged_p{rank}") for rank in (50, 95)]
-    ).join(replayed.select(*key, *[F.col(f"p{rank}").alias(f"replayed_p{rank}") for rank in (50, 95)]), [*key])
+    ).join(
+        replayed.select(*key, *[F.col(f"p{rank}").alias(f"replayed_p{rank}") for rank in (50, 95)]), [*key]
+    )
     compared = both.withColumns(
         {f"difference_p{rank}": F.col(f"replayed_p{rank}") - F.col(f"logged_p{rank}") for rank in (50, 95)}
     )

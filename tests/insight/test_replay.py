@@ -1,23 +1,20 @@
 """The replay against a naive model that looks at all groups at every choice, and what is said of it."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from config.proposal import proposed_rules
 from insight.replay.ask import Asked, replayed
 from pipelines.replay.period import Period
 from storage.collected import collected
 from tests.factories import Row
-from tests.harness import Project, difference, marked, one_log
-from tests.insight.test_whatif import other_levels, written
+from tests.harness import Project, difference, one_log
 from tests.model.endpoints import Endpoint
-from tests.model.replay import Inputs, replay as by_model
-from tests.model.whatif import _decided, _standing
+from tests.model.replay import Inputs, as_logged, is_off, replay as by_model, waits
 from tests.strategies import Log
 from tests.strategies.busy import BEGIN, END, busy_log
 from tests.test_against_model import project_of, random_logs
@@ -51,11 +48,17 @@ def modelled(
     """What the model finds in each log, marked as `one_log` does."""
     messages, queues = [], []
     for number, log in enumerate(logs):
-        inputs = Inputs(log.events, log.catalog, log.rules, period.start, period.end, 100)
+        alone = one_log([log])
+        inputs = Inputs(alone.events, alone.catalog, alone.rules, period.start, period.end, 100)
         found = by_model(inputs, recorded, readers=readers, top=top, drain=drain)
         for rows, more in zip((messages, queues), found, strict=True):
-            rows += [marked(row, f"{number:02d}.") for row in more]
+            rows += [renumbered(row, number) for row in more]
     return messages, queues
+
+
+def renumbered(row: Row, number: int) -> Row:
+    """The row of the first of some logs as that of another one of them."""
+    return row | {name: f"{number:02d}{row[name][2:]}" for name in ("instance", "message_id") if name in row}
 
 
 def recorded(endpoint: Endpoint) -> int:
@@ -87,6 +90,49 @@ def require_queues(found: list[Row], expected: list[Row]) -> None:
         assert ours["idle_locked_seconds"] == pytest.approx(row["idle_locked"].total_seconds()), row
 
 
+FIGURES = ("wait_p50", "wait_p90", "wait_p95", "wait_p99", "wait_max", "wait_mean", "at_least")
+COUNTS = ("messages", "served", "unserved", "estimated")
+Place = tuple[str, ...]
+
+
+def by_place(messages: list[Row]) -> dict[Place, list[Row]]:
+    """The messages of each queue and level."""
+    found: dict[Place, list[Row]] = {}
+    for row in messages:
+        found.setdefault((*place_of(row), row["level"]), []).append(row)
+    return found
+
+
+def place_of(row: Row) -> Place:
+    return (row["instance"], row["database"], row["queue"])
+
+
+def require_waits(found: dict[str, list[Row]], messages: list[Row], period: Period) -> None:
+    """Waits and calibration of the scenario actual."""
+    ours = {
+        (*place_of(row), row["level"]): row for row in found["replay_waits"] if row["scenario"] == "actual"
+    }
+    compared = {(*place_of(row), row["level"]): row for row in found["replay_calibration"]}
+    expected = by_place(messages)
+    assert ours.keys() == compared.keys() == expected.keys()
+    off = set()
+    for place, rows in expected.items():
+        figures = waits(rows, period.end)
+        logged = waits(as_logged(rows, period.start, period.end), period.end)
+        assert {name: ours[place][name] for name in COUNTS} == {name: figures[name] for name in COUNTS}
+        for name in FIGURES:
+            assert ours[place][name] == pytest.approx(figures[name]), (place, name)
+        for rank in ("p50", "p95"):
+            for side, told in (("logged", logged), ("replayed", figures)):
+                assert compared[place][f"{side}_{rank}"] == pytest.approx(told[f"wait_{rank}"]), place
+            if is_off(logged[f"wait_{rank}"], figures[f"wait_{rank}"]):
+                off.add(place)
+    assert off == {place for place, row in compared.items() if row["verdict"] == "off"}
+    for table in ("replay_waits", "replay_queues", "replay_calibration"):
+        for row in found[table]:
+            assert row["calibrated"] == (place_of(row) not in {place[:3] for place in off}), row
+
+
 def require_as_modelled(
     session: SparkSession, project: Project, logs: list[Log], asked: Asked
 ) -> tuple[list[Row], list[Row]]:
@@ -95,6 +141,7 @@ def require_as_modelled(
     found = answered(session, project, asked)
     require_messages(found["replay_messages"], messages)
     require_queues(found["replay_queues"], queues)
+    require_waits(found, messages, asked.period)
     return messages, queues
 
 

@@ -1,4 +1,4 @@
-"""A replay, played by looking at all groups at every choice: slow, and word for word after its definitions."""
+"""A replay, played by looking at all groups at every choice: slow, word for word after its definitions."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from typing import Any
 
 from .catalog import Catalog
 from .endpoints import Endpoint, group_id, read_endpoints
-from .messages import ARRIVALS, Message, arrival_order, conversation_order, read_messages
+from .messages import Message, arrival_order, conversation_order, read_messages
 from .rules import rule_history
 from .state import State
 from .vocabulary import ENDS, Events, QueueKey, Row, Side, by_time, utf8
@@ -219,11 +219,11 @@ class Inputs:
         groups: dict[tuple[str, str | None], set[str]] = {}
         for event in self.queue_events:
             transaction = _transaction(event)
-            if event["event_type"] in LOCKING and event["event_time"] < self.start:
-                if _queue(event) == queue and self.is_open(transaction):
-                    locked = groups.setdefault(transaction, set())
-                    if event.get("conversation_group_id") is not None:
-                        locked.add(event["conversation_group_id"])
+            is_taking = event["event_type"] in LOCKING and event["event_time"] < self.start
+            if is_taking and _queue(event) == queue and self.is_open(transaction):
+                locked = groups.setdefault(transaction, set())
+                if event.get("conversation_group_id") is not None:
+                    locked.add(event["conversation_group_id"])
         for message in self.messages:
             endpoint = self.at_start.endpoint(message.receiver)
             if endpoint is None or endpoint.queue != queue:
@@ -341,8 +341,8 @@ class Machine:
         most_ready = largest = 0
         spans: list[tuple[datetime, datetime, int, int, bool]] = []
         times = {*inputs.moments(), end}
-        now: datetime | None = start
-        while now is not None:
+        now = start
+        while True:
             if now < end:
                 self._happen(now)
                 most_ready = max(most_ready, len(self.ready))
@@ -355,12 +355,13 @@ class Machine:
             self._rounds(now)
             times |= {until for until, _, _ in self.working if until is not NEVER}
             following = min((time for time in times if time > now), default=None)
-            if following is not None:
-                working = sum(holds for *_, holds in self.working)
-                only_locked = self.on and bool(self.ready) and not self._free()
-                spans.append((now, following, working, self.there, only_locked))
+            if following is None:
+                break
+            working = sum(holds for *_, holds in self.working)
+            only_locked = self.on and bool(self.ready) and not self._free()
+            spans.append((now, following, working, self.there, only_locked))
             now = following
-        finished = [play.finished_at for play in self.plays if play.receive_number]
+        finished = [play.finished_at for play in self.plays if play.receive_number and play.finished_at]
         over = max([end, *finished]) if self.drain else end
         lengths = [
             (min(until, over) - begin, working, there, only_locked)
@@ -373,7 +374,11 @@ class Machine:
             "busy": sum((span * working for span, working, *_ in lengths), nothing),
             "available": sum((span * there for span, _, there, _ in lengths), nothing),
             "idle_locked": sum(
-                (span * max(there - working, 0) for span, working, there, only_locked in lengths if only_locked),
+                (
+                    span * max(there - working, 0)
+                    for span, working, there, only_locked in lengths
+                    if only_locked
+                ),
                 nothing,
             ),
             "most_ready": most_ready,
@@ -404,13 +409,13 @@ class Machine:
                 self._gone(play)
         for event in self.inputs.endpoint_events:
             side = (event["conversation_id"], event["is_initiator"])
-            if event["event_type"] == "MOVE_CONVERSATION" and event["event_time"] == now and side in self.groups:
-                if now >= self.inputs.endpoints[side].created_at:
-                    self.groups[side] = event["conversation_group_id"]
+            moves = event["event_type"] == "MOVE_CONVERSATION" and event["event_time"] == now
+            if moves and side in self.groups and now >= self.inputs.endpoints[side].created_at:
+                self.groups[side] = event["conversation_group_id"]
         for event in self.inputs.queue_events:
-            if event["event_type"] == "QUEUE_ALTERED" and event["event_time"] == now:
-                if _queue(event) == self.queue and event.get("queue_status") is not None:
-                    self.on = event["queue_status"].upper() != "OFF"
+            alters = event["event_type"] == "QUEUE_ALTERED" and event.get("queue_status") is not None
+            if alters and event["event_time"] == now and _queue(event) == self.queue:
+                self.on = event["queue_status"].upper() != "OFF"
 
     def _gone(self, play: Played) -> None:
         self.ready.remove(play)
@@ -490,9 +495,9 @@ def _row(queue: QueueKey, play: Played) -> Row:
         "level": play.level,
         "estimated": play.estimated,
         "ended_at": play.ended_at,
-        "first_received": next(
-            (event["event_time"] for event in play.message.events if event["event_type"] == "RECEIVED"), None
-        ),
+        "received": [
+            event["event_time"] for event in play.message.events if event["event_type"] == "RECEIVED"
+        ],
     }
 
 
@@ -502,3 +507,48 @@ def _transaction(event: Row) -> tuple[str, str | None]:
 
 def _queue(event: Row) -> QueueKey:
     return (event["instance"], event["database"], event["queue"])
+
+
+PERCENTILES = {"wait_p50": 50, "wait_p90": 90, "wait_p95": 95, "wait_p99": 99, "wait_max": 100}
+
+
+def waits(messages: list[Row], end: datetime) -> Row:
+    """The figures of replay_waits for these messages."""
+    waited = sorted(
+        row["started_at"] - row["arrived_at"] for row in messages if row["started_at"] is not None
+    )
+    so_far = sorted(
+        min(row["ended_at"] or end, end) - row["arrived_at"] for row in messages if row["started_at"] is None
+    )
+    ranked = [*[_ms(wait) for wait in waited], *[None for _ in so_far]]
+    found: Row = {name: ranked[-(-percent * len(ranked) // 100) - 1] for name, percent in PERCENTILES.items()}
+    ranks = [-(-percent * len(ranked) // 100) for percent in PERCENTILES.values()]
+    lowest = min((rank for rank in ranks if rank > len(waited)), default=None)
+    return {
+        **found,
+        "messages": len(messages),
+        "served": len(waited),
+        "unserved": len(so_far),
+        "estimated": sum(row["estimated"] for row in messages),
+        "wait_mean": None if so_far else sum(map(_ms, waited)) / len(waited),
+        "at_least": None if lowest is None else _ms(so_far[lowest - len(waited) - 1]),
+    }
+
+
+def as_logged(messages: list[Row], start: datetime, end: datetime) -> list[Row]:
+    """The messages as the log took them first in the period."""
+    return [
+        {**row, "started_at": min((time for time in row["received"] if start <= time < end), default=None)}
+        for row in messages
+    ]
+
+
+def is_off(logged: float | None, replayed: float | None) -> bool:
+    """More than a tenth and more than 50 ms apart, or known on one side only."""
+    if logged is None or replayed is None:
+        return logged is not replayed
+    return abs(replayed - logged) > 50 and abs(replayed - logged) > logged / 10
+
+
+def _ms(length: timedelta) -> float:
+    return length / timedelta(milliseconds=1)

@@ -47,7 +47,9 @@ def busy_log(number: int) -> Log:
 
 def _tick(random: Random, first: int = 0, last: int = TICKS) -> datetime:
     """A tick, or a little after it."""
-    return NOON + random.randint(first, last) * TICK + timedelta(microseconds=random.choice((0, 0, 0, 7, 10**6)))
+    return (
+        NOON + random.randint(first, last) * TICK + timedelta(microseconds=random.choice((0, 0, 0, 7, 10**6)))
+    )
 
 
 def _conversations(random: Random) -> list[Row]:
