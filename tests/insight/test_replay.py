@@ -1,22 +1,29 @@
 """The replay against a naive model that looks at all groups at every choice, and what is said of it."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
+from config.proposal import proposed_rules
 from insight.replay.ask import Asked, replayed
+from insight.replay.told import told
+from insight.replay.view import sentence
 from pipelines.replay.period import Period
 from storage.collected import collected
-from tests.factories import Row
+from tests.factories import NOON, Row, queue_event
 from tests.harness import Project, difference, one_log
+from tests.insight.test_whatif import other_levels, written
 from tests.model.endpoints import Endpoint
 from tests.model.replay import Inputs, as_logged, is_off, replay as by_model, waits
+from tests.model.rules import Rule
+from tests.model.whatif import decided, standing
 from tests.strategies import Log
-from tests.strategies.busy import BEGIN, END, busy_log
+from tests.strategies.busy import BEGIN, END, TICK, busy_log
 from tests.test_against_model import project_of, random_logs
 
 LOGS = 25
@@ -32,7 +39,8 @@ def night_of(session: SparkSession, folder: Path, log: Log) -> Project:
 
 @pytest.fixture(scope="module")
 def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, list[Log]]:
-    logs = [replace(log, starvation=None, blocks=None) for log in random_logs(LOGS, 61)]
+    random = [log for log in random_logs(LOGS, 61) if log.queue_events]
+    logs = [replace(log, starvation=None, blocks=None) for log in random]
     return night_of(session, tmp_path_factory.mktemp("night"), one_log(logs)), logs
 
 
@@ -43,14 +51,28 @@ def busy(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tup
 
 
 def modelled(
-    logs: list[Log], period: Period, *, readers: int | None, top: int | None, drain: bool
+    logs: list[Log],
+    period: Period,
+    *,
+    readers: int | None,
+    top: int | None,
+    drain: bool,
+    other: Callable[[list[Row]], list[Row]] | None = None,
+    as_if: datetime | None = None,
 ) -> tuple[list[Row], list[Row]]:
-    """What the model finds in each log, marked as `one_log` does."""
-    messages, queues = [], []
+    """What the model finds in each log, marked as `one_log` does; with other rules by their levels."""
+    messages: list[Row] = []
+    queues: list[Row] = []
     for number, log in enumerate(logs):
         alone = one_log([log])
         inputs = Inputs(alone.events, alone.catalog, alone.rules, period.start, period.end, 100)
-        found = by_model(inputs, recorded, readers=readers, top=top, drain=drain)
+        rules = standing(other(alone.rules)) if other else []
+
+        def level(endpoint: Endpoint, rules: list[Rule] = rules) -> int:
+            stays = other is None or (as_if is not None and endpoint.created_at < as_if)
+            return endpoint.priority if stays else decided(endpoint, rules).priority
+
+        found = by_model(inputs, level, readers=readers, top=top, drain=drain)
         for rows, more in zip((messages, queues), found, strict=True):
             rows += [renumbered(row, number) for row in more]
     return messages, queues
@@ -59,10 +81,6 @@ def modelled(
 def renumbered(row: Row, number: int) -> Row:
     """The row of the first of some logs as that of another one of them."""
     return row | {name: f"{number:02d}{row[name][2:]}" for name in ("instance", "message_id") if name in row}
-
-
-def recorded(endpoint: Endpoint) -> int:
-    return endpoint.priority
 
 
 def answered(session: SparkSession, project: Project, asked: Asked) -> Any:
@@ -123,8 +141,8 @@ def require_waits(found: dict[str, list[Row]], messages: list[Row], period: Peri
         for name in FIGURES:
             assert ours[place][name] == pytest.approx(figures[name]), (place, name)
         for rank in ("p50", "p95"):
-            for side, told in (("logged", logged), ("replayed", figures)):
-                assert compared[place][f"{side}_{rank}"] == pytest.approx(told[f"wait_{rank}"]), place
+            for side, known in (("logged", logged), ("replayed", figures)):
+                assert compared[place][f"{side}_{rank}"] == pytest.approx(known[f"wait_{rank}"]), place
             if is_off(logged[f"wait_{rank}"], figures[f"wait_{rank}"]):
                 off.add(place)
     assert off == {place for place, row in compared.items() if row["verdict"] == "off"}
@@ -171,3 +189,86 @@ def test_busy_queues_play_as_the_model_does(
     messages, queues = require_as_modelled(session, project, logs, asked)
     assert sum(row["started_at"] is not None for row in messages) > 5 * BUSY
     assert any(row["idle_locked"] for row in queues)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("since", [None, 20], ids=["always", "from then on"])
+def test_a_proposal_plays_the_same_messages_by_its_levels(
+    session: SparkSession, busy: tuple[Project, list[Log]], since: int | None
+) -> None:
+    project, logs = busy
+    as_if = None if since is None else NOON + since * TICK
+    path = written(project.folder / "other.yaml", other_levels(one_log(logs).rules))
+    proposal = proposed_rules(project.settings(), [path])
+    asked = Asked(Period(BEGIN, END), proposal=proposal, as_if=as_if, readers=2, top=2)
+    found = answered(session, project, asked)
+    for scenario, rules in (("actual", None), ("proposed", other_levels)):
+        messages, _ = modelled(logs, asked.period, readers=2, top=2, drain=False, other=rules, as_if=as_if)
+        ours = [row for row in found["replay_messages"] if row["scenario"] == scenario]
+        require_messages(ours, messages)
+    report = reported(session, project, asked)
+    assert any(row["difference_p95"] for row in report["waits"])
+    assert "With the proposal, at percentile 95, level" in sentence(report)
+
+
+@pytest.mark.slow
+def test_a_log_that_the_replay_made_calibrates_to_nothing(session: SparkSession, tmp_path: Path) -> None:
+    logs = [without_where(busy_log(number)) for number in range(100, 112)]
+    first = night_of(session, tmp_path / "first", one_log(logs))
+    asked = Asked(Period(NOON - TICK, END), readers=2, top=3)
+    played = answered(session, first, asked)["replay_messages"]
+    second = night_of(session, tmp_path / "second", as_played(one_log(logs), played))
+    again = answered(session, second, asked)
+    assert difference(again["replay_messages"], played) == []
+    assert len(again["replay_calibration"]) > len(logs)
+    for row in again["replay_calibration"]:
+        assert row["verdict"] in ("calibrated", "unknown")
+        assert {row["difference_p50"], row["difference_p95"]} <= {0.0, None}
+
+
+def without_where(log: Log) -> Log:
+    assert log.queue_events
+    return replace(log, queue_events=[{**row, "has_where": False} for row in log.queue_events])
+
+
+def as_played(log: Log, played: list[Row]) -> Log:
+    """The log with what the replay did in place of its transactions."""
+    assert log.queue_events
+    delivered = {row["message_id"]: row for row in log.message_events if row["event_type"] == "DELIVERED"}
+    switches = [row for row in log.queue_events if row["event_type"] == "QUEUE_ALTERED"]
+    received, outcomes = [], {}
+    for row in played:
+        if row["receive_number"]:
+            place = {name: row[name] for name in ("instance", "database")}
+            marks = {**place, "transaction_id": f"{row['queue']} {row['receive_number']}"}
+            taken = {"event_type": "RECEIVED", "event_id": f"taken {row['message_id']}"}
+            received.append(
+                {**delivered[row["message_id"]], **marks, **taken, "event_time": row["started_at"]}
+            )
+            outcomes[row["instance"], marks["transaction_id"]] = queue_event(
+                "COMMIT", queue=row["queue"], event_time=row["finished_at"], **marks
+            )
+    return replace(
+        log,
+        message_events=[*delivered.values(), *received],
+        queue_events=[*switches, *outcomes.values()],
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("readers", [None, 2])
+def test_without_queue_events_readers_and_work_are_not_known(
+    session: SparkSession, tmp_path: Path, readers: int | None
+) -> None:
+    logs = [replace(busy_log(number), queue_events=None) for number in range(4)]
+    project = night_of(session, tmp_path, one_log(logs))
+    asked = Asked(Period(BEGIN, END), readers=readers)
+    messages, _ = require_as_modelled(session, project, logs, asked)
+    assert any(row["started_at"] for row in messages) == (readers is not None)
+    report = reported(session, project, asked)
+    assert ("give --readers N" in sentence(report)) == (readers is None)
+
+
+def reported(session: SparkSession, project: Project, asked: Asked) -> Any:
+    with replayed(project.warehouse(session), project.settings(), asked) as answer:
+        return told(answer, asked, limit=20)
