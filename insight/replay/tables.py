@@ -23,13 +23,19 @@ BY_LEVEL = ["scenario", *QUEUE, "level"]
 
 @dataclass(frozen=True)
 class Answer:
-    """The tables of a replay; each is a frame with the columns of `schemas.replay`."""
+    """The tables of a replay; each is a frame with the columns of `schemas.replay`.
+
+    Attributes:
+        beside: as `waits`, but messages have their recorded level in both scenarios, so that the same ones
+            are compared.
+    """
 
     waits: DataFrame
     queues: DataFrame
     calibration: DataFrame
     messages: DataFrame
     curve: DataFrame
+    beside: DataFrame
 
     def by_name(self) -> dict[str, DataFrame]:
         """The frames by the names of their tables."""
@@ -69,7 +75,10 @@ def answer(played: DataFrame, machines: DataFrame, read: Read, period: Period, k
         return beside.withColumn("calibrated", F.coalesce("is_calibrated", F.lit(True))).drop("is_calibrated")
 
     totals = named.where("message_id is null")
+    recorded = read.inputs.messages.select("message_id", "level")
+    beside = waits(main.drop("level").join(recorded, "message_id"), BY_LEVEL)
     return Answer(
+        beside=keep(with_verdict(_in_milliseconds(beside)).select(*REPLAY_WAITS.names)),
         waits=keep(with_verdict(_in_milliseconds(by_level)).select(*REPLAY_WAITS.names)),
         queues=keep(with_verdict(_queues(totals.where("not of_curve"))).select(*REPLAY_QUEUES.names)),
         calibration=keep(with_verdict(_calibration(compared)).select(*REPLAY_CALIBRATION.names)),

@@ -23,8 +23,10 @@ def told(answer: Answer, asked: Asked, *, limit: int) -> dict[str, Any]:
         asked: what was asked.
         limit: rows of each part.
     """
-    waits = collected(answer.waits)
-    queues = collected(answer.queues.orderBy(*QUEUE, "scenario"))
+    waits = collected(answer.beside)
+    places = {_place(row) for row in waits}
+    told_of = collected(answer.queues.orderBy(*QUEUE, "scenario"))
+    queues = [row for row in told_of if _place(row) in places]
     curve = collected(answer.curve.orderBy("scenario", *QUEUE, "readers"))
     [counts] = collected(
         answer.calibration.agg(
@@ -39,7 +41,7 @@ def told(answer: Answer, asked: Asked, *, limit: int) -> dict[str, Any]:
         "drained": asked.drain,
         "calibration": counts,
         "unknown_readers": sum(row["readers"] is None for row in queues if row["scenario"] == "actual"),
-        "waits": sorted(both, key=_most_messages_first)[:limit],
+        "waits": sorted(both, key=_by_level)[:limit],
         "queues": queues[:limit],
         "curve": [row for row in curve if _place(row) in _first_places(curve, limit)],
         "enough": [_enough(rows) for rows in _by_queue(curve)][:limit],
@@ -47,13 +49,13 @@ def told(answer: Answer, asked: Asked, *, limit: int) -> dict[str, Any]:
 
 
 def _beside(waits: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """A row per queue and level with both scenarios; the difference is proposed less actual."""
+    """A row per queue and recorded level with both scenarios; the difference is proposed less actual."""
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in waits:
         key = (*_place(row), row["level"])
-        found = rows.setdefault(key, {**dict(zip((*QUEUE, "level"), key, strict=True)), "messages": {}})
-        found["calibrated"] = row["calibrated"]
-        found["messages"][row["scenario"]] = row["messages"]
+        found = rows.setdefault(
+            key, {name: row[name] for name in (*QUEUE, "level", "messages", "calibrated")}
+        )
         found[row["scenario"]] = {name: row[name] for name in FIGURES}
     for found in rows.values():
         before, after = found.get("actual"), found.get("proposed")
@@ -65,7 +67,7 @@ def _beside(waits: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def _most_messages_first(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def _by_level(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return (*_place(row), -row["level"])
 
 

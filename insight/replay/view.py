@@ -54,9 +54,7 @@ def sentence(report: Mapping[str, Any]) -> str:
             if holds
         ]
         return f"With the proposal, at percentile 95, {' and '.join(parts)}; {trust}."
-    unserved = sum(
-        row["messages"]["actual"] - row["actual"]["served"] for row in report["waits"] if "actual" in row
-    )
+    unserved = sum(row["messages"] - row["actual"]["served"] for row in report["waits"])
     left = f"{_some(unserved, 'message')} not served" if unserved else "all messages served"
     return f"Played again, {left}; {trust}."
 
@@ -71,16 +69,16 @@ def show(report: Mapping[str, Any]) -> None:
         {
             "queue": _name(row),
             "level": row["level"],
-            "messages": row["messages"].get("actual") or row["messages"].get("proposed"),
-            "p50": _figure(row.get("actual"), "wait_p50"),
-            "p95": _figure(row.get("actual"), "wait_p95"),
+            "messages": row["messages"],
+            "p50": _figure(row["actual"], "wait_p50"),
+            "p95": _figure(row["actual"], "wait_p95"),
             "p95 proposed": _figure(row.get("proposed"), "wait_p95"),
             "difference": None if row["difference_p95"] is None else _signed(row["difference_p95"]),
             "calibrated": _yes(row["calibrated"]),
         }
         for row in report["waits"]
     ]
-    show_rows(console, "Waits by level", waits, WAITS)
+    show_rows(console, "Waits by recorded level", waits, WAITS)
     show_rows(console, "Queues", [_of_queue(row) for row in report["queues"]], QUEUES)
     for row in report["queues"] if report["drained"] else ():
         when = f"is empty at {format_instant(row['empty_at'])}" if row["empty_at"] else "does not get empty"
@@ -108,7 +106,7 @@ def _advice(row: Mapping[str, Any]) -> str:
     if row["readers"] is None:
         return f"{place}: each more reader of this range still helps, or too few messages are served"
     why = " because only locked groups are left to them" if row["locked"] else ""
-    return f"{place}: more than {_some(row['readers'], 'reader')} do not help{why}"
+    return f"{place}: from {_some(row['readers'], 'reader')} on, one more does not help{why}"
 
 
 def _mistrust(row: Mapping[str, Any]) -> str:

@@ -1,5 +1,6 @@
 """The replay against a naive model that looks at all groups at every choice, and what is said of it."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -7,15 +8,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from config.errors import ConfigError, PipelineError
 from config.proposal import proposed_rules
 from insight.replay.ask import Asked, replayed
 from insight.replay.told import told
 from insight.replay.view import sentence
+from jobs import replay as job
 from pipelines.replay.period import Period
 from storage.collected import collected
-from tests.factories import NOON, Row, queue_event
+from tests.factories import (
+    NOON,
+    Row,
+    at,
+    by_source,
+    catalog,
+    create_rule,
+    endpoint_event,
+    message_event,
+    queue_event,
+)
 from tests.harness import Project, difference, one_log
 from tests.insight.test_whatif import other_levels, written
 from tests.model.endpoints import Endpoint
@@ -176,10 +190,18 @@ def test_random_logs_play_as_the_model_does(
 
 
 @pytest.mark.slow
-@pytest.mark.spark
-@pytest.mark.parametrize("drain", [False, True])
 @pytest.mark.parametrize(
-    ("readers", "top"), [(None, None), (None, 1), (1, None), (1, 2), (2, 1), (2, 5), (3, None), (3, 2)]
+    ("readers", "top", "drain"),
+    [
+        (None, None, False),
+        pytest.param(None, 1, True, marks=pytest.mark.spark),
+        (1, None, True),
+        (1, 2, False),
+        (2, 1, False),
+        pytest.param(2, 5, True, marks=pytest.mark.spark),
+        (3, None, False),
+        (3, 2, True),
+    ],
 )
 def test_busy_queues_play_as_the_model_does(
     session: SparkSession, busy: tuple[Project, list[Log]], readers: int | None, top: int | None, drain: bool
@@ -246,7 +268,11 @@ def as_played(log: Log, played: list[Row]) -> Log:
                 {**delivered[row["message_id"]], **marks, **taken, "event_time": row["started_at"]}
             )
             outcomes[row["instance"], marks["transaction_id"]] = queue_event(
-                "COMMIT", queue=row["queue"], event_time=row["finished_at"], **marks
+                "COMMIT",
+                f"{row['instance']} {marks['transaction_id']}",
+                queue=row["queue"],
+                event_time=row["finished_at"],
+                **marks,
             )
     return replace(
         log,
@@ -272,3 +298,101 @@ def test_without_queue_events_readers_and_work_are_not_known(
 def reported(session: SparkSession, project: Project, asked: Asked) -> Any:
     with replayed(project.warehouse(session), project.settings(), asked) as answer:
         return told(answer, asked, limit=20)
+
+
+def two_tiers(folder: Path) -> Project:
+    """Gold and Silver wait at noon for one session that takes a message a minute, each in its own group."""
+    rules = [
+        create_rule("Gold", 8, database="B", contract="Gold"),
+        create_rule("Silver", 6, database="B", contract="Silver"),
+    ]
+    project = Project(folder, catalog=catalog(), rules=rules)
+    rows = []
+    for minute, name in enumerate(("Gold", "Gold", "Silver", "Silver")):
+        conversation, transaction = f"{name} {minute}", f"t{minute}"
+        marks = {"session_id": 51, "transaction_id": transaction}
+        rows += [
+            endpoint_event(conversation=conversation, contract=name, event_time=at(-5)),
+            endpoint_event("DIALOG_CREATED", conversation, contract=name, event_time=at(-5)),
+            message_event("DELIVERED", f"{conversation}/0", event_time=at(-1)),
+            message_event("RECEIVED", f"{conversation}/0", event_time=at(minute), transaction_id=transaction),
+            queue_event("RECEIVE", event_time=at(minute), **marks),
+            queue_event("COMMIT", event_time=at(minute + 1), **marks),
+        ]
+    project.add(by_source(*rows))
+    return project
+
+
+SILVER_FIRST = """
+USE [B];
+CREATE BROKER PRIORITY [Silver] FOR CONVERSATION SET (CONTRACT_NAME = [Silver], PRIORITY_LEVEL = 9);
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_it_is_told_on_one_screen(
+    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = two_tiers(tmp_path / "project")
+    project.run(session, at(60))
+    capsys.readouterr()
+    asked = ["--config", project.config, "--from", at(0).isoformat(), "--to", at(30).isoformat()]
+    script = tmp_path / "silver.sql"
+    script.write_text(SILVER_FIRST)
+    rules = [
+        "--rules",
+        str(project.folder / "rules.yaml").replace("rules.yaml", "gold.yaml"),
+        f"SQL1={script}",
+    ]
+    written(project.folder / "gold.yaml", [create_rule("Gold", 8, database="B", contract="Gold")])
+    out = tmp_path / "out"
+    assert job.main([*asked, *rules, "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Assumed: messages arrive as they did")
+    assert (
+        "With the proposal, at percentile 95, level 6 of SQL1.B.TargetQueue waits 2.0 min less and level 8 "
+        "of SQL1.B.TargetQueue waits 2.0 min longer; the replay follows the log in all of 1 queue."
+    ) in shown
+    assert len(shown.splitlines()) <= 40
+    rows = DeltaTable(str(out / "replay_messages")).to_pyarrow_table().to_pylist()
+    started = {
+        scenario: {row["message_id"]: row["started_at"] for row in rows if row["scenario"] == scenario}
+        for scenario in ("actual", "proposed")
+    }
+    names = ("Gold 0/0", "Gold 1/0", "Silver 2/0", "Silver 3/0")
+    assert started["actual"] == dict(zip(names, map(at, range(4)), strict=True))
+    assert started["proposed"] == dict(zip(names, map(at, (2, 3, 0, 1)), strict=True))
+
+    assert job.main([*asked, "--readers", "1..3", "--drain", "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [row["wait_p95"] for row in report["curve"]] == [240_000.0, 120_000.0, 120_000.0]
+    [enough] = report["enough"]
+    assert (enough["readers"], enough["locked"]) == (2, False)
+    assert [row["empty_at"] for row in report["queues"]] == [at(4).strftime("%Y-%m-%dT%H:%M:%SZ")]
+
+
+def test_what_can_not_be_asked(session: SparkSession, tmp_path: Path) -> None:
+    project = two_tiers(tmp_path / "project")
+    span = ["--from", at(0).isoformat(), "--to", at(30).isoformat()]
+    asked = ["--config", project.config]
+    with pytest.raises(ConfigError, match=r"--from 2026-11-20T12:30:00Z is not before --to 2026-11-20T12:00"):
+        job.main([*asked, "--from", at(30).isoformat(), "--to", at(0).isoformat()])
+    for readers, why in (("0", "not a whole number of 1"), ("4..2", "not a range"), ("few", "not a whole")):
+        with pytest.raises(ConfigError, match=why):
+            job.main([*asked, *span, "--readers", readers])
+    with pytest.raises(ConfigError, match=r"--queue 'Targetqueue' is not in .*; did you mean 'TargetQueue'"):
+        job.main([*asked, *span, "--queue", "Targetqueue"])
+    with pytest.raises(ConfigError, match=r"'TargetQueue' is one of SQL1.B.TargetQueue, SQL2.C.TargetQueue"):
+        job.main([*asked, *span, "--queue", "TargetQueue"])
+    with pytest.raises(PipelineError, match="no run was published yet"):
+        job.main([*asked, *span])
+    with pytest.raises(ConfigError, match="lies in the warehouse"):
+        job.main([*asked, *span, "--out", str(project.folder / "warehouse" / "answers")])
+    project.run(session, at(60))
+    with pytest.raises(ConfigError, match=r"is in the future: the ledger goes to 2026-11-20T13:00:00Z"):
+        job.main([*asked, "--from", at(0).isoformat(), "--to", at(61).isoformat()])
+    with pytest.raises(ConfigError, match="no message is ready in that time"):
+        job.main([*asked, "--from", at(30).isoformat(), "--to", at(40).isoformat()])
+    with pytest.raises(ConfigError, match=r"no message is ready in SQL2\.C\.TargetQueue in that time"):
+        job.main([*asked, *span, "--queue", "SQL2.C.TargetQueue"])
