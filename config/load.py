@@ -38,6 +38,7 @@ class Settings:
     transmission: model.Transmission
     activation: model.Activation | None
     quality: model.Quality
+    replay: model.Replay
     snapshots: tuple[ServerSnapshot, ...] = ()
 
     def describe(self) -> str:
@@ -107,6 +108,7 @@ def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
         transmission=declared.transmission,
         activation=declared.activation,
         quality=declared.quality,
+        replay=declared.replay,
         snapshots=snapshots,
     )
     return settings, folded

@@ -188,6 +188,12 @@ class Activation(Shape):
         return timedelta(hours=self.window_hours)
 
 
+class Replay(Shape):
+    """How long the work on a message takes where the log says nothing of its queue."""
+
+    default_service_ms: Annotated[int, Field(strict=True, ge=0, le=10**9)] = 100
+
+
 class Quality(Shape):
     """The share of all inputs' rows that may be rejected before the run gives up."""
 
@@ -207,6 +213,7 @@ class SettingsFile(Shape):
     receive: Receive = Receive()
     transmission: Transmission = Transmission()
     activation: Activation | None = Activation()
+    replay: Replay = Replay()
     quality: Quality = Quality()
     snapshots: tuple[Snapshot, ...] = ()
 

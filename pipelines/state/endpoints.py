@@ -1,5 +1,6 @@
 """Endpoints as they are at as_of: in which group, and whether they exist."""
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, functions as F
@@ -48,18 +49,19 @@ def endpoints_at(
     )
 
 
-def latest_moves(endpoint_events: DataFrame) -> DataFrame:
+def latest_moves(endpoint_events: DataFrame, by: Sequence[str] = SIDE) -> DataFrame:
     """The latest MOVE_CONVERSATION of each endpoint that has moved.
 
     Args:
         endpoint_events: the endpoint events that count.
+        by: the columns of an endpoint, and of the moment if different ones count for different moments.
 
     Returns:
-        One row per (conversation_id, is_initiator) with any: `moved_at`, `moved_to`.
+        One row per endpoint with any: `moved_at`, `moved_to`.
     """
     return (
         endpoint_events.where(F.col("event_type") == MOVE)
-        .groupBy(*SIDE)
+        .groupBy(*by)
         .agg(
             F.max("event_time").alias("moved_at"),
             F.max_by("conversation_group_id", moment_and_id()).alias("moved_to"),

@@ -38,11 +38,11 @@ def what_if(
     endpoints = read_endpoints(
         events.get("endpoint_events") or [], messages, places, rule_history(current.rules)
     )
-    today = {side: _decided(endpoint, _standing(current.rules)) for side, endpoint in endpoints.items()}
+    today = {side: decided(endpoint, standing(current.rules)) for side, endpoint in endpoints.items()}
     anew = {
         side: endpoint
         if as_if is not None and endpoint.created_at < as_if
-        else _decided(endpoint, _standing(proposed.rules))
+        else decided(endpoint, standing(proposed.rules))
         for side, endpoint in endpoints.items()
     }
     before = State(events, endpoints, messages, places, as_of)
@@ -57,14 +57,15 @@ def what_if(
     }
 
 
-def _standing(statements: list[Row]) -> list[Rule]:
+def standing(statements: list[Row]) -> list[Rule]:
     """After the last statement, even if that is still to come."""
     return [rule for rule in rule_history(statements) if rule.valid_to is None]
 
 
-def _decided(endpoint: Endpoint, standing: list[Rule]) -> Endpoint:
+def decided(endpoint: Endpoint, rules: list[Rule]) -> Endpoint:
+    """The endpoint with the level by rules that always stood."""
     always = [
-        replace(rule, valid_from=datetime.min.replace(tzinfo=endpoint.created_at.tzinfo)) for rule in standing
+        replace(rule, valid_from=datetime.min.replace(tzinfo=endpoint.created_at.tzinfo)) for rule in rules
     ]
     names = (endpoint.contract, endpoint.local_service, endpoint.remote_service)
     level, name, step = resolve(always, (endpoint.instance, endpoint.database), endpoint.created_at, names)

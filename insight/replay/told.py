@@ -1,0 +1,113 @@
+"""What is told of a replay: waits by level before and after, queues, calibration, the curve."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import functions as F
+
+from insight.replay.ask import Asked
+from insight.replay.tables import Answer
+from schemas.keys import QUEUE
+from storage.collected import collected
+
+STOPS_HELPING = 0.02
+"""One more reader that makes percentile 95 shorter by less than this share does not help. Our choice."""
+FIGURES = ("served", "wait_p50", "wait_p95", "at_least")
+
+
+def told(answer: Answer, asked: Asked, *, limit: int) -> dict[str, Any]:
+    """What is told of the answer.
+
+    Args:
+        answer: the tables.
+        asked: what was asked.
+        limit: rows of each part.
+    """
+    waits = collected(answer.beside)
+    places = {_place(row) for row in waits}
+    told_of = collected(answer.queues.orderBy(*QUEUE, "scenario"))
+    queues = [row for row in told_of if _place(row) in places]
+    curve = collected(answer.curve.orderBy("scenario", *QUEUE, "readers"))
+    [counts] = collected(
+        answer.calibration.agg(
+            F.count_distinct(F.concat_ws(".", *QUEUE)).alias("queues"),
+            F.count_distinct(F.when(~F.col("calibrated"), F.concat_ws(".", *QUEUE))).alias("off"),
+        )
+    )
+    both = _beside(waits)
+    return {
+        "from": asked.period.start,
+        "to": asked.period.end,
+        "drained": asked.drain,
+        "calibration": counts,
+        "unknown_readers": sum(row["readers"] is None for row in queues if row["scenario"] == "actual"),
+        "waits": sorted(both, key=_by_level)[:limit],
+        "queues": queues[:limit],
+        "curve": [row for row in curve if _place(row) in _first_places(curve, limit)],
+        "enough": [_enough(rows) for rows in _by_queue(curve)][:limit],
+    }
+
+
+def _beside(waits: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """A row per queue and recorded level with both scenarios; the difference is proposed less actual."""
+    rows: dict[tuple[Any, ...], dict[str, Any]] = {}
+    for row in waits:
+        key = (*_place(row), row["level"])
+        found = rows.setdefault(
+            key, {name: row[name] for name in (*QUEUE, "level", "messages", "calibrated")}
+        )
+        found[row["scenario"]] = {name: row[name] for name in FIGURES}
+    for found in rows.values():
+        before, after = found.get("actual"), found.get("proposed")
+        found["difference_p95"] = (
+            after["wait_p95"] - before["wait_p95"]
+            if before and after and None not in (before["wait_p95"], after["wait_p95"])
+            else None
+        )
+    return list(rows.values())
+
+
+def _by_level(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (*_place(row), -row["level"])
+
+
+def _place(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(row[name] for name in QUEUE)
+
+
+def _first_places(rows: Sequence[Mapping[str, Any]], limit: int) -> set[tuple[str, ...]]:
+    return set(sorted({_place(row) for row in rows})[:limit])
+
+
+def _by_queue(curve: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """The rows of each scenario and queue, by their number of readers."""
+    found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    for row in curve:
+        found.setdefault((row["scenario"], *_place(row)), []).append(row)
+    return list(found.values())
+
+
+def _enough(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """From which number on more readers don't help, and whether locked groups are why.
+
+    Null if the last number of the range still helps.
+    """
+    last = rows[-1]["wait_p95"]
+    enough = next(
+        (
+            row
+            for row in rows[:-1]
+            if last is not None
+            and row["wait_p95"] is not None
+            and row["wait_p95"] <= last * (1 + STOPS_HELPING)
+        ),
+        None,
+    )
+    return {
+        "scenario": rows[0]["scenario"],
+        **{name: rows[0][name] for name in QUEUE},
+        "readers": enough and enough["readers"],
+        "locked": bool(enough and rows[-1]["idle_locked_seconds"] > 0),
+        "wait_p95": enough and enough["wait_p95"],
+        "calibrated": rows[0]["calibrated"],
+    }

@@ -1,0 +1,147 @@
+"""A replay as an operator reads it on the terminal: one screen."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from config.instants import format_instant
+from insight.terminal import show_rows, terminal
+from schemas.keys import QUEUE
+
+ASSUMED = (
+    "Assumed: messages arrive as they did (what is handled later does not delay the replies to it), and the "
+    "work on each takes as long as in the log."
+)
+WAITS = ("queue", "level", "messages", "p50", "p95", "p95 proposed", "difference", "calibrated")
+QUEUES = (
+    "scenario",
+    "queue",
+    "readers",
+    "utilisation",
+    "most_ready",
+    "idle_locked_seconds",
+    "calibrated",
+)
+CURVE = ("scenario", "queue", "readers", "served", "p95", "utilisation", "idle_locked_seconds", "calibrated")
+
+
+def sentence(report: Mapping[str, Any]) -> str:
+    """The answer in one sentence."""
+    counts = report["calibration"]
+    faults = counts["off"]
+    trust = (
+        f"the replay follows the log in all of {_some(counts['queues'], 'queue')}"
+        if not faults
+        else f"the replay does not follow the log in {faults:,} of {_some(counts['queues'], 'queue')}, "
+        "so mistrust the figures there"
+    )
+    if report["unknown_readers"]:
+        trust += (
+            f"; the log does not know the readers of {_some(report['unknown_readers'], 'queue')}: "
+            "give --readers N"
+        )
+    moved = [row for row in report["waits"] if row["difference_p95"]]
+    if any("proposed" in row for row in report["waits"]):
+        if not moved:
+            return f"The proposal changes no wait at percentile 95 that is known; {trust}."
+        gains = min(moved, key=lambda row: row["difference_p95"])
+        pays = max(moved, key=lambda row: row["difference_p95"])
+        parts = [
+            f"level {row['level']} of {_name(row)} waits {_time(abs(row['difference_p95']))} {word}"
+            for row, word, holds in (
+                (gains, "less", gains["difference_p95"] < 0),
+                (pays, "longer", pays["difference_p95"] > 0),
+            )
+            if holds
+        ]
+        return f"With the proposal, at percentile 95, {' and '.join(parts)}; {trust}."
+    unserved = sum(row["messages"] - row["actual"]["served"] for row in report["waits"])
+    left = f"{_some(unserved, 'message')} not served" if unserved else "all messages served"
+    return f"Played again, {left}; {trust}."
+
+
+def show(report: Mapping[str, Any]) -> None:
+    """Print what is assumed, the answer, waits by level, queues, the drain or the curve."""
+    console = terminal()
+    console.print(ASSUMED, soft_wrap=True)
+    span = f"{format_instant(report['from'])} to {format_instant(report['to'])}"
+    console.print(f"{span}: {sentence(report)}", style="bold", soft_wrap=True)
+    waits = [
+        {
+            "queue": _name(row),
+            "level": row["level"],
+            "messages": row["messages"],
+            "p50": _figure(row["actual"], "wait_p50"),
+            "p95": _figure(row["actual"], "wait_p95"),
+            "p95 proposed": _figure(row.get("proposed"), "wait_p95"),
+            "difference": None if row["difference_p95"] is None else _signed(row["difference_p95"]),
+            "calibrated": _yes(row["calibrated"]),
+        }
+        for row in report["waits"]
+    ]
+    show_rows(console, "Waits by recorded level", waits, WAITS)
+    show_rows(console, "Queues", [_of_queue(row) for row in report["queues"]], QUEUES)
+    for row in report["queues"] if report["drained"] else ():
+        when = f"is empty at {format_instant(row['empty_at'])}" if row["empty_at"] else "does not get empty"
+        console.print(f"{row['scenario']}: {_name(row)} {when}{_mistrust(row)}.", soft_wrap=True)
+    if report["curve"]:
+        rows = [{**_of_queue(row), "p95": _figure(row, "wait_p95")} for row in report["curve"]]
+        show_rows(console, "Waits by number of readers", rows, CURVE)
+        for row in report["enough"]:
+            console.print(f"{_advice(row)}{_mistrust(row)}.", soft_wrap=True)
+
+
+def _of_queue(row: Mapping[str, Any]) -> dict[str, Any]:
+    share, idle = row["utilisation"], row["idle_locked_seconds"]
+    return {
+        **row,
+        "queue": _name(row),
+        "utilisation": None if share is None else f"{share:.0%}",
+        "idle_locked_seconds": None if idle is None else f"{idle:,.1f}",
+        "calibrated": _yes(row["calibrated"]),
+    }
+
+
+def _advice(row: Mapping[str, Any]) -> str:
+    place = f"{row['scenario']}: {_name(row)}"
+    if row["readers"] is None:
+        return f"{place}: each more reader of this range still helps, or too few messages are served"
+    why = " because only locked groups are left to them" if row["locked"] else ""
+    return f"{place}: from {_some(row['readers'], 'reader')} on, one more does not help{why}"
+
+
+def _mistrust(row: Mapping[str, Any]) -> str:
+    return "" if row["calibrated"] else " (not calibrated)"
+
+
+def _name(row: Mapping[str, Any]) -> str:
+    return ".".join(row[name] for name in QUEUE)
+
+
+def _figure(row: Mapping[str, Any] | None, name: str) -> str | None:
+    if row is None:
+        return None
+    if row[name] is not None:
+        return _time(row[name])
+    return None if row["at_least"] is None else f"at least {_time(row['at_least'])}"
+
+
+def _time(ms: float) -> str:
+    """Milliseconds in the unit that suits them."""
+    seconds = ms / 1000
+    if seconds < 1:
+        return f"{ms:,.4g} ms"
+    if seconds < 120:
+        return f"{seconds:,.4g} s"
+    return f"{seconds / 60:,.1f} min" if seconds < 7200 else f"{seconds / 3600:,.1f} h"
+
+
+def _signed(ms: float) -> str:
+    return f"{'+' if ms > 0 else '-' if ms < 0 else ''}{_time(abs(ms))}"
+
+
+def _yes(holds: bool) -> str:
+    return "yes" if holds else "NO"
+
+
+def _some(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,241 @@
+"""One queue, played forward: what happens on it in, what becomes of its messages out.
+
+All times are whole microseconds since the epoch.
+"""
+
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Any
+
+from pipelines.replay import happenings as h
+from pipelines.replay.backlog import Backlog, Message
+
+
+@dataclass(frozen=True)
+class Machine:
+    """How a queue is played.
+
+    Attributes:
+        start: start of the period.
+        end: its end, which is not part of it.
+        readers: how many there are; None for as many as the log has.
+        top: TOP(n) of a RECEIVE; None takes all ready messages of the group.
+        drain: whether it goes on without arrivals until nothing more can be served.
+    """
+
+    start: int
+    end: int
+    readers: int | None
+    top: int | None
+    drain: bool
+
+
+class Player:
+    """Plays a queue; feed it everything in order, then finish it.
+
+    At one instant everything of the log comes first. Then, in rounds until neither happens: what is due is
+    done and unlocks its group; idle readers each choose a group. After the period nothing of the log comes
+    but the outcomes of transactions that were open as it began. Source: our choice.
+
+    Attributes:
+        finished: what became of messages, one tuple each: message_id, arrived, started, finished,
+            receive_number, level, estimated, gone; whoever feeds takes them away.
+    """
+
+    def __init__(self, machine: Machine) -> None:
+        """Begin as the period does."""
+        self.finished: list[tuple[Any, ...]] = []
+        self._machine, self._backlog = machine, Backlog()
+        self._now = machine.start
+        self._place = machine.start * h.AT_AN_INSTANT
+        self._on = True
+        self._readers = machine.readers or 0
+        self._known = machine.readers is not None
+        self._most_readers = self._most_ready = self._receives = self._busy = 0
+        self._last_finish: int | None = None
+        self._work: list[tuple[int, int, str | None, bool]] = []
+        """Until when, a number, the group that is held, whether a reader is busy with it."""
+        self._begun = 0
+        self._sums = [0, 0, 0]
+        """Reader-microseconds busy, there, and idle while only locked groups are ready."""
+
+    def feed(
+        self,
+        places: list[int],
+        message_ids: list[str],
+        conversation_ids: list[str],
+        initiators: list[bool],
+        groups: list[str],
+        arrived: list[int],
+        queuing_orders: list[int | None],
+        levels: list[int],
+        ranks: list[int],
+        sequences: list[int | None],
+        numbers: list[int | None],
+        estimated: list[bool],
+    ) -> None:
+        """Play happenings; see `pipelines.replay.timeline`.
+
+        Raises:
+            RuntimeError: the engine did not keep the order.
+        """
+        backlog = self._backlog
+        for row, place in enumerate(places):
+            if place < self._place:
+                raise RuntimeError("the engine did not keep the order of what happened on a queue")
+            self._place = place
+            time, kind = divmod(place, h.AT_AN_INSTANT)
+            if time > self._now:
+                self._settle()
+                self._pass_time(time)
+            if kind == h.ARRIVAL:
+                message = Message(
+                    message_ids[row],
+                    arrived[row],
+                    queuing_orders[row],
+                    levels[row],
+                    numbers[row] or 0,
+                    estimated[row],
+                )
+                side = (conversation_ids[row], not initiators[row])
+                backlog.arrive(message, side, groups[row], ranks[row], sequences[row])
+            elif kind == h.START:
+                self._on = bool(numbers[row])
+            elif kind == h.LOCK:
+                backlog.lock(groups[row])
+                if (until := numbers[row]) is not None:
+                    self._begin(until, groups[row], busy=False)
+            elif kind == h.HOLD:
+                if self._machine.readers is None:
+                    self._begin(numbers[row] or 0, None, busy=True)
+            elif kind == h.STATUS:
+                self._on = bool(numbers[row])
+            elif kind == h.READERS:
+                if self._machine.readers is None:
+                    self._readers, self._known = numbers[row] or 0, True
+            else:
+                self._of_endpoint(
+                    kind, (conversation_ids[row], not initiators[row]), message_ids[row], groups[row]
+                )
+
+    def finish(self) -> dict[str, int | None]:
+        """Play the rest of the period, and on if it drains.
+
+        Returns:
+            `workers.TOTALS`; what is left is in `finished`.
+        """
+        machine = self._machine
+        self._settle()
+        self._pass_time(machine.end)
+        if machine.drain:
+            self._drain()
+        left = self._backlog.left()
+        for message in left:
+            self._out(message, None, None, None, None)
+        busy, available, idle_locked = self._sums
+        empty = machine.drain and not left
+        return {
+            "readers": (machine.readers or self._most_readers) if self._known else None,
+            "busy": busy,
+            "available": available,
+            "idle_locked": idle_locked,
+            "most_ready": self._most_ready,
+            "empty_at": (self._last_finish or machine.start) if empty else None,
+        }
+
+    def _of_endpoint(self, kind: int, side: tuple[str, bool], message_id: str, group: str) -> None:
+        backlog = self._backlog
+        if kind == h.END:
+            for message in backlog.end(side):
+                self._out(message, None, None, None, self._now)
+        elif kind == h.MOVE:
+            backlog.move(side, group)
+        elif found := backlog.find(side, message_id):
+            backlog.remove(found)
+            self._out(found, self._now, self._now, None, None)
+
+    def _drain(self) -> None:
+        """Serve what is left, as long as work that is done makes a group or a reader free."""
+        if self._machine.readers is None:
+            self._readers = max(self._most_readers, 1)
+        self._rounds()
+        # What goes on after the last RECEIVE is done is no part of the drain.
+        sums = list(self._sums)
+        while self._work:
+            self._spend(self._work[0][0])
+            if self._now == self._last_finish:
+                sums = list(self._sums)
+            self._rounds()
+        self._sums = sums
+
+    def _settle(self) -> None:
+        """Everything of the log that happens now is known."""
+        self._most_ready = max(self._most_ready, self._backlog.ready)
+        self._most_readers = max(self._most_readers, self._readers)
+        self._rounds()
+
+    def _pass_time(self, time: int) -> None:
+        """Play what is done before the moment, and go on to it."""
+        while self._work and self._work[0][0] < time:
+            self._spend(self._work[0][0])
+            self._rounds()
+        self._spend(time)
+
+    def _spend(self, time: int) -> None:
+        """Nothing happens until then."""
+        span = time - self._now
+        if span:
+            sums, backlog = self._sums, self._backlog
+            sums[0] += self._busy * span
+            sums[1] += self._readers * span
+            if self._on and backlog.ready and not backlog.available:
+                sums[2] += max(self._readers - self._busy, 0) * span
+            self._now = time
+
+    def _rounds(self) -> None:
+        work, backlog, now = self._work, self._backlog, self._now
+        while True:
+            while work and work[0][0] <= now:
+                _, _, group, busy = heappop(work)
+                self._busy -= busy
+                if group is not None:
+                    backlog.unlock(group)
+            chosen = False
+            while self._on and backlog.available and self._busy < self._readers:
+                self._receive()
+                chosen = True
+            if not chosen:
+                return
+
+    def _receive(self) -> None:
+        """An idle reader takes what its RECEIVE gives it, and is busy with it."""
+        taken = self._backlog.take(self._machine.top)
+        assert taken
+        group, messages = taken
+        self._receives += 1
+        until = self._now + sum(message.service for message in messages)
+        for message in messages:
+            self._out(message, self._now, until, self._receives, None)
+        self._last_finish = max(until, self._last_finish or until)
+        self._begin(until, group, busy=True)
+
+    def _begin(self, until: int, group: str | None, *, busy: bool) -> None:
+        self._begun += 1
+        self._busy += busy
+        heappush(self._work, (until, self._begun, group, busy))
+
+    def _out(
+        self, message: Message, started: int | None, until: int | None, number: int | None, gone: int | None
+    ) -> None:
+        self.finished.append(
+            (
+                message.message_id,
+                message.arrived,
+                started,
+                until,
+                number,
+                message.level,
+                message.estimated,
+                gone,
+            )
+        )

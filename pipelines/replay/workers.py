@@ -1,0 +1,117 @@
+"""The machines: what happens on a queue streams through a Python worker, batch by batch."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+
+from engine.ordered import in_order
+from pipelines.replay.player import Machine, Player
+from pipelines.replay.timeline import COLUMNS, ORDER
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+MESSAGE = {
+    "message_id": "string",
+    "arrived": "bigint",
+    "started": "bigint",
+    "finished": "bigint",
+    "receive_number": "bigint",
+    "level": "int",
+    "estimated": "boolean",
+    "gone": "bigint",
+}
+"""A message that was played. `gone` is when its endpoint ended and took it away."""
+TOTALS = {
+    "readers": "bigint",
+    "busy": "bigint",
+    "available": "bigint",
+    "idle_locked": "bigint",
+    "most_ready": "bigint",
+    "empty_at": "bigint",
+}
+"""What one machine says of its queue, in a row without message_id."""
+PLAYED = {"machine": "int", **MESSAGE, **TOTALS}
+OUTPUT_ROWS = 8192
+
+
+def played(timeline: DataFrame, machines: Sequence[Machine]) -> DataFrame:
+    """Play each machine in one task, with memory for its backlog and not for its queue.
+
+    Args:
+        timeline: see `pipelines.replay.timeline`.
+        machines: the machines by number.
+
+    Returns:
+        `PLAYED`: per machine a row per message and one with its totals. Times are microseconds. No order.
+    """
+    ordered = in_order(timeline.select(*COLUMNS), "machine", ORDER)
+    ddl = ", ".join(f"{name} {type}" for name, type in PLAYED.items())
+    return ordered.drop("tie").mapInArrow(_play(list(machines)), ddl)
+
+
+def _play(
+    machines: list[Machine],
+) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]:
+    def play(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
+        output = _Output()
+        current: tuple[int, Player] | None = None
+        for batch in batches:
+            for number, begin, end in _stretches(batch.column(0)):
+                if current is None or current[0] != number:
+                    if current:
+                        yield from output.last(*current)
+                    current = (number, Player(machines[number]))
+                columns = batch.slice(begin, end - begin).columns[1 : len(COLUMNS) - 1]
+                current[1].feed(*[column.to_pylist() for column in columns])
+                yield from output.some(*current)
+        if current:
+            yield from output.last(*current)
+
+    return play
+
+
+def _stretches(machines: "pa.Array") -> Iterator[tuple[int, int, int]]:
+    """The machines of a batch, each with where it begins and ends."""
+    import pyarrow.compute as pc
+
+    encoded = pc.run_end_encode(machines, run_end_type="int64")
+    ends = encoded.run_ends.to_pylist()
+    return zip(encoded.values.to_pylist(), [0, *ends], ends, strict=False)
+
+
+class _Output:
+    """Batches of what players have finished."""
+
+    def __init__(self) -> None:
+        import pyarrow as pa
+
+        types = {"bigint": pa.int64(), "string": pa.string(), "boolean": pa.bool_(), "int": pa.int32()}
+        self._pa = pa
+        self._types = {name: types[type] for name, type in PLAYED.items()}
+
+    def some(self, number: int, player: Player) -> Iterator["pa.RecordBatch"]:
+        """What is finished so far, if it is worth a batch."""
+        if len(player.finished) >= OUTPUT_ROWS:
+            yield self._messages(number, player)
+
+    def last(self, number: int, player: Player) -> Iterator["pa.RecordBatch"]:
+        """Play the rest: what is left, and the totals."""
+        totals = player.finish()
+        yield self._messages(number, player)
+        yield self._batch(1, {"machine": [number], **{name: [totals[name]] for name in TOTALS}})
+
+    def _messages(self, number: int, player: Player) -> "pa.RecordBatch":
+        rows = player.finished
+        columns = dict(zip(MESSAGE, map(list, zip(*rows, strict=True)), strict=True)) if rows else {}
+        batch = self._batch(len(rows), {"machine": [number] * len(rows), **columns})
+        rows.clear()
+        return batch
+
+    def _batch(self, rows: int, columns: Mapping[str, list[Any]]) -> "pa.RecordBatch":
+        arrays = [
+            self._pa.array(columns[name], type) if name in columns else self._pa.nulls(rows, type)
+            for name, type in self._types.items()
+        ]
+        return self._pa.RecordBatch.from_arrays(arrays, names=list(PLAYED))
