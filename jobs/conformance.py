@@ -6,9 +6,9 @@ from datetime import timedelta
 
 from pyspark.sql import DataFrame
 
-from insight.conformance.ask import levels_at, links_at, told
+from insight.conformance.ask import levels_at, links_at, told_levels, told_links, told_receives
 from insight.conformance.receives import receives_at
-from insight.conformance.view import sentence, show
+from insight.conformance.view import of_receives, sentence, show
 from insight.terminal import as_json
 from jobs.launch import Parser, launch, opened, whole_number
 from schemas.conformance import (
@@ -76,9 +76,15 @@ def main(argv: Sequence[str]) -> int:
             write_answers(
                 answers, TABLES, {table.name: frame for table, frame in zip(TABLES, frames, strict=True)}
             )
-        report = {"as_of": as_of, **told(*frames, limit=options.limit)}
+        levels, receives, deviations, links = frames
+        report = {
+            "as_of": as_of,
+            **told_levels(levels, limit=options.limit),
+            **told_receives(receives, deviations, limit=options.limit),
+            **told_links(links, limit=options.limit),
+        }
     if options.format == "json":
-        print(as_json({"sentence": sentence(report), **report}))
+        print(as_json({"sentence": f"{sentence(report)} {of_receives(report)}", **report}))
     else:
         show(report)
     return 0

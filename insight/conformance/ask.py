@@ -43,19 +43,12 @@ def links_at(
     return found.withColumn("as_of", F.lit(as_of)).select(*CONFORMANCE_LINKS.names)
 
 
-def told(
-    levels: DataFrame, receives: DataFrame, deviations: DataFrame, links: DataFrame, *, limit: int
-) -> dict[str, Any]:
-    """What is told of the tables.
+def told_levels(levels: DataFrame, *, limit: int) -> dict[str, Any]:
+    """Count the endpoints, and give the kinds that differ, those with most endpoints first.
 
     Args:
-        levels: `conformance_levels`, kept; endpoints are counted, and kinds that differ come with most
-            endpoints first.
-        receives: `conformance`, kept; the queues that passed most come first.
-        deviations: `conformance_deviations`, kept; those that passed most come first, the unexplained ones
-            before all others.
-        links: `conformance_links`, kept; those with most inversions come first.
-        limit: rows of each part.
+        levels: `conformance_levels`, kept.
+        limit: rows.
     """
     counts_of = {
         "endpoints": F.lit(True),
@@ -69,17 +62,41 @@ def told(
     return {
         "endpoints": {name: count or 0 for name, count in counts.items()},
         "levels": collected(differing.limit(limit)),
-        "queues": collected(receives.orderBy(F.desc("passed"), *QUEUE).limit(limit)),
-        "deviations": collected(
-            deviations.orderBy(
-                F.desc(F.col("class") == "unexplained"),
-                F.desc(F.col("best_level") - F.col("level")),
-                F.desc("passed_groups"),
-                *QUEUE,
-                "at",
-                F.asc_nulls_first("transaction_id"),
-                "conversation_group_id",
-            ).limit(limit)
-        ),
-        "links": collected(links.orderBy(F.desc("inversions"), *LINK).limit(limit)),
     }
+
+
+def told_receives(receives: DataFrame, deviations: DataFrame, *, limit: int) -> dict[str, Any]:
+    """Count the decisions, and give the queues that passed most, and the worst deviations.
+
+    Args:
+        receives: `conformance`, kept.
+        deviations: `conformance_deviations`, kept; the unexplained ones come first, then those that passed
+            over most levels.
+        limit: rows of each part.
+    """
+    names = ("decisions", "with_choice", "conforming")
+    [counts] = collected(receives.agg(*[F.sum(name).alias(name) for name in names]))
+    worst = deviations.orderBy(
+        F.desc(F.col("class") == "unexplained"),
+        F.desc(F.col("best_level") - F.col("level")),
+        F.desc("passed_groups"),
+        *QUEUE,
+        "at",
+        F.asc_nulls_first("transaction_id"),
+        "conversation_group_id",
+    )
+    return {
+        "receives": {name: count or 0 for name, count in counts.items()},
+        "queues": collected(receives.orderBy(F.desc("passed"), *QUEUE).limit(limit)),
+        "deviations": collected(worst.limit(limit)),
+    }
+
+
+def told_links(links: DataFrame, *, limit: int) -> dict[str, Any]:
+    """The links with most inversions.
+
+    Args:
+        links: `conformance_links`, kept.
+        limit: rows.
+    """
+    return {"links": collected(links.orderBy(F.desc("inversions"), *LINK).limit(limit))}

@@ -1,6 +1,6 @@
 """A conformance check as an operator reads it on the terminal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from config.instants import format_instant
@@ -69,7 +69,7 @@ def show(report: Mapping[str, Any]) -> None:
     """Print the answer, and the kinds of endpoints whose levels differ."""
     console = terminal()
     console.print(f"{format_instant(report['as_of'])}: {sentence(report)}", style="bold", soft_wrap=True)
-    console.print(of_receives(report["queues"]), style="bold", soft_wrap=True)
+    console.print(of_receives(report), style="bold", soft_wrap=True)
     if report["levels"]:
         rows = [
             {**row, "ours": row["priority"], "server": row["logged_priority"], "why": _why(row)}
@@ -85,13 +85,15 @@ def show(report: Mapping[str, Any]) -> None:
         show_rows(console, "Links, most inversions first", report["links"], LINKS)
 
 
-def of_receives(queues: Sequence[Mapping[str, Any]]) -> str:
+def of_receives(report: Mapping[str, Any]) -> str:
     """How far the receives kept to the levels, in one sentence."""
-    choices = sum(row["with_choice"] for row in queues)
-    if not choices:
+    counts = report["receives"]
+    if not counts["with_choice"]:
         return "No receive could choose between levels."
-    conforming = sum(row["conforming"] for row in queues)
-    return f"Of {choices:,} receives that could choose between levels, {conforming:,} passed no higher one."
+    return (
+        f"Of {counts['with_choice']:,} receives that could choose between levels, {counts['conforming']:,} "
+        "passed no higher one."
+    )
 
 
 def deviation(row: Mapping[str, Any]) -> str:
@@ -99,8 +101,8 @@ def deviation(row: Mapping[str, Any]) -> str:
     who = f"transaction {row['transaction_id']}" if row["transaction_id"] else "a receive"
     groups = f"{row['passed_groups']:,} group{'' if row['passed_groups'] == 1 else 's'}"
     return (
-        f"at {format_instant(row['at'])} {who} took group {row['conversation_group_id']} of {row['queue']} at "
-        f"level {row['level']} while {groups} up to level {row['best_level']} were there, with message "
+        f"at {format_instant(row['at'])} {who} took group {row['conversation_group_id']} of {row['queue']} "
+        f"at level {row['level']} while {groups} up to level {row['best_level']} were there, with message "
         f"{row['witness_message_id']}: {CLASSES[row['class']]}"
     )
 

@@ -160,6 +160,8 @@ class Queue:
         self._moved: dict[Side, str] = {}
         self._taken: dict[str, set[str]] = {}
         """Messages by the transactions that have received them and may still give them back."""
+        self._early: dict[str, list[tuple[str | None, tuple[int | None, int | None]]]] = {}
+        """Who received messages before their endpoint was there."""
         self._named: dict[str, set[str]] = {}
         """Groups by the open transactions that have named them."""
         self._held: dict[str, set[_Group]] = {}
@@ -191,6 +193,7 @@ class Queue:
         wheres: list[bool | None],
         committed: list[int | None],
         rolled_back: list[int | None],
+        early: list[bool | None],
     ) -> None:
         """Play what happened; see `pipelines.conformance.timeline`.
 
@@ -240,6 +243,8 @@ class Queue:
                     key = (transaction, name)
                     decision = self._takes.setdefault(key, _Decision(transaction, name, outcomes=outcomes))
                     decision.messages.append(message_ids[row] or "")
+                    if early[row]:
+                        self._early.setdefault(message_ids[row] or "", []).append((transaction, outcomes))
 
     def finish(self) -> None:
         """Nothing happens any more."""
@@ -265,6 +270,9 @@ class Queue:
         message = _Message(message_id, arrival, order, endpoint)
         endpoint.messages[message_id] = self._messages[message_id] = message
         self._set_ready(message, True)
+        for transaction, outcomes in self._early.pop(message_id, ()):
+            if message_id in self._messages:
+                self._take(message, transaction, outcomes)
 
     def _set_ready(self, message: _Message, ready: bool) -> None:
         if message.ready == ready:
@@ -505,7 +513,8 @@ class Queue:
             counts["not_ready"] += 1
             return
         # Held by this transaction alone, or chosen though it is held: there for it, and not among the free.
-        own = {each: None for each in self._held.get(transaction or "", ()) if each.is_free_to(transaction)}
+        held = self._held.get(transaction or "", ())
+        own = {each: None for each in held if each.shown[0] and each.is_free_to(transaction)}
         if group.shown[2]:
             own[group] = None
         there = [len(free) for free in self._free]

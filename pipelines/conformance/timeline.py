@@ -32,9 +32,11 @@ PAYLOAD = {
     "has_where": "boolean",
     "committed": "bigint",
     "rolled_back": "bigint",
+    "is_early": "boolean",
 }
 """What a row carries, each kind some of it. Times are microseconds; `logged` is null where the server's level
-is not known; `committed` and `rolled_back` are the first outcomes of the row's transaction."""
+is not known; `committed` and `rolled_back` are the first outcomes of the row's transaction; `is_early`: a
+message was received before its endpoint was there."""
 
 ORDER = ("place", "tie")
 COLUMNS = ("queue_number", *ORDER, *PAYLOAD)
@@ -139,7 +141,14 @@ def timeline(ledger: Ledger, numbered: DataFrame, bindings: DataFrame, *, as_of:
             h.RECEIVE,
             transaction | {"group_id": "conversation_group_id", "has_where": "has_where"},
         ),
-        _rows(taken, moment, h.TAKEN, side | transaction | {"message_id": "message_id"}),
+        _rows(
+            taken,
+            moment,
+            h.TAKEN,
+            side
+            | transaction
+            | {"message_id": "message_id", "is_early": F.col("event_time") < F.col("created_at")},
+        ),
     ]
     holding = (
         taken.select("queue_number", *transaction)

@@ -2,39 +2,100 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
 
 import pytest
 from pyspark.sql import SparkSession
 
+from insight.conformance.ask import links_at
 from insight.conformance.receives import receives_at
 from storage.collected import collected
-from tests.factories import Row
+from tests.factories import (
+    INITIATOR,
+    NOON,
+    Row,
+    at,
+    by_source,
+    catalog,
+    create_rule,
+    database,
+    endpoint_event,
+    message_event,
+)
 from tests.harness import Project, difference, one_log
-from tests.model.conformance import conformance
+from tests.model.conformance import CLASSES, conformance, conformance_links
 from tests.strategies import Log
-from tests.test_against_model import project_of, random_logs
+from tests.strategies.busy import TICK, busy_log
+from tests.test_against_model import project_of
 
-LOGS = 40
+BUSY, LOGS = 16, 30
 EVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@pytest.fixture(scope="module")
-def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Log]:
-    log = replace(one_log(random_logs(LOGS, 61)), top=None, starvation=None, blocks=None)
-    project = project_of(tmp_path_factory.mktemp("night"), log)
+def with_logged_levels(log: Log, random: Random) -> Log:
+    """The levels that the server logged: mostly those of the rules."""
+    levels = {"Gold": 9, "Silver": 6, "Lead": 2}
+    rows = [
+        {**row, "logged_priority": random.choice((levels.get(row["contract"], 5),) * 9 + (10, 1, None))}
+        if row.get("contract")
+        else row
+        for row in log.endpoint_events
+    ]
+    return replace(log, endpoint_events=rows)
+
+
+def night_of(session: SparkSession, folder: Path, logs: list[Log]) -> tuple[Project, list[Log]]:
+    log = one_log(logs)
+    project = project_of(folder, log)
     project.add(log.events)
     project.run(session, log.as_of)
-    return project, log
+    return project, [replace(each, as_of=log.as_of) for each in logs]
+
+
+@pytest.fixture(scope="module")
+def busy(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, list[Log]]:
+    random = Random(5)
+    logs = [with_logged_levels(busy_log(number), random) for number in range(BUSY)]
+    return night_of(session, tmp_path_factory.mktemp("busy"), logs)
+
+
+def renumbered(row: Row, number: int) -> Row:
+    """The row of the first of some logs as that of another one of them."""
+    marked = (
+        "instance",
+        "sending_instance",
+        "receiving_instance",
+        "conversation_group_id",
+        "witness_message_id",
+    )
+    return row | {name: f"{number:02d}{row[name][2:]}" for name in marked if name in row}
+
+
+def modelled(logs: list[Log], since: datetime, tolerance: timedelta) -> dict[str, list[Row]]:
+    tables: dict[str, list[Row]] = {"conformance": [], "conformance_deviations": []}
+    for number, log in enumerate(logs):
+        alone = one_log([log])
+        rows = conformance(
+            alone.events,
+            catalog=alone.catalog,
+            rules=alone.rules,
+            as_of=log.as_of,
+            since=since,
+            tolerance=tolerance,
+        )
+        for name, found in rows.items():
+            tables[name] += [renumbered(row, number) for row in found]
+    return tables
 
 
 def found(
-    session: SparkSession, project: Project, log: Log, window: timedelta | None, tolerance: timedelta
+    session: SparkSession, project: Project, as_of: datetime, window: timedelta | None, tolerance: timedelta
 ) -> dict[str, list[Row]]:
-    warehouse = project.warehouse(session)
     frames = receives_at(
-        warehouse,
+        project.warehouse(session),
         project.settings(),
-        as_of=log.as_of,
+        as_of=as_of,
         window=window,
         tolerance=tolerance,
         keep=lambda rows: rows,
@@ -46,14 +107,124 @@ def found(
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("minutes", [0, 20])
-def test_receives_equal_the_model(session: SparkSession, night: tuple[Project, Log], minutes: int) -> None:
-    project, log = night
-    tolerance = timedelta(minutes=minutes)
-    expected = conformance(
-        log.events, catalog=log.catalog, rules=log.rules, as_of=log.as_of, since=EVER, tolerance=tolerance
-    )
-    tables = found(session, project, log, None, tolerance)
+@pytest.mark.parametrize(
+    ("window", "tolerance"),
+    [(None, timedelta(milliseconds=1)), (None, TICK), (40 * TICK, timedelta(0))],
+)
+def test_receives_equal_the_model(
+    session: SparkSession, busy: tuple[Project, list[Log]], window: timedelta | None, tolerance: timedelta
+) -> None:
+    project, logs = busy
+    as_of = logs[0].as_of
+    expected = modelled(logs, EVER if window is None else as_of - window, tolerance)
+    tables = found(session, project, as_of, window, tolerance)
     for name, rows in expected.items():
         assert difference(tables[name], rows) == [], name
-    assert expected["conformance_deviations"]
+    if tolerance == TICK:
+        assert {row["class"] for row in expected["conformance_deviations"]} == set(CLASSES)
+
+
+FAR = {"instance": "SQL2", "database": "C"}
+BLOCKS = {"fragment_bytes": 100, "fragments": 3}
+
+
+def on_links(number: int) -> Log:
+    """Many messages between two instances, by clocks that have few ticks."""
+    random = Random(number)
+    rows: list[Row] = []
+    for each in range(8):
+        name = f"c{each}"
+        contract = random.choice(("Gold", "Silver", "Lead", "Other"))
+        rows.append(endpoint_event("BEGIN_DIALOG", name, contract=contract))
+        if random.randrange(6):
+            rows.append(endpoint_event("DIALOG_CREATED", name, contract=contract, **FAR))
+        for sequence in range(random.randrange(7)):
+            forth = random.randrange(3) > 0
+            what = {"sent_by_initiator": forth, "size_bytes": random.choice((None, 100, 101, 5000))}
+            near, far = ({}, FAR) if forth else (FAR, {"instance": "SQL1", "database": "A"})
+            message = f"{name}/{sequence}"
+            if random.randrange(8):
+                sent = at(random.randrange(1, 12))
+                rows.append(message_event("SENT", message, event_time=sent, **what, **near))
+            if random.randrange(8):
+                came = at(random.randrange(1, 12))
+                rows.append(message_event("DELIVERED", message, event_time=came, **what, **far))
+            if not random.randrange(8):
+                place = random.choice((near, {"instance": "SQL1", "database": "B"}))
+                rows.append(message_event("FORWARD_ACCEPTED", message, event_time=at(3), **what, **place))
+    honors = bool(random.randrange(3))
+    places = catalog({"SQL1": [database("A", INITIATOR, "InitiatorQueue", honor=honors)]})
+    rules = [
+        create_rule(f"{name} {instance}", level, instance=instance, database=where, contract=name)
+        for name, level in (("Gold", 9), ("Silver", 6), ("Lead", 2))
+        for instance, where in (("SQL1", "A"), ("SQL2", "C"))
+    ]
+    return replace(busy_log(0), **by_source(*rows), catalog=places, rules=rules, as_of=at(11))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("blocks", [None, BLOCKS])
+def test_links_equal_the_model(session: SparkSession, tmp_path: Path, blocks: Row | None) -> None:
+    project, logs = night_of(
+        session, tmp_path, [replace(on_links(each), blocks=blocks) for each in range(LOGS)]
+    )
+    window = timedelta(minutes=8)
+    expected = []
+    for number, log in enumerate(logs):
+        alone = one_log([log])
+        rows = conformance_links(
+            alone.events,
+            catalog=alone.catalog,
+            rules=alone.rules,
+            as_of=log.as_of,
+            since=log.as_of - window,
+            fragment_bytes=blocks and blocks["fragment_bytes"],
+        )
+        expected += [renumbered(row, number) for row in rows]
+    links = links_at(project.warehouse(session), project.settings(), as_of=logs[0].as_of, window=window)
+    assert difference(collected(links), expected) == []
+    assert sum(row["inversions"] for row in expected) > LOGS
+    assert any(row["inversions_fragmented"] for row in expected) == (blocks is not None)
+
+
+def test_receives_by_the_levels_fit(session: SparkSession, tmp_path: Path) -> None:
+    """A reader that takes the highest level first obeys; one that draws lots has skill near 0."""
+    obeying, drawing = 0.0, 0.0
+    for seed, by_level in ((1, True), (2, False)):
+        log = drained(Random(seed), by_level=by_level)
+        project, _ = night_of(session, tmp_path / str(seed), [log])
+        [row] = found(session, project, log.as_of, None, timedelta(0))["conformance"]
+        assert row["decisions"] == CONVERSATIONS
+        if by_level:
+            assert (row["fitness"], row["passed"], row["unexplained"]) == (1.0, 0, 0)
+            obeying = row["skill"]
+        else:
+            drawing = row["skill"]
+    assert obeying == 1.0
+    assert abs(drawing) < 0.1
+
+
+CONVERSATIONS = 300
+
+
+def drained(random: Random, *, by_level: bool) -> Log:
+    """Messages of many conversations that all stand ready, received one after the other."""
+    log = busy_log(0)
+    levels = {"Gold": 9, "Silver": 6, "Lead": 2}
+    rows: list[Row] = []
+    order: list[tuple[int, str]] = []
+    for number in range(CONVERSATIONS):
+        contract = random.choice(list(levels))
+        name = f"c{number}"
+        made = {"contract": contract, "event_time": NOON, "conversation_group_id": f"g{number}"}
+        rows += [endpoint_event(kind, name, **made) for kind in ("BEGIN_DIALOG", "DIALOG_CREATED")]
+        rows.append(message_event("DELIVERED", f"{name}/0", event_time=NOON + timedelta(seconds=number)))
+        order.append((-levels[contract] if by_level else 0, name))
+    if by_level:
+        order.sort(key=lambda each: each[0])
+    else:
+        random.shuffle(order)
+    for number, (_, name) in enumerate(order):
+        moment = NOON + timedelta(hours=1, seconds=number)
+        rows.append(message_event("RECEIVED", f"{name}/0", event_time=moment))
+    return replace(log, **by_source(*rows))

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from insight.conformance.ask import levels_at, told
+from insight.conformance.ask import levels_at, told_levels
 from insight.conformance.levels import KIND
 from insight.conformance.view import sentence
 from schemas.conformance import CONFORMANCE_LEVELS
@@ -113,7 +113,7 @@ def test_each_difference_has_the_first_explanation_that_holds(session: SparkSess
     assert difference(collected(levels), expected) == []
     kinds = {row["explanation"] for row in expected}
     assert kinds == {None, "other_version", "default_on_server", "near_miss", "rule_unknown", "unexplained"}
-    report = told(levels, limit=3)
+    report = told_levels(levels, limit=3)
     logged = [each for each in asked if each["logged_priority"] is not None]
     differing = sum(each["logged_priority"] != each["priority"] for each in logged)
     assert report["endpoints"] == {"endpoints": len(asked), "logged": len(logged), "differing": differing}
@@ -126,6 +126,6 @@ def test_each_difference_has_the_first_explanation_that_holds(session: SparkSess
 
 def test_without_logged_levels_there_is_nothing_to_compare(session: SparkSession, tmp_path: Path) -> None:
     warehouse = warehouse_of(session, tmp_path, {"endpoints": [endpoint()], "priority_rules": []})
-    report = told(levels_at(warehouse, as_of=at(60), window=None), limit=3)
+    report = told_levels(levels_at(warehouse, as_of=at(60), window=None), limit=3)
     assert report["endpoints"] == {"endpoints": 1, "logged": 0, "differing": 0}
     assert sentence(report) == "The log has no level of the server's, so there is nothing to compare."

@@ -16,8 +16,8 @@ from .vocabulary import CREATIONS, ENDS, Events, QueueKey, Row, Side, by_time, u
 TICK = timedelta(microseconds=1)
 CLASSES = ("where_clause", "own_group", "logged_level", "timing", "other_lock", "unexplained")
 COUNTS = (
-    "decisions", "with_choice", "conforming", "passed", "passable", "ties", "ties_oldest_first", "lock_skipped",
-    "partial", "within_group", "not_ready", *CLASSES,
+    "decisions", "with_choice", "conforming", "passed", "passable", "ties", "ties_oldest_first",
+    "lock_skipped", "partial", "within_group", "not_ready", *CLASSES,
 )  # fmt: skip
 
 
@@ -138,7 +138,7 @@ def _total(as_of: datetime, queue: QueueKey, total: dict[str, Any]) -> Row:
 
 
 def _decisions(log: _Log) -> list[_Decision]:
-    """Distinct (transaction, time, group) of RECEIVED events, with the RECEIVE events that are part of them."""
+    """Distinct (transaction, time, group) of RECEIVED events, with the RECEIVE events that are part."""
     found: dict[tuple[Any, ...], _Decision] = {}
     for message in log.messages:
         endpoint = log.endpoints.get(message.receiver)
