@@ -75,10 +75,8 @@ def conformance_links(
         .orderBy(F.asc_nulls_last("message_sequence_number"), "message_id")
         .rowsBetween(Window.unboundedPreceding, 0)
     )
-    arrived = (
-        facts(message_events)
-        .where("sent_at is not null and arrived_at is not null")
-        .where(F.col("arrived_at") < F.lit(as_of))
+    arrived = facts(message_events).where(
+        (F.col("sent_at") < F.lit(as_of)) & (F.col("arrived_at") < F.lit(as_of))
     )
     sendable = arrived.withColumn("sendable_at", F.max("sent_at").over(earlier))
     if since is not None:
