@@ -330,7 +330,6 @@ CREATE BROKER PRIORITY [Silver] FOR CONVERSATION SET (CONTRACT_NAME = [Silver], 
 
 
 @pytest.mark.slow
-@pytest.mark.spark
 def test_it_is_told_on_one_screen(
     session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
