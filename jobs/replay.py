@@ -81,8 +81,12 @@ def main(argv: Sequence[str]) -> int:
             f"command line: --from {format_instant(options.start)} is not before "
             f"--to {format_instant(options.end)}; exchange them"
         )
-    proposal = _proposal(load_settings(options.config), options)
-    find_queues(load_settings(options.config), options.queue)
+    if options.as_if != ALWAYS and not (options.rules or options.proposed):
+        raise ConfigError("command line: --as-if says since when --rules or --proposed stand; name one")
+    # What is wrong with files and names is said before an engine starts.
+    current = load_settings(options.config)
+    proposal = _proposal(current, options)
+    find_queues(current, options.queue)
     settings, warehouse = opened(options, "replay")
     answers = answers_in(warehouse, options.out) if options.out else None
     readers, curve = options.readers

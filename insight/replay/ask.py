@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pyspark.sql import DataFrame, functions as F
@@ -60,7 +60,7 @@ class Variant:
     scenario: str
     readers: int | None
     top: int | None
-    of_curve: bool = field(default=False)
+    of_curve: bool = False
 
 
 def find_queues(settings: Settings, names: Sequence[str]) -> list[QueueName]:

@@ -37,12 +37,10 @@ class Read:
     Attributes:
         inputs: for the timeline.
         first_received: message_id, `first_received_at` of those received in the period.
-        has_queue_events: without any, readers and service times are not known.
     """
 
     inputs: Inputs
     first_received: DataFrame
-    has_queue_events: bool
 
 
 def read_inputs(
@@ -115,7 +113,6 @@ def read_inputs(
             off=waiting.off,
         ),
         first_received=received.groupBy("message_id").agg(F.min("event_time").alias("first_received_at")),
-        has_queue_events=knows_queues,
     )
 
 

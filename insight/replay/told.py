@@ -1,6 +1,7 @@
 """What is told of a replay: waits by level before and after, queues, calibration, the curve."""
 
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 from pyspark.sql import functions as F
@@ -35,13 +36,18 @@ def told(answer: Answer, asked: Asked, *, limit: int) -> dict[str, Any]:
         )
     )
     both = _beside(waits)
+    moved = sorted((row for row in both if row["difference_p95"]), key=itemgetter("difference_p95"))
     return {
         "from": asked.period.start,
         "to": asked.period.end,
         "drained": asked.drain,
         "calibration": counts,
         "unknown_readers": sum(row["readers"] is None for row in queues if row["scenario"] == "actual"),
-        "waits": sorted(both, key=_by_level)[:limit],
+        "proposes": asked.proposal is not None,
+        "unserved": sum(row["messages"] - row["actual"]["served"] for row in both),
+        "gains_most": moved[0] if moved and moved[0]["difference_p95"] < 0 else None,
+        "pays_most": moved[-1] if moved and moved[-1]["difference_p95"] > 0 else None,
+        "waits": sorted(both, key=_most_moved_first)[:limit],
         "queues": queues[:limit],
         "curve": [row for row in curve if _place(row) in _first_places(curve, limit)],
         "enough": [_enough(rows) for rows in _by_queue(curve)][:limit],
@@ -67,8 +73,8 @@ def _beside(waits: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return list(rows.values())
 
 
-def _by_level(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (*_place(row), -row["level"])
+def _most_moved_first(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return (-abs(row["difference_p95"] or 0), *_place(row), -row["level"])
 
 
 def _place(row: Mapping[str, Any]) -> tuple[str, ...]:

@@ -39,22 +39,16 @@ def sentence(report: Mapping[str, Any]) -> str:
             f"; the log does not know the readers of {_some(report['unknown_readers'], 'queue')}: "
             "give --readers N"
         )
-    moved = [row for row in report["waits"] if row["difference_p95"]]
-    if any("proposed" in row for row in report["waits"]):
-        if not moved:
-            return f"The proposal changes no wait at percentile 95 that is known; {trust}."
-        gains = min(moved, key=lambda row: row["difference_p95"])
-        pays = max(moved, key=lambda row: row["difference_p95"])
+    if report["proposes"]:
         parts = [
             f"level {row['level']} of {_name(row)} waits {_time(abs(row['difference_p95']))} {word}"
-            for row, word, holds in (
-                (gains, "less", gains["difference_p95"] < 0),
-                (pays, "longer", pays["difference_p95"] > 0),
-            )
-            if holds
+            for row, word in ((report["gains_most"], "less"), (report["pays_most"], "longer"))
+            if row
         ]
+        if not parts:
+            return f"The proposal changes no wait at percentile 95 that is known; {trust}."
         return f"With the proposal, at percentile 95, {' and '.join(parts)}; {trust}."
-    unserved = sum(row["messages"] - row["actual"]["served"] for row in report["waits"])
+    unserved = report["unserved"]
     left = f"{_some(unserved, 'message')} not served" if unserved else "all messages served"
     return f"Played again, {left}; {trust}."
 

@@ -107,9 +107,18 @@ class Backlog:
         conversation.count += 1
         heappush(conversation.messages, (rank, sequence is None, sequence or 0, message.arrival, message))
         group = conversation.group
-        heappush(group.oldest, (-message.level, message.arrival, message))
+        first = -message.level
+        heappush(group.oldest, (first, message.arrival, message))
         self.ready += 1
-        self._change(group, 1)
+        group.count += 1
+        if not group.locks:
+            self.available += group.count == 1
+            turn = group.turn
+            # What is first changes only if the new message goes before it.
+            if turn is None or first < turn[0] or (first == turn[0] and message.arrival < turn[1]):
+                self._turns_taken += 1
+                group.turn = (first, message.arrival, self._turns_taken, group)
+                heappush(self._turns, group.turn)
 
     def end(self, side: Side) -> list[Message]:
         """The endpoint ends: its ready messages are gone, and returned."""
@@ -178,16 +187,22 @@ class Backlog:
         group = self._first()
         if group is None:
             return None
-        self.lock(group.name)
+        group.locks = 1
+        self.available -= 1
         left = group.count if top is None else min(top, group.count)
-        taken = []
+        group.count -= left
+        self.ready -= left
+        taken: list[Message] = []
         while left:
             conversation = self._first_conversation(group)
-            message = heappop(conversation.messages)[-1]
+            message: Message = heappop(conversation.messages)[-1]
             if message.ready:
+                message.ready = False
                 taken.append(message)
                 left -= 1
-                self.remove(message)
+                conversation.count -= 1
+                if not conversation.count:
+                    del self._conversations[conversation.side]
         return group.name, taken
 
     def left(self) -> list[Message]:
@@ -208,6 +223,10 @@ class Backlog:
     def _forget(self, group: Group) -> None:
         if not group.count and not group.locks:
             self._groups.pop(group.name, None)
+            # Groups, conversations and messages know each other: without this they wait for the collector.
+            group.conversations.clear()
+            group.oldest.clear()
+            group.turn = None
 
     def _change(self, group: Group, by: int) -> None:
         """So many more messages of the group are ready."""

@@ -22,9 +22,11 @@ transaction of the log keeps a reader busy. ARRIVAL: a message becomes ready. EN
 RECEIVE with WHERE takes a message. MOVE: a conversation goes to another group. STATUS: on or off. READERS:
 so many there are from now on."""
 
-AT_AN_INSTANT = 16
+BITS = 4
+"""Of the kind in a place."""
+KIND = 2**BITS - 1
 
 
 def place(time: Column, kind: int) -> Column:
     """A moment in microseconds, and the kind, as one number that compares the same way."""
-    return time * F.lit(AT_AN_INSTANT) + F.lit(kind)
+    return time * F.lit(2**BITS) + F.lit(kind)

@@ -47,7 +47,7 @@ class Player:
         self.finished: list[tuple[Any, ...]] = []
         self._machine, self._backlog = machine, Backlog()
         self._now = machine.start
-        self._place = machine.start * h.AT_AN_INSTANT
+        self._place = machine.start << h.BITS
         self._on = True
         self._readers = machine.readers or 0
         self._known = machine.readers is not None
@@ -79,44 +79,51 @@ class Player:
         Raises:
             RuntimeError: the engine did not keep the order.
         """
-        backlog = self._backlog
-        for row, place in enumerate(places):
-            if place < self._place:
+        arrive, last = self._backlog.arrive, self._place
+        rows = zip(
+            places,
+            message_ids,
+            conversation_ids,
+            initiators,
+            groups,
+            arrived,
+            queuing_orders,
+            levels,
+            ranks,
+            sequences,
+            numbers,
+            estimated,
+            strict=True,
+        )
+        for (
+            place,
+            message_id,
+            conversation_id,
+            by,
+            group,
+            at,
+            order,
+            level,
+            rank,
+            sequence,
+            number,
+            guess,
+        ) in rows:
+            if place < last:
                 raise RuntimeError("the engine did not keep the order of what happened on a queue")
-            self._place = place
-            time, kind = divmod(place, h.AT_AN_INSTANT)
+            last = place
+            time, kind = place >> h.BITS, place & h.KIND
             if time > self._now:
                 self._settle()
                 self._pass_time(time)
             if kind == h.ARRIVAL:
-                message = Message(
-                    message_ids[row],
-                    arrived[row],
-                    queuing_orders[row],
-                    levels[row],
-                    numbers[row] or 0,
-                    estimated[row],
-                )
-                side = (conversation_ids[row], not initiators[row])
-                backlog.arrive(message, side, groups[row], ranks[row], sequences[row])
-            elif kind == h.START:
-                self._on = bool(numbers[row])
-            elif kind == h.LOCK:
-                backlog.lock(groups[row])
-                if (until := numbers[row]) is not None:
-                    self._begin(until, groups[row], busy=False)
-            elif kind == h.HOLD:
-                if self._machine.readers is None:
-                    self._begin(numbers[row] or 0, None, busy=True)
-            elif kind == h.STATUS:
-                self._on = bool(numbers[row])
-            elif kind == h.READERS:
-                if self._machine.readers is None:
-                    self._readers, self._known = numbers[row] or 0, True
+                message = Message(message_id, at, order, level, number or 0, guess)
+                arrive(message, (conversation_id, not by), group, rank, sequence)
+            elif kind in (h.END, h.LEAVE, h.MOVE):
+                self._of_endpoint(kind, (conversation_id, not by), message_id, group)
             else:
-                self._of_endpoint(
-                    kind, (conversation_ids[row], not initiators[row]), message_ids[row], groups[row]
-                )
+                self._of_queue(kind, group, number)
+        self._place = last
 
     def finish(self) -> dict[str, int | None]:
         """Play the rest of the period, and on if it drains.
@@ -142,6 +149,19 @@ class Player:
             "most_ready": self._most_ready,
             "empty_at": (self._last_finish or machine.start) if empty else None,
         }
+
+    def _of_queue(self, kind: int, group: str, number: int | None) -> None:
+        logged = self._machine.readers is None
+        if kind in (h.START, h.STATUS):
+            self._on = bool(number)
+        elif kind == h.LOCK:
+            self._backlog.lock(group)
+            if number is not None:
+                self._begin(number, group, busy=False)
+        elif kind == h.HOLD and logged:
+            self._begin(number or 0, None, busy=True)
+        elif kind == h.READERS and logged:
+            self._readers, self._known = number or 0, True
 
     def _of_endpoint(self, kind: int, side: tuple[str, bool], message_id: str, group: str) -> None:
         backlog = self._backlog
@@ -170,8 +190,10 @@ class Player:
 
     def _settle(self) -> None:
         """Everything of the log that happens now is known."""
-        self._most_ready = max(self._most_ready, self._backlog.ready)
-        self._most_readers = max(self._most_readers, self._readers)
+        if self._backlog.ready > self._most_ready:
+            self._most_ready = self._backlog.ready
+        if self._readers > self._most_readers:
+            self._most_readers = self._readers
         self._rounds()
 
     def _pass_time(self, time: int) -> None:
@@ -213,10 +235,13 @@ class Player:
         assert taken
         group, messages = taken
         self._receives += 1
-        until = self._now + sum(message.service for message in messages)
+        now, number, until = self._now, self._receives, self._now
         for message in messages:
-            self._out(message, self._now, until, self._receives, None)
-        self._last_finish = max(until, self._last_finish or until)
+            until += message.service
+        for message in messages:
+            self._out(message, now, until, number, None)
+        if self._last_finish is None or until > self._last_finish:
+            self._last_finish = until
         self._begin(until, group, busy=True)
 
     def _begin(self, until: int, group: str | None, *, busy: bool) -> None:

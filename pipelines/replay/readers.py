@@ -44,8 +44,12 @@ def logged_readers(
     near = queue_events.where((time >= F.lit(around.start)) & (time < F.lit(around.end)))
     sessions = near.where("session_id is not null")
     of_sessions = _by_sessions(sessions, period)
-    others = _transactions(message_events, queue_events, ended, receivers).join(
-        F.broadcast(sessions.select(*QUEUE).distinct()), QUEUE, "left_anti"
+    known = F.broadcast(sessions.select(*QUEUE).distinct())
+    others = _transactions(
+        message_events,
+        queue_events.join(known, QUEUE, "left_anti"),
+        ended,
+        receivers.join(known, QUEUE, "left_anti"),
     )
     return of_sessions.unionByName(_by_hours(others, period))
 

@@ -1,5 +1,6 @@
 """The machines: what happens on a queue streams through a Python worker, batch by batch."""
 
+import gc
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,8 @@ TOTALS = {
 """What one machine says of its queue, in a row without message_id."""
 PLAYED = {"machine": "int", **MESSAGE, **TOTALS}
 OUTPUT_ROWS = 8192
+GARBAGE = 1_000_000
+"""So many objects more than before are worth a look for garbage: a backlog is none, and has as many."""
 
 
 def played(timeline: DataFrame, machines: Sequence[Machine]) -> DataFrame:
@@ -55,6 +58,7 @@ def _play(
     machines: list[Machine],
 ) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]:
     def play(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
+        gc.set_threshold(GARBAGE)
         output = _Output()
         current: tuple[int, Player] | None = None
         for batch in batches:

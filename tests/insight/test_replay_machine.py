@@ -22,7 +22,7 @@ def machine(end: int, readers: int | None = 1, top: int | None = None, *, drain:
 def arrival(time: int, number: int, level: int, work: int, group: str | None = None) -> tuple[object, ...]:
     """A message that arrives in a conversation of its own."""
     name = f"m{number}"
-    place = time * h.AT_AN_INSTANT + h.ARRIVAL
+    place = (time << h.BITS) + h.ARRIVAL
     return (place, name, name, False, group or name, time, None, level, 2, number, work, False)
 
 
