@@ -77,3 +77,18 @@ def test_an_order_that_the_engine_did_not_keep_is_seen() -> None:
     rows = [arrival(5, 0, 5, 1), arrival(4, 1, 5, 1)]
     with pytest.raises(RuntimeError, match="did not keep the order"):
         play(Player(machine(10)), rows)
+
+
+def test_a_conversation_is_as_old_as_its_oldest_arrival_since_it_was_empty() -> None:
+    def ready(time: int, arrived: int, conversation: str) -> tuple[object, ...]:
+        place = (time << h.BITS) + h.ARRIVAL
+        message_id = f"{conversation} {arrived}"
+        return (place, message_id, conversation, False, "g", arrived, None, 5, 2, -arrived, 10, False)
+
+    lock = (h.LOCK, None, None, None, "g", None, None, None, None, None, 30, None)
+    # What came first in b comes back after the others; a is older until then.
+    rows = [lock, ready(10, 10, "a"), ready(12, 12, "b"), ready(20, 5, "b")]
+    player = Player(machine(100, top=1))
+    play(player, rows)
+    taken = [row[0] for row in sorted(player.finished, key=lambda row: row[4])]
+    assert taken == ["b 12", "b 5", "a 10"]
