@@ -40,6 +40,9 @@ LINKS = (
     "inversions",
     "inversions_fragmented",
 )
+WITHOUT_QUEUE_EVENTS = (
+    "The log has no queue events: every receive counts as committed, nothing is known of locks and WHERE."
+)
 CLASSES = {
     "where_clause": "it asked for a conversation or a group, so levels did not count",
     "own_group": "its transaction held that group already",
@@ -79,6 +82,8 @@ def show(report: Mapping[str, Any]) -> None:
 
     if report["queues"]:
         show_rows(console, "Receives, the queues that passed most first", report["queues"], QUEUES)
+        if report["queues"][0]["lock_skipped"] is None:
+            console.print(WITHOUT_QUEUE_EVENTS, soft_wrap=True)
     for row in report["deviations"]:
         console.print(f"- {deviation(row)}", soft_wrap=True)
     if report["links"]:

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from insight.conformance.ask import links_at
 from insight.conformance.receives import receives_at
+from insight.conformance.view import WITHOUT_QUEUE_EVENTS, show
 from storage.collected import collected
 from tests.factories import (
     INITIATOR,
@@ -228,3 +229,36 @@ def drained(random: Random, *, by_level: bool) -> Log:
         moment = NOON + timedelta(hours=1, seconds=number)
         rows.append(message_event("RECEIVED", f"{name}/0", event_time=moment))
     return replace(log, **by_source(*rows))
+
+
+def test_without_queue_events_locks_are_not_known(
+    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every RECEIVED counts as committed then; what depends on locks and on WHERE is null."""
+    logs = [replace(busy_log(number), queue_events=None) for number in range(6)]
+    project, logs = night_of(session, tmp_path, logs)
+    expected = modelled(logs, EVER, timedelta(0))
+    unknown = dict.fromkeys(("lock_skipped", "where_clause", "own_group"))
+    expected["conformance"] = [row | unknown for row in expected["conformance"]]
+    tables = found(session, project, logs[0].as_of, None, timedelta(0))
+    for name, rows in expected.items():
+        assert rows
+        assert difference(tables[name], rows) == [], name
+    show(
+        {
+            "as_of": logs[0].as_of,
+            "endpoints": {"endpoints": 0, "logged": 0, "differing": 0},
+            "receives": {"decisions": 10, "with_choice": 4, "conforming": 1},
+            "levels": [],
+            "queues": tables["conformance"][:1],
+            "deviations": tables["conformance_deviations"][:1],
+            "links": [],
+        }
+    )
+    text = capsys.readouterr().out
+    assert "Of 4 receives that could choose between levels, 1 passed no higher one." in text
+    assert WITHOUT_QUEUE_EVENTS in text
+    worst = tables["conformance_deviations"][0]
+    assert (
+        f"took group {worst['conversation_group_id']} of {worst['queue']} at level {worst['level']}" in text
+    )
