@@ -74,7 +74,20 @@ def created(endpoint_events: DataFrame, sides: DataFrame, places: DataFrame) -> 
     shows stands in for a creation that was not logged.
     Source: the design, "endpoint_events"; of snapshots, docs/semantics.md.
     """
-    creations = _first_creations(endpoint_events, sides)
+    shown = F.col("seen_at").isNotNull()
+    first = Window.partitionBy(*SIDE).orderBy(shown, "event_time", "event_id")
+    everything = first.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
+    creations = (
+        endpoint_events.where(F.col("event_type").isin(*CREATIONS))
+        .withColumns(
+            {
+                # The server never changes a level.
+                "server_level": F.min(F.when(shown, F.col("logged_priority"))).over(everything),
+                "number": F.row_number().over(first),
+            }
+        )
+        .where("number = 1")
+    )
     # The narrow side stands on the left: the embedded engine holds that one in memory.
     joined = places.withColumn("can_infer", F.lit(True)).join(
         sides.join(creations, "conversation_id", "right"), "conversation_id", "right"
@@ -83,29 +96,6 @@ def created(endpoint_events: DataFrame, sides: DataFrame, places: DataFrame) -> 
     infers = F.col("is_initiator") & F.coalesce("can_infer", F.lit(False))
     copies = F.when(infers, F.array(F.lit(False), F.lit(True))).otherwise(F.array(F.lit(False)))
     return joined.withColumn("inferred", F.explode(copies)).select(*_identity())
-
-
-def _first_creations(endpoint_events: DataFrame, sides: DataFrame) -> DataFrame:
-    """The creation that counts of each endpoint that has one, with `server_level`: one row per SIDE.
-
-    A logged one goes before one that a snapshot shows. Few endpoints have several, so only these are sorted.
-    """
-    creations = endpoint_events.where(F.col("event_type").isin(*CREATIONS))
-    again = sides.where("has_several_creations").select("conversation_id", F.lit(True).alias("again"))
-    told = again.join(creations, "conversation_id", "right")
-    shown = F.col("seen_at").isNotNull()
-    level = F.when(shown, F.col("logged_priority"))
-    first = Window.partitionBy(*SIDE).orderBy(shown, "event_time", "event_id")
-    everything = first.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    single = told.where("again is null").withColumn("server_level", level)
-    # The server never changes a level.
-    several = (
-        told.where("again")
-        .withColumns({"server_level": F.min(level).over(everything), "number": F.row_number().over(first)})
-        .where("number = 1")
-        .drop("number")
-    )
-    return single.unionByName(several).drop("again")
 
 
 def endpoints(

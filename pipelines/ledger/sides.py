@@ -20,8 +20,7 @@ def conversation_sides(endpoint_events: DataFrame, message_events: DataFrame, kn
 
     Returns:
         One row per conversation_id with a creation, an end or an arrival: `initiator_known`,
-        `target_known` (by a creation), `has_several_creations` (of one of them); `initiator_ended_at`,
-        `target_ended_at`, null while it has not;
+        `target_known` (by a creation); `initiator_ended_at`, `target_ended_at`, null while it has not;
         `first_arrived_at`, of a message of the initiator, null if none arrived.
     """
     event_type, what, moment = F.col("event_type"), F.col("what"), F.col("event_time")
@@ -37,9 +36,6 @@ def conversation_sides(endpoint_events: DataFrame, message_events: DataFrame, kn
     def first(code: int) -> Column:
         return F.min(F.when(what == code, moment))
 
-    def times(code: int) -> Column:
-        return F.count(F.when(what == code, 1))
-
     return (
         told.unionByName(came)
         .unionByName(before)
@@ -47,7 +43,6 @@ def conversation_sides(endpoint_events: DataFrame, message_events: DataFrame, kn
         .agg(
             ever(what == CREATED).alias("initiator_known"),
             ever(what == CREATED + 1).alias("target_known"),
-            (F.greatest(times(CREATED), times(CREATED + 1)) > 1).alias("has_several_creations"),
             first(ENDED).alias("initiator_ended_at"),
             first(ENDED + 1).alias("target_ended_at"),
             first(ARRIVED).alias("first_arrived_at"),

@@ -141,7 +141,8 @@ def test_the_current_rules_change_nothing_from_now_on(
 
 @given(st.permutations(range(12)), st.lists(st.integers(1, 10), min_size=12, max_size=12))
 def test_pairs_are_counted_as_they_are_named_one_by_one(after: list[int], levels: list[int]) -> None:
-    expected = np.zeros((11, 11), dtype=np.int64)
+    size = max(levels) + 1
+    expected = np.zeros((size, size), dtype=np.int64)
     for first in range(12):
         for second in range(first + 1, 12):
             expected[levels[second], levels[first]] += after[second] < after[first]
