@@ -1,7 +1,23 @@
 """Pairs that stand in the other order afterwards, counted by their levels and never joined."""
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+
+
+def by_key(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[list[str], npt.NDArray[np.int64]]]:
+    """The keys of a table, each with where its rows are; one sort finds them all."""
+    keys = [rows[name].combine_chunks().cast(pa.string()).dictionary_encode() for name in names]
+    numbers = np.zeros(rows.num_rows, dtype=np.int64)
+    for key in keys:
+        numbers = numbers * len(key.dictionary) + key.indices.to_numpy()
+    order = np.argsort(numbers, kind="stable")
+    starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+    for start, end in zip(starts, [*starts[1:], len(order)], strict=True):
+        own = order[start:end]
+        yield [key.dictionary[key.indices[own[0]].as_py()].as_py() for key in keys], own
 
 
 def passed_by_level(after: npt.NDArray[np.int64], levels: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:

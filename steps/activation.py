@@ -13,7 +13,7 @@ from pipelines.activation.window import Facts, Watched, activation_of_window, un
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
-from storage.collected import EPOCH
+from storage.collected import micros
 from storage.small_frame import empty_frame, small_frame
 from storage.warehouse import Warehouse
 
@@ -73,8 +73,8 @@ def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime) 
 
 def _clock(options: Activation, start: datetime, end: datetime) -> Clock:
     return Clock(
-        start=(start - EPOCH) // MICROSECOND,
-        end=(end - EPOCH) // MICROSECOND,
+        start=micros(start),
+        end=micros(end),
         check=options.check // MICROSECOND,
         empty=options.empty // MICROSECOND,
     )
@@ -89,8 +89,10 @@ def _watched(warehouse: Warehouse, settings: Settings) -> Watched:
         queue = (names[0], names[1], names[2])
         numbers[queue] = number
         named.append((number, *queue, mode, readers, is_on[queue]))
-        micros = None if timeout is None else timedelta(seconds=timeout) // MICROSECOND
-        monitors.append(Monitor(number=number, max_queue_readers=readers, timeout=micros, is_on=is_on[queue]))
+        expires = None if timeout is None else timedelta(seconds=timeout) // MICROSECOND
+        monitors.append(
+            Monitor(number=number, max_queue_readers=readers, timeout=expires, is_on=is_on[queue])
+        )
     services = [
         (instance, database, service, numbers[instance, database, queue])
         for instance, database, service, queue in catalog.service_bindings()

@@ -27,3 +27,8 @@ def collected(frame: DataFrame) -> list[dict[str, Any]]:
 def instant_of(micros: int | None) -> datetime | None:
     """Return the instant that is so many microseconds after the epoch."""
     return None if micros is None else EPOCH + timedelta(microseconds=micros)
+
+
+def micros(moment: datetime) -> int:
+    """Microseconds since the epoch."""
+    return (moment - EPOCH) // timedelta(microseconds=1)

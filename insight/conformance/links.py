@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Window, functions as F
 
-from insight.inversions import passed_by_level
+from insight.inversions import by_key, passed_by_level
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
 from pipelines.state.endpoints import SIDE
 from pipelines.state.messages import facts
@@ -110,13 +110,10 @@ def _count(*, with_fragments: bool) -> Callable[[Iterator["pa.RecordBatch"]], It
         whole = [batch for batch in batches if batch.num_rows]
         if not whole:
             return
-        rows = pa.Table.from_batches(whole).combine_chunks()
-        links = rows.group_by(LINK).aggregate([]).to_pylist()
-        for link in links:
-            mask = pa.compute.and_(*[pa.compute.equal(rows[name], link[name]) for name in LINK])
-            own = rows.filter(mask)
-            sendable, arrived, level = (own[name].to_numpy() for name in ("sendable", "arrived", "level"))
-            fragmented = own["is_fragmented"].to_numpy(zero_copy_only=False)
+        rows = pa.Table.from_batches(whole)
+        columns = [rows[name].to_numpy() for name in ("sendable", "arrived", "level", "is_fragmented")]
+        for link, own in by_key(rows, LINK):
+            sendable, arrived, level, fragmented = (column[own] for column in columns)
             # Of equal moments the higher level stands first: on the one clock it could be sent as early, on
             # the other it did not arrive later.
             order = np.lexsort((-level, sendable))
@@ -135,7 +132,7 @@ def _count(*, with_fragments: bool) -> Callable[[Iterator["pa.RecordBatch"]], It
                 overtakes |= (level == each) & (latest > after)
             yield pa.record_batch(
                 [
-                    *[pa.array([link[name]], pa.string()) for name in LINK],
+                    *[pa.array([name], pa.string()) for name in link],
                     pa.array([len(order)], pa.int64()),
                     pa.array([int(overtakes.sum())], pa.int64()),
                     pa.array([int(pairs.sum())], pa.int64()),

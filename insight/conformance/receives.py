@@ -12,7 +12,7 @@ from pipelines.conformance.workers import watched
 from schemas.conformance import CONFORMANCE, CONFORMANCE_DEVIATIONS
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
-from storage.collected import EPOCH
+from storage.collected import micros
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
@@ -57,7 +57,7 @@ def receives_at(
     told = timeline(Ledger(*read), numbered, catalog_frames(warehouse, settings).bindings, as_of=as_of)
     found = watched(
         told,
-        start=(start - EPOCH) // MICROSECOND,
+        start=micros(start),
         tolerance=tolerance // MICROSECOND,
         every_receive_counts=not knows_queues,
     )

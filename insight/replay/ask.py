@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
@@ -19,7 +19,7 @@ from pipelines.replay.player import Machine
 from pipelines.replay.timeline import timeline
 from pipelines.replay.workers import played
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
-from storage.collected import EPOCH, collected
+from storage.collected import collected, micros
 from storage.published import published_as_of, published_runs
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
@@ -168,11 +168,6 @@ def require_known(warehouse: Warehouse, settings: Settings, period: Period) -> N
             f"command line: --to {format_instant(period.end)} is in the future: the ledger goes to "
             f"{format_instant(latest)}; name an end until then, or run jobs/nightly.py first"
         )
-
-
-def micros(moment: datetime) -> int:
-    """Microseconds since the epoch."""
-    return (moment - EPOCH) // timedelta(microseconds=1)
 
 
 def _variants(settings: Settings, asked: Asked) -> list[Variant]:

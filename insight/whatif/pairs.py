@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, functions as F
 
-from insight.inversions import passed_by_level
+from insight.inversions import by_key, passed_by_level
 from schemas.keys import QUEUE
 from schemas.whatif import WHATIF_PAIRS
 
@@ -36,18 +36,11 @@ def _count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     if not whole:
         return
     rows = pa.Table.from_batches(whole)
-    names = [rows[name].combine_chunks().cast(pa.string()).dictionary_encode() for name in QUEUE]
-    numbers = np.zeros(rows.num_rows, dtype=np.int64)
-    for name in names:
-        numbers = numbers * len(name.dictionary) + name.indices.to_numpy()
     columns = [rows[name].to_numpy() for name in ("position_before", "position_after", "level_before")]
-    order = np.lexsort((columns[0], numbers))
-    starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
-    for start, end in zip(starts, [*starts[1:], len(order)], strict=True):
-        own = order[start:end]
+    for place, there in by_key(rows, QUEUE):
+        own = there[np.argsort(columns[0][there])]
         found = passed_by_level(columns[1][own], columns[2][own])
         passing, passed = np.nonzero(found)
-        place = [name.dictionary[name.indices[own[0]].as_py()].as_py() for name in names]
         yield pa.record_batch(
             [
                 *[pa.array([name] * len(passing), pa.string()) for name in place],

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, get_args, get_type_hints
 
 from pyspark.sql import DataFrame
 
-from engine.ordered import in_order
+from engine.ordered import in_order, stretches
 from pipelines.activation import happenings as h
 from pipelines.activation.replay import Clock, Monitor, Replay, Run, Totals
 from pipelines.activation.timeline import COLUMNS, ORDER
@@ -60,7 +60,7 @@ def _play(
         output = _Output()
         current: _Queue | None = None
         for batch in batches:
-            for number, begin, end in _stretches(batch.column(0)):
+            for number, begin, end in stretches(batch.column(0)):
                 if current is None or current.number != number:
                     if current:
                         current.finish(output)
@@ -74,15 +74,6 @@ def _play(
         yield from output.rest()
 
     return play
-
-
-def _stretches(queues: "pa.Array") -> Iterator[tuple[int, int, int]]:
-    """The queues of a batch, each with where it begins and ends."""
-    import pyarrow.compute as pc
-
-    encoded = pc.run_end_encode(queues, run_end_type="int64")
-    ends = encoded.run_ends.to_pylist()
-    return zip(encoded.values.to_pylist(), [0, *ends], ends, strict=False)
 
 
 class _Queue:

@@ -4,8 +4,6 @@ The state before a decision has everything of its instant that is no decision. O
 and an outcome at one instant none depends on the other, but a lock is that of the group after the moves.
 """
 
-from pyspark.sql import Column, functions as F
-
 MOVE = 0
 ARRIVAL = 1
 END = 2
@@ -18,9 +16,3 @@ STATEMENT = 6
 RECEIVE = 7
 TAKEN = 8
 """A message was received."""
-AT_AN_INSTANT = 16
-
-
-def place(time: Column, kind: int) -> Column:
-    """A moment in microseconds and the kind as one number that compares the same way."""
-    return time * F.lit(AT_AN_INSTANT) + F.lit(kind)

@@ -11,6 +11,7 @@ from heapq import heappop, heappush
 from typing import Any
 
 from pipelines.conformance import happenings as h
+from pipelines.state.carried import BITS, KIND
 
 Side = tuple[str, bool]
 LEVELS = 11
@@ -204,7 +205,7 @@ class Queue:
             if place < self._place:
                 raise RuntimeError("the engine did not keep the order of what happened on a queue")
             self._place = place
-            time, kind = divmod(place, h.AT_AN_INSTANT)
+            time, kind = place >> BITS, place & KIND
             if time != self._now:
                 self._end_instant()
                 self._now = time

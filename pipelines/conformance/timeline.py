@@ -10,10 +10,11 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.conformance import happenings as h
 from pipelines.ledger.queues import with_queue
 from pipelines.schedules.ready import system_first
+from pipelines.state.carried import rows_of_kind
 from pipelines.state.endpoints import SIDE
 from pipelines.state.happened import happened
 from pipelines.state.messages import facts
-from pipelines.state.transactions import LOCKING, OUTCOMES, TRANSACTION
+from pipelines.state.transactions import LOCKING, TRANSACTION, first_outcomes
 from schemas.events import MOVE
 from schemas.keys import QUEUE
 
@@ -69,7 +70,11 @@ def timeline(ledger: Ledger, numbered: DataFrame, bindings: DataFrame, *, as_of:
         for events in (ledger.message_events, ledger.endpoint_events, ledger.queue_events)
     )
     sides = _sides(ledger.endpoints, numbered, bindings, as_of)
-    ended = _outcomes(queue_events)
+    ended = first_outcomes(queue_events).select(
+        *TRANSACTION,
+        F.unix_micros("committed_at").alias("committed"),
+        F.unix_micros("rolled_back_at").alias("rolled_back"),
+    )
     taken = _taken(message_events, sides).join(ended, TRANSACTION, "left")
     locking = (
         F.broadcast(numbered)
@@ -197,27 +202,7 @@ def _taken(message_events: DataFrame, sides: DataFrame) -> DataFrame:
     )
 
 
-def _outcomes(queue_events: DataFrame) -> DataFrame:
-    """When transactions were first committed and rolled back, in microseconds."""
-    event_type, time = F.col("event_type"), F.unix_micros("event_time")
-    return (
-        queue_events.where(event_type.isin(*OUTCOMES) & F.col("transaction_id").isNotNull())
-        .groupBy(*TRANSACTION)
-        .agg(
-            F.min(F.when(event_type == "COMMIT", time)).alias("committed"),
-            F.min(F.when(event_type == "ROLLBACK", time)).alias("rolled_back"),
-        )
-    )
-
-
 def _rows(
     rows: DataFrame, time: Column, kind: int, payload: Mapping[str, Column | str], *, tie: str | None = None
 ) -> DataFrame:
-    """Rows of one kind; what they don't carry is null."""
-    columns = []
-    for name, type in PAYLOAD.items():
-        value = payload.get(name)
-        column = F.lit(None) if value is None else F.col(value) if isinstance(value, str) else value
-        columns.append(column.cast(type).alias(name))
-    at = h.place(F.unix_micros(time), kind).alias("place")
-    return rows.select("queue_number", at, (F.col(tie) if tie else F.lit("")).alias("tie"), *columns)
+    return rows_of_kind(rows, time, kind, payload, PAYLOAD, tie=tie)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from engine.ordered import in_order
+from engine.ordered import in_order, stretches
 from pipelines.conformance.queue import COUNTS, Queue
 from pipelines.conformance.timeline import COLUMNS, ORDER
 
@@ -49,7 +49,6 @@ def _watch(
 ) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]:
     def watch(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         import pyarrow as pa
-        import pyarrow.compute as pc
 
         types = {"int": pa.int32(), "bigint": pa.int64(), "string": pa.string(), "double": pa.float64()}
         schema = pa.schema([(name, types[type]) for name, type in TOLD.items()])
@@ -68,9 +67,7 @@ def _watch(
             )
 
         for batch in batches:
-            runs = pc.run_end_encode(batch.column(0), run_end_type="int64")
-            begin = 0
-            for number, end in zip(runs.values.to_pylist(), runs.run_ends.to_pylist(), strict=True):
+            for number, begin, end in stretches(batch.column(0)):
                 if current is None or current[0] != number:
                     if current:
                         current[1].finish()
@@ -79,7 +76,6 @@ def _watch(
                     current = (number, queue)
                 columns = [batch.column(name) for name in COLUMNS if name not in ("queue_number", "tie")]
                 current[1].feed(*[column.slice(begin, end - begin).to_pylist() for column in columns])
-                begin = end
                 if len(current[1].deviations) >= OUTPUT_ROWS:
                     yield told(*current, last=False)
         if current:

@@ -4,8 +4,6 @@ At one instant what holds as the period begins comes first, then arrivals, then 
 messages that leave by a WHERE, then moves, then on and off and the number of readers (our choice).
 """
 
-from pyspark.sql import Column, functions as F
-
 (
     START,
     LOCK,
@@ -21,12 +19,3 @@ from pyspark.sql import Column, functions as F
 transaction of the log keeps a reader busy. ARRIVAL: a message becomes ready. END: the endpoint ends. LEAVE: a
 RECEIVE with WHERE takes a message. MOVE: a conversation goes to another group. STATUS: on or off. READERS:
 so many there are from now on."""
-
-BITS = 4
-"""Of the kind in a place."""
-KIND = 2**BITS - 1
-
-
-def place(time: Column, kind: int) -> Column:
-    """A moment in microseconds, and the kind, as one number that compares the same way."""
-    return time * F.lit(2**BITS) + F.lit(kind)

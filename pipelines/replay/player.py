@@ -9,6 +9,7 @@ from typing import Any
 
 from pipelines.replay import happenings as h
 from pipelines.replay.backlog import Backlog, Message
+from pipelines.state.carried import BITS, KIND
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Player:
         self.finished: list[tuple[Any, ...]] = []
         self._machine, self._backlog = machine, Backlog()
         self._now = machine.start
-        self._place = machine.start << h.BITS
+        self._place = machine.start << BITS
         self._on = True
         self._readers = machine.readers or 0
         self._known = machine.readers is not None
@@ -112,7 +113,7 @@ class Player:
             if place < last:
                 raise RuntimeError("the engine did not keep the order of what happened on a queue")
             last = place
-            time, kind = place >> h.BITS, place & h.KIND
+            time, kind = place >> BITS, place & KIND
             if time > self._now:
                 self._settle()
                 self._pass_time(time)

@@ -9,6 +9,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.replay import happenings as h
 from pipelines.replay.period import Period
 from pipelines.schedules.ready import system_first
+from pipelines.state.carried import rows_of_kind
 from pipelines.state.endpoints import SIDE
 from schemas.events import MOVE
 from schemas.keys import QUEUE
@@ -155,21 +156,7 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
 def _rows(
     rows: DataFrame, time: Column, kind: int, *, tie: str | None = None, **payload: Column | str
 ) -> DataFrame:
-    """Happenings of one kind; what they don't carry is null."""
-    columns = [
-        (
-            F.col(value)
-            if isinstance(value := payload.get(name), str)
-            else F.lit(None)
-            if value is None
-            else value
-        )
-        .cast(type)
-        .alias(name)
-        for name, type in PAYLOAD.items()
-    ]
-    at = h.place(F.unix_micros(time), kind).alias("place")
-    return rows.select("queue_number", at, (F.col(tie) if tie else F.lit("")).alias("tie"), *columns)
+    return rows_of_kind(rows, time, kind, payload, PAYLOAD, tie=tie)
 
 
 def _for_machines(rows: DataFrame, by_proposal: Sequence[bool]) -> DataFrame:

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.replay.receivers import receiving
 from pipelines.state.happened import happened
-from pipelines.state.transactions import LOCKING, OUTCOMES, TRANSACTION, uncommitted
+from pipelines.state.transactions import LOCKING, TRANSACTION, first_outcomes, uncommitted
 from schemas.keys import GROUP, QUEUE
 
 
@@ -23,19 +23,10 @@ def outcomes(queue_events: DataFrame) -> DataFrame:
 
     Source: our choice; if a transaction has both, COMMIT counts.
     """
-    event_type, time = F.col("event_type"), F.col("event_time")
-    ended = queue_events.where(event_type.isin(*OUTCOMES) & F.col("transaction_id").isNotNull())
-    return (
-        ended.groupBy(*TRANSACTION)
-        .agg(
-            F.min(F.when(event_type == "COMMIT", time)).alias("committed_at"),
-            F.min(F.when(event_type == "ROLLBACK", time)).alias("rolled_back_at"),
-        )
-        .select(
-            *TRANSACTION,
-            F.coalesce("committed_at", "rolled_back_at").alias("outcome_at"),
-            F.col("committed_at").isNotNull().alias("committed"),
-        )
+    return first_outcomes(queue_events).select(
+        *TRANSACTION,
+        F.coalesce("committed_at", "rolled_back_at").alias("outcome_at"),
+        F.col("committed_at").isNotNull().alias("committed"),
     )
 
 

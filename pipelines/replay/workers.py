@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
-from engine.ordered import in_order
+from engine.ordered import in_order, stretches
 from pipelines.replay.player import Machine, Player
 from pipelines.replay.timeline import COLUMNS, ORDER
 
@@ -62,7 +62,7 @@ def _play(
         output = _Output()
         current: tuple[int, Player] | None = None
         for batch in batches:
-            for number, begin, end in _stretches(batch.column(0)):
+            for number, begin, end in stretches(batch.column(0)):
                 if current is None or current[0] != number:
                     if current:
                         yield from output.last(*current)
@@ -74,15 +74,6 @@ def _play(
             yield from output.last(*current)
 
     return play
-
-
-def _stretches(machines: "pa.Array") -> Iterator[tuple[int, int, int]]:
-    """The machines of a batch, each with where it begins and ends."""
-    import pyarrow.compute as pc
-
-    encoded = pc.run_end_encode(machines, run_end_type="int64")
-    ends = encoded.run_ends.to_pylist()
-    return zip(encoded.values.to_pylist(), [0, *ends], ends, strict=False)
 
 
 class _Output:

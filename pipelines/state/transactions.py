@@ -9,6 +9,24 @@ LOCKING = ("RECEIVE", "GET_CONVERSATION_GROUP")
 OUTCOMES = ("COMMIT", "ROLLBACK")
 
 
+def first_outcomes(queue_events: DataFrame) -> DataFrame:
+    """When transactions were first committed, and first rolled back.
+
+    Args:
+        queue_events: the queue events that count.
+
+    Returns:
+        One row per (instance, transaction_id) with an outcome: `committed_at` and `rolled_back_at`, null if
+        it never was.
+    """
+    event_type, time = F.col("event_type"), F.col("event_time")
+    ended = queue_events.where(event_type.isin(*OUTCOMES) & F.col("transaction_id").isNotNull())
+    return ended.groupBy(*TRANSACTION).agg(
+        F.min(F.when(event_type == "COMMIT", time)).alias("committed_at"),
+        F.min(F.when(event_type == "ROLLBACK", time)).alias("rolled_back_at"),
+    )
+
+
 def uncommitted(message_events: DataFrame, queue_events: DataFrame) -> DataFrame:
     """The transactions that received or locked something and have no COMMIT: few, as most commit.
 

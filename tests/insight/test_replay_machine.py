@@ -8,6 +8,7 @@ import pytest
 
 from pipelines.replay import happenings as h
 from pipelines.replay.player import Machine, Player
+from pipelines.state.carried import BITS
 
 SECOND = 1_000_000
 BATCHES = 20
@@ -22,7 +23,7 @@ def machine(end: int, readers: int | None = 1, top: int | None = None, *, drain:
 def arrival(time: int, number: int, level: int, work: int, group: str | None = None) -> tuple[object, ...]:
     """A message that arrives in a conversation of its own."""
     name = f"m{number}"
-    place = (time << h.BITS) + h.ARRIVAL
+    place = (time << BITS) + h.ARRIVAL
     return (place, name, name, False, group or name, time, None, level, 2, number, work, False)
 
 
@@ -81,7 +82,7 @@ def test_an_order_that_the_engine_did_not_keep_is_seen() -> None:
 
 def test_a_conversation_is_as_old_as_its_oldest_arrival_since_it_was_empty() -> None:
     def ready(time: int, arrived: int, conversation: str) -> tuple[object, ...]:
-        place = (time << h.BITS) + h.ARRIVAL
+        place = (time << BITS) + h.ARRIVAL
         message_id = f"{conversation} {arrived}"
         return (place, message_id, conversation, False, "g", arrived, None, 5, 2, -arrived, 10, False)
 
