@@ -3,7 +3,6 @@
 import logging
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,6 +14,7 @@ from pyarrow import fs
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 from pyspark.sql.types import MapType
 
+from engine.scratch import local_scratch
 from engine.session import is_classic, is_embedded
 
 T = TypeVar("T")
@@ -46,10 +46,7 @@ def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
         count = copy._jdf.queryExecution().toRdd().count()
         yield F.broadcast(copy) if count <= BROADCAST_ROWS else copy
         return
-    if is_embedded(spark):
-        folder = tempfile.mkdtemp(prefix="conversation-priorities-")
-    else:
-        folder = f"{scratch}/{uuid4()}"
+    folder = f"{local_scratch() if is_embedded(spark) else scratch}/{uuid4()}"
     try:
         rows.write.mode("overwrite").parquet(f"{folder}/rows")
         # A frame without rows may leave no file to take the schema from. To ask for it is to plan once more.

@@ -34,7 +34,7 @@ def open_session(name: str, warehouse: str | SparkSchema | None = None) -> Spark
     # Collected timestamps come in the time zone of the process.
     os.environ["TZ"] = "UTC"
     time.tzset()
-    if _under_spark_submit():
+    if under_spark_submit():
         builder = SparkSession.builder.appName(name)
         if isinstance(warehouse, SparkSchema):
             # Tables that have names need a catalog that outlives the session: a metastore.
@@ -63,7 +63,8 @@ def is_classic(spark: SparkSession) -> bool:
     return not type(spark).__module__.startswith("pyspark.sql.connect")
 
 
-def _under_spark_submit() -> bool:
+def under_spark_submit() -> bool:
+    """Whether the session of this process is Apache Spark's."""
     # spark-submit.sh says so; a shell of Spark's own and a plain spark-submit leave the port of their JVM.
     return os.environ.get("ENGINE") == "spark" or "PYSPARK_GATEWAY_PORT" in os.environ
 

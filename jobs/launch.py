@@ -3,26 +3,31 @@
 import argparse
 import gc
 import logging
+import os
+import signal
 import sys
 import traceback
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from datetime import datetime
+from threading import Thread
 from typing import NoReturn
 
 from config.errors import ConfigError, PipelineError
 from config.instants import parse_instant
 from config.load import Settings, load_settings
 from engine.faults import fault_of
-from engine.session import open_session
+from engine.scratch import remove_local_scratch
+from engine.session import open_session, under_spark_submit
 from insight.terminal import visible
 from storage.warehouse import Warehouse
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 GARBAGE = 1_000_000
 """So many objects more than before are worth a look for garbage; Python's own 700 takes half a second."""
-INTERRUPTED = 130
-"""What a shell gives for a process that Ctrl-C ended."""
+SIGNALLED = 128
+"""What a shell adds to the number of the signal that ended a process."""
+BROKEN_OFF = "error: {}; run it again, it takes up where it broke off"
 
 
 class Parser(argparse.ArgumentParser):
@@ -114,17 +119,44 @@ def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:
     )
     for chatty in ("py4j", "pyspark.sql.connect"):
         logging.getLogger(chatty).setLevel(logging.CRITICAL)
+    if not under_spark_submit():
+        _end_at_once_on_signals()
     try:
         code = main(argv)
     except KeyboardInterrupt:
-        code = INTERRUPTED
-        print("error: interrupted; run it again, it takes up where it broke off", file=sys.stderr)
+        code = SIGNALLED + signal.SIGINT
+        print(BROKEN_OFF.format("interrupted"), file=sys.stderr)
     except Exception as error:
         code, line = _outcome(error)
         print(f"error: {visible(line)}", file=sys.stderr)
         if verbose:
             print(visible(traceback.format_exc()), end="", file=sys.stderr)
     sys.exit(code)
+
+
+def _end_at_once_on_signals() -> None:
+    """End the process as soon as a signal comes, whatever its threads wait for.
+
+    The embedded engine listens to Ctrl-C itself and ends, and threads that wait for it would try again for
+    ten minutes. A process may end at any moment, and nothing is lost.
+    """
+    told, tells = os.pipe()
+    os.set_blocking(tells, False)
+    signal.set_wakeup_fd(tells)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # It is told by the pipe: a handler would wait for the main thread, which may wait for others.
+        signal.signal(number, lambda *_: None)
+
+    def end() -> None:
+        number = 0
+        while number not in (signal.SIGINT, signal.SIGTERM):
+            number = os.read(told, 1)[0]
+        reason = "interrupted" if number == signal.SIGINT else "asked to end"
+        print(BROKEN_OFF.format(reason), file=sys.stderr, flush=True)
+        remove_local_scratch()
+        os._exit(SIGNALLED + number)
+
+    Thread(target=end, name="signals", daemon=True).start()
 
 
 def _outcome(error: Exception) -> tuple[int, str]:

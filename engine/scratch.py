@@ -1,0 +1,47 @@
+"""A folder on the local disk for what a process keeps while it runs."""
+
+import atexit
+import fcntl
+import shutil
+import tempfile
+from functools import cache
+from pathlib import Path
+from typing import TextIO
+
+PREFIX = "conversation-priorities-"
+LOCK = "in_use"
+
+_folders: dict[Path, TextIO] = {}
+"""The folder of this process, with the lock that says so for as long as the process lives."""
+
+
+@cache
+def local_scratch() -> Path:
+    """The folder of this process, in the system's folder for temporary files; it goes with the process.
+
+    A process that was killed leaves its folder behind, and the next one to ask removes it.
+    """
+    _remove_abandoned(Path(tempfile.gettempdir()))
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    lock = (folder / LOCK).open("w")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    _folders[folder] = lock
+    atexit.register(remove_local_scratch)
+    return folder
+
+
+def remove_local_scratch() -> None:
+    """Remove the folder of this process, if it has one."""
+    for folder in _folders:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _remove_abandoned(parent: Path) -> None:
+    """Remove the folders whose lock nobody holds; one without a lock is just being made."""
+    for path in parent.glob(f"{PREFIX}*/{LOCK}"):
+        try:
+            with path.open("a") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path.parent, ignore_errors=True)
+        except OSError:
+            continue

@@ -1,0 +1,86 @@
+"""The working folder of a process: it goes with the process, or the next one removes it."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+SHOWS_ITS_FOLDER = """
+import sys
+from engine.scratch import local_scratch
+folder = local_scratch()
+(folder / "rows").write_text("1")
+assert folder == local_scratch()
+print(folder, flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def process(temporary: Path) -> Iterator[tuple["subprocess.Popen[str]", Path]]:
+    """A process that keeps something, and its folder; it ends when its input does."""
+    with subprocess.Popen(
+        [sys.executable, "-c", SHOWS_ITS_FOLDER],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(temporary)},
+    ) as started:
+        assert started.stdout
+        yield started, Path(started.stdout.readline().strip())
+
+
+def test_the_folder_goes_with_its_process(tmp_path: Path) -> None:
+    with process(tmp_path) as (_, folder):
+        assert (folder / "rows").read_text() == "1"
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_next_process_removes_what_a_killed_one_left_and_nothing_else(tmp_path: Path) -> None:
+    being_made = tmp_path / "conversation-priorities-made"
+    others = tmp_path / "others"
+    for folder in (being_made, others):
+        folder.mkdir()
+    with process(tmp_path) as (killed, left), process(tmp_path) as (_, living):
+        killed.send_signal(signal.SIGKILL)
+        killed.wait()
+        assert left.exists()
+        with process(tmp_path) as (_, third):
+            assert set(tmp_path.iterdir()) == {being_made, others, living, third}
+            assert (living / "rows").exists()
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+from engine.scratch import local_scratch
+from jobs.launch import launch
+
+def main(argv):
+    local_scratch()
+    # As the threads of a step do when the engine has ended.
+    thread = threading.Thread(target=time.sleep, args=(600,))
+    thread.start()
+    os.kill(os.getpid(), int(argv[0]))
+    thread.join()
+
+launch(main)
+"""
+
+
+@pytest.mark.parametrize(("sign", "says"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "asked to end")])
+def test_a_signal_ends_a_job_at_once(tmp_path: Path, sign: signal.Signals, says: str) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(int(sign))],
+        env=os.environ | {"TMPDIR": str(tmp_path), "ENGINE": "embedded"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert ended.returncode == 128 + sign
+    assert ended.stderr == f"error: {says}; run it again, it takes up where it broke off\n"
+    assert list(tmp_path.iterdir()) == []
