@@ -7,7 +7,7 @@ from datetime import timedelta
 from pyspark.sql import DataFrame
 
 from insight.conformance.ask import levels_at, links_at, told_levels, told_links, told_receives
-from insight.conformance.receives import receives_at
+from insight.conformance.receives import asked_at, figures_at, receives_at, require_the_same
 from insight.conformance.view import of_receives, sentence, show
 from insight.terminal import as_json
 from jobs.launch import Parser, launch, opened, whole_number
@@ -43,6 +43,9 @@ def main(argv: Sequence[str]) -> int:
         default=TOLERANCE_MS,
         help=f"facts so near may have been in the other order (default {TOLERANCE_MS})",
     )
+    parser.add_argument(
+        "--check", action="store_true", help="find the figures of receives a second way too; they must agree"
+    )
     parser.add_argument("--out", metavar="DIR", help="a folder for the tables of the answer")
     parser.add_argument(
         "--limit", type=whole_number(1), default=LIMIT, help=f"rows of each part (default {LIMIT})"
@@ -58,14 +61,11 @@ def main(argv: Sequence[str]) -> int:
         def keep(rows: DataFrame) -> DataFrame:
             return stack.enter_context(warehouse.kept(rows))
 
-        receives, deviations = receives_at(
-            warehouse,
-            settings,
-            as_of=as_of,
-            window=window,
-            tolerance=timedelta(milliseconds=options.tolerance_ms),
-            keep=keep,
-        )
+        asked = asked_at(warehouse, settings, as_of=as_of, window=window)
+        tolerance = timedelta(milliseconds=options.tolerance_ms)
+        receives, deviations = receives_at(asked, tolerance=tolerance, keep=keep)
+        if options.check:
+            require_the_same(receives, figures_at(asked, keep=keep))
         frames = [
             keep(levels_at(warehouse, as_of=as_of, window=window)),
             keep(receives),

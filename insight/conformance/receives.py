@@ -1,46 +1,59 @@
 """How well the receives of queues kept to the levels."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from config.errors import ReconciliationError
 from config.load import Settings
 from insight.backlog import catalog_frames, has_queue_events
 from pipelines.conformance.timeline import Ledger, timeline
+from pipelines.conformance.windows import FIGURES, figures
 from pipelines.conformance.workers import watched
 from schemas.conformance import CONFORMANCE, CONFORMANCE_DEVIATIONS
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
+from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
-from storage.collected import micros
+from storage.collected import collected, micros
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
 MICROSECOND = timedelta(microseconds=1)
+RATIOS = ("fitness", "skill")
+SECOND_WAY = (*FIGURES, *RATIOS)
 UNKNOWN_WITHOUT_QUEUE_EVENTS = ("lock_skipped", "where_clause", "own_group")
 
 
-def receives_at(
-    warehouse: Warehouse,
-    settings: Settings,
-    *,
-    as_of: datetime,
-    window: timedelta | None,
-    tolerance: timedelta,
-    keep: Callable[[DataFrame], DataFrame],
-) -> tuple[DataFrame, DataFrame]:
-    """`conformance` and `conformance_deviations`.
+@dataclass(frozen=True)
+class Asked:
+    """What happened on the queues, and what is asked of it.
+
+    Attributes:
+        timeline: see `pipelines.conformance.timeline`.
+        numbered: the queues with their `queue_number`.
+        as_of: the instant.
+        start: decisions before it do not count, in microseconds.
+        knows_queues: without queue events a RECEIVED counts as committed, and nothing is known of locks and
+            of WHERE: what depends on them is null.
+    """
+
+    timeline: DataFrame
+    numbered: DataFrame
+    as_of: datetime
+    start: int
+    knows_queues: bool
+
+
+def asked_at(warehouse: Warehouse, settings: Settings, *, as_of: datetime, window: timedelta | None) -> Asked:
+    """Read what happened on the queues before as_of.
 
     Args:
         warehouse: what to read.
         settings: the catalog: queues, and the services that are bound to them.
         as_of: the instant.
         window: only decisions so long before as_of count; None counts all.
-        tolerance: facts so near to a decision may have been in the other order.
-        keep: computes a frame once.
-
-    Without queue events a RECEIVED counts as committed, and nothing is known of locks and of WHERE: what
-    depends on them is null.
     """
     queues = sorted(row[:3] for row in settings.catalog.queue_rows())
     numbered = small_frame(
@@ -53,25 +66,93 @@ def receives_at(
     read = [
         warehouse.read(table) if window is None else warehouse.read_open(table, start) for table in tables
     ]
-    knows_queues = has_queue_events(warehouse)
     told = timeline(Ledger(*read), numbered, catalog_frames(warehouse, settings).bindings, as_of=as_of)
+    return Asked(told, numbered, as_of, micros(start), has_queue_events(warehouse))
+
+
+def receives_at(
+    asked: Asked, *, tolerance: timedelta, keep: Callable[[DataFrame], DataFrame]
+) -> tuple[DataFrame, DataFrame]:
+    """`conformance` and `conformance_deviations`.
+
+    Args:
+        asked: what happened.
+        tolerance: facts so near to a decision may have been in the other order.
+        keep: computes a frame once.
+    """
     found = watched(
-        told,
-        start=micros(start),
+        asked.timeline,
+        start=asked.start,
         tolerance=tolerance // MICROSECOND,
-        every_receive_counts=not knows_queues,
+        every_receive_counts=not asked.knows_queues,
     )
-    seen = F.broadcast(numbered).join(keep(found), "queue_number").withColumn("as_of", F.lit(as_of))
-    unknown = () if knows_queues else UNKNOWN_WITHOUT_QUEUE_EVENTS
-    totals = seen.where("at is null and (decisions > 0 or where_clause > 0)").withColumns(
+    seen = _named(keep(found), asked)
+    totals = _rated(seen.where("at is null and (decisions > 0 or where_clause > 0)"), asked)
+    deviations = seen.where("at is not null").withColumn("at", F.timestamp_micros("at"))
+    return totals.select(*CONFORMANCE.names), deviations.select(*CONFORMANCE_DEVIATIONS.names)
+
+
+def figures_at(asked: Asked, *, keep: Callable[[DataFrame], DataFrame]) -> DataFrame:
+    """The figures of `conformance` that follow from the groups that were there, by window functions.
+
+    Args:
+        asked: what happened.
+        keep: computes a frame once.
+
+    Returns:
+        as_of, the queue, and `SECOND_WAY`; queues without decisions have no row.
+    """
+    found = figures(asked.timeline, start=asked.start, every_receive_counts=not asked.knows_queues, keep=keep)
+    rated = _rated(_named(found.where("decisions > 0"), asked), asked)
+    return rated.select("as_of", *QUEUE, *SECOND_WAY)
+
+
+def _named(found: DataFrame, asked: Asked) -> DataFrame:
+    return F.broadcast(asked.numbered).join(found, "queue_number").withColumn("as_of", F.lit(asked.as_of))
+
+
+def _rated(totals: DataFrame, asked: Asked) -> DataFrame:
+    unknown = () if asked.knows_queues else UNKNOWN_WITHOUT_QUEUE_EVENTS
+    return totals.withColumns(
         {
             "fitness": _kept(F.col("passable")),
             "skill": _kept(F.col("blind")),
             **{name: F.lit(None).cast("bigint") for name in unknown},
         }
     )
-    deviations = seen.where("at is not null").withColumn("at", F.timestamp_micros("at"))
-    return totals.select(*CONFORMANCE.names), deviations.select(*CONFORMANCE_DEVIATIONS.names)
+
+
+def require_the_same(receives: DataFrame, second: DataFrame) -> None:
+    """Compare the two ways to the figures.
+
+    Args:
+        receives: of `receives_at`.
+        second: of `figures_at`.
+
+    Raises:
+        ReconciliationError: they give different figures of a queue.
+    """
+    ways = {"machine": receives.where("decisions > 0"), "windows": second}
+    machine, windows = (rows.select(*QUEUE, _text().alias(way)) for way, rows in ways.items())
+    joined = machine.join(windows, list(QUEUE), "full").where(~F.col("machine").eqNullSafe(F.col("windows")))
+    wrong = collected(joined.orderBy(*QUEUE).limit(1))
+    if wrong:
+        [first] = wrong
+        place = ".".join(first[name] for name in QUEUE)
+        raise ReconciliationError(
+            f"the two ways to the figures of {place} disagree: the machine says {first['machine']}; windows "
+            f"say {first['windows']}; keep the warehouse and report it"
+        )
+
+
+def _text() -> Column:
+    """The figures as one text; doubles agree where nine decimals do."""
+    figures_of = {name: F.round(name, 9) if name in RATIOS else F.col(name) for name in SECOND_WAY}
+    shown = [
+        F.concat(F.lit(f"{name} "), F.coalesce(value.cast("string"), F.lit("unknown")))
+        for name, value in figures_of.items()
+    ]
+    return F.concat_ws(", ", *shown)
 
 
 def _kept(of: Column) -> Column:

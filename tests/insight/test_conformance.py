@@ -1,16 +1,22 @@
 """What receives and links really did, against a model that looks at everything before every decision."""
 
+import json
+from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
 import pytest
-from pyspark.sql import SparkSession
+from deltalake import DeltaTable
+from pyspark.sql import DataFrame, SparkSession, functions as F
 
+from config.errors import ConfigError, PipelineError, ReconciliationError
 from insight.conformance.ask import links_at
-from insight.conformance.receives import receives_at
+from insight.conformance.receives import SECOND_WAY, asked_at, figures_at, receives_at, require_the_same
 from insight.conformance.view import WITHOUT_QUEUE_EVENTS, show
+from jobs import conformance as job
+from schemas.keys import QUEUE
 from storage.collected import collected
 from tests.factories import (
     INITIATOR,
@@ -93,14 +99,8 @@ def modelled(logs: list[Log], since: datetime, tolerance: timedelta) -> dict[str
 def found(
     session: SparkSession, project: Project, as_of: datetime, window: timedelta | None, tolerance: timedelta
 ) -> dict[str, list[Row]]:
-    frames = receives_at(
-        project.warehouse(session),
-        project.settings(),
-        as_of=as_of,
-        window=window,
-        tolerance=tolerance,
-        keep=lambda rows: rows,
-    )
+    asked = asked_at(project.warehouse(session), project.settings(), as_of=as_of, window=window)
+    frames = receives_at(asked, tolerance=tolerance, keep=lambda rows: rows)
     tables = dict(zip(("conformance", "conformance_deviations"), map(collected, frames), strict=True))
     for row in tables["conformance"]:
         row["skill"] = None if row["skill"] is None else round(row["skill"], 9)
@@ -123,6 +123,78 @@ def test_receives_equal_the_model(
         assert difference(tables[name], rows) == [], name
     if tolerance == TICK:
         assert {row["class"] for row in expected["conformance_deviations"]} == set(CLASSES)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("window", [None, 40 * TICK])
+def test_windows_give_the_same_figures(
+    session: SparkSession, busy: tuple[Project, list[Log]], window: timedelta | None
+) -> None:
+    project, logs = busy
+    asked = asked_at(project.warehouse(session), project.settings(), as_of=logs[0].as_of, window=window)
+    since = EVER if window is None else asked.as_of - window
+    expected = modelled(logs, since, TICK)["conformance"]
+    names = ("as_of", *QUEUE, *SECOND_WAY)
+    with ExitStack() as stack:
+
+        def keep(rows: DataFrame) -> DataFrame:
+            return stack.enter_context(project.warehouse(session).kept(rows))
+
+        second = collected(figures_at(asked, keep=keep))
+    for row in second:
+        row["skill"] = None if row["skill"] is None else round(row["skill"], 9)
+    counted = [{name: row[name] for name in names} for row in expected if row["decisions"]]
+    assert difference(second, counted) == []
+    assert sum(row["lock_skipped"] for row in counted) > 0
+    assert sum(row["passed"] for row in counted) > 0
+
+
+def test_two_ways_that_disagree_are_told(session: SparkSession, busy: tuple[Project, list[Log]]) -> None:
+    project, logs = busy
+    asked = asked_at(project.warehouse(session), project.settings(), as_of=logs[0].as_of, window=None)
+    totals, _ = receives_at(asked, tolerance=TICK, keep=lambda rows: rows)
+    second = totals.where("decisions > 0").select("as_of", *QUEUE, *SECOND_WAY)
+    require_the_same(totals, second)
+    queues = sorted(tuple(row[name] for name in QUEUE) for row in collected(second))
+    last = ".".join(queues[-1])
+    off = second.withColumn("ties", F.col("ties") + (F.concat_ws(".", *QUEUE) == last).cast("int"))
+    with pytest.raises(ReconciliationError, match=f"the figures of {last} disagree: the machine says"):
+        require_the_same(totals, off)
+
+
+@pytest.mark.slow
+def test_the_command_writes_the_tables(
+    session: SparkSession, busy: tuple[Project, list[Log]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project, logs = busy
+    as_of = logs[0].as_of
+    asked = ["--config", project.config, "--as-of", as_of.isoformat()]
+    out = tmp_path / "out"
+    assert job.main([*asked, "--check", "--out", str(out), "--tolerance-ms", "1", "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    expected = modelled(logs, EVER, timedelta(milliseconds=1))
+    rows = DeltaTable(str(out / "conformance")).to_pyarrow_table().to_pylist()
+    for row in rows:
+        row["skill"] = None if row["skill"] is None else round(row["skill"], 9)
+    assert difference(rows, expected["conformance"]) == []
+    rows = DeltaTable(str(out / "conformance_deviations")).to_pyarrow_table().to_pylist()
+    assert difference(rows, expected["conformance_deviations"]) == []
+    assert report["receives"]["decisions"] == sum(row["decisions"] for row in expected["conformance"])
+
+    assert job.main([*asked, "--limit", "3"]) == 0
+    shown = capsys.readouterr().out
+    counts = report["receives"]
+    assert (
+        f"Of {counts['with_choice']} receives that could choose between levels, {counts['conforming']} passed"
+        in shown
+    )
+    assert sum(line.startswith("- at ") for line in shown.splitlines()) == 3
+    with pytest.raises(ConfigError, match="--out"):
+        job.main([*asked, "--out", str(project.folder / "warehouse" / "answers")])
+    with pytest.raises(ConfigError, match=r"--tolerance-ms: '-1' is not a whole number of 0"):
+        job.main([*asked, "--tolerance-ms=-1"])
+    with pytest.raises(PipelineError, match="2026-11-20T11:00:00Z was not published"):
+        job.main(["--config", project.config, "--as-of", "2026-11-20T11:00:00Z"])
 
 
 FAR = {"instance": "SQL2", "database": "C"}
