@@ -11,18 +11,12 @@ from insight.conformance.receives import asked_at, figures_at, receives_at, requ
 from insight.conformance.view import of_receives, sentence, show
 from insight.terminal import as_json
 from jobs.launch import Parser, launch, opened, whole_number
-from schemas.conformance import (
-    CONFORMANCE,
-    CONFORMANCE_DEVIATIONS,
-    CONFORMANCE_LEVELS,
-    CONFORMANCE_LINKS,
-)
+from schemas.conformance import CONFORMANCE_TABLES
 from storage.answers import answers_in, write_answers
 from storage.published import published_as_of
 
 LIMIT = 20
 TOLERANCE_MS = 10
-TABLES = (CONFORMANCE_LEVELS, CONFORMANCE, CONFORMANCE_DEVIATIONS, CONFORMANCE_LINKS)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -63,20 +57,20 @@ def main(argv: Sequence[str]) -> int:
 
         asked = asked_at(warehouse, settings, as_of=as_of, window=window)
         tolerance = timedelta(milliseconds=options.tolerance_ms)
-        receives, deviations = receives_at(asked, tolerance=tolerance, keep=keep)
+        receives, hours, deviations = receives_at(asked, tolerance=tolerance, keep=keep)
         if options.check:
             require_the_same(receives, figures_at(asked, keep=keep))
         frames = [
             keep(levels_at(warehouse, as_of=as_of, window=window)),
             keep(receives),
+            keep(hours),
             keep(deviations),
             keep(links_at(warehouse, settings, as_of=as_of, window=window)),
         ]
         if answers:
-            write_answers(
-                answers, TABLES, {table.name: frame for table, frame in zip(TABLES, frames, strict=True)}
-            )
-        levels, receives, deviations, links = frames
+            named = {table.name: frame for table, frame in zip(CONFORMANCE_TABLES, frames, strict=True)}
+            write_answers(answers, CONFORMANCE_TABLES, named)
+        levels, receives, _, deviations, links = frames
         report = {
             "as_of": as_of,
             **told_levels(levels, limit=options.limit),

@@ -38,20 +38,24 @@ CONFORMANCE_LEVELS = Table(
 AS_OF = required("as_of", "timestamp", "the end of what was looked at, UTC")
 QUEUE = tuple(required(name, "string", name) for name in ("instance", "database", "queue"))
 
+FIGURES = (
+    required("decisions", "bigint", "decisions, but those of a RECEIVE with WHERE; not_ready ones too"),
+    required("with_choice", "bigint", "decisions with groups of different levels to choose from"),
+    required("conforming", "bigint", "of these, those that passed no group of a higher level"),
+    required("passed", "bigint", "groups of higher levels that were passed"),
+    required("passable", "bigint", "groups that the worst choices would have passed"),
+    optional(
+        "fitness", "double", "1 - passed / passable: 1 keeps to the levels; null if nothing was passable"
+    ),
+)
+
 CONFORMANCE = Table(
     name="conformance",
     comment="How far receives kept to the levels: one row per as_of and queue with decisions.",
     columns=(
         AS_OF,
         *QUEUE,
-        required("decisions", "bigint", "decisions, but those of a RECEIVE with WHERE; not_ready ones too"),
-        required("with_choice", "bigint", "decisions with groups of different levels to choose from"),
-        required("conforming", "bigint", "of these, those that passed no group of a higher level"),
-        required("passed", "bigint", "groups of higher levels that were passed"),
-        required("passable", "bigint", "groups that the worst choices would have passed"),
-        optional(
-            "fitness", "double", "1 - passed / passable: 1 keeps to the levels; null if nothing was passable"
-        ),
+        *FIGURES,
         optional("skill", "double", "1 - passed / what choices at random would pass: 0 is chance"),
         required("ties", "bigint", "decisions with several groups at the level that was chosen"),
         required("ties_oldest_first", "bigint", "of these, those that took the one with the oldest message"),
@@ -67,6 +71,18 @@ CONFORMANCE = Table(
         required("unexplained", "bigint", "all other deviations"),
     ),
     key=("as_of", "instance", "database", "queue"),
+)
+
+CONFORMANCE_HOURS = Table(
+    name="conformance_hours",
+    comment="The same by hour: one row per as_of, queue and hour with decisions.",
+    columns=(
+        AS_OF,
+        *QUEUE,
+        required("hour", "timestamp", "when the hour begins, UTC"),
+        *FIGURES,
+    ),
+    key=("as_of", "instance", "database", "queue", "hour"),
 )
 
 CONFORMANCE_DEVIATIONS = Table(
@@ -104,4 +120,12 @@ CONFORMANCE_LINKS = Table(
         ),
     ),
     key=("as_of", "sending_instance", "receiving_instance"),
+)
+
+CONFORMANCE_TABLES = (
+    CONFORMANCE_LEVELS,
+    CONFORMANCE,
+    CONFORMANCE_HOURS,
+    CONFORMANCE_DEVIATIONS,
+    CONFORMANCE_LINKS,
 )

@@ -12,7 +12,7 @@ from insight.backlog import catalog_frames, has_queue_events
 from pipelines.conformance.timeline import Ledger, timeline
 from pipelines.conformance.windows import FIGURES, figures
 from pipelines.conformance.workers import watched
-from schemas.conformance import CONFORMANCE, CONFORMANCE_DEVIATIONS
+from schemas.conformance import CONFORMANCE, CONFORMANCE_DEVIATIONS, CONFORMANCE_HOURS
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
@@ -21,6 +21,7 @@ from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
 MICROSECOND = timedelta(microseconds=1)
+SECONDS = 3600
 RATIOS = ("fitness", "skill")
 SECOND_WAY = (*FIGURES, *RATIOS)
 UNKNOWN_WITHOUT_QUEUE_EVENTS = ("lock_skipped", "where_clause", "own_group")
@@ -72,8 +73,8 @@ def asked_at(warehouse: Warehouse, settings: Settings, *, as_of: datetime, windo
 
 def receives_at(
     asked: Asked, *, tolerance: timedelta, keep: Callable[[DataFrame], DataFrame]
-) -> tuple[DataFrame, DataFrame]:
-    """`conformance` and `conformance_deviations`.
+) -> tuple[DataFrame, DataFrame, DataFrame]:
+    """`conformance`, `conformance_hours` and `conformance_deviations`.
 
     Args:
         asked: what happened.
@@ -87,9 +88,16 @@ def receives_at(
         every_receive_counts=not asked.knows_queues,
     )
     seen = _named(keep(found), asked)
-    totals = _rated(seen.where("at is null and (decisions > 0 or where_clause > 0)"), asked)
+    totals = _rated(seen.where("at is null and hour is null and (decisions > 0 or where_clause > 0)"), asked)
+    hours = seen.where("hour is not null").withColumns(
+        {"hour": F.timestamp_seconds(F.col("hour") * SECONDS), "fitness": _kept(F.col("passable"))}
+    )
     deviations = seen.where("at is not null").withColumn("at", F.timestamp_micros("at"))
-    return totals.select(*CONFORMANCE.names), deviations.select(*CONFORMANCE_DEVIATIONS.names)
+    return (
+        totals.select(*CONFORMANCE.names),
+        hours.select(*CONFORMANCE_HOURS.names),
+        deviations.select(*CONFORMANCE_DEVIATIONS.names),
+    )
 
 
 def figures_at(asked: Asked, *, keep: Callable[[DataFrame], DataFrame]) -> DataFrame:

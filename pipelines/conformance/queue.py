@@ -5,7 +5,7 @@ is that of the ready messages and of what is in flight. All times are whole micr
 Source: our choice; docs/conformance.md has the definitions.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -30,6 +30,8 @@ COUNTS = (
     "not_ready",
     *CLASSES,
 )
+OF_AN_HOUR = ("decisions", "with_choice", "conforming", "passed", "passable")
+HOUR = 3_600_000_000
 Outcomes = tuple[int | None, int | None]
 """When a transaction was first committed, and first rolled back."""
 
@@ -50,6 +52,7 @@ class Queue:
 
     Attributes:
         counts: `COUNTS` of the decisions in the window.
+        hours: `OF_AN_HOUR` by hours since the epoch.
         blind: groups that a choice at random would pass, summed.
         deviations: those whose class is known; whoever feeds takes them away.
     """
@@ -63,6 +66,7 @@ class Queue:
             every_receive_counts: without any queue events a RECEIVED counts as committed.
         """
         self.counts = dict.fromkeys(COUNTS, 0)
+        self.hours: dict[int, list[int]] = {}
         self.blind = 0.0
         self.deviations: list[Deviation] = []
         self._start, self._tolerance, self._all_count = start, tolerance, every_receive_counts
@@ -347,9 +351,9 @@ class Queue:
         counts, transaction, standing = self.counts, decision.transaction, self._standing
         group = self._groups.get(decision.group)
         level = group.shown[0] if group else 0
-        counts["decisions"] += not (decision.has_where and level)
         if group is None or not level:
             counts["not_ready"] += 1
+            self._add({"decisions": 1})
             return
         # Held by this transaction alone, or chosen though it is held: there for it, and not among the free.
         held = self._held.get(transaction, ()) if transaction is not None else ()
@@ -371,10 +375,15 @@ class Queue:
                 blind += there[other] * higher
                 higher += there[other]
         self.blind += blind / higher
-        counts["passed"] += passed
-        counts["passable"] += passable
-        counts["with_choice"] += passable > 0
-        counts["conforming"] += passable > 0 and not passed
+        self._add(
+            {
+                "decisions": 1,
+                "with_choice": passable > 0,
+                "conforming": passable > 0 and not passed,
+                "passed": passed,
+                "passable": passable,
+            }
+        )
         if there[level] > 1:
             counts["ties"] += 1
             counts["ties_oldest_first"] += self._is_oldest(group, level, own)
@@ -387,6 +396,13 @@ class Queue:
         self._within(decision, group)
         if passed:
             self._deviate(decision, group, passed, own)
+
+    def _add(self, figures: Mapping[str, int]) -> None:
+        hour = self.hours.setdefault(self._now // HOUR, [0] * len(OF_AN_HOUR))
+        for place, name in enumerate(OF_AN_HOUR):
+            by = figures.get(name, 0)
+            self.counts[name] += by
+            hour[place] += by
 
     def _is_oldest(self, group: Group, level: int, own: dict[Group, None]) -> bool:
         mine = _oldest_message(group).arrival

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame
 
 from engine.ordered import in_order, stretches
-from pipelines.conformance.queue import COUNTS, Queue
+from pipelines.conformance.queue import COUNTS, OF_AN_HOUR, Queue
 from pipelines.conformance.timeline import COLUMNS, ORDER
 
 if TYPE_CHECKING:
@@ -23,7 +23,13 @@ DEVIATION = {
     "witness_message_id": "string",
 }
 """A row of `conformance_deviations`; null in a queue's row of totals."""
-TOLD = {"queue_number": "int", **DEVIATION, **dict.fromkeys(COUNTS, "bigint"), "blind": "double"}
+TOLD = {
+    "queue_number": "int",
+    **DEVIATION,
+    "hour": "bigint",
+    **dict.fromkeys(COUNTS, "bigint"),
+    "blind": "double",
+}
 OUTPUT_ROWS = 8192
 
 
@@ -37,7 +43,8 @@ def watched(timeline: DataFrame, *, start: int, tolerance: int, every_receive_co
         every_receive_counts: without any queue events a RECEIVED counts as committed.
 
     Returns:
-        `TOLD`: per queue a row per deviation and one with its totals, in which `at` is null. No order.
+        `TOLD`: per queue a row per deviation, with `at`; one per `hour` since the epoch, with `OF_AN_HOUR`;
+        and one with its totals. No order.
     """
     ordered = in_order(timeline.select(*COLUMNS), "queue_number", ORDER)
     ddl = ", ".join(f"{name} {type}" for name, type in TOLD.items())
@@ -61,6 +68,10 @@ def _watch(
             ]
             queue.deviations.clear()
             if last:
+                rows += [
+                    {"hour": hour, **dict(zip(OF_AN_HOUR, figures, strict=True))}
+                    for hour, figures in queue.hours.items()
+                ]
                 rows.append({**queue.counts, "blind": queue.blind})
             return pa.RecordBatch.from_pylist(
                 [{"queue_number": number, **row} for row in rows], schema=schema

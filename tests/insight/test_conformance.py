@@ -80,7 +80,7 @@ def renumbered(row: Row, number: int) -> Row:
 
 
 def modelled(logs: list[Log], since: datetime, tolerance: timedelta) -> dict[str, list[Row]]:
-    tables: dict[str, list[Row]] = {"conformance": [], "conformance_deviations": []}
+    tables: dict[str, list[Row]] = {"conformance": [], "conformance_hours": [], "conformance_deviations": []}
     for number, log in enumerate(logs):
         alone = one_log([log])
         rows = conformance(
@@ -101,7 +101,8 @@ def found(
 ) -> dict[str, list[Row]]:
     asked = asked_at(project.warehouse(session), project.settings(), as_of=as_of, window=window)
     frames = receives_at(asked, tolerance=tolerance, keep=lambda rows: rows)
-    tables = dict(zip(("conformance", "conformance_deviations"), map(collected, frames), strict=True))
+    names = ("conformance", "conformance_hours", "conformance_deviations")
+    tables = dict(zip(names, map(collected, frames), strict=True))
     for row in tables["conformance"]:
         row["skill"] = None if row["skill"] is None else round(row["skill"], 9)
     return tables
@@ -152,7 +153,7 @@ def test_windows_give_the_same_figures(
 def test_two_ways_that_disagree_are_told(session: SparkSession, busy: tuple[Project, list[Log]]) -> None:
     project, logs = busy
     asked = asked_at(project.warehouse(session), project.settings(), as_of=logs[0].as_of, window=None)
-    totals, _ = receives_at(asked, tolerance=TICK, keep=lambda rows: rows)
+    totals, _, _ = receives_at(asked, tolerance=TICK, keep=lambda rows: rows)
     second = totals.where("decisions > 0").select("as_of", *QUEUE, *SECOND_WAY)
     require_the_same(totals, second)
     queues = sorted(tuple(row[name] for name in QUEUE) for row in collected(second))

@@ -15,6 +15,7 @@ from .vocabulary import CREATIONS, ENDS, Events, QueueKey, Row, Side, by_time, u
 
 TICK = timedelta(microseconds=1)
 CLASSES = ("where_clause", "own_group", "logged_level", "timing", "other_lock", "unexplained")
+HOURLY = ("decisions", "with_choice", "conforming", "passed", "passable")
 COUNTS = (
     "decisions", "with_choice", "conforming", "passed", "passable", "ties", "ties_oldest_first",
     "lock_skipped", "partial", "within_group", "not_ready", *CLASSES,
@@ -104,19 +105,37 @@ def conformance(
     if not accepted_events.get("queue_events"):
         log.events.pop("queue_events")
     totals: dict[QueueKey, dict[str, Any]] = defaultdict(lambda: {**dict.fromkeys(COUNTS, 0), "blind": 0.0})
+    hours: dict[tuple[QueueKey, datetime], dict[str, int]] = {}
     deviations = []
     by_instant: dict[tuple[QueueKey, datetime], list[_Decision]] = defaultdict(list)
     for decision in _decisions(log):
         by_instant[decision.queue, decision.at].append(decision)
     for (queue, at), decisions in by_instant.items():
         if at >= since:
+            so_far = dict(totals[queue])
             for row in _play(log, queue, at, decisions, totals[queue], tolerance):
                 deviations.append({"as_of": as_of, **_queue(queue), **row})
+            hour = hours.setdefault(
+                (queue, at.replace(minute=0, second=0, microsecond=0)), dict.fromkeys(HOURLY, 0)
+            )
+            for name in HOURLY:
+                hour[name] += totals[queue][name] - so_far[name]
     return {
         "conformance": [
             _total(as_of, queue, total)
             for queue, total in totals.items()
             if total["decisions"] or total["where_clause"]
+        ],
+        "conformance_hours": [
+            {
+                "as_of": as_of,
+                **_queue(queue),
+                "hour": start,
+                **hour,
+                "fitness": 1 - hour["passed"] / hour["passable"] if hour["passable"] else None,
+            }
+            for (queue, start), hour in hours.items()
+            if hour["decisions"]
         ],
         "conformance_deviations": deviations,
     }
