@@ -6,10 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from config.errors import ConfigError
+from insight.report.conformance import conformance_parts
 from insight.report.content import parts
 from insight.report.page import page
+from insight.report.replay import replay_parts
 from insight.report.whatif import whatif_parts
 from jobs.launch import Parser, launch, opened
+from schemas.conformance import CONFORMANCE_TABLES
+from schemas.replay import REPLAY_TABLES
 from schemas.whatif import WHATIF_TABLES
 from storage.answers import read_answers
 from storage.published import published_as_of
@@ -31,6 +35,12 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--whatif", metavar="DIR", help="show the what-if that jobs/whatif.py --out DIR wrote"
     )
+    parser.add_argument(
+        "--conformance",
+        metavar="DIR",
+        help="show the check that jobs/conformance.py --out DIR wrote for the same as_of",
+    )
+    parser.add_argument("--replay", metavar="DIR", help="show the replay that jobs/replay.py --out DIR wrote")
     options = parser.parse_args(argv)
     out: Path = options.out
     if out.is_dir() or not out.absolute().parent.is_dir():
@@ -40,6 +50,11 @@ def main(argv: Sequence[str]) -> int:
     shown = parts(warehouse, as_of)
     if options.whatif is not None:
         shown |= whatif_parts(read_answers(warehouse, options.whatif, WHATIF_TABLES))
+    if options.conformance is not None:
+        found = read_answers(warehouse, options.conformance, CONFORMANCE_TABLES)
+        shown |= conformance_parts(found, as_of)
+    if options.replay is not None:
+        shown |= replay_parts(read_answers(warehouse, options.replay, REPLAY_TABLES))
     text = page(as_of, shown)
     _write(text, out)
     print(f"{out}: {len(text.encode()) / 1e6:.1f} MB; open it in a browser")

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, functions as F
 
 from config.load import Settings
 from insight.backlog import catalog_frames
@@ -70,26 +70,30 @@ def told_receives(receives: DataFrame, deviations: DataFrame, *, limit: int) -> 
 
     Args:
         receives: `conformance`, kept.
-        deviations: `conformance_deviations`, kept; the unexplained ones come first, then those that passed
-            over most levels.
+        deviations: `conformance_deviations`, kept.
         limit: rows of each part.
     """
     names = ("decisions", "with_choice", "conforming")
     [counts] = collected(receives.agg(*[F.sum(name).alias(name) for name in names]))
-    worst = deviations.orderBy(
-        F.desc(F.col("class") == "unexplained"),
-        F.desc(F.col("best_level") - F.col("level")),
-        F.desc("passed_groups"),
-        *QUEUE,
-        "at",
-        F.asc_nulls_first("transaction_id"),
-        "conversation_group_id",
-    )
+    worst = deviations.orderBy(*worst_first())
     return {
         "receives": {name: count or 0 for name, count in counts.items()},
         "queues": collected(receives.orderBy(F.desc("passed"), *QUEUE).limit(limit)),
         "deviations": collected(worst.limit(limit)),
     }
+
+
+def worst_first() -> list[Column]:
+    """The order of deviations: the unexplained ones first, then those that passed over most levels."""
+    return [
+        F.desc(F.col("class") == "unexplained"),
+        F.desc(F.col("best_level") - F.col("level")),
+        F.desc("passed_groups"),
+        *map(F.col, QUEUE),
+        F.col("at"),
+        F.asc_nulls_first("transaction_id"),
+        F.col("conversation_group_id"),
+    ]
 
 
 def told_links(links: DataFrame, *, limit: int) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """A conformance check as an operator reads it on the terminal."""
 
 from collections.abc import Mapping
+from math import floor
 from typing import Any
 
 from config.instants import format_instant
@@ -81,7 +82,11 @@ def show(report: Mapping[str, Any]) -> None:
         show_rows(console, "Where levels differ, most endpoints first", rows, SHOWN)
 
     if report["queues"]:
-        show_rows(console, "Receives, the queues that passed most first", report["queues"], QUEUES)
+        rows = [
+            {**row, **{name: _percent(row[name]) for name in ("fitness", "skill")}}
+            for row in report["queues"]
+        ]
+        show_rows(console, "Receives, the queues that passed most first", rows, QUEUES)
         if report["queues"][0]["lock_skipped"] is None:
             console.print(WITHOUT_QUEUE_EVENTS, soft_wrap=True)
     for row in report["deviations"]:
@@ -110,6 +115,11 @@ def deviation(row: Mapping[str, Any]) -> str:
         f"at level {row['level']} while {groups} up to level {row['best_level']} were there, with message "
         f"{row['witness_message_id']}: {CLASSES[row['class']]}"
     )
+
+
+def _percent(share: float | None) -> str | None:
+    """Cut off, so that only what is whole shows as 100 %."""
+    return None if share is None else f"{floor(share * 1000) / 10:.1f} %"
 
 
 def _why(row: Mapping[str, Any]) -> str:

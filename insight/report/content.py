@@ -1,20 +1,18 @@
 """What the page about one as_of shows: a bounded number of rows, counted and cut by the engine."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from functools import partial
-from typing import Any
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import functions as F
 
 from insight.coverage import coverage
 from insight.leaks import KIND, leak_kinds, leaks_at, oldest_first
 from insight.report.depth import instance_depth, queue_depth
 from insight.report.nights import nights
 from insight.report.page import Part
+from insight.report.parts import part
 from insight.waiting import OVERTAKEN, QUEUES, TRANSMISSION, WAITING, Kind, overtaken, waiting
 from schemas.outputs import ACTIVATION_SUMMARY, BATCHES, REJECTED_EVENTS, RUNS, UNRESOLVED
-from storage.collected import collected
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
@@ -104,17 +102,17 @@ def parts(warehouse: Warehouse, as_of: datetime) -> dict[str, Part]:
         warehouse.read_as_of(QUEUES.table, as_of).groupBy("state").agg(F.count(F.lit(1)).alias("messages"))
     )
     return {
-        "states": _part(states, order=[F.col("state")], limit=STATES),
+        "states": part(states, order=[F.col("state")], limit=STATES),
         **_of_schedule(warehouse, as_of, QUEUES),
         **_of_schedule(warehouse, as_of, TRANSMISSION),
         **_of_rules_and_monitors(warehouse, as_of),
         **_of_input(warehouse, as_of),
-        "leaks": _part(
+        "leaks": part(
             leak_kinds(leaks_at(warehouse, as_of), as_of=as_of).select(*LEAKS),
             order=oldest_first(),
             limit=LEAKS_SHOWN,
         ),
-        "nights": _part(
+        "nights": part(
             nights(warehouse.read(RUNS), as_of=as_of), order=[F.desc("as_of")], limit=NIGHTS_SHOWN
         ),
     }
@@ -125,7 +123,7 @@ def _of_schedule(warehouse: Warehouse, as_of: datetime, kind: Kind) -> dict[str,
     schedule = warehouse.read_as_of(kind.table, as_of)
     is_queue = kind is QUEUES
     depth = (queue_depth if is_queue else instance_depth)(schedule, as_of=as_of)
-    places = _part(
+    places = part(
         depth.select(*kind.within, *(QUEUE_SUMS if is_queue else INSTANCE_SUMS)),
         order=[F.desc("messages"), *map(F.col, kind.within)],
         limit=QUEUES_SHOWN if is_queue else INSTANCES_SHOWN,
@@ -139,19 +137,19 @@ def _of_schedule(warehouse: Warehouse, as_of: datetime, kind: Kind) -> dict[str,
     top = numbered.where(F.col("position") <= TOP).select("place", *(RECEIVED if is_queue else TRANSMITTED))
     late = overtaken(schedule, kind).select(*kind.within, *OVERTAKEN)
     return {
-        f"{kind.name}_levels": _part(
+        f"{kind.name}_levels": part(
             by_level(schedule, within=()).select(F.col(kind.level).alias("level"), *WAITING),
             order=[F.desc("level")],
             limit=LEVELS,
         ),
         f"{kind.name}_places": places,
-        f"{kind.name}_place_levels": _part(
+        f"{kind.name}_place_levels": part(
             by_level(numbered, within=("place",)).select("place", F.col(kind.level).alias("level"), *WAITING),
             order=[F.col("place"), F.desc("level")],
             limit=LEVELS * len(numbers),
         ),
-        f"{kind.name}_top": _part(top, order=[F.col("place"), F.col("position")], limit=TOP * len(numbers)),
-        f"{kind.name}_overtaken": _part(
+        f"{kind.name}_top": part(top, order=[F.col("place"), F.col("position")], limit=TOP * len(numbers)),
+        f"{kind.name}_overtaken": part(
             late,
             order=[F.desc("passed_by"), *map(F.col, kind.within), F.col("position")],
             limit=OVERTAKEN_SHOWN,
@@ -166,7 +164,7 @@ def _of_rules_and_monitors(warehouse: Warehouse, as_of: datetime) -> dict[str, P
         "rules": Part(
             COVERAGE, [[row[name] for name in COVERAGE] for row in rules[:RULES_SHOWN]], len(rules)
         ),
-        "activation": _part(
+        "activation": part(
             warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).select(*ADVICE),
             order=[F.col("advice") == "keeps_up", F.desc("need_seconds"), *place, F.col("queue")],
             limit=QUEUES_SHOWN,
@@ -185,23 +183,16 @@ def _of_input(warehouse: Warehouse, as_of: datetime) -> dict[str, Part]:
     unresolved = warehouse.read_as_of(UNRESOLVED, as_of)
     why = unresolved.groupBy("kind", "reason").agg(F.count(F.lit(1)).alias("messages"))
     return {
-        "inputs": _part(came_in, order=[F.col("source")], limit=REASONS_SHOWN),
-        "rejected": _part(
+        "inputs": part(came_in, order=[F.col("source")], limit=REASONS_SHOWN),
+        "rejected": part(
             reasons, order=[F.desc("rows"), F.col("source"), F.col("reason")], limit=REASONS_SHOWN
         ),
-        "unresolved": _part(
+        "unresolved": part(
             why, order=[F.desc("messages"), F.col("kind"), F.col("reason")], limit=REASONS_SHOWN
         ),
-        "unresolved_messages": _part(
+        "unresolved_messages": part(
             unresolved.select("kind", "reason", "id"),
             order=[F.col("kind"), F.col("reason"), F.col("id")],
             limit=UNRESOLVED_SHOWN,
         ),
     }
-
-
-def _part(rows: DataFrame, *, order: Sequence[Column], limit: int) -> Part:
-    """The first rows in an order; only where there are more than these, all are counted."""
-    found: list[dict[str, Any]] = collected(rows.orderBy(*order).limit(limit))
-    total = len(found) if len(found) < limit else rows.count()
-    return Part(rows.columns, [list(row.values()) for row in found], total)

@@ -13,7 +13,17 @@ from typing import Any
 
 from config.instants import format_instant
 
-SCRIPTS = ("values.js", "table.js", "columns.js", "schedules.js", "whatif.js", "sections.js")
+SCRIPTS = (
+    "values.js",
+    "table.js",
+    "drawing.js",
+    "columns.js",
+    "schedules.js",
+    "whatif.js",
+    "replay.js",
+    "conformance.js",
+    "sections.js",
+)
 """In the order in which they need each other."""
 
 LONGEST = 400

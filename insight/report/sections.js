@@ -191,6 +191,8 @@ starvation();
 transmission();
 rules();
 whatif();
+replay();
+conformance();
 activation();
 leaks();
 input();

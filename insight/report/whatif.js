@@ -3,13 +3,6 @@
 const SIDE = 480;
 const MARGIN = 56;
 
-function drawn(tag, attributes, ...children) {
-  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
-  made.append(...children);
-  return made;
-}
-
 /** Positions before against positions after, the first on top: above the diagonal a message comes earlier. */
 function moves(place, points, total) {
   const last = Math.max(1, ...points.flatMap((row) => [row.position_before, row.position_after]));

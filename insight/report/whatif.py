@@ -3,6 +3,7 @@
 from pyspark.sql import DataFrame, functions as F
 
 from insight.report.page import Part
+from insight.report.parts import part
 from schemas.whatif import WHATIF_ENDPOINTS, WHATIF_MESSAGES, WHATIF_PAIRS, WHATIF_SUMMARY
 from storage.collected import collected
 from storage.warehouse import Warehouse
@@ -28,14 +29,16 @@ def whatif_parts(answers: Warehouse) -> dict[str, Part]:
         answers.read(WHATIF_PAIRS).groupBy("passing_level", "passed_level").agg(F.sum("pairs").alias("pairs"))
     )
     return {
-        "whatif_causes": _part(causes.orderBy("cause"), 2),
-        "whatif_summary": _part(
-            moved.orderBy(
-                F.desc(F.col("positions_gained") + F.col("positions_lost")), "kind", "dimension", "name"
-            ),
-            SUMMARY_SHOWN,
+        "whatif_causes": part(causes, order=[F.col("cause")], limit=2),
+        "whatif_summary": part(
+            moved,
+            order=[
+                F.desc(F.col("positions_gained") + F.col("positions_lost")),
+                *map(F.col, ("kind", "dimension", "name")),
+            ],
+            limit=SUMMARY_SHOWN,
         ),
-        "whatif_pairs": _part(pairs.orderBy(F.desc("passing_level"), F.desc("passed_level")), 100),
+        "whatif_pairs": part(pairs, order=[F.desc("passing_level"), F.desc("passed_level")], limit=100),
         "whatif_place": Part(PLACE, [list(place.values())] if place else [], 1 if place else 0),
         "whatif_points": _points(messages, place) if place else Part((), [], 0),
     }
@@ -60,10 +63,5 @@ def _points(messages: DataFrame, place: dict[str, str | None]) -> Part:
     total = own.count()
     step = -(-total // POINTS)
     some = own.where(F.col("position_before") % F.lit(step) == 0) if step > 1 else own
-    return Part(names, _part(some.select(*names).orderBy("position_before"), POINTS).rows, total)
-
-
-def _part(rows: DataFrame, limit: int) -> Part:
-    found = collected(rows.limit(limit + 1))
-    total = rows.count() if len(found) > limit else len(found)
-    return Part(rows.columns, [list(row.values()) for row in found[:limit]], total)
+    shown = part(some.select(*names), order=[F.col("position_before")], limit=POINTS)
+    return Part(names, shown.rows, total)

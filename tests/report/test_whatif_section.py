@@ -1,5 +1,6 @@
 """The section of a what-if: in the page if it is asked for, with its picture and nasty names as text."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from selenium.webdriver.common.by import By
 from config.errors import ConfigError
 from config.load import Settings
 from jobs import report
+from schemas.table import Table
 from schemas.whatif import WHATIF_TABLES
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
@@ -57,13 +59,20 @@ ANSWER: dict[str, list[Row]] = {
 }
 
 
+def answers_of(
+    session: SparkSession, folder: Path, tables: Sequence[Table], answer: dict[str, list[Row]]
+) -> Warehouse:
+    """A folder with the tables of an answer."""
+    answers = Warehouse(session, str(folder))
+    for each in tables:
+        rows = [[row.get(name) for name in each.names] for row in answer[each.name]]
+        answers.replace(each, small_frame(session, rows, each.struct))
+    return answers
+
+
 @pytest.fixture
 def answers(session: SparkSession, tmp_path: Path) -> str:
-    folder = Warehouse(session, str(tmp_path / "answers"))
-    for each in WHATIF_TABLES:
-        rows = [[row.get(name) for name in each.names] for row in ANSWER[each.name]]
-        folder.replace(each, small_frame(session, rows, each.struct))
-    return folder.root
+    return answers_of(session, tmp_path / "answers", WHATIF_TABLES, ANSWER).root
 
 
 def test_the_section_shows_moves_pairs_and_who_pays(

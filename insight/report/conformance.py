@@ -1,0 +1,99 @@
+"""What the page shows of a conformance check: the queues, their hours, the worst deviations, the links."""
+
+from datetime import datetime
+
+from pyspark.sql import functions as F
+
+from config.errors import ConfigError
+from config.instants import format_instant
+from insight.conformance.ask import worst_first
+from insight.conformance.links import LINK
+from insight.report.page import Part
+from insight.report.parts import part
+from schemas.conformance import (
+    CONFORMANCE,
+    CONFORMANCE_DEVIATIONS,
+    CONFORMANCE_HOURS,
+    CONFORMANCE_LINKS,
+)
+from schemas.keys import QUEUE
+from storage.collected import collected
+from storage.small_frame import small_frame
+from storage.warehouse import Warehouse
+
+QUEUES_SHOWN = 100
+HOURS_SHOWN = 24
+"""The latest ones in which any queue had a choice."""
+DEVIATIONS_SHOWN = 100
+LINKS_SHOWN = 100
+OF_QUEUES = (
+    *QUEUE,
+    "decisions",
+    "with_choice",
+    "conforming",
+    "passed",
+    "fitness",
+    "skill",
+    "lock_skipped",
+    "unexplained",
+)
+OF_DEVIATIONS = (
+    *QUEUE,
+    "at",
+    "transaction_id",
+    "conversation_group_id",
+    "level",
+    "best_level",
+    "passed_groups",
+    "class",
+    "witness_message_id",
+)
+OF_LINKS = (*LINK, "messages", "with_inversion", "inversions")
+
+
+def conformance_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
+    """Read what the page shows of the tables that `jobs/conformance.py --out` wrote.
+
+    Returns:
+        Tables by name: `conformance_queues` (those that passed most first), `conformance_hours` (of these
+        queues, by their place in them), `conformance_deviations` (the worst first), `conformance_links`.
+
+    Raises:
+        ConfigError: they are of another as_of.
+    """
+    queues = answers.read(CONFORMANCE)
+    other = collected(queues.where(F.col("as_of") != F.lit(as_of)).select("as_of").limit(1))
+    if other:
+        raise ConfigError(
+            f"--conformance {answers.root}: is of {format_instant(other[0]['as_of'])}; write it again with "
+            f"--as-of {format_instant(as_of)}"
+        )
+    shown = part(queues.select(*OF_QUEUES), order=[F.desc("passed"), *map(F.col, QUEUE)], limit=QUEUES_SHOWN)
+    numbered = small_frame(
+        answers.spark,
+        [(number, *row[: len(QUEUE)]) for number, row in enumerate(shown.rows)],
+        f"place int, {', '.join(f'{name} string' for name in QUEUE)}",
+    )
+    hours = answers.read(CONFORMANCE_HOURS).where("fitness is not null")
+    latest = hours.select("hour").distinct().orderBy(F.desc("hour")).limit(HOURS_SHOWN)
+    of_hours = (
+        hours.join(F.broadcast(latest), "hour")
+        .join(F.broadcast(numbered), list(QUEUE))
+        .select("place", "hour", "fitness")
+    )
+    return {
+        "conformance_queues": shown,
+        "conformance_hours": part(
+            of_hours, order=[F.col("place"), F.col("hour")], limit=QUEUES_SHOWN * HOURS_SHOWN
+        ),
+        "conformance_deviations": part(
+            answers.read(CONFORMANCE_DEVIATIONS).select(*OF_DEVIATIONS),
+            order=worst_first(),
+            limit=DEVIATIONS_SHOWN,
+        ),
+        "conformance_links": part(
+            answers.read(CONFORMANCE_LINKS).select(*OF_LINKS),
+            order=[F.desc("inversions"), *map(F.col, LINK)],
+            limit=LINKS_SHOWN,
+        ),
+    }
