@@ -5,7 +5,7 @@ is that of the ready messages and of what is in flight. All times are whole micr
 Source: our choice; docs/conformance.md has the definitions.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
 
@@ -51,7 +51,7 @@ class Queue:
     """A queue; feed it everything in order, then finish it.
 
     Attributes:
-        counts: `COUNTS` of the decisions in the window.
+        counts: `COUNTS` of the decisions in the window, once it is finished.
         hours: `OF_AN_HOUR` by hours since the epoch.
         blind: groups that a choice at random would pass, summed.
         deviations: those whose class is known; whoever feeds takes them away.
@@ -167,6 +167,9 @@ class Queue:
         self._end_instant()
         for deviation in self._locks.forget(None):
             self._tell(deviation)
+        for figures in self.hours.values():
+            for name, by in zip(OF_AN_HOUR, figures, strict=True):
+                self.counts[name] += by
 
     # What happens to messages, conversations and groups.
 
@@ -299,7 +302,8 @@ class Queue:
         """Everything of the instant is known: play its decisions."""
         if self._receives:
             self._read_receives()
-        self._count_touched()
+        if self._touched:
+            self._count_touched()
         if not self._takes:
             return
         decisions = list(self._takes.values())
@@ -353,7 +357,7 @@ class Queue:
         level = group.shown[0] if group else 0
         if group is None or not level:
             counts["not_ready"] += 1
-            self._add({"decisions": 1})
+            self._add(1, 0, 0, 0, 0)
             return
         # Held by this transaction alone, or chosen though it is held: there for it, and not among the free.
         held = self._held.get(transaction, ()) if transaction is not None else ()
@@ -375,15 +379,7 @@ class Queue:
                 blind += there[other] * higher
                 higher += there[other]
         self.blind += blind / higher
-        self._add(
-            {
-                "decisions": 1,
-                "with_choice": passable > 0,
-                "conforming": passable > 0 and not passed,
-                "passed": passed,
-                "passable": passable,
-            }
-        )
+        self._add(1, passable > 0, passable > 0 and not passed, passed, passable)
         if there[level] > 1:
             counts["ties"] += 1
             counts["ties_oldest_first"] += self._is_oldest(group, level, own)
@@ -397,11 +393,10 @@ class Queue:
         if passed:
             self._deviate(decision, group, passed, own)
 
-    def _add(self, figures: Mapping[str, int]) -> None:
+    def _add(self, *figures: int) -> None:
+        """Count `OF_AN_HOUR`."""
         hour = self.hours.setdefault(self._now // HOUR, [0] * len(OF_AN_HOUR))
-        for place, name in enumerate(OF_AN_HOUR):
-            by = figures.get(name, 0)
-            self.counts[name] += by
+        for place, by in enumerate(figures):
             hour[place] += by
 
     def _is_oldest(self, group: Group, level: int, own: dict[Group, None]) -> bool:

@@ -126,8 +126,7 @@ def test_receives_equal_the_model(
         assert {row["class"] for row in expected["conformance_deviations"]} == set(CLASSES)
 
 
-@pytest.mark.spark
-@pytest.mark.parametrize("window", [None, 40 * TICK])
+@pytest.mark.parametrize("window", [None, pytest.param(40 * TICK, marks=pytest.mark.spark)])
 def test_windows_give_the_same_figures(
     session: SparkSession, busy: tuple[Project, list[Log]], window: timedelta | None
 ) -> None:
