@@ -218,10 +218,14 @@ class Case:
             form["level"] = 1 if form.get("level") == HIGHEST else HIGHEST
         proposed = self.folder / "proposed.yaml"
         proposed.write_text(yaml.safe_dump(rules), encoding="utf-8")
-        options: list[str | Path] = ["--config", self._settings(engine), "--rules", proposed]
-        options += ["--out", self.folder / engine / "answer"]
-        finished = self._job(engine, "jobs.whatif", options)
-        return self._measure(engine, finished, None, self.folder / engine / "answer")
+        return self.answer(engine, "whatif", "--rules", proposed)
+
+    def answer(self, engine: str, job: str, *options: str | Path) -> Measure:
+        """Have a job answer a question about the night into a folder of its own."""
+        out = self.folder / engine / "answer"
+        shutil.rmtree(out, ignore_errors=True)
+        asked = ["--config", self._settings(engine), *options, "--out", out]
+        return self._measure(engine, self._job(engine, f"jobs.{job}", asked), None, out)
 
     def require_equal(self, engine: str, as_of: datetime) -> dict[str, int]:
         """See `equality.require_equal`."""

@@ -65,6 +65,26 @@ def whatif(bench: Bench) -> None:
         bench.add(replace(case.what_if(engine), experiment="whatif"))
 
 
+def replay(bench: Bench) -> None:
+    """The day of the cold night again, with one reader a queue."""
+    case = bench.cold()
+    begun = LAST_MIDNIGHT - timedelta(days=1)
+    for engine in bench.engines:
+        measure = case.answer(
+            engine, "replay", "--from", begun.isoformat(), "--to", LAST_MIDNIGHT.isoformat(), "--readers", "1"
+        )
+        bench.add(replace(measure, experiment="replay"))
+
+
+def conformance(bench: Bench) -> None:
+    """What the receives of the cold night passed, and the same with the figures found a second way."""
+    case = bench.cold()
+    for ways, options in (("one way", ()), ("both ways", ("--check",))):
+        for engine in bench.engines:
+            measure = case.answer(engine, "conformance", *options)
+            bench.add(replace(measure, experiment="conformance", case=f"{measure.case}, {ways}"))
+
+
 def memory(bench: Bench) -> None:
     """The cold night with little memory: what does not fit is spilled."""
     bench.compare("memory", f"{bench.messages:,} messages", bench.messages, memory=LITTLE_MEMORY)
@@ -144,7 +164,21 @@ def _bring(night: Path, inputs: Path) -> list[Path]:
 
 EXPERIMENTS: Mapping[str, Callable[[Bench], None]] = {
     each.__name__: each
-    for each in (small, cold, activation, queries, whatif, memory, history, skew, growth, rules, commits)
+    for each in (
+        small,
+        cold,
+        activation,
+        queries,
+        whatif,
+        replay,
+        conformance,
+        memory,
+        history,
+        skew,
+        growth,
+        rules,
+        commits,
+    )
 }
 """In the order in which they run."""
 

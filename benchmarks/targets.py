@@ -113,7 +113,27 @@ def _whatif(results: Results) -> Iterator[Row]:
         yield _row(results, "whatif", case, f"{case}, what-if, start to exit", must, cell)
 
 
-TABLE = (_small, _cold, _activation, _history, _memory, _skew, _growth, _rules, _commits, _queries, _whatif)
+def _questions(results: Results) -> Iterator[Row]:
+    for name in ("replay", "conformance"):
+        for case in results.cases(name):
+            must = "100,000 messages a second and core in the machine"
+            yield _row(results, name, case, f"{case}, {name}, start to exit", must, _with_memory)
+
+
+TABLE = (
+    _small,
+    _cold,
+    _activation,
+    _history,
+    _memory,
+    _skew,
+    _growth,
+    _rules,
+    _commits,
+    _queries,
+    _whatif,
+    _questions,
+)
 """In the order of the experiments."""
 
 
@@ -152,6 +172,10 @@ def _compared(results: Results) -> Callable[[Measure], str]:
 
 def _with_reads(measure: Measure) -> str:
     return f"{measure.seconds:.1f} s, {measure.bytes_read / 1e6:,.0f} MB read"
+
+
+def _with_memory(measure: Measure) -> str:
+    return f"{measure.seconds:.1f} s, {measure.peak_bytes / 2**30:.1f} GiB"
 
 
 def _of_step(step: str) -> Callable[[Measure], str]:

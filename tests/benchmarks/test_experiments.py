@@ -191,3 +191,19 @@ def test_small_nights_on_the_embedded_engine(tmp_path: Path) -> None:
     assert asked.steps.keys() == {"next_100_messages", "explain_message"}
     bench.close()
     assert not (tmp_path / "runs" / "cold").exists()
+
+
+def test_questions_are_asked_of_the_cold_night(recorder: Recorder) -> None:
+    bench = run("replay", recorder)
+    EXPERIMENTS["conformance"](bench)
+    assert len(recorder.of("nightly")) == 2
+    for command in recorder.of("replay"):
+        assert command[command.index("--from") + 1][:10] == "2026-11-20"
+        assert command[command.index("--to") + 1][:10] == "2026-11-21"
+    assert ["--check" in command for command in recorder.of("conformance")] == [False, False, True, True]
+    questions = [(m.experiment, m.case) for m in bench.measures if m.system == SPARK][1:]
+    assert questions == [
+        ("replay", "150 messages"),
+        ("conformance", "150 messages, one way"),
+        ("conformance", "150 messages, both ways"),
+    ]
