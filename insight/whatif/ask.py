@@ -15,11 +15,11 @@ from insight.backlog import catalog_frames, read_backlog
 from insight.whatif.levels import as_proposed, rules_frame, with_levels
 from insight.whatif.moves import groups_moved, messages_moved
 from insight.whatif.pairs import pairs
+from insight.whatif.places import changed_places, messages_of, replaced
 from insight.whatif.summary import summary
 from pipelines.ledger.queues import with_queue
 from pipelines.schedules.orders import Orders, orders
 from pipelines.schedules.placed import placed_messages
-from pipelines.state.endpoints import SIDE
 from schemas.ledger import ENDPOINTS
 from schemas.whatif import WHATIF_ENDPOINTS, WHATIF_MESSAGES
 from storage.collected import collected
@@ -62,8 +62,8 @@ def what_if(
         ReconciliationError: a message is in one of the orders only, or what is gained is not what is lost.
 
     Before is the order by the recorded levels and the current settings, after the one by the proposal.
-    Which messages wait, and what holds them back, is the same. A proposal that changes no level of an open
-    message and no setting of an order leaves both as they are, so nothing is ordered twice.
+    Which messages wait, and what holds them back, is the same. Unless a setting of the orders differs, only
+    queues and instances with an endpoint that has open messages and another level are ordered anew.
     """
     spark = warehouse.spark
     with ExitStack() as stack:
@@ -78,9 +78,12 @@ def what_if(
         of_open = keep(waiting.endpoints)
         anew = keep(as_proposed(of_open, proposed, as_if=as_if))
 
-        def ordered(endpoints: DataFrame, by: Settings) -> Orders:
+        def ordered(endpoints: DataFrame, by: Settings, places: DataFrame | None = None) -> Orders:
+            messages = placed_messages(waiting.messages, endpoints)
+            if places is not None:
+                messages = messages_of(messages, waiting.forwarding, places)
             made = orders(
-                keep(placed_messages(waiting.messages, endpoints)),
+                keep(messages),
                 waiting,
                 catalog if by is settings else catalog_after,
                 as_of=as_of,
@@ -91,9 +94,13 @@ def what_if(
             return Orders(made.groups, keep(made.received), keep(made.sent))
 
         before = ordered(of_open, settings)
-        after = before
-        if _orders_change(settings, proposal.settings) or _levels_change(of_open, anew):
+        if _orders_change(settings, proposal.settings):
             after = ordered(anew, proposal.settings)
+        else:
+            places = keep(changed_places(of_open, anew))
+            after = before
+            if not places.isEmpty():
+                after = replaced(before, ordered(anew, proposal.settings, places), places)
         moved = keep(messages_moved(before, after))
         _require_sums(moved)
         changed = with_levels(
@@ -158,13 +165,6 @@ def _orders_change(current: Settings, proposed: Settings) -> bool:
         or current.transmission != proposed.transmission
         or sorted(current.catalog.database_rows()) != sorted(proposed.catalog.database_rows())
     )
-
-
-def _levels_change(before: DataFrame, after: DataFrame) -> bool:
-    both = before.select(*SIDE, "priority").join(
-        after.select(*SIDE, F.col("priority").alias("proposed")), SIDE
-    )
-    return not both.where("priority <> proposed").isEmpty()
 
 
 def _require_sums(moved: DataFrame) -> None:

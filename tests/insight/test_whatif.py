@@ -12,7 +12,7 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 from hypothesis import given, strategies as st
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from config.errors import ConfigError, PipelineError
 from config.load import load_settings
@@ -21,6 +21,7 @@ from insight.inversions import passed_by_level
 from insight.whatif.ask import told, what_if
 from insight.whatif.view import sentence
 from jobs import reassign, whatif as job
+from pipelines.schedules.orders import orders
 from schemas.whatif import WHATIF_TABLES
 from storage.collected import collected
 from tests.factories import Row, at, by_source, catalog, create_rule, endpoint_event, message_event
@@ -95,6 +96,36 @@ def test_other_rules_equal_the_model(
     assert all(expected[name] for name in ("whatif_endpoints", "whatif_pairs"))
     proposal = proposed_rules(project.settings(), [path])
     require_equal(answered(session, project, log, proposal, as_if), expected)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_only_places_with_another_level_are_ordered_anew(
+    session: SparkSession, night: tuple[Project, Log], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, log = night
+    as_if = log.as_of - timedelta(hours=10)
+    some = len(log.rules) // 8
+    rules = other_levels(log.rules[:some]) + log.rules[some:]
+    expected = by_model(
+        log.events,
+        Settings(log.catalog, log.rules, top=2),
+        Settings(log.catalog, rules, top=2),
+        as_of=log.as_of,
+        as_if=as_if,
+    )
+    ordered: list[int] = []
+
+    def counted(messages: DataFrame, *more: Any, **named: Any) -> Any:
+        ordered.append(messages.count())
+        return orders(messages, *more, **named)
+
+    monkeypatch.setattr("insight.whatif.ask.orders", counted)
+    proposal = proposed_rules(project.settings(), [written(project.folder / "some.yaml", rules)])
+    require_equal(answered(session, project, log, proposal, as_if), expected)
+    assert any(row["moved"] for row in expected["whatif_messages"])
+    before, anew = ordered
+    assert 0 < anew < before
 
 
 @pytest.mark.slow
