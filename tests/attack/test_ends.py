@@ -54,7 +54,7 @@ def test_killed_at_random_moments(tmp_path: Path) -> None:
     random, kills, rounds = Random(7), 0, 0
     while kills < KILLS:
         rounds += 1
-        attacked = two_nights(tmp_path / f"attacked {rounds}")
+        attacked = two_nights(tmp_path / f"attacked_{rounds}")
         for as_of in (FIRST, SECOND):
             while True:
                 job = start(ENGINE, attacked, as_of)
