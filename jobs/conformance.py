@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import timedelta
 
 from pyspark.sql import DataFrame
@@ -56,6 +57,8 @@ def main(argv: Sequence[str]) -> int:
             return stack.enter_context(warehouse.kept(rows))
 
         asked = asked_at(warehouse, settings, as_of=as_of, window=window)
+        if options.check:
+            asked = replace(asked, timeline=keep(asked.timeline))
         tolerance = timedelta(milliseconds=options.tolerance_ms)
         receives, hours, deviations = receives_at(asked, tolerance=tolerance, keep=keep)
         if options.check:

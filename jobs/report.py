@@ -49,12 +49,14 @@ def main(argv: Sequence[str]) -> int:
     as_of = published_as_of(warehouse, settings, options.as_of)
     shown = parts(warehouse, as_of)
     if options.whatif is not None:
-        shown |= whatif_parts(read_answers(warehouse, options.whatif, WHATIF_TABLES))
+        found = read_answers(warehouse, options.whatif, WHATIF_TABLES, option="--whatif")
+        shown |= whatif_parts(found)
     if options.conformance is not None:
-        found = read_answers(warehouse, options.conformance, CONFORMANCE_TABLES)
+        found = read_answers(warehouse, options.conformance, CONFORMANCE_TABLES, option="--conformance")
         shown |= conformance_parts(found, as_of)
     if options.replay is not None:
-        shown |= replay_parts(read_answers(warehouse, options.replay, REPLAY_TABLES))
+        found = read_answers(warehouse, options.replay, REPLAY_TABLES, option="--replay")
+        shown |= replay_parts(found)
     text = page(as_of, shown)
     _write(text, out)
     print(f"{out}: {len(text.encode()) / 1e6:.1f} MB; open it in a browser")

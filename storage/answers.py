@@ -11,8 +11,8 @@ from storage.inputs.places import on_local_disk
 from storage.warehouse import Warehouse
 
 
-def answers_in(warehouse: Warehouse, folder: str) -> Warehouse:
-    """The folder for answers; one that is not there is made with the first table.
+def answers_in(warehouse: Warehouse, folder: str, *, option: str = "--out") -> Warehouse:
+    """The folder for answers, as this option names it; one that is not there is made with the first table.
 
     Raises:
         ConfigError: it lies in the warehouse, where only tables of the nights are, or is a file.
@@ -22,9 +22,9 @@ def answers_in(warehouse: Warehouse, folder: str) -> Warehouse:
     root = on_local_disk(warehouse.root)
     inside = warehouse.root.rstrip("/") if root is None else os.path.realpath(root)
     if place == inside or place.startswith(f"{inside}/"):
-        raise ConfigError(f"--out {folder}: lies in the warehouse {inside}; name another folder")
+        raise ConfigError(f"{option} {folder}: lies in the warehouse {inside}; name another folder")
     if local is not None and os.path.isfile(local):
-        raise ConfigError(f"--out {folder}: is a file; name a folder")
+        raise ConfigError(f"{option} {folder}: is a file; name a folder")
     return Warehouse(warehouse.spark, place)
 
 
@@ -34,16 +34,16 @@ def write_answers(answers: Warehouse, tables: Sequence[Table], frames: Mapping[s
         answers.replace(table, frames[table.name].select(*table.names))
 
 
-def read_answers(warehouse: Warehouse, folder: str, tables: Sequence[Table]) -> Warehouse:
-    """The folder with the tables of an answer.
+def read_answers(warehouse: Warehouse, folder: str, tables: Sequence[Table], *, option: str) -> Warehouse:
+    """The folder that this option names, with the tables of an answer.
 
     Raises:
         ConfigError: one of them is not there.
     """
-    answers = answers_in(warehouse, folder)
+    answers = answers_in(warehouse, folder, option=option)
     missing = [table.name for table in tables if not answers.exists(table)]
     if missing:
         raise ConfigError(
-            f"{folder}: has no table {', '.join(missing)}; write them with --out {folder} first"
+            f"{option} {folder}: has no table {', '.join(missing)}; write them with --out {folder} first"
         )
     return answers

@@ -8,8 +8,9 @@ from config.errors import ConfigError
 from config.instants import format_instant
 from insight.conformance.ask import worst_first
 from insight.conformance.links import LINK
+from insight.conformance.view import QUEUES
 from insight.report.page import Part
-from insight.report.parts import part
+from insight.report.parts import numbered, part
 from schemas.conformance import (
     CONFORMANCE,
     CONFORMANCE_DEVIATIONS,
@@ -18,7 +19,6 @@ from schemas.conformance import (
 )
 from schemas.keys import QUEUE
 from storage.collected import collected
-from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
 QUEUES_SHOWN = 100
@@ -26,28 +26,6 @@ HOURS_SHOWN = 24
 """The latest ones in which any queue had a choice."""
 DEVIATIONS_SHOWN = 100
 LINKS_SHOWN = 100
-OF_QUEUES = (
-    *QUEUE,
-    "decisions",
-    "with_choice",
-    "conforming",
-    "passed",
-    "fitness",
-    "skill",
-    "lock_skipped",
-    "unexplained",
-)
-OF_DEVIATIONS = (
-    *QUEUE,
-    "at",
-    "transaction_id",
-    "conversation_group_id",
-    "level",
-    "best_level",
-    "passed_groups",
-    "class",
-    "witness_message_id",
-)
 OF_LINKS = (*LINK, "messages", "with_inversion", "inversions")
 
 
@@ -68,17 +46,12 @@ def conformance_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
             f"--conformance {answers.root}: is of {format_instant(other[0]['as_of'])}; write it again with "
             f"--as-of {format_instant(as_of)}"
         )
-    shown = part(queues.select(*OF_QUEUES), order=[F.desc("passed"), *map(F.col, QUEUE)], limit=QUEUES_SHOWN)
-    numbered = small_frame(
-        answers.spark,
-        [(number, *row[: len(QUEUE)]) for number, row in enumerate(shown.rows)],
-        f"place int, {', '.join(f'{name} string' for name in QUEUE)}",
-    )
+    shown = part(queues.select(*QUEUES), order=[F.desc("passed"), *map(F.col, QUEUE)], limit=QUEUES_SHOWN)
     hours = answers.read(CONFORMANCE_HOURS).where("fitness is not null")
     latest = hours.select("hour").distinct().orderBy(F.desc("hour")).limit(HOURS_SHOWN)
     of_hours = (
         hours.join(F.broadcast(latest), "hour")
-        .join(F.broadcast(numbered), list(QUEUE))
+        .join(numbered(answers.spark, shown, QUEUE), list(QUEUE))
         .select("place", "hour", "fitness")
     )
     return {
@@ -87,7 +60,7 @@ def conformance_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
             of_hours, order=[F.col("place"), F.col("hour")], limit=QUEUES_SHOWN * HOURS_SHOWN
         ),
         "conformance_deviations": part(
-            answers.read(CONFORMANCE_DEVIATIONS).select(*OF_DEVIATIONS),
+            answers.read(CONFORMANCE_DEVIATIONS).drop("as_of"),
             order=worst_first(),
             limit=DEVIATIONS_SHOWN,
         ),

@@ -10,10 +10,9 @@ from insight.leaks import KIND, leak_kinds, leaks_at, oldest_first
 from insight.report.depth import instance_depth, queue_depth
 from insight.report.nights import nights
 from insight.report.page import Part
-from insight.report.parts import part
+from insight.report.parts import numbered, part
 from insight.waiting import OVERTAKEN, QUEUES, TRANSMISSION, WAITING, Kind, overtaken, waiting
 from schemas.outputs import ACTIVATION_SUMMARY, BATCHES, REJECTED_EVENTS, RUNS, UNRESOLVED
-from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
 QUEUES_SHOWN = 500
@@ -128,13 +127,10 @@ def _of_schedule(warehouse: Warehouse, as_of: datetime, kind: Kind) -> dict[str,
         order=[F.desc("messages"), *map(F.col, kind.within)],
         limit=QUEUES_SHOWN if is_queue else INSTANCES_SHOWN,
     )
-    numbers = [(number, *row[: len(kind.within)]) for number, row in enumerate(places.rows)]
-    names = ", ".join(f"{name} string" for name in kind.within)
-    numbered = schedule.join(
-        F.broadcast(small_frame(warehouse.spark, numbers, f"place int, {names}")), list(kind.within), "inner"
-    )
+    shown = schedule.join(numbered(warehouse.spark, places, kind.within), list(kind.within), "inner")
     by_level = partial(waiting, level=kind.level, since=kind.since, as_of=as_of)
-    top = numbered.where(F.col("position") <= TOP).select("place", *(RECEIVED if is_queue else TRANSMITTED))
+    count = len(places.rows)
+    top = shown.where(F.col("position") <= TOP).select("place", *(RECEIVED if is_queue else TRANSMITTED))
     late = overtaken(schedule, kind).select(*kind.within, *OVERTAKEN)
     return {
         f"{kind.name}_levels": part(
@@ -144,11 +140,11 @@ def _of_schedule(warehouse: Warehouse, as_of: datetime, kind: Kind) -> dict[str,
         ),
         f"{kind.name}_places": places,
         f"{kind.name}_place_levels": part(
-            by_level(numbered, within=("place",)).select("place", F.col(kind.level).alias("level"), *WAITING),
+            by_level(shown, within=("place",)).select("place", F.col(kind.level).alias("level"), *WAITING),
             order=[F.col("place"), F.desc("level")],
-            limit=LEVELS * len(numbers),
+            limit=LEVELS * count,
         ),
-        f"{kind.name}_top": part(top, order=[F.col("place"), F.col("position")], limit=TOP * len(numbers)),
+        f"{kind.name}_top": part(top, order=[F.col("place"), F.col("position")], limit=TOP * count),
         f"{kind.name}_overtaken": part(
             late,
             order=[F.desc("passed_by"), *map(F.col, kind.within), F.col("position")],

@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from insight.report.page import Part
 from storage.collected import collected
+from storage.small_frame import small_frame
 
 
 def part(rows: DataFrame, *, order: Sequence[Column], limit: int) -> Part:
@@ -13,3 +14,10 @@ def part(rows: DataFrame, *, order: Sequence[Column], limit: int) -> Part:
     found = collected(rows.orderBy(*order).limit(limit))
     total = len(found) if len(found) < limit else rows.count()
     return Part(rows.columns, [list(row.values()) for row in found], total)
+
+
+def numbered(spark: SparkSession, shown: Part, key: Sequence[str]) -> DataFrame:
+    """The rows of a part as a small frame to join with: `place`, from 0, and the key, its first columns."""
+    rows = [(number, *row[: len(key)]) for number, row in enumerate(shown.rows)]
+    columns = ", ".join(("place int", *(f"{name} string" for name in key)))
+    return F.broadcast(small_frame(spark, rows, columns))

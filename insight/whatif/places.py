@@ -6,8 +6,6 @@ from pipelines.schedules.orders import Orders
 from pipelines.state.endpoints import SIDE
 from schemas.keys import QUEUE
 
-INSTANCE = ("instance",)
-
 
 def changed_places(before: DataFrame, after: DataFrame) -> DataFrame:
     """The queues with an endpoint that has open messages and another level.
@@ -42,17 +40,15 @@ def messages_of(messages: DataFrame, forwarding: DataFrame, places: DataFrame) -
 
 def replaced(before: Orders, anew: Orders, places: DataFrame) -> Orders:
     """The orders before, with those of these places in place of the ones they had."""
-    instances = places.select(*INSTANCE).distinct()
-
-    def merged(name: str, of: DataFrame) -> DataFrame:
-        old, new = getattr(before, name), getattr(anew, name)
-        stays = old.join(F.broadcast(of), of.columns, "left_anti")
-        comes = new.join(F.broadcast(of), of.columns, "left_semi")
-        both: DataFrame = stays.unionByName(comes)
-        return both
-
+    instances = places.select("instance").distinct()
     return Orders(
-        groups=merged("groups", places),
-        received=merged("received", places),
-        sent=merged("sent", instances),
+        groups=_merged(before.groups, anew.groups, places),
+        received=_merged(before.received, anew.received, places),
+        sent=_merged(before.sent, anew.sent, instances),
     )
+
+
+def _merged(before: DataFrame, anew: DataFrame, of: DataFrame) -> DataFrame:
+    stays = before.join(F.broadcast(of), of.columns, "left_anti")
+    comes = anew.join(F.broadcast(of), of.columns, "left_semi")
+    return stays.unionByName(comes)

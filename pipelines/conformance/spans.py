@@ -15,6 +15,7 @@ MESSAGE = ("queue_number", "message_id")
 CONVERSATION = ("queue_number", "conversation_id", "is_initiator")
 GROUP = ("queue_number", "group_id")
 DECISION = ("queue_number", "time", "transaction", "group_id")
+MEMBER = ("member_from", "member_until", "moved_to")
 NEVER = 2**62
 NUMBERS = 1_000_000
 """Decisions of one instant are fewer."""
@@ -81,9 +82,6 @@ def in_groups(rows: DataFrame, members: DataFrame) -> DataFrame:
     """Rows at a `time`, with `group_id` as the group of that time in place of the first one."""
     there = (F.col("time") >= F.col("member_from")) & (F.col("time") < F.col("member_until"))
     return _with_members(rows, members).where(F.col("member_from").isNull() | there).drop(*MEMBER)
-
-
-MEMBER = ("member_from", "member_until", "moved_to")
 
 
 def _with_members(rows: DataFrame, members: DataFrame) -> DataFrame:

@@ -11,6 +11,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.conformance import happenings as h
+from pipelines.conformance.queue import OF_AN_HOUR
 from pipelines.conformance.spans import (
     DECISION,
     GROUP,
@@ -26,16 +27,7 @@ from pipelines.conformance.spans import (
 )
 
 LEVELS = range(1, 11)
-FIGURES = (
-    "decisions",
-    "with_choice",
-    "conforming",
-    "passed",
-    "passable",
-    "ties",
-    "lock_skipped",
-    "not_ready",
-)
+FIGURES = (*OF_AN_HOUR, "ties", "lock_skipped", "not_ready")
 """What both ways give, beside `blind`."""
 PLACE = ("place", "is_change")
 """Whoever looks does so before anything changes at the place."""
@@ -47,7 +39,7 @@ def figures(
     """Compare what was chosen with what was there.
 
     Args:
-        timeline: see `pipelines.conformance.timeline`.
+        timeline: see `pipelines.conformance.timeline`; it is read several times.
         start: decisions before it are not counted, in microseconds.
         every_receive_counts: without any queue events a RECEIVED counts as committed.
         keep: computes a frame once.
@@ -55,7 +47,7 @@ def figures(
     Returns:
         queue_number, `FIGURES` and `blind`; no order.
     """
-    happened = split(keep(timeline))
+    happened = split(timeline)
     stays = members(happened.moves)
     first = keep(_decisions(happened, stays))
     decisions = keep(_numbered(first, happened, stays, every_receive_counts))
