@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import yaml
+from deltalake import DeltaTable
 
 from benchmarks.equality import require_equal
 from benchmarks.logs import make_log
@@ -20,7 +21,7 @@ from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, Measure
 from benchmarks.processes import PROJECT, Finished, run_process
 from schemas.events import CONTRACTS
 
-TENTH, HIGHEST = 10, 10
+HIGHEST = 10
 LAST_MIDNIGHT = datetime(2026, 11, 21, tzinfo=UTC)
 """The end of the generator's first day, which is the as_of of logs of one day."""
 
@@ -211,11 +212,13 @@ class Case:
         return self._measure(engine, finished, None, self.warehouse(engine))
 
     def what_if(self, engine: str) -> Measure:
-        """Ask what the rules would change if every tenth of them had another level."""
+        """Ask what would change if a rule had another level: the one nearest to a tenth of the endpoints."""
         rules = yaml.safe_load((self.log / "rules.yaml").read_text(encoding="utf-8"))
-        for rule in rules[::TENTH]:
+        asked = _rule_of_a_tenth(self.warehouse(engine))
+        for rule in rules:
             form = rule.get("create") or rule.get("alter") or {}
-            form["level"] = 1 if form.get("level") == HIGHEST else HIGHEST
+            if (rule["instance"], rule["database"], form.get("name")) == asked and "level" in form:
+                form["level"] = 1 if form["level"] == HIGHEST else HIGHEST
         proposed = self.folder / "proposed.yaml"
         proposed.write_text(yaml.safe_dump(rules), encoding="utf-8")
         return self.answer(engine, "whatif", "--rules", proposed)
@@ -288,6 +291,16 @@ class Case:
 
     def _commits(self, engine: str) -> list[Path]:
         return list(self.warehouse(engine).glob("*/_delta_log/*.json"))
+
+
+def _rule_of_a_tenth(warehouse: Path) -> tuple[str, str, str]:
+    """Instance, database and name of the rule whose share of the endpoints is nearest to a tenth."""
+    names = ["instance", "database", "rule_name"]
+    endpoints = DeltaTable(warehouse / "endpoints").to_pyarrow_table(columns=names)
+    counted = endpoints.group_by(names).aggregate([([], "count_all")]).to_pylist()
+    of_rules = [row for row in counted if row["rule_name"] is not None]
+    nearest = min(of_rules, key=lambda row: abs(10 * row["count_all"] - endpoints.num_rows))
+    return nearest["instance"], nearest["database"], nearest["rule_name"]
 
 
 def steps_of(said: Iterable[str]) -> dict[str, float]:

@@ -59,7 +59,7 @@ def queries(bench: Bench) -> None:
 
 
 def whatif(bench: Bench) -> None:
-    """Every tenth rule has another level: what that changes in the backlog of the cold night."""
+    """Another level for one rule, of about a tenth of the endpoints: what changes in that night's backlog."""
     case = bench.cold()
     for engine in bench.engines:
         bench.add(replace(case.what_if(engine), experiment="whatif"))

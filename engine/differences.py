@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import blake2b
-from typing import TypeVar
+from typing import TypeVar, overload
 from uuid import uuid4
 
 from pyarrow import fs
@@ -18,6 +18,8 @@ from engine.scratch import local_scratch
 from engine.session import is_classic, is_embedded
 
 T = TypeVar("T")
+A = TypeVar("A")
+B = TypeVar("B")
 log = logging.getLogger(__name__)
 
 
@@ -73,7 +75,11 @@ EMBEDDED_TASKS = 2
 """Tasks that the embedded engine runs side by side."""
 
 
-def together(spark: SparkSession, *tasks: Callable[[], T]) -> list[T]:
+@overload
+def together(spark: SparkSession, one: Callable[[], A], other: Callable[[], B], /) -> tuple[A, B]: ...
+@overload
+def together(spark: SparkSession, *tasks: Callable[[], T]) -> tuple[T, ...]: ...
+def together(spark: SparkSession, *tasks: Callable[[], object]) -> tuple[object, ...]:
     """Run tasks that need not wait for each other, and return what they return, in their order.
 
     A small night is planning and bookkeeping for the most part, which use one core each; a large one has
@@ -90,7 +96,7 @@ def together(spark: SparkSession, *tasks: Callable[[], T]) -> list[T]:
     at_once = EMBEDDED_TASKS if is_embedded(spark) else max(1, len(tasks))
     with ThreadPoolExecutor(max_workers=at_once) as pool:
         running = [pool.submit(task) for task in tasks]
-    return [done.result() for done in running]
+    return tuple(done.result() for done in running)
 
 
 def tested_last(rows: DataFrame) -> DataFrame:

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from config.load import Settings
 from config.proposal import Proposal, standing
 from insight.backlog import catalog_frames, has_queue_events, read_backlog
-from insight.whatif.levels import as_proposed, rules_frame
+from insight.whatif.levels import as_proposed, changed_kinds, rules_frame
 from pipelines.replay.leaves import leaves
 from pipelines.replay.messages import played_messages
 from pipelines.replay.period import Period
@@ -96,7 +96,7 @@ def read_inputs(
     serviced = with_service(played, work, taken, default=default).withColumnRenamed("priority", "level")
     if proposal:
         rules = rules_frame(spark, standing(proposal.settings.rule_history))
-        levels = as_proposed(there, rules, as_if=as_if)
+        levels = as_proposed(there, keep(changed_kinds(there, rules, as_if=as_if)), as_if=as_if)
         messages = serviced.join(levels.select(*SIDE, F.col("priority").alias("proposed")), SIDE)
     else:
         messages = serviced.withColumn("proposed", F.col("level"))

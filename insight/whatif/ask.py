@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -11,14 +11,15 @@ from pyspark.sql import DataFrame, functions as F
 from config.errors import ReconciliationError
 from config.load import Settings
 from config.proposal import Proposal, standing
+from engine.differences import together
 from insight.backlog import catalog_frames, read_backlog
-from insight.whatif.levels import as_proposed, rules_frame, with_levels
+from insight.whatif.levels import as_proposed, changed_endpoints, changed_kinds, rules_frame
 from insight.whatif.moves import groups_moved, messages_moved
 from insight.whatif.pairs import pairs
-from insight.whatif.places import changed_places, messages_of, replaced
+from insight.whatif.places import Anew, changed_places, messages_of
 from insight.whatif.summary import summary
 from pipelines.ledger.queues import with_queue
-from pipelines.schedules.orders import Orders, orders
+from pipelines.schedules.orders import Backlog, Keep, Orders, orders, placed
 from pipelines.schedules.placed import placed_messages
 from schemas.ledger import ENDPOINTS
 from schemas.whatif import WHATIF_ENDPOINTS, WHATIF_MESSAGES
@@ -65,58 +66,87 @@ def what_if(
     Which messages wait, and what holds them back, is the same. Unless a setting of the orders differs, only
     queues and instances with an endpoint that has open messages and another level are ordered anew.
     """
-    spark = warehouse.spark
     with ExitStack() as stack:
 
         def keep(rows: DataFrame) -> DataFrame:
             return stack.enter_context(warehouse.kept(rows))
 
-        today = keep(rules_frame(spark, standing(settings.rule_history)))
-        proposed = keep(rules_frame(spark, standing(proposal.settings.rule_history)))
-        catalog, catalog_after = (catalog_frames(warehouse, each) for each in (settings, proposal.settings))
-        waiting = read_backlog(warehouse, catalog, as_of, keep)
-        of_open = keep(waiting.endpoints)
-        anew = keep(as_proposed(of_open, proposed, as_if=as_if))
-
-        def ordered(endpoints: DataFrame, by: Settings, places: DataFrame | None = None) -> Orders:
-            messages = placed_messages(waiting.messages, endpoints)
-            if places is not None:
-                messages = messages_of(messages, waiting.forwarding, places)
-            made = orders(
-                keep(messages),
-                waiting,
-                catalog if by is settings else catalog_after,
-                as_of=as_of,
-                receive=by.receive,
-                transmission=by.transmission,
-                keep=keep,
-            )
-            return Orders(made.groups, keep(made.received), keep(made.sent))
-
-        before = ordered(of_open, settings)
-        if _orders_change(settings, proposal.settings):
-            after = ordered(anew, proposal.settings)
-        else:
-            places = keep(changed_places(of_open, anew))
-            after = before
-            if not places.isEmpty():
-                after = replaced(before, ordered(anew, proposal.settings, places), places)
-        moved = keep(messages_moved(before, after))
+        asked = _Asked(warehouse, settings, proposal, as_of, as_if, keep)
+        (changed, endpoints), waiting = together(warehouse.spark, asked.levels, asked.backlog)
+        before, after = together(
+            warehouse.spark, lambda: asked.before(waiting), lambda: asked.after(waiting, changed)
+        )
+        merged = before if after is None else after.over(before)
+        moved = keep(messages_moved(before, merged))
         _require_sums(moved)
-        changed = with_levels(
-            warehouse.read(ENDPOINTS).where(F.col("created_at") < F.lit(as_of)).drop("queue"),
-            today,
-            proposed,
-            as_if=as_if,
-        ).where("cause is not null")
         messages = moved.select(*WHATIF_MESSAGES.names)
         yield WhatIf(
-            endpoints=keep(with_queue(changed, catalog.bindings).select(*WHATIF_ENDPOINTS.names)),
-            groups=groups_moved(before, after),
+            endpoints=endpoints,
+            groups=groups_moved(before, merged),
             messages=messages,
-            summary=keep(summary(moved, of_open)),
+            summary=keep(summary(moved, waiting.endpoints)),
             pairs=keep(pairs(messages)),
         )
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A what-if and its parts; the arguments are those of `what_if`."""
+
+    warehouse: Warehouse
+    settings: Settings
+    proposal: Proposal
+    as_of: datetime
+    as_if: datetime | None
+    keep: Keep
+
+    def levels(self) -> tuple[DataFrame, DataFrame]:
+        """The kinds of endpoints that get another level, and the table `whatif_endpoints`."""
+        today, proposed = (
+            rules_frame(self.warehouse.spark, standing(by.rule_history))
+            for by in (self.settings, self.proposal.settings)
+        )
+        there = self.warehouse.read(ENDPOINTS).where(F.col("created_at") < F.lit(self.as_of)).drop("queue")
+        kinds = self.keep(changed_kinds(there, proposed, as_if=self.as_if))
+        changed = changed_endpoints(there, kinds, today, as_if=self.as_if)
+        placed = with_queue(changed, catalog_frames(self.warehouse, self.settings).bindings)
+        return kinds, self.keep(placed.select(*WHATIF_ENDPOINTS.names))
+
+    def backlog(self) -> Backlog:
+        """What waits, by the recorded levels."""
+        catalog = catalog_frames(self.warehouse, self.settings)
+        waiting = read_backlog(self.warehouse, catalog, self.as_of, self.keep)
+        return replace(waiting, endpoints=self.keep(waiting.endpoints))
+
+    def before(self, waiting: Backlog) -> Orders:
+        """The orders by the recorded levels and the current settings."""
+        return self._ordered(placed(waiting), waiting, self.settings)
+
+    def after(self, waiting: Backlog, kinds: DataFrame) -> Anew | None:
+        """The orders by the proposal, of the places where they may differ; None if nowhere."""
+        by, levels = (
+            self.proposal.settings,
+            self.keep(as_proposed(waiting.endpoints, kinds, as_if=self.as_if)),
+        )
+        messages = placed_messages(waiting.messages, levels)
+        if _orders_change(self.settings, by):
+            return Anew(self._ordered(messages, waiting, by), None)
+        places = self.keep(changed_places(waiting.endpoints, levels))
+        if places.isEmpty():
+            return None
+        return Anew(self._ordered(messages_of(messages, waiting.forwarding, places), waiting, by), places)
+
+    def _ordered(self, messages: DataFrame, waiting: Backlog, by: Settings) -> Orders:
+        made = orders(
+            self.keep(messages),
+            waiting,
+            catalog_frames(self.warehouse, by),
+            as_of=self.as_of,
+            receive=by.receive,
+            transmission=by.transmission,
+            keep=self.keep,
+        )
+        return Orders(made.groups, self.keep(made.received), self.keep(made.sent))
 
 
 def told(answer: WhatIf, *, limit: int) -> dict[str, Any]:

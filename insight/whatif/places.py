@@ -1,5 +1,7 @@
 """Queues and instances whose orders a proposal may change: only these are numbered anew."""
 
+from dataclasses import dataclass
+
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.schedules.orders import Orders
@@ -38,14 +40,28 @@ def messages_of(messages: DataFrame, forwarding: DataFrame, places: DataFrame) -
     return marked.where("needed_0 or needed_1 or needed_2").drop("needed_0", "needed_1", "needed_2")
 
 
-def replaced(before: Orders, anew: Orders, places: DataFrame) -> Orders:
-    """The orders before, with those of these places in place of the ones they had."""
-    instances = places.select("instance").distinct()
-    return Orders(
-        groups=_merged(before.groups, anew.groups, places),
-        received=_merged(before.received, anew.received, places),
-        sent=_merged(before.sent, anew.sent, instances),
-    )
+@dataclass(frozen=True)
+class Anew:
+    """Orders that were made anew.
+
+    Attributes:
+        orders: by the proposal.
+        places: `changed_places`, the only ones whose orders these are; None if they are of all places.
+    """
+
+    orders: Orders
+    places: DataFrame | None
+
+    def over(self, before: Orders) -> Orders:
+        """The orders before, with these in place of those of the same places."""
+        if self.places is None:
+            return self.orders
+        instances = self.places.select("instance").distinct()
+        return Orders(
+            groups=_merged(before.groups, self.orders.groups, self.places),
+            received=_merged(before.received, self.orders.received, self.places),
+            sent=_merged(before.sent, self.orders.sent, instances),
+        )
 
 
 def _merged(before: DataFrame, anew: DataFrame, of: DataFrame) -> DataFrame:
