@@ -5,15 +5,18 @@ import logging
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 
 from config.errors import BusyError, ConfigError
 from config.instants import format_instant
-from storage.inputs.places import on_local_disk
+from storage.inputs.contract import first_line
+from storage.inputs.places import file_system, on_local_disk
+from storage.lease import HeldError, leased
 
 LOCK = "_writer.lock"
 """Its name begins with an underscore, so no engine takes it for data."""
+BUSY = "warehouse: another job is writing {}: {}; wait until it has ended, then run this again"
 log = logging.getLogger(__name__)
 
 
@@ -21,9 +24,9 @@ log = logging.getLogger(__name__)
 def only_writer(root: str, job: str) -> Iterator[None]:
     """Be the only job that writes this warehouse, for the time of the block.
 
-    The operating system holds the lock for the process and lets go of it when the process ends, however
-    that happens, so nothing is left to remove. A warehouse that is not on a local disk is not guarded: the
-    scheduler has to see to it (docs/operations.md, One writer at a time).
+    On a local disk the operating system holds the lock for the process and lets go of it when the process
+    ends, however that happens, so nothing is left to remove. Behind a URI the file is a lease (`leased`).
+    Where neither works, a warning says so (docs/operations.md, One writer at a time).
 
     Args:
         root: the warehouse's folder.
@@ -34,9 +37,25 @@ def only_writer(root: str, job: str) -> Iterator[None]:
         ConfigError: the folder can't be written.
     """
     folder = on_local_disk(root)
-    if folder is None:
+    with _leased(root, job) if folder is None else _locked(root, folder, job):
         yield
-        return
+
+
+@contextmanager
+def _leased(root: str, job: str) -> Iterator[None]:
+    with ExitStack() as stack:
+        try:
+            store, path, _ = file_system(f"{root}/{LOCK}")
+            stack.enter_context(leased(store, path, _holder(job)))
+        except HeldError as held:
+            raise BusyError(BUSY.format(root, held)) from None
+        except (ConfigError, OSError) as error:
+            log.warning("%s can't be guarded (%s); see that no other job writes it", root, first_line(error))
+        yield
+
+
+@contextmanager
+def _locked(root: str, folder: str, job: str) -> Iterator[None]:
     try:
         os.makedirs(folder, exist_ok=True)
         lock = os.open(f"{folder}/{LOCK}", os.O_RDWR | os.O_CREAT, 0o666)
@@ -49,15 +68,16 @@ def only_writer(root: str, job: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BusyError(
-                f"warehouse: another job is writing {root}: {file.read().strip() or 'it has just begun'}; "
-                "wait until it has ended, then run this again"
-            ) from None
+            raise BusyError(BUSY.format(root, file.read().strip() or "it has just begun")) from None
         except OSError as error:
             # Some network file systems have no locks.
             log.warning("%s can't be locked (%s); see that no other job writes it", root, error.strerror)
         file.truncate(0)
-        since = format_instant(datetime.now(UTC).replace(microsecond=0))
-        file.write(f"{job}, since {since}, process {os.getpid()} on {socket.gethostname()}\n")
+        file.write(f"{_holder(job)}\n")
         file.flush()
         yield
+
+
+def _holder(job: str) -> str:
+    since = format_instant(datetime.now(UTC).replace(microsecond=0))
+    return f"{job}, since {since}, process {os.getpid()} on {socket.gethostname()}"

@@ -44,7 +44,7 @@ def files_under(path: str) -> list[FoundFile]:
         FileNotFoundError: nothing is there.
         ConfigError: there is no way to a URI of this kind.
     """
-    system, inner, prefix = _system(path)
+    system, inner, prefix = file_system(path)
     root = system.get_file_info(inner)
     if root.type == fs.FileType.NotFound:
         raise FileNotFoundError(path)
@@ -61,13 +61,13 @@ def files_under(path: str) -> list[FoundFile]:
 
 def open_file(path: str) -> pa.NativeFile:
     """Open a file for reading at any place of it."""
-    system, inner, _ = _system(path)
+    system, inner, _ = file_system(path)
     return system.open_input_file(inner)
 
 
 def first_text_line(path: str) -> str:
     """The first line of a text file that is not blank, without byte order mark and line end."""
-    system, inner, _ = _system(path)
+    system, inner, _ = file_system(path)
     stream = system.open_input_stream(inner, compression="detect")
     with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as text:
         return next((line.rstrip("\n") for line in text if line.strip()), "")
@@ -94,7 +94,7 @@ def literal(spark: SparkSession, paths: Sequence[str]) -> list[str]:
     return [re.sub(r"[\\\[\]{}*?]", r"\\\g<0>", path) for path in paths]
 
 
-def _system(path: str) -> tuple[fs.FileSystem, str, str]:
+def file_system(path: str) -> tuple[fs.FileSystem, str, str]:
     """The file system, the path in it, and what stands before that in the whole path."""
     uri = URI.match(path)
     if uri is None:

@@ -13,6 +13,7 @@ import yaml
 from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 
+from storage.only_writer import LOCK
 from tests.harness import SOURCES, Project, one_log
 from tests.jobs.warehouses import changed, contents
 from tests.test_against_model import project_of, random_logs
@@ -83,11 +84,12 @@ def test_the_tables_are_those_of_a_folder_and_a_rerun_changes_nothing(
     command += (
         f" --conf spark.hadoop.fs.s3a.endpoint={endpoint} --conf spark.hadoop.fs.s3a.path.style.access=true"
     )
+    left_by_a_killed_job = f"warehouse/{LOCK}"
     for _ in range(2):
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=ROOT,
-            env=os.environ | ACCESS,
+            env=os.environ | ACCESS | {"AWS_ENDPOINT_URL": endpoint},
             capture_output=True,
             text=True,
             timeout=PATIENCE,
@@ -96,5 +98,8 @@ def test_the_tables_are_those_of_a_folder_and_a_rerun_changes_nothing(
         assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
         download(bucket, on_s3)
         assert changed(contents(in_a_folder), contents(on_s3)) == {}
+        assert not any(item.key == left_by_a_killed_job for item in bucket.objects.all())
+        bucket.put_object(Key=left_by_a_killed_job, Body=b"nightly, process 4711 on db1\n0815\n")
+    assert "its job (nightly, process 4711 on db1) is gone; taking it over" in done.stdout + done.stderr
     assert "nothing new" in done.stdout
     assert [row["status"] for row in on_s3.table("runs")] == ["succeeded", "succeeded"]

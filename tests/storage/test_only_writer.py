@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from pyarrow import fs
 
 from config.errors import BusyError, ConfigError
 from storage.only_writer import LOCK, only_writer
@@ -63,7 +64,31 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
         pass
 
 
-def test_what_is_on_no_local_disk_is_not_guarded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("os.makedirs", lambda *_, **__: pytest.fail("a folder was made"))
-    with only_writer("s3a://bucket/warehouse", "nightly"), only_writer("s3a://bucket/warehouse", "fold"):
+def test_behind_a_uri_a_lease_says_who_writes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    in_a_bucket(monkeypatch, tmp_path)
+    root = "s3a://bucket/warehouse"
+    told = f"^warehouse: another job is writing {root}: nightly, since .*; wait until it has ended"
+    with only_writer(root, "nightly"):
+        assert (tmp_path / LOCK).exists()
+        with pytest.raises(BusyError, match=told), only_writer(root, "fold"):
+            pass
+    assert not (tmp_path / LOCK).exists()
+
+
+def test_a_place_that_is_not_reached_is_not_guarded_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    in_a_bucket(monkeypatch, tmp_path / "missing")
+    with only_writer("s3a://bucket/warehouse", "nightly"):
         pass
+    [said] = caplog.messages
+    assert said.startswith("s3a://bucket/warehouse can't be guarded (")
+    assert said.endswith("; see that no other job writes it")
+
+
+def in_a_bucket(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+    """Let a folder stand for the bucket, where seconds are short."""
+    place = (fs.LocalFileSystem(), str(folder / LOCK), "")
+    monkeypatch.setattr("storage.only_writer.file_system", lambda _: place)
+    for name, seconds in (("RENEWED_EVERY", 0.05), ("WATCHED_FOR", 1.0), ("SETTLED_AFTER", 0.05)):
+        monkeypatch.setattr(f"storage.lease.{name}", seconds)
