@@ -103,7 +103,7 @@ cluster-test: setup ## the nightly job on a real standalone cluster, against one
 
 .PHONY: s3-test
 s3-test: setup ## a night on an S3 server on loopback (fetches 690 MB of jars the first time)
-	@$(PYTHON_IN_VENV) -m pytest tests/s3 $(ARGS)
+	@TEST_ENGINE=spark $(PYTHON_IN_VENV) -m pytest tests/s3 $(ARGS)
 
 # Airflow needs other versions of many packages, so it has an environment of its own.
 AIRFLOW_PYTHON := .venv-airflow/bin/python

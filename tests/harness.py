@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from config.load import Settings, load_settings
-from steps.night import night
+from steps.night import night, take_in_new
 from storage.warehouse import Warehouse
 from tests.strategies import Log
 
@@ -80,6 +80,10 @@ class Project:
     def run(self, session: SparkSession, as_of: datetime) -> None:
         """Run a night."""
         night(self.warehouse(session), self.settings(), as_of)
+
+    def take_in(self, session: SparkSession) -> None:
+        """Fold what is new: the first part of a night."""
+        take_in_new(self.warehouse(session), self.settings(), run_id="r", started_at=datetime.now(UTC))
 
     def table(self, name: str, columns: Iterable[str] | None = None) -> list[Row]:
         """The rows of a table, read without Spark; those of the given columns only."""

@@ -30,7 +30,7 @@ from tests.model.whatif import Settings, what_if as by_model
 from tests.strategies import Log
 from tests.test_against_model import project_of, random_logs
 
-LOGS = 25
+LOGS = 12
 
 
 def other_levels(statements: list[Row]) -> list[Row]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.factories import at
 from tests.harness import Project
@@ -47,12 +48,12 @@ def empty(folder: Path) -> None:
         shutil.rmtree(each) if each.is_dir() else each.unlink()
 
 
-def test_a_full_disk_loses_nothing(disk: Path, tmp_path: Path) -> None:
+def test_a_full_disk_loses_nothing(embedded: SparkSession, disk: Path, tmp_path: Path) -> None:
     project: Project = project_in(tmp_path)
     project.add(a_bit_of_everything())
-    finish("embedded", project, AS_OF)
+    project.run(embedded, AS_OF)
     expected, whole = contents(project), size_of(disk)
-    for share in (0.1, 0.5, 0.9):
+    for share in (0.2, 0.8):
         empty(disk)
         assert mounted("-o", f"remount,size={int(whole * share)}", str(disk))
         assert start("embedded", project, AS_OF).wait(timeout=PATIENCE) == 1

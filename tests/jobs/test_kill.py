@@ -8,8 +8,10 @@ import shutil
 import time
 from pathlib import Path
 from random import Random
+from typing import NamedTuple
 
 import pytest
+from pyspark.sql import SparkSession
 
 from tests.factories import at
 from tests.harness import Project
@@ -19,34 +21,43 @@ from tests.steps.test_broken_off import a_bit_of_everything, night_after, projec
 
 pytestmark = pytest.mark.slow
 
-KILLS = 5
+KILLS = 3
 FIRST, SECOND = at(60), at(60, day=1)
 
 
-@pytest.fixture
-def two_nights(tmp_path: Path) -> Project:
-    """A project after its first night, with the events of the second."""
-    project = project_in(tmp_path)
+class Nights(NamedTuple):
+    """A project with the events of two nights."""
+
+    project: Project
+    after_the_first: Path
+    """A copy of its warehouse."""
+    expected: dict[str, list[str]]
+    """The tables after a second night that nobody kills."""
+
+
+@pytest.fixture(scope="module")
+def nights(embedded: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Nights:
+    project = project_in(tmp_path_factory.mktemp("nights"))
     project.add(a_bit_of_everything())
-    finish("embedded", project, FIRST)
+    project.run(embedded, FIRST)
+    after_the_first = project.folder / "after_the_first"
+    shutil.copytree(project.folder / "warehouse", after_the_first)
     project.add(night_after())
-    return project
+    project.run(embedded, SECOND)
+    return Nights(project, after_the_first, contents(project))
 
 
-def left_alone(project: Project) -> dict[str, list[str]]:
-    """The tables after a second night that nobody kills; the project is as it was before."""
-    warehouse, before = project.folder / "warehouse", project.folder / "before"
-    shutil.copytree(warehouse, before)
-    finish("embedded", project, SECOND)
-    expected = contents(project)
+@pytest.fixture
+def two_nights(nights: Nights) -> Project:
+    """The project before its second night."""
+    warehouse = nights.project.folder / "warehouse"
     shutil.rmtree(warehouse)
-    before.rename(warehouse)
-    return expected
+    shutil.copytree(nights.after_the_first, warehouse)
+    return nights.project
 
 
-def test_a_killed_night_is_simply_run_again(two_nights: Project) -> None:
+def test_a_killed_night_is_simply_run_again(two_nights: Project, nights: Nights) -> None:
     """It is killed at random moments after random commits, time and again."""
-    expected = left_alone(two_nights)
     random, killed = Random(1), 0
     first = written(two_nights)
     for _ in range(KILLS):
@@ -62,18 +73,17 @@ def test_a_killed_night_is_simply_run_again(two_nights: Project) -> None:
     assert killed
     assert written(two_nights) > first
     finish("embedded", two_nights, SECOND)
-    assert changed(expected, contents(two_nights)) == {}
+    assert changed(nights.expected, contents(two_nights)) == {}
     assert {row["status"] for row in two_nights.table("runs")} == {"succeeded"}
 
 
-def test_of_two_nights_at_once_one_writes(two_nights: Project) -> None:
+def test_of_two_nights_at_once_one_writes(two_nights: Project, nights: Nights) -> None:
     """The other one says so and changes nothing; it may be run again afterwards."""
-    expected = left_alone(two_nights)
     both = [start("embedded", two_nights, SECOND) for _ in range(2)]
     assert sorted(night.wait(timeout=PATIENCE) for night in both) == [0, 5]
     said = log_of(two_nights)
     assert f"error: warehouse: another job is writing {two_nights.folder}/warehouse: nightly, since " in said
-    assert changed(expected, contents(two_nights)) == {}
+    assert changed(nights.expected, contents(two_nights)) == {}
     assert len(two_nights.table("runs")) == 2
     finish("embedded", two_nights, SECOND)
-    assert changed(expected, contents(two_nights)) == {}
+    assert changed(nights.expected, contents(two_nights)) == {}

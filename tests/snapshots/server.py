@@ -246,13 +246,13 @@ def snapshots(
     folder: Path,
     views: Mapping[Place, Views],
     taken_at: datetime,
-    format: str,
-    *,
+    *formats: str,
     complete: Callable[[str], bool] = lambda view: False,
 ) -> list[Row]:
-    """Write the views of every database, and say in the settings' words where they are."""
+    """Write the views of every database, in these formats by turns, and say where they are in settings."""
     declared = []
     for number, ((instance, database), of_place) in enumerate(views.items()):
+        format = formats[number % len(formats)]
         name = f"snap/{taken_at:%H%M%S%f}-{number}"
         write_views(folder / name, of_place, format)
         declared.append(

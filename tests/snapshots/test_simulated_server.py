@@ -71,22 +71,15 @@ def require_schedules(project: Project, expected: dict[str, list[Row]]) -> None:
         assert found == [], "\n".join([table, *found])
 
 
-@pytest.fixture(scope="module")
-def log() -> Log:
-    return as_the_server_names_it(one_log(random_logs(12, 11)))
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("format", ["csv", "parquet", "delta"])
-def test_a_snapshot_alone_gives_the_schedules_of_the_log(
-    session: SparkSession, tmp_path: Path, log: Log, format: str
-) -> None:
-    if format == "delta":
-        # The embedded engine opens no Delta table whose folder has a blank in its name.
-        log = replace(log, catalog=json.loads(json.dumps(log.catalog).replace('"Queue "', '"Queue_"')))
+def test_a_snapshot_alone_gives_the_schedules_of_the_log(session: SparkSession, tmp_path: Path) -> None:
+    """One server, whose databases were exported in different formats."""
+    log = as_the_server_names_it(one_log(random_logs(12, 11)))
+    # The embedded engine opens no Delta table whose folder has a blank in its name.
+    log = replace(log, catalog=json.loads(json.dumps(log.catalog).replace('"Queue "', '"Queue_"')))
     expected = simulate(log.events, **log.settings)
     state = state_of(log.events, log.catalog, log.rules, log.as_of)
-    declared = snapshots(tmp_path, server_views(state), log.as_of, format)
+    declared = snapshots(tmp_path, server_views(state), log.as_of, "csv", "parquet", "delta")
     project = project_with(tmp_path, log, declared)
     project.run(session, log.as_of)
     require_schedules(project, expected)

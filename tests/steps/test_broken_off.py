@@ -3,13 +3,12 @@
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from steps import close, fold
+from steps import close
 from storage.warehouse import Warehouse
 from tests.factories import (
     Events,
@@ -95,8 +94,8 @@ def project_in(folder: Path) -> Project:
 
 
 @contextmanager
-def dying(monkeypatch: pytest.MonkeyPatch, after: int) -> Iterator[None]:
-    """Let so many writes of tables come to pass, and none after them."""
+def dying(monkeypatch: pytest.MonkeyPatch, after: int) -> Iterator[list[int]]:
+    """Let so many writes of tables come to pass, and none after them; the one item is how many are left."""
     left = [after]
 
     def counted(write: Callable[..., None]) -> Callable[..., None]:
@@ -112,7 +111,7 @@ def dying(monkeypatch: pytest.MonkeyPatch, after: int) -> Iterator[None]:
         # The rest writes by way of these two.
         for name in ("replace", "append"):
             patched.setattr(Warehouse, name, counted(getattr(Warehouse, name)))
-        yield
+        yield left
 
 
 def test_a_night_that_breaks_off_after_every_commit(
@@ -143,44 +142,37 @@ def test_a_night_that_breaks_off_after_every_commit(
     assert [row["status"] for row in project.table("runs")] == ["succeeded"]
 
 
-@pytest.mark.parametrize("named", [close.MOST_NAMED, 0], ids=["named", "by partition"])
+COMMITS = 7
+"""Of a fold that moves rows."""
+
+
+@pytest.mark.parametrize(
+    ("named", "deaths"),
+    [(close.MOST_NAMED, range(0, COMMITS, 2)), (0, range(1, COMMITS, 2))],
+    ids=["named", "by partition"],
+)
 def test_a_fold_that_broke_off_is_done_again(
-    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: int
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: int, deaths: range
 ) -> None:
-    """The second fold, which moves what was closed, from each of its commits on: the ledger is the same."""
+    """The second fold, which moves what was closed: dead after any of its commits, the ledger is the same."""
     monkeypatch.setattr(close, "MOST_NAMED", named)
     project = project_in(tmp_path)
     project.add(a_bit_of_everything())
-    project.run(session, at(60))
+    project.take_in(session)
     project.add(night_after())
     warehouse, before = tmp_path / "warehouse", tmp_path / "before"
-    warehouse.rename(before)
-
-    def again() -> None:
-        shutil.rmtree(warehouse, ignore_errors=True)
-        shutil.copytree(before, warehouse)
-
-    def take_in() -> None:
-        warehouse, settings = project.warehouse(session), project.settings()
-        new = fold.what_is_new(warehouse, settings)
-        fold.fold(warehouse, settings, new, run_id="r", started_at=datetime.now(UTC))
-
-    again()
-    take_in()
+    shutil.copytree(warehouse, before)
+    with dying(monkeypatch, COMMITS) as left:
+        project.take_in(session)
+    assert left == [0]
     expected = contents(project)
     for table in ("message_events", "endpoint_events", "endpoints"):
         moved = [row for row in project.table(table) if row["fold"] == 2 and row["closed_on"]]
         assert moved, table
-    dead = 0
-    for after in range(100):
-        again()
-        try:
-            with dying(monkeypatch, after):
-                take_in()
-        except BrokenOffError:
-            dead += 1
-        else:
-            break
-        take_in()
+    for after in deaths:
+        shutil.rmtree(warehouse)
+        shutil.copytree(before, warehouse)
+        with dying(monkeypatch, after), pytest.raises(BrokenOffError):
+            project.take_in(session)
+        project.take_in(session)
         assert changed(expected, contents(project)) == {}, f"broken off after {after} commits"
-    assert dead == 7

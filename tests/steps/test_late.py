@@ -30,8 +30,7 @@ SHARE_OF_LATE = 0.15
 
 WAYS_BACK = {
     "all history, named": (late.SMALL_HISTORY, close.MOST_NAMED, days.FULL_SHARE),
-    "in reach, named, on days of few events": (0, close.MOST_NAMED, 0.1),
-    "in reach, by partition": (0, 0, days.FULL_SHARE),
+    "in reach, by partition, on days of few events": (0, 0, 0.1),
 }
 
 
