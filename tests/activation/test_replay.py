@@ -120,7 +120,7 @@ def recording(monkeypatch: pytest.MonkeyPatch) -> list[Recorded]:
     return replays
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
 @given(log=monitored_logs(), timing=st.sampled_from(TIMINGS))
 def test_the_state_machine_finds_what_checking_one_by_one_finds(
     recording: list[Recorded], log: Log, timing: Timing

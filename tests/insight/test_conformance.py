@@ -36,7 +36,7 @@ from tests.strategies import Log
 from tests.strategies.busy import TICK, busy_log
 from tests.test_against_model import project_of
 
-BUSY, LOGS = 16, 30
+BUSY, LOGS = 10, 12
 EVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 

@@ -373,7 +373,8 @@ def test_several_nights_make_no_difference(session: SparkSession, tmp_path: Path
     project = project_of(tmp_path, log)
     for events in split(log.events, 3, Random(7)):
         project.add(events)
-        project.run(session, log.as_of)
+        project.take_in(session)
+    project.run(session, log.as_of)
     require_as_modelled(session, project, logs, Asked(Period(BEGIN, END), top=1))
 
 

@@ -113,7 +113,7 @@ class Backfilled:
 
 @pytest.fixture(scope="module")
 def backfilled(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Backfilled:
-    log = stretched(one_log(random_logs(20, 21)), 3)
+    log = stretched(one_log(random_logs(12, 21)), 3)
     first, second, third = nights(log.events, Random(21))
     # These come whole in the first night, so that the later ones close what is over.
     long = long_transactions()
@@ -186,7 +186,7 @@ def test_a_night_is_few_commits(session: SparkSession, tmp_path: Path) -> None:
     """Of all tables together, with something new of every kind, once the tables are there."""
     project = Project(tmp_path, catalog=catalog(), quality={"max_rejected_share": 0.5})
     found = []
-    for number in range(3):
+    for number in range(2):
         name = f"c{number}"
         project.add(
             by_source(
@@ -199,7 +199,7 @@ def test_a_night_is_few_commits(session: SparkSession, tmp_path: Path) -> None:
         before = commits(project)
         project.run(session, at(60, day=number))
         found.append(commits(project) - before)
-    assert max(found[1:]) <= COMMITS_A_NIGHT, found
+    assert found[1] <= COMMITS_A_NIGHT, found
 
 
 @pytest.mark.spark
@@ -230,7 +230,8 @@ def test_any_order_and_repetition_equals_the_model(
         project = project_of(Path(folder) / "project", log)
         for batch in one_marked(batches):
             project.add(batch)
-            project.run(session, log.as_of)
+            project.take_in(session)
+        project.run(session, log.as_of)
         require_equal(project, log)
 
 

@@ -29,7 +29,7 @@ from tests.model import Accepted, accept
 from tests.model.accept import COLUMNS
 from tests.strategies import dirty_batches
 
-EXAMPLES = 60
+EXAMPLES = 30
 NIGHTS = 3
 RENAMED = {"initiator_flag_contradicts_type": "is_initiator_contradicts_event_type"}
 

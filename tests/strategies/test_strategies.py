@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from tests.model import accept, simulate
 from tests.strategies import Log, dirty_batches, logs, splits
 
-EXAMPLES = 150
+EXAMPLES = 80
 
 sampling = settings(
     max_examples=EXAMPLES,
@@ -80,7 +80,7 @@ def test_dirty_batches_have_every_kind_of_dirt() -> None:
     assert {kind: counts[kind] for kind in kinds if counts[kind] < 0.1 * EXAMPLES} == {}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(logs().flatmap(lambda log: st.tuples(st.just(log), splits(log))))
 def test_pieces_of_a_log_are_accepted_as_the_whole(pieces: tuple[Log, list[dict[str, Any]]]) -> None:
     log, batches = pieces
@@ -94,7 +94,7 @@ def test_pieces_of_a_log_are_accepted_as_the_whole(pieces: tuple[Log, list[dict[
         assert _as_set(shuffled[table]) == _as_set(table_rows)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(logs())
 def test_every_message_is_in_one_place_of_each_schedule(log: Log) -> None:
     tables = simulate(log.events, **log.settings)
@@ -107,7 +107,7 @@ def test_every_message_is_in_one_place_of_each_schedule(log: Log) -> None:
     assert len({message for _, message in placed}) == len(placed), "to be received and sent at once"
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(logs(), st.integers(1, 4))
 def test_closed_form_of_the_receive_schedule(log: Log, top: int) -> None:
     """Chunks of n, each with the priority of its first message, give the order of the RECEIVEs."""
