@@ -22,7 +22,7 @@ from tests.strategies.logs import split
 from tests.strategies.monitored import AS_OF, TIMINGS, Timing, monitored_logs
 from tests.written import warehouse_of
 
-LOGS_A_RUN = 25
+LOGS_A_RUN = 40
 
 
 def random_logs(number: int) -> list[Log]:

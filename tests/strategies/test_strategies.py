@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from tests.model import accept, simulate
 from tests.strategies import Log, dirty_batches, logs, splits
 
-EXAMPLES = 80
+EXAMPLES = 150
 
 sampling = settings(
     max_examples=EXAMPLES,
