@@ -19,6 +19,7 @@ from benchmarks.equality import require_equal
 from benchmarks.logs import make_log
 from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, Measure
 from benchmarks.processes import PROJECT, Finished, run_process
+from benchmarks.server_views import make_views, snapshot_of
 from schemas.events import CONTRACTS
 
 HIGHEST = 10
@@ -57,6 +58,12 @@ class Bench:
         """A log of so many messages, in Parquet; `more` are further options of the generator."""
         _say(f"log of {messages:,} messages {' '.join(more)}")
         return make_log(messages, more, self.folder / "logs")
+
+    def views(self, messages: int) -> Path:
+        """The views of a server with so many queued messages, and five endpoints to two of these."""
+        endpoints = messages * 5 // 2
+        _say(f"views of {endpoints:,} endpoints and {messages:,} messages")
+        return make_views(endpoints, messages, self.folder / "logs" / f"views-{messages}")
 
     def add(self, measure: Measure) -> None:
         """Keep a measure."""
@@ -102,6 +109,7 @@ class Case:
         log: the folder with catalog and rules, and with the inputs unless they are elsewhere.
         messages: of the log.
         inputs_at: the folder of the inputs, if it is not the log's.
+        is_snapshot: whether the log is the views of a server (`server_views`), without events.
     """
 
     bench: Bench
@@ -110,6 +118,7 @@ class Case:
     log: Path
     messages: int
     inputs_at: Path | None = None
+    is_snapshot: bool = False
 
     @property
     def folder(self) -> Path:
@@ -238,12 +247,15 @@ class Case:
         folder = self.folder / system
         folder.mkdir(parents=True, exist_ok=True)
         inputs = self.inputs_at or self.log
-        settings: dict[str, Any] = {
-            "warehouse": "warehouse",
-            "inputs": {source: {"path": str(inputs / source), "format": "parquet"} for source in CONTRACTS},
-            "catalog": str(self.log / "catalog.yaml"),
-            "rules": [{"path": str(self.log / "rules.yaml")}],
-        }
+        settings: dict[str, Any] = {"warehouse": "warehouse"}
+        if self.is_snapshot:
+            settings["snapshots"] = [snapshot_of(self.log, LAST_MIDNIGHT)]
+        else:
+            settings |= {
+                "inputs": {s: {"path": str(inputs / s), "format": "parquet"} for s in CONTRACTS},
+                "catalog": str(self.log / "catalog.yaml"),
+                "rules": [{"path": str(self.log / "rules.yaml")}],
+            }
         if not activation:
             settings["activation"] = None
         path = folder / "settings.yaml"
@@ -272,7 +284,8 @@ class Case:
 
     def _measure(self, system: str, finished: Finished, new: Collection[Path] | None, out: Path) -> Measure:
         inputs = self.inputs_at or self.log
-        files = new or [file for source in CONTRACTS for file in (inputs / source).glob("*.parquet")]
+        sources = [inputs] if self.is_snapshot else [inputs / source for source in CONTRACTS]
+        files = new or [file for source in sources for file in source.glob("*.parquet")]
         return Measure(
             experiment=self.experiment,
             case=self.name,

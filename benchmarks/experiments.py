@@ -85,6 +85,18 @@ def conformance(bench: Bench) -> None:
             bench.add(replace(measure, experiment="conformance", case=f"{measure.case}, {ways}"))
 
 
+def snapshot(bench: Bench) -> None:
+    """The first night of a server of which nothing but its views is known, without activation."""
+    views = bench.views(bench.messages)
+    for _ in range(bench.rounds):
+        name = f"{bench.messages:,} messages"
+        case = Case(bench, "snapshot", name, views, bench.messages, is_snapshot=True)
+        case.clear()
+        for engine in bench.engines:
+            bench.add(case.night(engine, LAST_MIDNIGHT))
+        case.close()
+
+
 def memory(bench: Bench) -> None:
     """The cold night with little memory: what does not fit is spilled."""
     bench.compare("memory", f"{bench.messages:,} messages", bench.messages, memory=LITTLE_MEMORY)
@@ -172,6 +184,7 @@ EXPERIMENTS: Mapping[str, Callable[[Bench], None]] = {
         whatif,
         replay,
         conformance,
+        snapshot,
         memory,
         history,
         skew,

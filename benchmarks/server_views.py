@@ -1,7 +1,9 @@
 """The views of a busy server's database, as one export shows them: made with DuckDB, without an engine."""
 
 import shutil
+from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
 
@@ -64,13 +66,28 @@ READY = f"""
 """
 
 
-def make_views(endpoints: int, messages: int, folder: Path) -> None:
+def snapshot_of(views: Path, taken_at: datetime) -> dict[str, Any]:
+    """The snapshot in the words of the settings."""
+    return {
+        "path": str(views),
+        "instance": "SQL01",
+        "database": "Orders",
+        "taken_at": taken_at.isoformat(),
+        "format": "parquet",
+        "complete": COMPLETE,
+    }
+
+
+def make_views(endpoints: int, messages: int, folder: Path) -> Path:
     """Write the views as Parquet, a file each.
 
     Args:
         endpoints: rows of conversation_endpoints, both ends of each conversation among them.
         messages: rows of transmission_queue and of the queues.
         folder: where; what is in it goes.
+
+    Returns:
+        The folder.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -88,3 +105,4 @@ def make_views(endpoints: int, messages: int, folder: Path) -> None:
         write("transmission_queue", IN_TRANSIT)
         for number in range(QUEUES):
             write(f"dbo.Queue{number:03d}", READY.replace("$1", str(number)))
+    return folder

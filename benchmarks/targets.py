@@ -120,6 +120,13 @@ def _questions(results: Results) -> Iterator[Row]:
             yield _row(results, name, case, f"{case}, {name}, start to exit", must, _with_memory)
 
 
+def _snapshot(results: Results) -> Iterator[Row]:
+    for case in results.cases("snapshot"):
+        must = "embedded 60 s, Spark 150 s at 2 million"
+        what = f"{case} and five endpoints to two of them, from a snapshot"
+        yield _row(results, "snapshot", case, what, must, _with_memory)
+
+
 TABLE = (
     _small,
     _cold,
@@ -133,6 +140,7 @@ TABLE = (
     _queries,
     _whatif,
     _questions,
+    _snapshot,
 )
 """In the order of the experiments."""
 
