@@ -39,13 +39,14 @@ def terminal() -> Console:
 def show_rows(
     console: Console, title: str, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]
 ) -> None:
-    """Print rows as a table with a title; null is blank, times are as in the settings."""
+    """Print rows as a table with a title; null is blank, numbers stand right, times are as in the settings."""
     # Not as the grid's title, which breaks where the grid ends.
     console.print(title, style="bold", soft_wrap=True)
-    grid = Grid()
+    grid, shown = Grid(), list(rows)
     for column in columns:
-        grid.add_column(column, overflow="fold")
-    for row in rows:
+        numbers = all(isinstance(row[column], int | float | None) for row in shown)
+        grid.add_column(column, overflow="fold", justify="right" if numbers else "left")
+    for row in shown:
         grid.add_row(*[_cell(row[column]) for column in columns])
     console.print(grid)
 

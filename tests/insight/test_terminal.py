@@ -31,6 +31,14 @@ def test_tables_and_lines_show_what_a_name_holds(capsys: pytest.CaptureFixture[s
     assert not set(printed) & set("\x07\x9b\u202e\u2066\x00\r")
 
 
+def test_numbers_stand_right_and_texts_left(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [{"queue": "A", "messages": 1234, "at": None}, {"queue": "Orders", "messages": 7, "at": None}]
+    show_rows(terminal(), "Waiting", rows, ["queue", "messages", "at"])
+    lines = capsys.readouterr().out.splitlines()
+    assert "│ A      │     1234 │    │" in lines
+    assert "│ Orders │        7 │    │" in lines
+
+
 def test_json_is_read_back_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
     text = as_json({"queue": HOSTILE})
     assert not set(text) & set("\x1b\x07\x9b\u202e\u2066\x00\r")
