@@ -61,16 +61,21 @@ $(SAMPLE_LOG)/.made: jobs/generate_log.py jobs/log_files.py \
 PYTEST_ALONE := $(PYTHON_IN_VENV) -m pytest -n 2 --dist loadscope
 PYTEST := $(PYTEST_ALONE) \
   --ignore=tests/cluster --ignore=tests/airflow --ignore=tests/s3 --ignore=tests/attack
+# What of Apache Spark `make test` tries: the model's logs, the ladder, plans, inputs of each format, tables.
+ON_SPARK := tests/test_against_model.py tests/ladder tests/ledger tests/schedules tests/storage
 
 .PHONY: test
-test: setup ## all tests, on both engines or with ENGINE=embedded on that one (ARGS="-k name" for some)
-	@$(PYTEST) $(ARGS) || [ $$? -eq 5 ]
+test: setup ## the tests, on both engines or with ENGINE=embedded on that one (ARGS="-k name" for some)
+	@$(PYTEST) -m "not long" $(ARGS) || [ $$? -eq 5 ]
 ifneq ($(ENGINE),embedded)
-	@TEST_ENGINE=spark $(PYTEST) $(ARGS) || [ $$? -eq 5 ]
+	@TEST_ENGINE=spark $(PYTEST) $(ON_SPARK) $(ARGS) || [ $$? -eq 5 ]
 endif
 
-.PHONY: test-spark
-test-spark: setup ## the tests of Apache Spark
+.PHONY: test-long test-spark
+test-long: setup ## the tests that take a minute or more, which make test leaves out
+	@$(PYTEST) -m long $(ARGS)
+
+test-spark: setup ## all tests of Apache Spark
 	@TEST_ENGINE=spark $(PYTEST) $(ARGS)
 
 .PHONY: test-fast
