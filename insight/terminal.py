@@ -39,7 +39,7 @@ def terminal() -> Console:
 def show_rows(
     console: Console, title: str, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]
 ) -> None:
-    """Print rows as a table with a title; null is blank, numbers stand right, times are as in the settings."""
+    """Print rows as a table with a title: null is blank, numbers stand right, times are as in settings."""
     # Not as the grid's title, which breaks where the grid ends.
     console.print(title, style="bold", soft_wrap=True)
     grid, shown = Grid(), list(rows)
