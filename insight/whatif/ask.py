@@ -74,14 +74,17 @@ def what_if(
             warehouse.spark, lambda: asked.received(levels), lambda: asked.sent(levels)
         )
         moved = keep(received.unionByName(sent))
-        _require_sums(moved)
         messages = moved.select(*WHATIF_MESSAGES.names)
+        summed, counted = together(
+            warehouse.spark, lambda: keep(summary(moved)), lambda: keep(pairs(messages))
+        )
+        _require_sums(moved)
         yield WhatIf(
             endpoints=asked.endpoints(kinds),
             groups=groups,
             messages=messages,
-            summary=keep(summary(moved)),
-            pairs=keep(pairs(messages)),
+            summary=summed,
+            pairs=counted,
             kinds=kinds,
         )
 

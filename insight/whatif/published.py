@@ -7,9 +7,23 @@ from pyspark.sql import DataFrame, functions as F
 
 from config.model import Starvation
 from pipelines.schedules.transmission import with_transmit_priority
+from pipelines.state.endpoints import SIDE
 
 SIDES = ("before", "after")
 """Before is by the recorded levels and the current settings, after by the proposed ones."""
+
+
+def published_owners(received: DataFrame, sent: DataFrame) -> DataFrame:
+    """The endpoints that have the messages of both schedules: conversation_id and is_initiator, unique.
+
+    A ready message is its receiving endpoint's, one that is to be sent its sending endpoint's.
+
+    Args:
+        received: `receive_schedule` rows of one as_of.
+        sent: `transmission_schedule` rows of the same as_of.
+    """
+    senders = sent.withColumnRenamed("sent_by_initiator", "is_initiator")
+    return received.select(*SIDE).unionByName(senders.select(*SIDE)).distinct()
 
 
 def received_by_level(schedule: DataFrame, levels: DataFrame) -> DataFrame:
