@@ -76,6 +76,11 @@ RECEIVE_SCHEDULE = Table(
         optional("message_sequence_number", "bigint", "per conversation and direction; null if unsequenced"),
         required("message_type", "string", "name of the message type"),
         required("arrived_at", "timestamp", "when it arrived in the queue, UTC"),
+        optional(
+            "queuing_order",
+            "bigint",
+            "the queue's own arrival counter, which decides between equal times; null if not logged",
+        ),
         STATE,
     ),
     key=("as_of", "instance", "database", "queue", "message_id"),
@@ -120,6 +125,7 @@ TRANSMISSION_SCHEDULE = Table(
         optional("to_service", "string", "the receiving service; null if forwarded and unknown here"),
         optional("message_sequence_number", "bigint", "per conversation and direction; null if unsequenced"),
         required("message_type", "string", "name of the message type"),
+        optional("size_bytes", "bigint", "size of the body, for blocks; null if not logged"),
         optional(
             "priority",
             "int",

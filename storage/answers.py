@@ -2,10 +2,12 @@
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from pyspark.sql import DataFrame
 
 from config.errors import ConfigError
+from engine.differences import together
 from schemas.table import Table
 from storage.inputs.places import on_local_disk
 from storage.warehouse import Warehouse
@@ -30,8 +32,10 @@ def answers_in(warehouse: Warehouse, folder: str, *, option: str = "--out") -> W
 
 def write_answers(answers: Warehouse, tables: Sequence[Table], frames: Mapping[str, DataFrame]) -> None:
     """Replace each table whole, empty ones too."""
-    for table in tables:
-        answers.replace(table, frames[table.name].select(*table.names))
+    together(
+        answers.spark,
+        *[partial(answers.replace, table, frames[table.name].select(*table.names)) for table in tables],
+    )
 
 
 def read_answers(warehouse: Warehouse, folder: str, tables: Sequence[Table], *, option: str) -> Warehouse:

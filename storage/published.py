@@ -1,8 +1,11 @@
 """Which as_of readers may rely on."""
 
+import json
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
+
+from pyspark.sql import functions as F
 
 from config.errors import PipelineError
 from config.instants import format_instant
@@ -17,6 +20,20 @@ AS_OFS_SHOWN = 5
 def published_runs(warehouse: Warehouse, *columns: str) -> list[dict[str, Any]]:
     """These columns of the runs that were published, in no order; they are few."""
     return collected(warehouse.read(RUNS).where("status = 'succeeded'").select(*columns))
+
+
+def settings_of(warehouse: Warehouse, as_of: datetime) -> dict[str, Any]:
+    """The settings of the last run of this as_of, as `runs` has them; empty if it failed.
+
+    What a failed run left of an as_of may be by its settings or by those of the run before.
+    """
+    runs = warehouse.read(RUNS).where(F.col("as_of") == F.lit(as_of))
+    rows = collected(runs.select("started_at", "status", "settings"))
+    last = max(rows, key=itemgetter("started_at"), default=None)
+    if last is None or last["status"] != "succeeded":
+        return {}
+    found: dict[str, Any] = json.loads(last["settings"])
+    return found
 
 
 def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | None) -> datetime:

@@ -7,11 +7,14 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, functions as F, types as T
 
+from engine.session import is_embedded
+
 
 def small_frame(spark: SparkSession, rows: Iterable[Sequence[Any]], schema: T.StructType | str) -> DataFrame:
     """A frame of a few rows that the driver knows, as a constant of the query.
 
-    `createDataFrame` would start Python workers on Spark for every query that reads the rows.
+    `createDataFrame` would start Python workers on Spark for every query that reads the rows. The embedded
+    engine takes rows as they are, and would read a text of them again wherever the frame is used.
 
     Args:
         spark: the session.
@@ -20,6 +23,9 @@ def small_frame(spark: SparkSession, rows: Iterable[Sequence[Any]], schema: T.St
     """
     struct = schema if isinstance(schema, T.StructType) else T.StructType.fromDDL(schema)
     assert isinstance(struct, T.StructType)
+    if is_embedded(spark):
+        nullable = T.StructType([T.StructField(field.name, field.dataType) for field in struct.fields])
+        return spark.createDataFrame([tuple(row) for row in rows], nullable)
     named = [dict(zip(struct.names, row, strict=True)) for row in rows]
     # The embedded engine's from_json reads no time with a T: text is cast instead.
     moments = [field.name for field in struct.fields if isinstance(field.dataType, T.TimestampType)]

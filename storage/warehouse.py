@@ -65,14 +65,16 @@ class Warehouse:
         Raises:
             ConfigError: this is a warehouse of an older version.
         """
-        is_old = not self.exists(BATCHES) and self._is_table(f"{self.root}/{OLD_TABLE}")
-        lacks = self.exists(ENDPOINTS) and not set(ENDPOINTS.names) <= set(self._load(ENDPOINTS).columns)
-        if is_old or lacks:
-            raise ConfigError(
-                f"warehouse: {self.root} was written by an older version, whose tables are not read; "
-                "move the folder away (or name another one) and run jobs/nightly.py again: it makes all "
-                "tables anew from the event files (docs/operations.md, Old warehouses)"
-            )
+        if not self.exists(BATCHES) and self._columns(f"{self.root}/{OLD_TABLE}"):
+            raise self._is_old()
+        self.exists(ENDPOINTS)
+
+    def _is_old(self) -> ConfigError:
+        return ConfigError(
+            f"warehouse: {self.root} was written by an older version, whose tables are not read; "
+            "move the folder away (or name another one) and run jobs/nightly.py again: it makes all "
+            "tables anew from the event files (docs/operations.md, Old warehouses)"
+        )
 
     def path(self, table: Table) -> str:
         """The table's folder."""
@@ -83,13 +85,19 @@ class Warehouse:
         return kept(rows, f"{self.root}/{SCRATCH}")
 
     def exists(self, table: Table) -> bool:
-        """Whether the table was ever written."""
+        """Whether the table was ever written.
+
+        Raises:
+            ConfigError: it was, by an older version: it lacks columns.
+        """
         if table.name in self._written:
             return True
-        if self._is_table(self.path(table)):
+        columns = self._columns(self.path(table))
+        if columns and not columns.issuperset(table.names):
+            raise self._is_old()
+        if columns:
             self._written.add(table.name)
-            return True
-        return False
+        return bool(columns)
 
     def read(self, table: Table) -> DataFrame:
         """All rows of the table; none if it was never written."""
@@ -139,14 +147,15 @@ class Warehouse:
     def _load(self, table: Table) -> DataFrame:
         return self.spark.read.format("delta").load(self.path(table))
 
-    def _is_table(self, path: str) -> bool:
+    def _columns(self, path: str) -> set[str]:
+        """The columns of the table at a path; none if there is no table."""
         try:
             # Nothing is looked up until the schema is wanted.
-            return bool(self.spark.read.format("delta").load(path).schema.names)
+            return set(self.spark.read.format("delta").load(path).schema.names)
         except AnalysisException as error:
             if not _says_not_written(error):
                 raise
-            return False
+            return set()
 
     def _create_missing(self, table: Table) -> None:
         """Create the table if it was never written, and see that the schema knows it."""

@@ -2,27 +2,22 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
 from typing import Any
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, functions as F
 
 from config.errors import ReconciliationError
 from config.load import Settings
-from config.proposal import Proposal, standing
+from config.proposal import Proposal
 from engine.differences import together
-from insight.backlog import catalog_frames, read_backlog
-from insight.whatif.levels import as_proposed, changed_endpoints, changed_kinds, rules_frame
-from insight.whatif.moves import groups_moved, messages_moved
+from insight.whatif.asked import Asked
 from insight.whatif.pairs import pairs
-from insight.whatif.places import Anew, changed_places, messages_of
+from insight.whatif.published import SIDES
 from insight.whatif.summary import summary
-from pipelines.ledger.queues import with_queue
-from pipelines.schedules.orders import Backlog, Keep, Orders, orders, placed
-from pipelines.schedules.placed import placed_messages
-from schemas.ledger import ENDPOINTS
-from schemas.whatif import WHATIF_ENDPOINTS, WHATIF_MESSAGES
+from schemas.whatif import WHATIF_MESSAGES
 from storage.collected import collected
 from storage.warehouse import Warehouse
 
@@ -33,17 +28,18 @@ PLACES = ("queue", "instance")
 
 @dataclass(frozen=True)
 class WhatIf:
-    """The tables of a what-if; each is a frame with the columns of `schemas.whatif`."""
+    """The tables of a what-if, each a frame with the columns of `schemas.whatif`, and `changed_kinds`."""
 
     endpoints: DataFrame
     groups: DataFrame
     messages: DataFrame
     summary: DataFrame
     pairs: DataFrame
+    kinds: DataFrame
 
     def by_name(self) -> dict[str, DataFrame]:
         """The frames by the names of their tables."""
-        return {f"whatif_{name}": frame for name, frame in vars(self).items()}
+        return {f"whatif_{name}": frame for name, frame in vars(self).items() if name != "kinds"}
 
 
 @contextmanager
@@ -63,90 +59,34 @@ def what_if(
         ReconciliationError: a message is in one of the orders only, or what is gained is not what is lost.
 
     Before is the order by the recorded levels and the current settings, after the one by the proposal.
-    Which messages wait, and what holds them back, is the same. Unless a setting of the orders differs, only
-    queues and instances with an endpoint that has open messages and another level are ordered anew.
+    What waits, and what holds it back, is what was published. So is its order, but where levels or settings
+    are others than those it was made by: only such queues and instances are ordered anew.
     """
     with ExitStack() as stack:
 
         def keep(rows: DataFrame) -> DataFrame:
             return stack.enter_context(warehouse.kept(rows))
 
-        asked = _Asked(warehouse, settings, proposal, as_of, as_if, keep)
-        (changed, endpoints), waiting = together(warehouse.spark, asked.levels, asked.backlog)
-        before, after = together(
-            warehouse.spark, lambda: asked.before(waiting), lambda: asked.after(waiting, changed)
+        asked = Asked(warehouse, settings, proposal, as_of, as_if, keep)
+        kinds = asked.kinds()
+        levels = asked.levels(kinds)
+        (received, groups), sent = together(
+            warehouse.spark, lambda: asked.received(levels), lambda: asked.sent(levels)
         )
-        merged = before if after is None else after.over(before)
-        moved = keep(messages_moved(before, merged))
-        _require_sums(moved)
+        moved = keep(received.unionByName(sent))
         messages = moved.select(*WHATIF_MESSAGES.names)
+        summed, counted = together(
+            warehouse.spark, lambda: keep(summary(moved)), lambda: keep(pairs(messages))
+        )
+        _require_sums(moved)
         yield WhatIf(
-            endpoints=endpoints,
-            groups=groups_moved(before, merged),
+            endpoints=asked.endpoints(kinds),
+            groups=groups,
             messages=messages,
-            summary=keep(summary(moved, waiting.endpoints)),
-            pairs=keep(pairs(messages)),
+            summary=summed,
+            pairs=counted,
+            kinds=kinds,
         )
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """A what-if and its parts; the arguments are those of `what_if`."""
-
-    warehouse: Warehouse
-    settings: Settings
-    proposal: Proposal
-    as_of: datetime
-    as_if: datetime | None
-    keep: Keep
-
-    def levels(self) -> tuple[DataFrame, DataFrame]:
-        """The kinds of endpoints that get another level, and the table `whatif_endpoints`."""
-        today, proposed = (
-            rules_frame(self.warehouse.spark, standing(by.rule_history))
-            for by in (self.settings, self.proposal.settings)
-        )
-        there = self.warehouse.read(ENDPOINTS).where(F.col("created_at") < F.lit(self.as_of)).drop("queue")
-        kinds = self.keep(changed_kinds(there, proposed, as_if=self.as_if))
-        changed = changed_endpoints(there, kinds, today, as_if=self.as_if)
-        placed = with_queue(changed, catalog_frames(self.warehouse, self.settings).bindings)
-        return kinds, self.keep(placed.select(*WHATIF_ENDPOINTS.names))
-
-    def backlog(self) -> Backlog:
-        """What waits, by the recorded levels."""
-        catalog = catalog_frames(self.warehouse, self.settings)
-        waiting = read_backlog(self.warehouse, catalog, self.as_of, self.keep)
-        return replace(waiting, endpoints=self.keep(waiting.endpoints))
-
-    def before(self, waiting: Backlog) -> Orders:
-        """The orders by the recorded levels and the current settings."""
-        return self._ordered(placed(waiting), waiting, self.settings)
-
-    def after(self, waiting: Backlog, kinds: DataFrame) -> Anew | None:
-        """The orders by the proposal, of the places where they may differ; None if nowhere."""
-        by, levels = (
-            self.proposal.settings,
-            self.keep(as_proposed(waiting.endpoints, kinds, as_if=self.as_if)),
-        )
-        messages = placed_messages(waiting.messages, levels)
-        if _orders_change(self.settings, by):
-            return Anew(self._ordered(messages, waiting, by), None)
-        places = self.keep(changed_places(waiting.endpoints, levels))
-        if places.isEmpty():
-            return None
-        return Anew(self._ordered(messages_of(messages, waiting.forwarding, places), waiting, by), places)
-
-    def _ordered(self, messages: DataFrame, waiting: Backlog, by: Settings) -> Orders:
-        made = orders(
-            self.keep(messages),
-            waiting,
-            catalog_frames(self.warehouse, by),
-            as_of=self.as_of,
-            receive=by.receive,
-            transmission=by.transmission,
-            keep=self.keep,
-        )
-        return Orders(made.groups, self.keep(made.received), self.keep(made.sent))
 
 
 def told(answer: WhatIf, *, limit: int) -> dict[str, Any]:
@@ -156,7 +96,8 @@ def told(answer: WhatIf, *, limit: int) -> dict[str, Any]:
         answer: the tables.
         limit: rows of each part, of `largest_moves` at most 10.
     """
-    causes = {row["cause"]: row["endpoints"] for row in collected(_count_causes(answer.endpoints))}
+    counted = answer.kinds.groupBy("cause").agg(F.sum("endpoints").alias("endpoints"))
+    causes = {row["cause"]: row["endpoints"] for row in collected(counted)}
     rows = collected(answer.summary)
     totals = [row for row in rows if row["dimension"] in PLACES]
     moves = answer.messages.where("moved <> 0").orderBy(
@@ -175,10 +116,6 @@ def told(answer: WhatIf, *, limit: int) -> dict[str, Any]:
     }
 
 
-def _count_causes(endpoints: DataFrame) -> DataFrame:
-    return endpoints.groupBy("cause").agg(F.count(F.lit(1)).alias("endpoints"))
-
-
 def _most_moved_first(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return (
         -(row["positions_gained"] + row["positions_lost"]),
@@ -188,26 +125,23 @@ def _most_moved_first(row: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _orders_change(current: Settings, proposed: Settings) -> bool:
-    """Whether something but levels orders otherwise."""
-    return (
-        current.receive != proposed.receive
-        or current.transmission != proposed.transmission
-        or sorted(current.catalog.database_rows()) != sorted(proposed.catalog.database_rows())
-    )
-
-
 def _require_sums(moved: DataFrame) -> None:
     """The same messages before and after, and in each queue and instance somebody pays for what is gained."""
-    in_one = F.col("level_before").isNull() | F.col("level_after").isNull()
     held = F.col("position_before").isNull() != F.col("position_after").isNull()
+    lost = [~F.col(f"anew_{side}") & (F.col(f"level_{side}") != F.col("level")) for side in SIDES]
+    unmatched = reduce(Column.__or__, lost, held)
+    orders = {f"anew_{side}": F.count_if(f"anew_{side}") for side in SIDES}
     by_place = moved.groupBy(
         "kind", "instance", F.when(F.col("kind") == "receive", F.col("database")).alias("of"), "queue"
     )
+    partly = " or ".join(f"{name} not in (0, messages)" for name in orders)
     wrong = collected(
         by_place.agg(
-            F.count(F.when(in_one | held, 1)).alias("unmatched"), F.sum("moved").alias("moved")
-        ).where("unmatched > 0 or moved <> 0")
+            F.count(F.lit(1)).alias("messages"),
+            *[count.alias(name) for name, count in orders.items()],
+            F.count_if(unmatched).alias("unmatched"),
+            F.sum("moved").alias("moved"),
+        ).where(f"unmatched > 0 or moved <> 0 or {partly}")
     )
     if wrong:
         [first, *more] = wrong

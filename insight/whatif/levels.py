@@ -1,8 +1,8 @@
 """The levels of endpoints: as recorded, by today's rules, and by the proposed ones."""
 
 from collections.abc import Sequence
-from dataclasses import astuple
 from datetime import datetime
+from operator import attrgetter
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
@@ -15,12 +15,13 @@ RULE = (
     "instance string, database string, name string, contract string, local_service string, "
     "remote_service string, level int, valid_from timestamp, valid_to timestamp"
 )
+RULE_COLUMNS = [column.split()[0] for column in RULE.split(", ")]
 OF_KIND = (*NAMES, "recorded")
 
 
 def rules_frame(spark: SparkSession, versions: Sequence[RuleVersion]) -> DataFrame:
     """Rule versions as `with_priority` takes them; they are few."""
-    return small_frame(spark, map(astuple, versions), RULE)
+    return small_frame(spark, map(attrgetter(*RULE_COLUMNS), versions), RULE)
 
 
 def changed_kinds(endpoints: DataFrame, proposed: DataFrame, *, as_if: datetime | None) -> DataFrame:
@@ -35,15 +36,38 @@ def changed_kinds(endpoints: DataFrame, proposed: DataFrame, *, as_if: datetime 
             created from then on, while older ones keep their level.
 
     Returns:
-        instance, database, contract, local_service, remote_service and `recorded` (the key), `proposed`,
-        `rule_after` and `step_after`. Few rows.
+        instance, database, contract, local_service, remote_service and `recorded` (the key), `endpoints`
+        (how many rows there are of the kind), `proposed`, `rule_after` and `step_after`. Few rows.
 
     Source: our choice.
     """
-    concerned = endpoints if as_if is None else endpoints.where(F.col("created_at") >= F.lit(as_if))
-    kinds = concerned.select(*NAMES, F.col("priority").alias("recorded")).distinct()
+    kinds = (
+        _concerned(endpoints, as_if)
+        .groupBy(*NAMES, F.col("priority").alias("recorded"))
+        .agg(F.count(F.lit(1)).alias("endpoints"))
+    )
     names = {"priority": "proposed", "rule_name": "rule_after", "ladder_step": "step_after"}
     return _standing(kinds, proposed).withColumnsRenamed(names).where("proposed <> recorded")
+
+
+def with_cause(changed: DataFrame, today: DataFrame) -> DataFrame:
+    """Say of kinds that change whether today's rules would have changed them, too.
+
+    Args:
+        changed: `changed_kinds`.
+        today: `rules_frame` of the rules that stand after the last current statement.
+
+    Returns:
+        The same rows with `today`, the level by these rules, and `cause`: drift if that is the proposed
+        level, else proposal.
+    """
+    drifts = F.col("priority") == F.col("proposed")
+    return (
+        _standing(changed, today)
+        .withColumn("cause", F.when(drifts, "drift").otherwise("proposal"))
+        .withColumnRenamed("priority", "today")
+        .drop("rule_name", "ladder_step")
+    )
 
 
 def as_proposed(endpoints: DataFrame, changed: DataFrame, *, as_if: datetime | None) -> DataFrame:
@@ -62,36 +86,28 @@ def as_proposed(endpoints: DataFrame, changed: DataFrame, *, as_if: datetime | N
     return found.withColumn("priority", level).drop("proposed").select(*endpoints.columns)
 
 
-def changed_endpoints(
-    endpoints: DataFrame, changed: DataFrame, today: DataFrame, *, as_if: datetime | None
-) -> DataFrame:
+def changed_endpoints(endpoints: DataFrame, changed: DataFrame, *, as_if: datetime | None) -> DataFrame:
     """The endpoints that the proposal gives another level.
 
     Args:
         endpoints: `endpoints` rows of those that `changed` was found for.
-        changed: `changed_kinds`, kept.
-        today: `rules_frame` of the rules that stand after the last current statement.
+        changed: `with_cause`, kept.
         as_if: as there.
 
     Returns:
         The rows of these without `priority`, `rule_name` and `ladder_step`, with the levels `recorded`,
-        `today` and `proposed`, with `rule_before`, `rule_after`, `step_before`, `step_after`, and with
-        `cause`: drift if today's rules give the proposed level too, else proposal.
+        `today` and `proposed`, with `rule_before`, `rule_after`, `step_before`, `step_after`, and `cause`.
 
     Source: our choice.
     """
-    drifts = F.col("priority") == F.col("proposed")
-    by_today = (
-        _standing(changed, today)
-        .withColumn("cause", F.when(drifts, "drift").otherwise("proposal"))
-        .withColumnRenamed("priority", "today")
-        .drop("rule_name", "ladder_step")
-    )
-    concerned = endpoints if as_if is None else endpoints.where(F.col("created_at") >= F.lit(as_if))
-    recorded = concerned.withColumnsRenamed(
+    recorded = _concerned(endpoints, as_if).withColumnsRenamed(
         {"priority": "recorded", "rule_name": "rule_before", "ladder_step": "step_before"}
     )
-    return F.broadcast(by_today).join(recorded, list(OF_KIND))
+    return F.broadcast(changed.drop("endpoints")).join(recorded, list(OF_KIND))
+
+
+def _concerned(endpoints: DataFrame, as_if: datetime | None) -> DataFrame:
+    return endpoints if as_if is None else endpoints.where(F.col("created_at") >= F.lit(as_if))
 
 
 def _standing(kinds: DataFrame, rules: DataFrame) -> DataFrame:

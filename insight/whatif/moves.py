@@ -1,68 +1,89 @@
 """Where groups and messages stand before and after."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, functions as F
 
+from insight.whatif.published import SIDES
 from pipelines.schedules.groups import group_priorities
-from pipelines.schedules.orders import Orders
 from schemas.keys import GROUP, QUEUE
 from schemas.whatif import WHATIF_GROUPS, WHATIF_MESSAGES
 
 RECEIVE_KEY = [*QUEUE, "message_id"]
-TRANSMISSION_KEY = ["instance", "database", "message_id"]
+TRANSMISSION_KEY = ["instance", "message_id"]
+BESIDE = ["contract", "local_service", "level", *[f"anew_{side}" for side in SIDES]]
+"""What messages have besides the columns of their table."""
 
 
-def groups_moved(before: Orders, after: Orders) -> DataFrame:
-    """The table `whatif_groups`: every group with ready messages, moved or not."""
-    both = _side_by_side(
-        group_priorities(before.groups), group_priorities(after.groups), GROUP, ["priority", "position"]
-    )
-    messages = before.groups.select(*GROUP, "messages")
-    return both.join(messages, GROUP, "left").select(*WHATIF_GROUPS.names)
+def groups_moved(published: DataFrame, anew: Mapping[str, DataFrame]) -> DataFrame:
+    """The table `whatif_groups`: every group with ready messages, moved or not.
 
-
-def messages_moved(before: Orders, after: Orders) -> DataFrame:
-    """The table `whatif_messages`, with the endpoint that its summary asks for: conversation_id and owner.
-
-    `owner` is whether the initiator's endpoint has the message: the receiving one, for transmission the
-    sending one.
+    Args:
+        published: `group_priorities` rows of one as_of.
+        anew: `ready_groups` of the queues that are ordered anew, for those of `SIDES` that have any.
     """
-    received = _side_by_side(
-        before.received.withColumnRenamed("priority", "level").withColumnRenamed("is_initiator", "owner"),
-        after.received.withColumnRenamed("priority", "level"),
-        RECEIVE_KEY,
-        ["position", "receive_number", "level"],
-        ["state", "conversation_id", "owner"],
-    ).withColumn("kind", F.lit("receive"))
-    nothing = F.lit(None).cast("bigint")
-    sent = _side_by_side(
-        before.sent.withColumnRenamed("transmit_priority", "level").withColumnRenamed(
-            "sent_by_initiator", "owner"
-        ),
-        after.sent.withColumnRenamed("transmit_priority", "level"),
-        TRANSMISSION_KEY,
-        ["position", "level"],
-        ["conversation_id", "owner"],
-    ).withColumns(
-        {
-            "kind": F.lit("transmission"),
-            "queue": F.lit(None).cast("string"),
-            "receive_number_before": nothing,
-            "receive_number_after": nothing,
-            "state": F.lit(None).cast("string"),
-        }
+    rows = published.select(*GROUP, "priority", "position", "messages")
+    orders = {side: group_priorities(groups) for side, groups in anew.items()}
+    return _before_and_after(rows, orders, GROUP, ["priority", "position"]).select(*WHATIF_GROUPS.names)
+
+
+def received_moved(rows: DataFrame, anew: Mapping[str, DataFrame]) -> DataFrame:
+    """The part of `whatif_messages` for receiving, with the columns of `BESIDE`.
+
+    Args:
+        rows: `received_by_level`.
+        anew: the order of the queues that are ordered anew, for those of `SIDES` that have any.
+    """
+    placed = _before_and_after(rows, anew, RECEIVE_KEY, ["position", "receive_number"])
+    return _moved(placed.withColumn("kind", F.lit("receive")))
+
+
+def sent_moved(rows: DataFrame, anew: Mapping[str, DataFrame]) -> DataFrame:
+    """The part of `whatif_messages` for transmission, with the columns of `BESIDE`.
+
+    Args:
+        rows: `sent_by_level`.
+        anew: the order of the instances that are ordered anew, for those of `SIDES` that have any.
+    """
+    nothing = {"queue": "string", "state": "string"} | {f"receive_number_{side}": "bigint" for side in SIDES}
+    placed = _before_and_after(rows, anew, TRANSMISSION_KEY, ["position"])
+    return _moved(
+        placed.withColumns(
+            {"kind": F.lit("transmission")}
+            | {name: F.lit(None).cast(data_type) for name, data_type in nothing.items()}
+        )
     )
-    names = [*WHATIF_MESSAGES.names, "conversation_id", "owner"]
+
+
+def _moved(placed: DataFrame) -> DataFrame:
     moved = F.col("position_before") - F.col("position_after")
-    rows = [part.withColumn("moved", moved).select(*names) for part in (received, sent)]
-    return rows[0].unionByName(rows[1])
+    return placed.withColumn("moved", moved).select(*WHATIF_MESSAGES.names, *BESIDE)
 
 
-def _side_by_side(
-    before: DataFrame, after: DataFrame, key: Sequence[str], values: Sequence[str], more: Sequence[str] = ()
+def _before_and_after(
+    rows: DataFrame, anew: Mapping[str, DataFrame], key: Sequence[str], values: Sequence[str]
 ) -> DataFrame:
-    """One row per key of either side, with the values of both; `more` is of the one before."""
-    one = before.select(*key, *[F.col(name).alias(f"{name}_before") for name in values], *more)
-    other = after.select(*key, *[F.col(name).alias(f"{name}_after") for name in values])
-    return one.join(other, list(key), "full")
+    """Add the values before and after: those of an order made anew where it has the row, else the row's own.
+
+    `anew_before` and `anew_after` say which.
+    """
+    for side in SIDES:
+        names = {name: f"{name}_{side}" for name in values}
+        if side not in anew:
+            own = {new: F.col(name) for name, new in names.items()}
+            rows = rows.withColumns(own | {f"anew_{side}": F.lit(False)})
+            continue
+        order = anew[side].select(
+            *key, *[F.col(name).alias(new) for name, new in names.items()], F.lit(True).alias("found")
+        )
+        found = F.coalesce("found", F.lit(False))
+        # The part stands on the left: the embedded engine holds that side in memory.
+        rows = (
+            order.join(rows, list(key), "right")
+            .withColumns(
+                {new: F.when(found, F.col(new)).otherwise(F.col(name)) for name, new in names.items()}
+            )
+            .withColumn(f"anew_{side}", found)
+            .drop("found")
+        )
+    return rows

@@ -1,70 +1,47 @@
-"""Queues and instances whose orders a proposal may change: only these are numbered anew."""
+"""Queues and instances that are not in the order that levels and settings ask for: these are ordered anew."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.schedules.orders import Orders
-from pipelines.state.endpoints import SIDE
-from schemas.keys import QUEUE
+from insight.whatif.published import SIDES
+from storage.collected import collected
 
 
-def changed_places(before: DataFrame, after: DataFrame) -> DataFrame:
-    """The queues with an endpoint that has open messages and another level.
+def places_anew(rows: DataFrame, within: Sequence[str], everywhere: Mapping[str, bool]) -> DataFrame:
+    """The places that are to be ordered anew.
 
     Args:
-        before: endpoints with open messages, with `queue` and `priority`.
-        after: the same with the proposed `priority`.
+        rows: messages with `level`, `level_before` and `level_after`.
+        within: the columns of a place.
+        everywhere: for each of `SIDES`, whether a setting orders all places otherwise than the levels.
 
     Returns:
-        instance, database, queue, unique; the queue is null where no queue is bound to the service.
+        One row per place with any: its columns and for each of `SIDES` whether it is to be ordered anew.
     """
-    proposed = after.select(*SIDE, F.col("priority").alias("proposed"))
-    return before.join(proposed, list(SIDE)).where("priority <> proposed").select(*QUEUE).distinct()
+    differs = {
+        side: F.lit(True) if everywhere[side] else F.col(f"level_{side}") != F.col("level") for side in SIDES
+    }
+    return (
+        rows.groupBy(*within)
+        .agg(*[F.bool_or(differs[side]).alias(side) for side in SIDES])
+        .where(" or ".join(SIDES))
+    )
 
 
-def messages_of(messages: DataFrame, forwarding: DataFrame, places: DataFrame) -> DataFrame:
-    """The messages that the orders of these places need.
+def sides_anew(places: DataFrame) -> list[str]:
+    """The `SIDES` for which any place is to be ordered anew."""
+    found = collected(places.agg(*[F.bool_or(side).alias(side) for side in SIDES]))
+    return [side for side in SIDES if found[0][side]]
+
+
+def rows_of(rows: DataFrame, places: DataFrame, side: str) -> DataFrame:
+    """The messages of the places that are to be ordered anew for a side.
 
     Args:
-        messages: `placed_messages`.
-        forwarding: `state.forwarding`: an instance may forward messages of others.
-        places: `changed_places`.
+        rows: messages.
+        places: `places_anew` of them, kept.
+        side: one of `SIDES`.
     """
-    queues = places.select(*(F.col(name).alias(f"receiver_{name}") for name in QUEUE))
-    instances = places.select(F.col("instance").alias("sender_instance")).distinct()
-    forwarded = forwarding.select("message_id").distinct()
-    marked = messages
-    for number, needed in enumerate((F.broadcast(queues), F.broadcast(instances), forwarded)):
-        marked = marked.join(needed.withColumn(f"needed_{number}", F.lit(True)), needed.columns, "left")
-    return marked.where("needed_0 or needed_1 or needed_2").drop("needed_0", "needed_1", "needed_2")
-
-
-@dataclass(frozen=True)
-class Anew:
-    """Orders that were made anew.
-
-    Attributes:
-        orders: by the proposal.
-        places: `changed_places`, the only ones whose orders these are; None if they are of all places.
-    """
-
-    orders: Orders
-    places: DataFrame | None
-
-    def over(self, before: Orders) -> Orders:
-        """The orders before, with these in place of those of the same places."""
-        if self.places is None:
-            return self.orders
-        instances = self.places.select("instance").distinct()
-        return Orders(
-            groups=_merged(before.groups, self.orders.groups, self.places),
-            received=_merged(before.received, self.orders.received, self.places),
-            sent=_merged(before.sent, self.orders.sent, instances),
-        )
-
-
-def _merged(before: DataFrame, anew: DataFrame, of: DataFrame) -> DataFrame:
-    stays = before.join(F.broadcast(of), of.columns, "left_anti")
-    comes = anew.join(F.broadcast(of), of.columns, "left_semi")
-    return stays.unionByName(comes)
+    names = [name for name in places.columns if name not in SIDES]
+    return rows.join(F.broadcast(places.where(side).select(*names)), names, "left_semi")

@@ -7,20 +7,16 @@ from pyspark.sql import Column, DataFrame, functions as F
 from schemas.whatif import WHATIF_SUMMARY
 
 
-def summary(moved: DataFrame, endpoints: DataFrame) -> DataFrame:
+def summary(moved: DataFrame) -> DataFrame:
     """The table `whatif_summary`.
 
     Args:
-        moved: `messages_moved`.
-        endpoints: rows of `endpoints` with conversation_id, is_initiator, contract and local_service.
+        moved: `received_moved` and `sent_moved`.
 
     Messages without a position are in no row. Contract and service are the receiving endpoint's, for
     transmission the sending one's. Source: our choice.
     """
-    names = endpoints.select(
-        "conversation_id", F.col("is_initiator").alias("owner"), "contract", "local_service"
-    )
-    rows = names.join(moved.where("moved is not null"), ["conversation_id", "owner"], "right")
+    rows = moved.where("moved is not null")
     is_receive = F.col("kind") == "receive"
     dimensions = {
         "place": F.when(is_receive, _bracketed("instance", "database", "queue")).otherwise(

@@ -15,7 +15,7 @@ def without_blocks(order: DataFrame) -> DataFrame:
     Args:
         order: `transmission.transmission_order`.
     """
-    return order.drop("size_bytes").withColumn("block", F.lit(None).cast("bigint"))
+    return order.withColumn("block", F.lit(None).cast("bigint"))
 
 
 def in_blocks(order: DataFrame, blocks: Blocks) -> DataFrame:
@@ -67,7 +67,7 @@ def in_blocks(order: DataFrame, blocks: Blocks) -> DataFrame:
         order=[F.asc("block"), F.asc("unblocked")],
     )
     return placed.withColumn("position", F.col("number").cast("bigint")).drop(
-        "number", "before", "unblocked", "size_bytes", "fragments", "first_fragment", *started
+        "number", "before", "unblocked", "fragments", "first_fragment", *started
     )
 
 

@@ -6,14 +6,14 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame
 
-from config.model import Receive, Transmission
+from config.model import Blocks, Receive, Transmission
 from pipelines.schedules.blocks import in_blocks, without_blocks
 from pipelines.schedules.groups import ready_conversations, ready_groups
 from pipelines.schedules.placed import placed_messages
 from pipelines.schedules.queue_state import groups_locked, queues_off
 from pipelines.schedules.ready import ready_messages
 from pipelines.schedules.receive import receive_schedule
-from pipelines.schedules.transmission import transmission_order
+from pipelines.schedules.transmission import sendable, transmission_order, with_transmit_priority
 from pipelines.state.endpoints import endpoints_at
 from pipelines.state.happened import happened
 from pipelines.state.of_messages import state_of_messages
@@ -145,23 +145,34 @@ def orders(
         transmission: starvation prevention and blocks.
         keep: computes a frame once.
     """
-    ready = keep(ready_messages(messages, waiting.off, groups_locked(waiting.locks, messages)))
+    ready = ready_messages(messages, waiting.off, groups_locked(waiting.locks, messages))
+    groups, received = receive_order(ready, top=receive.top, keep=keep)
+    waits = sendable(messages, waiting.forwarding, catalog.bindings, waiting.off)
+    levels = with_transmit_priority(waits, catalog.honoring, as_of=as_of, starvation=transmission.starvation)
+    return Orders(groups, received, send_order(levels, blocks=transmission.blocks, keep=keep))
+
+
+def receive_order(ready: DataFrame, *, top: int | None, keep: Keep) -> tuple[DataFrame, DataFrame]:
+    """Put ready messages into the order of RECEIVEs: `ready_groups`, kept, and `receive_schedule`.
+
+    Args:
+        ready: `ready_messages`, or `in_conversations` of others.
+        top: TOP(n) of the RECEIVE statement; None takes all ready messages of the group.
+        keep: computes a frame once.
+    """
+    ready = keep(ready)
     in_groups = keep(ready_conversations(ready))
     groups = keep(ready_groups(in_groups))
-    sent = keep(
-        transmission_order(
-            messages,
-            waiting.forwarding,
-            catalog.bindings,
-            catalog.honoring,
-            waiting.off,
-            as_of=as_of,
-            starvation=transmission.starvation,
-        )
-    )
-    blocks = transmission.blocks
-    return Orders(
-        groups=groups,
-        received=receive_schedule(ready, in_groups, groups, top=receive.top),
-        sent=without_blocks(sent) if blocks is None else in_blocks(sent, blocks),
-    )
+    return groups, receive_schedule(ready, in_groups, groups, top=top)
+
+
+def send_order(rows: DataFrame, *, blocks: Blocks | None, keep: Keep) -> DataFrame:
+    """Put what instances have to send into the order of its sending: with `position` and `block`.
+
+    Args:
+        rows: `sendable`, `with_transmit_priority`.
+        blocks: how large a fragment is, and how many make a block; None sends message by message.
+        keep: computes a frame once.
+    """
+    sent = keep(transmission_order(rows))
+    return without_blocks(sent) if blocks is None else in_blocks(sent, blocks)

@@ -39,12 +39,27 @@ def ready_messages(messages: DataFrame, off: DataFrame, locked: DataFrame) -> Da
         "message_sequence_number",
         "message_type",
         "arrived_at",
-        _arrival_order().alias("arrival_order"),
+        "queuing_order",
     )
+    return in_conversations(with_state(placed, off, locked))
+
+
+def in_conversations(ready: DataFrame) -> DataFrame:
+    """Order ready messages inside their conversations, which no level changes.
+
+    Args:
+        ready: one row per ready message with queue, group, conversation_id, is_initiator, message_id,
+            message_sequence_number, message_type, arrived_at and queuing_order.
+
+    Returns:
+        The same rows with `arrival_order` and `rank`, as `ready_messages` has them.
+    """
     in_conversation = Window.partitionBy(*CONVERSATION).orderBy(
         system_first(), F.asc_nulls_last("message_sequence_number"), "arrival_order"
     )
-    return with_state(placed, off, locked).withColumn("rank", F.row_number().over(in_conversation))
+    return ready.withColumn("arrival_order", _arrival_order()).withColumn(
+        "rank", F.row_number().over(in_conversation)
+    )
 
 
 def _arrival_order() -> Column:

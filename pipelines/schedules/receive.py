@@ -12,16 +12,17 @@ CHUNK = [*GROUP, "chunk"]
 def receive_schedule(
     ready: DataFrame, conversations: DataFrame, groups: DataFrame, *, top: int | None
 ) -> DataFrame:
-    """The `receive_schedule` table without `as_of`.
+    """The order in which one reader would receive; of the night's messages, the `receive_schedule` table.
 
     Args:
-        ready: `ready_messages`.
+        ready: `ready_messages`, or `in_conversations` of others.
         conversations: `ready_conversations` of them.
         groups: `ready_groups` of those.
         top: TOP(n) of the RECEIVE statement; None takes all ready messages of the group.
 
     Returns:
-        One row per ready message; key (instance, database, queue, message_id). Positions and
+        One row per ready message; key (instance, database, queue, message_id): its columns without the
+        order in its conversation, `position`, `receive_number` and `group_priority`. Positions and
         receive numbers count from 1 in each queue and are null where the queue is off or the group locked.
 
     What one RECEIVE takes is a chunk: without TOP a whole group, else the next n messages of its
@@ -57,7 +58,9 @@ def receive_schedule(
         .join(groups.select(*GROUP, F.col("priority").alias("group_priority")), GROUP)
         .withColumns({"position": F.lit(None).cast("bigint"), "receive_number": F.lit(None).cast("bigint")})
     )
-    return _columns(placed).unionByName(_columns(held))
+    names = [name for name in ready.columns if name not in ("arrival_order", "rank")]
+    names += ["position", "receive_number", "group_priority"]
+    return placed.select(*names).unionByName(held.select(*names))
 
 
 def _whole_groups(groups: DataFrame) -> DataFrame:
@@ -88,22 +91,4 @@ def _chunks(ranked: DataFrame, top: int) -> DataFrame:
         F.max(F.when(first, F.col("priority"))).alias("chunk_priority"),
         F.max(F.when(first, F.col("oldest_left"))).alias("oldest_left"),
         F.max(F.when(first, F.col("oldest_left_at"))).alias("oldest_left_at"),
-    )
-
-
-def _columns(rows: DataFrame) -> DataFrame:
-    return rows.select(
-        *GROUP,
-        "message_id",
-        "position",
-        "receive_number",
-        "group_priority",
-        "conversation_id",
-        "is_initiator",
-        "conversation_handle",
-        "priority",
-        "message_sequence_number",
-        "message_type",
-        "arrived_at",
-        "state",
     )

@@ -30,40 +30,58 @@ ENDPOINTS = (
 """What of the two endpoints a destination follows from."""
 
 
-def transmission_order(
-    messages: DataFrame,
-    forwarding: DataFrame,
-    bindings: DataFrame,
-    honoring: DataFrame,
-    off: DataFrame,
-    *,
-    as_of: datetime,
-    starvation: Starvation | None,
-) -> DataFrame:
-    """The order in which instances would send, message by message.
+def sendable(messages: DataFrame, forwarding: DataFrame, bindings: DataFrame, off: DataFrame) -> DataFrame:
+    """What instances have to send: nothing of it depends on levels, but for `priority`.
 
     Args:
         messages: `placed_messages`.
         forwarding: `state.forwarding`.
         bindings: the catalog's (instance, database, service, queue), unique by the first three.
-        honoring: (instance, database) with honor_broker_priority on, unique.
         off: `queues_off`.
-        as_of: the instant, for starvation prevention.
-        starvation: settings of starvation prevention; None is off.
 
     Returns:
         One row per waiting or forwarded message and instance; key (instance, message_id): the columns of
-        the `transmission_schedule` table but `as_of` and `block`, and `size_bytes`. Positions count from
-        1 in each instance, over all its databases.
+        the `transmission_schedule` table but `as_of`, `position`, `block` and what starvation prevention
+        and honor flags make of the level.
 
     Source: the design, "Transmission schedule".
     """
     waiting = _held_by(_sendable(_waiting(messages, bindings), []), off)
-    waiting = _with_transmit_priority(waiting, honoring, as_of, starvation)
-    forwarded = _sendable(_forwarded(messages, forwarding, bindings), ["instance"]).withColumns(
-        {"transmit_priority": F.lit(DEFAULT_PRIORITY), "elevated": F.lit(False)}
+    forwarded = _sendable(_forwarded(messages, forwarding, bindings), ["instance"])
+    return waiting.unionByName(forwarded).drop("destination_queue")
+
+
+def with_transmit_priority(
+    rows: DataFrame, honoring: DataFrame, *, as_of: datetime, starvation: Starvation | None
+) -> DataFrame:
+    """Add the level that counts: `transmit_priority`, and `elevated`.
+
+    Args:
+        rows: instance, database, `forwarded`, `priority` and `sendable_at`, as in `sendable`.
+        honoring: (instance, database) with honor_broker_priority on, unique.
+        as_of: the instant, for starvation prevention.
+        starvation: settings of starvation prevention; None is off.
+    """
+    flagged = rows.join(
+        F.broadcast(honoring.withColumn("honors", F.lit(True))), ["instance", "database"], "left"
     )
-    rows = waiting.drop("destination_queue").unionByName(forwarded.drop("destination_queue"))
+    counts = F.col("honors") & ~F.col("forwarded")
+    base = F.when(counts, F.col("priority")).otherwise(F.lit(DEFAULT_PRIORITY))
+    raised = F.when(F.col("forwarded"), base).otherwise(_raised(base, as_of, starvation))
+    return flagged.withColumns({"transmit_priority": raised, "elevated": raised > base}).drop("honors")
+
+
+def transmission_order(rows: DataFrame) -> DataFrame:
+    """The order in which instances would send, message by message.
+
+    Args:
+        rows: `sendable`, `with_transmit_priority`; read twice.
+
+    Returns:
+        The same rows with `position`, from 1 in each instance, over all its databases.
+
+    Source: the design, "Transmission schedule".
+    """
     placed = numbered(
         rows,
         within=["instance"],
@@ -205,17 +223,6 @@ def _held_by(rows: DataFrame, off: DataFrame) -> DataFrame:
         .withColumn("database", F.when(here, F.col("destination_database")).otherwise(F.col("database")))
         .drop("is_off")
     )
-
-
-def _with_transmit_priority(
-    rows: DataFrame, honoring: DataFrame, as_of: datetime, starvation: Starvation | None
-) -> DataFrame:
-    flagged = rows.join(
-        F.broadcast(honoring.withColumn("honors", F.lit(True))), ["instance", "database"], "left"
-    )
-    base = F.when(F.col("honors"), F.col("priority")).otherwise(F.lit(DEFAULT_PRIORITY))
-    raised = _raised(base, as_of, starvation)
-    return flagged.withColumns({"transmit_priority": raised, "elevated": raised > base}).drop("honors")
 
 
 def _raised(base: Column, as_of: datetime, starvation: Starvation | None) -> Column:

@@ -21,7 +21,7 @@ from insight.inversions import passed_by_level
 from insight.whatif.ask import told, what_if
 from insight.whatif.view import sentence
 from jobs import reassign, whatif as job
-from pipelines.schedules.orders import orders
+from pipelines.schedules.orders import receive_order
 from schemas.whatif import WHATIF_TABLES
 from storage.collected import collected
 from tests.factories import Row, at, by_source, catalog, create_rule, endpoint_event, message_event
@@ -116,16 +116,16 @@ def test_only_places_with_another_level_are_ordered_anew(
     )
     ordered: list[int] = []
 
-    def counted(messages: DataFrame, *more: Any, **named: Any) -> Any:
-        ordered.append(messages.count())
-        return orders(messages, *more, **named)
+    def counted(ready: DataFrame, **named: Any) -> Any:
+        ordered.append(ready.count())
+        return receive_order(ready, **named)
 
-    monkeypatch.setattr("insight.whatif.ask.orders", counted)
+    monkeypatch.setattr("insight.whatif.asked.receive_order", counted)
     proposal = proposed_rules(project.settings(), [written(project.folder / "some.yaml", rules)])
     require_equal(answered(session, project, log, proposal, as_if), expected)
     assert any(row["moved"] for row in expected["whatif_messages"])
-    before, anew = ordered
-    assert 0 < anew < before
+    (anew,) = ordered
+    assert 0 < anew < len(project.table("receive_schedule"))
 
 
 @pytest.mark.slow
@@ -149,6 +149,28 @@ def test_other_settings_equal_the_model(session: SparkSession, night: tuple[Proj
         as_if=None,
     )
     require_equal(answered(session, project, log, proposal, None), expected)
+
+
+@pytest.mark.slow
+def test_before_is_by_the_current_settings_and_not_by_those_of_the_run(
+    session: SparkSession, night: tuple[Project, Log]
+) -> None:
+    project, log = night
+    places = other_honors(log.catalog)
+    starvation, blocks = {"after_seconds": 5400, "raise_by": 3}, {"fragment_bytes": 100, "fragments": 3}
+    content = yaml.safe_load(Path(project.config).read_text())
+    content |= {
+        "catalog": written(project.folder / "places now.yaml", places),
+        "receive": {"top": None},
+        "transmission": {"starvation": starvation, "blocks": blocks},
+    }
+    settings = load_settings(written(project.folder / "now.yaml", content))
+    proposal = proposed_rules(settings, [written(project.folder / "other.yaml", other_levels(log.rules))])
+    current = Settings(places, log.rules, starvation=starvation, blocks=blocks)
+    proposed = replace(current, rules=other_levels(log.rules))
+    expected = by_model(log.events, current, proposed, as_of=log.as_of, as_if=None)
+    with what_if(project.warehouse(session), settings, proposal, as_of=log.as_of, as_if=None) as answer:
+        require_equal({name: collected(frame) for name, frame in answer.by_name().items()}, expected)
 
 
 @pytest.mark.slow
@@ -240,6 +262,16 @@ def test_after_is_what_reassigning_would_give(
     project.run(session, at(60))
     span = ["--from", at(-60).isoformat(), "--to", at(60).isoformat()]
     assert reassign.main(["--config", project.config, *span, "--apply"]) == 0
+    # What was published is still by the levels of before; the order is that of the levels as they are now.
+    current = proposed_rules(project.settings(), [str(project.folder / "rules.yaml")])
+    with what_if(
+        project.warehouse(session), project.settings(), current, as_of=at(60), as_if=at(90)
+    ) as unchanged:
+        moves = collected(unchanged.messages)
+    assert {row["message_id"]: row["position_before"] for row in moves} == {
+        name: after for name, (_, after) in answer.items()
+    }
+    assert not any(row["moved"] for row in moves)
     project.run(session, at(60))
     positions = {row["message_id"]: row["position"] for row in project.table("receive_schedule")}
     assert positions == {name: after for name, (_, after) in answer.items()}

@@ -89,5 +89,6 @@ def _row(
         "message_sequence_number": message.sequence_number,
         "message_type": message.message_type,
         "arrived_at": message.arrived_at,
+        "queuing_order": message.queuing_order,
         "state": group_is,
     }

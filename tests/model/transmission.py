@@ -95,6 +95,7 @@ def _row(state: State, item: Queued, sendable_at: datetime, starvation: Row | No
         "to_service": to_service,
         "message_sequence_number": message.sequence_number,
         "message_type": message.message_type,
+        "size_bytes": message.size_bytes,
         "priority": sender.priority if sender else None,
         "transmit_priority": raised,
         "elevated": raised > transmit_priority,

@@ -31,7 +31,7 @@ from pipelines.schedules.placed import placed_messages
 from pipelines.schedules.queue_state import groups_locked, queues_off
 from pipelines.schedules.ready import ready_messages
 from pipelines.schedules.receive import receive_schedule
-from pipelines.schedules.transmission import transmission_order
+from pipelines.schedules.transmission import sendable, transmission_order, with_transmit_priority
 from pipelines.schedules.unresolved import unresolved
 from pipelines.state.endpoints import endpoints_at, latest_moves
 from pipelines.state.of_messages import StateOfMessages, state_of_messages
@@ -149,15 +149,10 @@ class Frames:
         return receive_schedule(*map(self.kept, (self.ready, self.in_groups, self.groups)), top=top)
 
     def transmission(self) -> DataFrame:
-        return transmission_order(
-            self.kept(self.messages),
-            self.state.forwarding,
-            self.bindings,
-            self.of_unknown_size(DATABASES),
-            self.kept(self.off),
-            as_of=AS_OF,
-            starvation=Starvation(after_seconds=60.0, raise_by=1),
-        )
+        rows = sendable(self.kept(self.messages), self.state.forwarding, self.bindings, self.kept(self.off))
+        starvation = Starvation(after_seconds=60.0, raise_by=1)
+        honoring = self.of_unknown_size(DATABASES)
+        return transmission_order(with_transmit_priority(rows, honoring, as_of=AS_OF, starvation=starvation))
 
 
 STEPS: dict[str, Callable[[Frames], DataFrame]] = {

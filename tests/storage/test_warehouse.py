@@ -10,7 +10,7 @@ from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from config.errors import ConfigError
-from schemas.outputs import FILES
+from schemas.outputs import FILES, RECEIVE_SCHEDULE
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
@@ -25,6 +25,14 @@ def test_an_old_warehouse_is_refused(session: SparkSession, tmp_path: Path) -> N
     )
     with pytest.raises(ConfigError, match=f"^{re.escape(said)}$"):
         Warehouse(session, f"{tmp_path}/old").require_this_shape()
+
+
+@pytest.mark.spark
+def test_a_table_that_lacks_a_column_is_of_an_older_version(session: SparkSession, tmp_path: Path) -> None:
+    older = [name for name in RECEIVE_SCHEDULE.names if name != "queuing_order"]
+    write_deltalake(f"{tmp_path}/receive_schedule", pa.table({name: ["x"] for name in older}))
+    with pytest.raises(ConfigError, match="was written by an older version"):
+        Warehouse(session, str(tmp_path)).read(RECEIVE_SCHEDULE)
 
 
 @pytest.mark.spark
