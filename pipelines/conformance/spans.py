@@ -12,7 +12,7 @@ from pipelines.conformance import happenings as h
 from pipelines.state.carried import BITS, KIND
 
 MESSAGE = ("queue_number", "message_id")
-CONVERSATION = ("queue_number", "conversation_id", "is_initiator")
+CONVERSATION = ("queue_number", "side")
 GROUP = ("queue_number", "group_id")
 DECISION = ("queue_number", "time", "transaction", "group_id")
 MEMBER = ("member_from", "member_until", "moved_to")
@@ -58,22 +58,20 @@ def members(moves: DataFrame) -> DataFrame:
     Before the first move `moved_to` is null: that is their first group. Times are whole instants: what
     happens at the instant of a move happens in the new group.
     """
-    stays = moves.select(*CONVERSATION, "time", "tie", F.col("group_id").alias("moved_to"))
+    stays = moves.select(*CONVERSATION, "time", F.col("group_id").alias("moved_to"))
     before = (
         moves.select(*CONVERSATION)
         .distinct()
         .select(
             *CONVERSATION,
             F.lit(-NEVER).alias("time"),
-            F.lit("").alias("tie"),
             F.lit(None).cast("string").alias("moved_to"),
         )
     )
-    until = F.lead("time").over(Window.partitionBy(*CONVERSATION).orderBy("time", "tie"))
+    until = F.lead("time").over(Window.partitionBy(*CONVERSATION).orderBy("time"))
     return (
         stays.unionByName(before)
         .withColumn("member_until", F.coalesce(until, F.lit(NEVER)))
-        .where("member_until > time")
         .select(*CONVERSATION, F.col("time").alias("member_from"), "member_until", "moved_to")
     )
 
@@ -133,9 +131,7 @@ def spans(
     """
     ends = happened.ends.select(*CONVERSATION, F.col("time").alias("ended"))
     arrivals = (
-        happened.arrivals.select(
-            *MESSAGE, "conversation_id", "is_initiator", "group_id", "level", F.col("time").alias("ready_at")
-        )
+        happened.arrivals.select(*MESSAGE, "side", "group_id", "level", F.col("time").alias("ready_at"))
         .join(ends, list(CONVERSATION), "left")
         .withColumn("ended", F.coalesce("ended", F.lit(NEVER)))
     )

@@ -1,70 +1,190 @@
 """What a queue counts of its groups, level by level."""
 
-from heapq import heappop, heappush
-from typing import Any
+from collections.abc import Iterator
+from heapq import heapify, heappop, heappush
 
-from pipelines.conformance.groups import LEVELS, Group
+from pipelines.conformance.groups import LEVELS, SPARE, Group, Key
+
+
+class Stay:
+    """A group at one level of a pool.
+
+    Attributes:
+        since: when it came there.
+        left: how many snapshots there were when it left; None while it is there.
+    """
+
+    __slots__ = ("group", "left", "since")
+
+    def __init__(self, group: Group, since: int) -> None:
+        self.group, self.since = group, since
+        self.left: int | None = None
+
+
+class Pool:
+    """Groups with ready messages that are there for the same: for all, or for one transaction alone.
+
+    Attributes:
+        owner: the transaction that alone holds them; None if nobody does.
+        counts: how many there are, by level.
+        logged: the same by the level that the server logged; 0: not all are known.
+        changed: those that were there before they came to this level.
+    """
+
+    def __init__(self, owner: str | None) -> None:
+        self.owner = owner
+        self.size = 0
+        self.counts = [0] * LEVELS
+        self.logged = [0] * LEVELS
+        self.changed: dict[Group, None] = {}
+        self._turns: list[list[Key]] = [[] for _ in range(LEVELS)]
+        """Lazy heaps by the oldest message."""
+        self._stays: list[list[Stay]] = [[] for _ in range(LEVELS)]
+        """In the order in which they came; those that have left are thrown out when they are most."""
+        self._begins = [0] * LEVELS
+        """Before it all have left."""
+        self._snapshots = 0
+
+    def enter(self, group: Group, first: Key, now: int) -> None:
+        """A group comes; its `level` and `logged` say where to. `first` is its first conversation."""
+        level = group.level
+        self.size += 1
+        self.counts[level] += 1
+        self.logged[group.logged] += 1
+        group.pool = self
+        stays = self._stays[level]
+        if len(stays) > 2 * self.counts[level] + SPARE:
+            # A snapshot may still look at the old list.
+            stays = self._stays[level] = [each for each in stays if each.left is None]
+            self._begins[level] = 0
+        group.stay = stay = Stay(group, now)
+        stays.append(stay)
+        if group.changes[0][0] != now:
+            self.changed[group] = None
+        self.turn(group, first)
+
+    def leave(self, group: Group) -> None:
+        """A group leaves."""
+        self.size -= 1
+        self.counts[group.level] -= 1
+        self.logged[group.logged] -= 1
+        if group.stay is not None:
+            group.stay.left = self._snapshots
+        group.pool = group.stay = group.turn = None
+        if self.changed:
+            self.changed.pop(group, None)
+
+    def turn(self, group: Group, first: Key) -> None:
+        """Another conversation is the first one of a group that is there."""
+        group.turn = first
+        turns = self._turns[group.level]
+        if len(turns) > 2 * self.counts[group.level] + SPARE:
+            # A group that was there before may be there several times.
+            there = (key for key in turns if key[2].group.turn is key and key[2].group.pool is self)
+            turns[:] = {key[2].group: key for key in there}.values()
+            heapify(turns)
+        heappush(turns, first)
+
+    def oldest(self, level: int) -> Key | None:
+        """The first conversation of the group at the level that has the oldest message; None without."""
+        turns = self._turns[level]
+        while turns:
+            key = turns[0]
+            group = key[2].group
+            if group.turn is key and group.pool is self:
+                return key
+            heappop(turns)
+        return None
+
+    def since(self, level: int) -> int:
+        """Since when the group at the level that came first has been there; there is one."""
+        return self._stays[level][self._begin(level)].since
+
+    def snapshot(self, above: int) -> Iterator[Group]:
+        """The groups above the level as they are now, whenever it is asked for them."""
+        self._snapshots += 1
+        levels = [level for level in range(above + 1, LEVELS) if self.counts[level]]
+        stretches = [(self._stays[level], self._begin(level), len(self._stays[level])) for level in levels]
+        return _there_at(self._snapshots, stretches)
+
+    def _begin(self, level: int) -> int:
+        """Where the first one is that is still at the level; there is one."""
+        stays, begin = self._stays[level], self._begins[level]
+        while stays[begin].left is not None:
+            begin += 1
+        self._begins[level] = begin
+        return begin
+
+
+def _there_at(snapshot: int, stretches: list[tuple[list[Stay], int, int]]) -> Iterator[Group]:
+    for stays, begin, end in stretches:
+        for place in range(begin, end):
+            stay = stays[place]
+            if stay.left is None or stay.left >= snapshot:
+                yield stay.group
 
 
 class Standing:
-    """The groups of a queue by their level.
+    """The groups of a queue by level, and by whom they are there for.
 
     Attributes:
-        free: groups with ready messages that nobody holds, those first that have been free for longest.
-        held: how many groups with ready messages are held.
-        logged: free groups by the level that the server logged; 0: not all are known.
+        free: groups with ready messages that nobody holds.
+        own: those that one transaction alone holds, by transaction.
+        held: how many groups with ready messages are held, by level.
+        all_held: their sum.
     """
 
     def __init__(self, tolerance: int) -> None:
         """Begin without groups; `tolerance` is in microseconds."""
-        self.free: list[dict[Group, None]] = [{} for _ in range(LEVELS)]
+        self.free = Pool(None)
+        self.own: dict[str, Pool] = {}
         self.held = [0] * LEVELS
-        self.logged = [0] * LEVELS
+        self.all_held = 0
         self._tolerance = tolerance
-        self._turns: list[list[tuple[Any, ...]]] = [[] for _ in range(LEVELS)]
-        self._turns_taken = 0
 
     def count(self, group: Group, now: int) -> None:
         """Count a group that has changed as it is now."""
         first = group.first()
-        level = first.level if first else 0
-        now_shown = (level, group.logged_level() if level else 0, bool(group.holders))
-        if now_shown != group.shown:
-            if group.shown[0]:
-                self._uncount(group)
-            group.shown = now_shown
-            if level:
-                if now_shown[2]:
-                    self.held[level] += 1
-                else:
-                    self.logged[now_shown[1]] += 1
-                    self.free[level][group] = None
-        group.note(now, level, self._tolerance)
-        if first is not None:
-            arrival = first.key[1] if first.key else None
-            turn = group.turn
-            if turn is None or turn[0] != level or turn[1] is not arrival:
-                self._turns_taken += 1
-                group.turn = (level, arrival, group)
-                heappush(self._turns[level], (arrival, self._turns_taken, group.turn))
+        if first is None:
+            if group.level:
+                self._leave(group, None)
+                group.level = 0
+                group.note(now, 0, None, self._tolerance)
+            return
+        level, logged, holders = -first[0], group.logged_level(), group.holders
+        holder = None
+        pool: Pool | None = self.free
+        if holders:
+            if len(holders) == 1:
+                (holder,) = holders
+                pool = self.own.get(holder) or self._pool_of(holder)
+            else:
+                pool = None
+        if pool is not group.pool or level != group.level or logged != group.logged:
+            if group.level:
+                self._leave(group, pool)
+            group.level, group.logged = level, logged
+            if pool is not self.free:
+                self.held[level] += 1
+                self.all_held += 1
+            if pool is None:
+                group.note(now, 0, None, self._tolerance)
+                return
+            group.note(now, level, holder, self._tolerance)
+            pool.enter(group, first, now)
+        elif first is not group.turn and pool is not None:
+            pool.turn(group, first)
 
-    def _uncount(self, group: Group) -> None:
-        level, logged, held = group.shown
-        if held:
-            self.held[level] -= 1
-        else:
-            self.logged[logged] -= 1
-            del self.free[level][group]
+    def _leave(self, group: Group, to: Pool | None) -> None:
+        pool = group.pool
+        if pool is not self.free:
+            self.held[group.level] -= 1
+            self.all_held -= 1
+        if pool is not None:
+            pool.leave(group)
+            if not pool.size and pool.owner is not None and pool is not to:
+                del self.own[pool.owner]
 
-    def oldest(self, level: int) -> Group | None:
-        """Of the groups of the level that nobody holds the one with the oldest message."""
-        turns = self._turns[level]
-        while turns:
-            turn = turns[0][2]
-            group: Group = turn[2]
-            if turn is group.turn:
-                if group.shown[0] == level and not group.shown[2]:
-                    return group
-                group.turn = None
-            heappop(turns)
-        return None
+    def _pool_of(self, transaction: str) -> Pool:
+        pool = self.own[transaction] = Pool(transaction)
+        return pool

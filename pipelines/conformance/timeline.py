@@ -1,16 +1,15 @@
 """Everything that a queue is told, as rows in the order in which it is played."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.conformance import happenings as h
 from pipelines.ledger.queues import with_queue
 from pipelines.schedules.ready import system_first
-from pipelines.state.carried import rows_of_kind
+from pipelines.state.carried import place
 from pipelines.state.endpoints import SIDE
 from pipelines.state.happened import happened
 from pipelines.state.messages import facts
@@ -20,8 +19,7 @@ from schemas.keys import QUEUE
 
 PAYLOAD = {
     "message_id": "string",
-    "conversation_id": "string",
-    "is_initiator": "boolean",
+    "side": "string",
     "group_id": "string",
     "transaction_id": "string",
     "arrived": "bigint",
@@ -35,11 +33,11 @@ PAYLOAD = {
     "rolled_back": "bigint",
     "is_early": "boolean",
 }
-"""What a row carries, each kind some of it. Times are microseconds; `logged` is null where the server's level
-is not known; `committed` and `rolled_back` are the first outcomes of the row's transaction; `is_early`: a
-message was received before its endpoint was there."""
+"""What a row carries, each kind some of it. Times are microseconds; `side` is an endpoint as one text;
+`logged` is null where the server's level is not known; `committed` and `rolled_back` are the first outcomes
+of the row's transaction; `is_early`: a message was received before its endpoint was there."""
 
-ORDER = ("place", "tie")
+ORDER = ("place",)
 COLUMNS = ("queue_number", *ORDER, *PAYLOAD)
 
 
@@ -63,109 +61,34 @@ def timeline(ledger: Ledger, numbered: DataFrame, bindings: DataFrame, *, as_of:
         as_of: the instant.
 
     Returns:
-        `COLUMNS`; the order of a queue's rows is `ORDER`.
+        `COLUMNS`; the order of a queue's rows is `ORDER`. A message that a transaction received twice at a
+        moment has two rows of it.
     """
     message_events, endpoint_events, queue_events = (
         happened(events, as_of)
         for events in (ledger.message_events, ledger.endpoint_events, ledger.queue_events)
     )
     sides = _sides(ledger.endpoints, numbered, bindings, as_of)
-    ended = first_outcomes(queue_events).select(
-        *TRANSACTION,
-        F.unix_micros("committed_at").alias("committed"),
-        F.unix_micros("rolled_back_at").alias("rolled_back"),
-    )
-    taken = _taken(message_events, sides).join(ended, TRANSACTION, "left")
-    locking = (
-        F.broadcast(numbered)
-        .join(queue_events.where(F.col("event_type").isin(*LOCKING)), QUEUE)
-        .join(ended, TRANSACTION, "left")
-    )
+    received = _received(message_events, queue_events, numbered)
+    is_taken = F.col("kind") == h.TAKEN
     # What a message is follows from all its events, whatever as_of.
-    known = facts(ledger.message_events)
-    moment = F.col("event_time")
-    moves = endpoint_events.where(F.col("event_type") == MOVE).drop("instance", "database").join(sides, SIDE)
-    begun = endpoint_events.where(F.col("event_type") == "BEGIN_DIALOG").select(*SIDE, "event_time")
-    sent = known.where(F.col("sent_at") < F.lit(as_of)).select(
-        "conversation_id",
-        F.col("sent_by_initiator").alias("is_initiator"),
-        F.col("sent_at").alias("event_time"),
+    of_sides = (
+        _of_messages(facts(ledger.message_events))
+        .unionByName(_of_endpoints(endpoint_events), allowMissingColumns=True)
+        .unionByName(
+            received.where(is_taken).drop("queue_number", "group_id", "has_where"),
+            allowMissingColumns=True,
+        )
     )
-    arrived = (
-        known.where("arrived_at is not null")
-        .withColumn("is_initiator", ~F.col("sent_by_initiator"))
-        .join(sides, SIDE)
-        .withColumn("ready_at", F.greatest("arrived_at", "created_at"))
-        .where("ended_at is null or ready_at <= ended_at")
+    ended = sides.where("ended_at is not null").select(
+        "queue_number",
+        F.lit(h.END).alias("kind"),
+        F.col("ended_at").alias("time"),
+        *SIDE,
+        F.col("first_group_id").alias("group_id"),
     )
-    transaction = {"transaction_id": "transaction_id", "committed": "committed", "rolled_back": "rolled_back"}
-    side = {
-        "conversation_id": "conversation_id",
-        "is_initiator": "is_initiator",
-        "group_id": "first_group_id",
-    }
-    parts = [
-        _rows(
-            moves.where("event_time >= created_at"),
-            moment,
-            h.MOVE,
-            side | {"group_id": "conversation_group_id"},
-            tie="event_id",
-        ),
-        _rows(
-            arrived.where(F.col("ready_at") < F.lit(as_of)),
-            F.col("ready_at"),
-            h.ARRIVAL,
-            side
-            | {
-                "message_id": "message_id",
-                "arrived": F.unix_micros("arrived_at"),
-                "queuing_order": "queuing_order",
-                "level": "priority",
-                "logged": "logged_priority",
-                "rank": system_first(),
-                "sequence": "message_sequence_number",
-            },
-        ),
-        _rows(sides.where("ended_at is not null"), F.col("ended_at"), h.END, side),
-        _rows(
-            locking.where("event_type <> 'RECEIVE' and conversation_group_id is not null"),
-            moment,
-            h.GET_GROUP,
-            transaction | {"group_id": "conversation_group_id"},
-        ),
-        _rows(
-            sent.unionByName(begun).join(sides, SIDE).where("event_time >= created_at"),
-            moment,
-            h.STATEMENT,
-            side,
-        ),
-        _rows(
-            locking.where("event_type = 'RECEIVE'"),
-            moment,
-            h.RECEIVE,
-            transaction | {"group_id": "conversation_group_id", "has_where": "has_where"},
-        ),
-        _rows(
-            taken,
-            moment,
-            h.TAKEN,
-            side
-            | transaction
-            | {"message_id": "message_id", "is_early": F.col("event_time") < F.col("created_at")},
-        ),
-    ]
-    holding = (
-        taken.select("queue_number", *transaction)
-        .unionByName(locking.select("queue_number", *transaction))
-        .where("transaction_id is not null")
-        .distinct()
-    )
-    parts += [
-        _rows(holding.where(F.col(name).isNotNull()), F.timestamp_micros(name), kind, transaction)
-        for name, kind in (("committed", h.COMMIT), ("rolled_back", h.ROLLBACK))
-    ]
-    return reduce(DataFrame.unionByName, parts)
+    parts = (_there(sides, of_sides, as_of), ended, received.where(~is_taken).drop(*SIDE))
+    return reduce(DataFrame.unionByName, map(_told, parts))
 
 
 def _sides(endpoints: DataFrame, numbered: DataFrame, bindings: DataFrame, as_of: datetime) -> DataFrame:
@@ -186,23 +109,98 @@ def _sides(endpoints: DataFrame, numbered: DataFrame, bindings: DataFrame, as_of
     )
 
 
-def _taken(message_events: DataFrame, sides: DataFrame) -> DataFrame:
-    """RECEIVED events with the endpoint that receives; each message once per transaction and time."""
-    return (
-        message_events.where("event_type = 'RECEIVED'")
-        .select(
-            "message_id",
-            "conversation_id",
-            (~F.col("sent_by_initiator")).alias("is_initiator"),
-            *TRANSACTION,
-            "event_time",
+def _of_messages(known: DataFrame) -> DataFrame:
+    """Messages as they are sent, which is a statement, and as they arrive."""
+    sent, arrived = (
+        F.struct(F.lit(kind).alias("kind"), side.alias("is_initiator"), F.col(time).alias("time"))
+        for kind, side, time in (
+            (h.STATEMENT, F.col("sent_by_initiator"), "sent_at"),
+            (h.ARRIVAL, ~F.col("sent_by_initiator"), "arrived_at"),
         )
-        .distinct()
-        .join(sides, SIDE)
+    )
+    told = {
+        "message_id": F.col("message_id"),
+        "arrived": F.unix_micros("arrived_at"),
+        "queuing_order": F.col("queuing_order"),
+        "rank": system_first(),
+        "sequence": F.col("message_sequence_number"),
+    }
+    rows = known.withColumn("moment", F.explode(F.array(sent, arrived))).select("*", "moment.*")
+    columns = [F.when(F.col("kind") == h.ARRIVAL, value).alias(name) for name, value in told.items()]
+    return rows.where("time is not null").select("kind", "time", *SIDE, *columns)
+
+
+def _of_endpoints(endpoint_events: DataFrame) -> DataFrame:
+    """Statements that begin dialogs, and moves; of several moves at an instant the last one counts."""
+    moves = (
+        endpoint_events.where(F.col("event_type") == MOVE)
+        .groupBy(*SIDE, F.col("event_time").alias("time"))
+        .agg(F.max_by("conversation_group_id", "event_id").alias("moved_to"))
+        .withColumn("kind", F.lit(h.MOVE))
+    )
+    begun = endpoint_events.where(F.col("event_type") == "BEGIN_DIALOG").select(
+        F.lit(h.STATEMENT).alias("kind"), F.col("event_time").alias("time"), *SIDE
+    )
+    return moves.unionByName(begun, allowMissingColumns=True)
+
+
+def _received(message_events: DataFrame, queue_events: DataFrame, numbered: DataFrame) -> DataFrame:
+    """Messages as they are received, and statements that lock groups, with the outcomes of transactions."""
+    taken = message_events.where("event_type = 'RECEIVED'").select(
+        F.lit(h.TAKEN).alias("kind"),
+        F.col("event_time").alias("time"),
+        "conversation_id",
+        (~F.col("sent_by_initiator")).alias("is_initiator"),
+        "message_id",
+        *TRANSACTION,
+    )
+    is_receive = F.col("event_type") == "RECEIVE"
+    locking = (
+        F.broadcast(numbered)
+        .join(queue_events.where(F.col("event_type").isin(*LOCKING)), QUEUE)
+        # A RECEIVE that names no group matters for its WHERE alone.
+        .where(F.col("conversation_group_id").isNotNull() | (is_receive & F.col("has_where")))
+        .select(
+            F.when(is_receive, h.RECEIVE).otherwise(h.GET_GROUP).alias("kind"),
+            F.col("event_time").alias("time"),
+            "queue_number",
+            F.col("conversation_group_id").alias("group_id"),
+            "has_where",
+            *TRANSACTION,
+        )
+    )
+    ended = first_outcomes(queue_events).select(
+        *TRANSACTION,
+        F.unix_micros("committed_at").alias("committed"),
+        F.unix_micros("rolled_back_at").alias("rolled_back"),
+    )
+    # The smaller side stands on the left: the embedded engine holds that one in memory.
+    return ended.join(taken.unionByName(locking, allowMissingColumns=True), TRANSACTION, "right")
+
+
+def _there(sides: DataFrame, rows: DataFrame, as_of: datetime) -> DataFrame:
+    """Rows that concern endpoints of the queues, at the time when they do."""
+    time, created_at, ended_at = F.col("time"), F.col("created_at"), F.col("ended_at")
+    is_arrival, is_taken = F.col("kind") == h.ARRIVAL, F.col("kind") == h.TAKEN
+    there = sides.join(rows, SIDE).withColumn(
+        "time", F.when(is_arrival, F.greatest(time, created_at)).otherwise(time)
+    )
+    in_time = F.when(is_arrival, ended_at.isNull() | (time <= ended_at)).otherwise(
+        is_taken | (time >= created_at)
+    )
+    return there.where((time < F.lit(as_of)) & in_time).withColumns(
+        {
+            "group_id": F.coalesce("moved_to", "first_group_id"),
+            "level": F.when(is_arrival, F.col("priority")),
+            "logged": F.when(is_arrival, F.col("logged_priority")),
+            "is_early": is_taken & (time < created_at),
+        }
     )
 
 
-def _rows(
-    rows: DataFrame, time: Column, kind: int, payload: Mapping[str, Column | str], *, tie: str | None = None
-) -> DataFrame:
-    return rows_of_kind(rows, time, kind, payload, PAYLOAD, tie=tie)
+def _told(rows: DataFrame) -> DataFrame:
+    """`COLUMNS` of rows with `kind`, `time`, and some of what is told; what they don't have is null."""
+    side = F.concat("conversation_id", F.when(F.col("is_initiator"), "+").otherwise("-"))
+    had = {name: F.col(name) for name in rows.columns} | ({"side": side} if SIDE[0] in rows.columns else {})
+    columns = [had.get(name, F.lit(None)).cast(type).alias(name) for name, type in PAYLOAD.items()]
+    return rows.select("queue_number", place(F.unix_micros("time"), F.col("kind")).alias("place"), *columns)

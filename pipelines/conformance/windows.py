@@ -11,7 +11,7 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.conformance import happenings as h
-from pipelines.conformance.queue import OF_AN_HOUR
+from pipelines.conformance.decisions import OF_AN_HOUR
 from pipelines.conformance.spans import (
     DECISION,
     GROUP,

@@ -1,12 +1,14 @@
 """The queues in Python workers: what happened streams in, batch by batch; totals and deviations come out."""
 
+import gc
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
 from engine.ordered import in_order, stretches
-from pipelines.conformance.queue import COUNTS, OF_AN_HOUR, Queue
+from pipelines.conformance.decisions import COUNTS, OF_AN_HOUR
+from pipelines.conformance.queue import Queue
 from pipelines.conformance.timeline import COLUMNS, ORDER
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ TOLD = {
     "blind": "double",
 }
 OUTPUT_ROWS = 8192
+GARBAGE = 1_000_000
+"""So many objects more than before are worth a look for garbage: a backlog is none, and has as many."""
 
 
 def watched(timeline: DataFrame, *, start: int, tolerance: int, every_receive_counts: bool) -> DataFrame:
@@ -57,22 +61,24 @@ def _watch(
     def watch(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         import pyarrow as pa
 
+        gc.set_threshold(GARBAGE)
         types = {"int": pa.int32(), "bigint": pa.int64(), "string": pa.string(), "double": pa.float64()}
         schema = pa.schema([(name, types[type]) for name, type in TOLD.items()])
         current: tuple[int, Queue] | None = None
 
         def told(number: int, queue: Queue, *, last: bool) -> pa.RecordBatch:
+            judge = queue.judge
             rows: list[dict[str, Any]] = [
                 {"class": each.kind, **{name: getattr(each, name) for name in DEVIATION if name != "class"}}
-                for each in queue.deviations
+                for each in judge.deviations
             ]
-            queue.deviations.clear()
+            judge.deviations.clear()
             if last:
                 rows += [
                     {"hour": hour, **dict(zip(OF_AN_HOUR, figures, strict=True))}
-                    for hour, figures in queue.hours.items()
+                    for hour, figures in judge.hours.items()
                 ]
-                rows.append({**queue.counts, "blind": queue.blind})
+                rows.append({**judge.counts, "blind": judge.blind})
             return pa.RecordBatch.from_pylist(
                 [{"queue_number": number, **row} for row in rows], schema=schema
             )
@@ -85,9 +91,9 @@ def _watch(
                         yield told(*current, last=True)
                     queue = Queue(start=start, tolerance=tolerance, every_receive_counts=every_receive_counts)
                     current = (number, queue)
-                columns = [batch.column(name) for name in COLUMNS if name not in ("queue_number", "tie")]
+                columns = [batch.column(name) for name in COLUMNS if name != "queue_number"]
                 current[1].feed(*[column.slice(begin, end - begin).to_pylist() for column in columns])
-                if len(current[1].deviations) >= OUTPUT_ROWS:
+                if len(current[1].judge.deviations) >= OUTPUT_ROWS:
                     yield told(*current, last=False)
         if current:
             current[1].finish()

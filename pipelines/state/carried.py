@@ -9,9 +9,9 @@ BITS = 4
 KIND = 2**BITS - 1
 
 
-def place(time: Column, kind: int) -> Column:
+def place(time: Column, kind: Column) -> Column:
     """A moment in microseconds, and the kind, as one number that compares the same way."""
-    return time * F.lit(2**BITS) + F.lit(kind)
+    return time * F.lit(2**BITS) + kind
 
 
 def rows_of_kind(
@@ -41,5 +41,5 @@ def rows_of_kind(
         value = payload.get(name)
         column = F.lit(None) if value is None else F.col(value) if isinstance(value, str) else value
         columns.append(column.cast(type).alias(name))
-    at = place(F.unix_micros(time), kind).alias("place")
+    at = place(F.unix_micros(time), F.lit(kind)).alias("place")
     return rows.select("queue_number", at, (F.col(tie) if tie else F.lit("")).alias("tie"), *columns)
