@@ -61,18 +61,40 @@ class Queue:
         Raises:
             RuntimeError: the engine did not keep the order.
         """
-        backlog, locks, takes = self._backlog, self._locks, self._takes
-        group_of, last, now = backlog.group_of, self._place, self._now
+        backlog, locks, takes, receives = self._backlog, self._locks, self._takes, self._receives
+        group_of, touched, last, now = backlog.group_of, backlog.touched, self._place, self._now
         for row, place in enumerate(places):
             if place < last:
                 raise RuntimeError("the engine did not keep the order of what happened on a queue")
             last = place
             time, kind = place >> BITS, place & KIND
             if time != now:
-                self._pass_time(time)
+                if takes or receives or backlog.next_outcome <= now:
+                    self._end_instant(now)
+                elif touched:
+                    backlog.count(now)
+                if backlog.next_outcome < time or locks.due <= time:
+                    self._pass_time(time)
                 now = time
             name = groups[row]
-            if kind == h.ARRIVAL:
+            if kind == h.TAKEN:
+                transaction = transactions[row]
+                name = group_of(sides[row], name or "")
+                decision = takes.get((transaction, name))
+                if decision is None:
+                    outcomes = (committed[row], rolled_back[row])
+                    decision = takes[transaction, name] = Decision(transaction, name, outcomes)
+                message = backlog.message(message_ids[row])
+                if message is not None:
+                    decision.messages.append(message)
+                elif early[row]:
+                    backlog.take_early(message_ids[row], transaction, decision.outcomes)
+            elif kind == h.RECEIVE:
+                outcomes = (committed[row], rolled_back[row])
+                receives.append((transactions[row], name, bool(wheres[row]), outcomes))
+            elif kind == h.GET_GROUP:
+                backlog.name(now, transactions[row], name, (committed[row], rolled_back[row]))
+            elif kind == h.ARRIVAL:
                 order, number = queuing_orders[row], sequences[row]
                 backlog.arrive(
                     now,
@@ -84,59 +106,39 @@ class Queue:
                     levels[row] or 0,
                     logged[row] or 0,
                 )
-            elif kind == h.TAKEN:
-                transaction, message_id = transactions[row], message_ids[row]
-                name = group_of(sides[row], name or "")
-                decision = takes.get((transaction, name))
-                if decision is None:
-                    outcomes = (committed[row], rolled_back[row])
-                    decision = takes[transaction, name] = Decision(transaction, name, outcomes)
-                message = backlog.message(message_id)
-                if message is not None:
-                    decision.messages.append(message)
-                elif early[row]:
-                    backlog.take_early(message_id, transaction, decision.outcomes)
             elif kind == h.STATEMENT:
                 locks.statement(group_of(sides[row], name or ""), now)
-            elif kind == h.RECEIVE:
-                outcomes = (committed[row], rolled_back[row])
-                self._receives.append((transactions[row], name, bool(wheres[row]), outcomes))
             elif kind == h.END:
                 locks.statement(group_of(sides[row], name or ""), now)
                 backlog.end(sides[row])
-            elif kind == h.GET_GROUP:
-                backlog.name(now, transactions[row], name, (committed[row], rolled_back[row]))
             else:
-                backlog.move(sides[row], name or "")
                 locks.statement(name or "", now)
-        self._place = last
+                backlog.move(sides[row], name or "")
+        self._place, self._now = last, now
 
     def finish(self) -> None:
         """Nothing happens any more."""
+        self._end_instant(self._now)
         self._pass_time(LAST)
         self.judge.finish()
 
     def _pass_time(self, time: int) -> None:
-        """Play the decisions of this instant and what ends before the next one, and begin that."""
-        backlog, locks = self._backlog, self._locks
-        if backlog.touched or self._takes or self._receives or backlog.next_outcome <= self._now:
-            self._end_instant()
+        """Play what ends before the moment, and tell what nothing from then on explains."""
+        backlog = self._backlog
         while backlog.next_outcome < time:
-            self._now = backlog.next_outcome
-            backlog.end_transactions(self._now)
-            backlog.count(self._now)
-        self._now = time
-        if locks.due <= time:
-            for deviation in locks.told(time):
-                self.judge.tell(deviation)
+            now = backlog.next_outcome
+            backlog.end_transactions(now)
+            backlog.count(now)
+        for deviation in self._locks.told(time):
+            self.judge.tell(deviation)
 
-    def _end_instant(self) -> None:
+    def _end_instant(self, now: int) -> None:
         """Everything of the instant is known: play its decisions."""
-        backlog, now, takes = self._backlog, self._now, self._takes
+        backlog, takes = self._backlog, self._takes
         if backlog.next_outcome <= now:
             backlog.end_transactions(now)
         if self._receives:
-            self._read_receives()
+            self._read_receives(now)
         if backlog.touched:
             backlog.count(now)
         if not takes:
@@ -161,7 +163,7 @@ class Queue:
                 backlog.name(now, decision.transaction, decision.group, decision.outcomes)
             backlog.count(now)
 
-    def _read_receives(self) -> None:
+    def _read_receives(self, now: int) -> None:
         """RECEIVE events are part of the decisions of their transaction, or lock what they name."""
         for transaction, name, has_where, outcomes in self._receives:
             if name is None:
@@ -171,7 +173,7 @@ class Queue:
             else:
                 named = self._takes.get((transaction, name))
                 if named is None:
-                    self._backlog.name(self._now, transaction, name, outcomes)
+                    self._backlog.name(now, transaction, name, outcomes)
                     continue
                 own = (named,)
             for decision in own:

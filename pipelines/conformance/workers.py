@@ -1,7 +1,7 @@
 """The queues in Python workers: what happened streams in, batch by batch; totals and deviations come out."""
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
@@ -59,44 +59,60 @@ def _watch(
     start: int, tolerance: int, every_receive_counts: bool
 ) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]:
     def watch(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
-        import pyarrow as pa
-
         gc.set_threshold(GARBAGE)
-        types = {"int": pa.int32(), "bigint": pa.int64(), "string": pa.string(), "double": pa.float64()}
-        schema = pa.schema([(name, types[type]) for name, type in TOLD.items()])
+        output = _Output()
         current: tuple[int, Queue] | None = None
-
-        def told(number: int, queue: Queue, *, last: bool) -> pa.RecordBatch:
-            judge = queue.judge
-            rows: list[dict[str, Any]] = [
-                {"class": each.kind, **{name: getattr(each, name) for name in DEVIATION if name != "class"}}
-                for each in judge.deviations
-            ]
-            judge.deviations.clear()
-            if last:
-                rows += [
-                    {"hour": hour, **dict(zip(OF_AN_HOUR, figures, strict=True))}
-                    for hour, figures in judge.hours.items()
-                ]
-                rows.append({**judge.counts, "blind": judge.blind})
-            return pa.RecordBatch.from_pylist(
-                [{"queue_number": number, **row} for row in rows], schema=schema
-            )
-
         for batch in batches:
             for number, begin, end in stretches(batch.column(0)):
                 if current is None or current[0] != number:
                     if current:
-                        current[1].finish()
-                        yield told(*current, last=True)
+                        yield from output.last(*current)
                     queue = Queue(start=start, tolerance=tolerance, every_receive_counts=every_receive_counts)
                     current = (number, queue)
-                columns = [batch.column(name) for name in COLUMNS if name != "queue_number"]
-                current[1].feed(*[column.slice(begin, end - begin).to_pylist() for column in columns])
+                columns = batch.slice(begin, end - begin).columns[1 : len(COLUMNS)]
+                current[1].feed(*[column.to_pylist() for column in columns])
                 if len(current[1].judge.deviations) >= OUTPUT_ROWS:
-                    yield told(*current, last=False)
+                    yield output.deviations(*current)
         if current:
-            current[1].finish()
-            yield told(*current, last=True)
+            yield from output.last(*current)
 
     return watch
+
+
+class _Output:
+    """Batches of what was found."""
+
+    def __init__(self) -> None:
+        import pyarrow as pa
+
+        types = {"int": pa.int32(), "bigint": pa.int64(), "string": pa.string(), "double": pa.float64()}
+        self._pa = pa
+        self._types = {name: types[type] for name, type in TOLD.items()}
+
+    def last(self, number: int, queue: Queue) -> Iterator["pa.RecordBatch"]:
+        """What is left, and the sums."""
+        queue.finish()
+        judge = queue.judge
+        if judge.deviations:
+            yield self.deviations(number, queue)
+        sums = zip(*judge.hours.values(), strict=True)
+        hours = {"hour": list(judge.hours), **dict(zip(OF_AN_HOUR, map(list, sums), strict=False))}
+        yield self._batch(number, len(judge.hours), hours)
+        totals = {name: [count] for name, count in judge.counts.items()}
+        yield self._batch(number, 1, {**totals, "blind": [judge.blind]})
+
+    def deviations(self, number: int, queue: Queue) -> "pa.RecordBatch":
+        """The deviations so far."""
+        rows = queue.judge.deviations
+        columns = {name: [getattr(each, name) for each in rows] for name in DEVIATION if name != "class"}
+        batch = self._batch(number, len(rows), {**columns, "class": [each.kind for each in rows]})
+        rows.clear()
+        return batch
+
+    def _batch(self, number: int, rows: int, columns: Mapping[str, list[Any]]) -> "pa.RecordBatch":
+        columns = {"queue_number": [number] * rows, **columns}
+        arrays = [
+            self._pa.array(columns[name], type) if name in columns else self._pa.nulls(rows, type)
+            for name, type in self._types.items()
+        ]
+        return self._pa.RecordBatch.from_arrays(arrays, names=list(TOLD))
