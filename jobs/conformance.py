@@ -62,7 +62,7 @@ def main(argv: Sequence[str]) -> int:
         tolerance = timedelta(milliseconds=options.tolerance_ms)
         receives, hours, deviations = receives_at(asked, tolerance=tolerance, keep=keep)
         if options.check:
-            require_the_same(receives, figures_at(asked, keep=keep))
+            require_the_same(receives, figures_at(asked))
         frames = [
             keep(levels_at(warehouse, as_of=as_of, window=window)),
             keep(receives),

@@ -100,17 +100,16 @@ def receives_at(
     )
 
 
-def figures_at(asked: Asked, *, keep: Callable[[DataFrame], DataFrame]) -> DataFrame:
-    """The figures of `conformance` that follow from the groups that were there, by window functions.
+def figures_at(asked: Asked) -> DataFrame:
+    """The figures of `conformance` that follow from the groups that were there, by running sums.
 
     Args:
         asked: what happened.
-        keep: computes a frame once.
 
     Returns:
         as_of, the queue, and `SECOND_WAY`; queues without decisions have no row.
     """
-    found = figures(asked.timeline, start=asked.start, every_receive_counts=not asked.knows_queues, keep=keep)
+    found = figures(asked.timeline, start=asked.start, every_receive_counts=not asked.knows_queues)
     rated = _rated(_named(found.where("decisions > 0"), asked), asked)
     return rated.select("as_of", *QUEUE, *SECOND_WAY)
 

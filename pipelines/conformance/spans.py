@@ -1,216 +1,201 @@
-"""Since when and until when messages are ready, and groups are held: what happened on queues as intervals.
+"""Since when and until when messages are ready, and groups are held: what happened on a queue as intervals.
 
-A place in the order of a queue is a time and a number: at each instant the facts have number 0, and its
-decisions are numbered from 1. An interval has its first place and not its last.
+An interval has its first place and not its last; see `facts.place_of`.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pyspark.sql import Column, DataFrame, Window, functions as F
+import numpy as np
 
 from pipelines.conformance import happenings as h
-from pipelines.state.carried import BITS, KIND
-
-MESSAGE = ("queue_number", "message_id")
-CONVERSATION = ("queue_number", "side")
-GROUP = ("queue_number", "group_id")
-DECISION = ("queue_number", "time", "transaction", "group_id")
-MEMBER = ("member_from", "member_until", "moved_to")
-NEVER = 2**62
-NUMBERS = 1_000_000
-"""Decisions of one instant are fewer."""
+from pipelines.conformance.facts import Array, Facts, Flags, expand, found, place_of
 
 
-@dataclass(frozen=True)
-class Happened:
-    """The rows of a timeline by kind, with `time` in microseconds."""
+class Members:
+    """Which groups conversations belong to: their first one, until they move.
 
-    arrivals: DataFrame
-    ends: DataFrame
-    moves: DataFrame
-    taken: DataFrame
-    statements: DataFrame
-    """RECEIVE and GET_CONVERSATION_GROUP."""
-
-
-def split(timeline: DataFrame) -> Happened:
-    """The rows by kind."""
-    timed = timeline.withColumns(
-        {"time": F.shiftright("place", BITS), "kind": F.col("place").bitwiseAND(F.lit(KIND).cast("bigint"))}
-    )
-
-    def of(*kinds: int) -> DataFrame:
-        return timed.where(F.col("kind").isin(*kinds))
-
-    return Happened(of(h.ARRIVAL), of(h.END), of(h.MOVE), of(h.TAKEN), of(h.RECEIVE, h.GET_GROUP))
-
-
-def at(time: Column | str, number: Column | int = 0) -> Column:
-    """A place as one number: microseconds, and the number in the last six digits."""
-    whole = F.col(time) if isinstance(time, str) else time
-    nth = F.lit(number) if isinstance(number, int) else number
-    return (whole.cast("decimal(20,0)") * F.lit(NUMBERS) + nth).cast("decimal(28,0)")
-
-
-def members(moves: DataFrame) -> DataFrame:
-    """Where conversations that ever moved belong: `moved_to` from `member_from` until before `member_until`.
-
-    Before the first move `moved_to` is null: that is their first group. Times are whole instants: what
-    happens at the instant of a move happens in the new group.
+    What happens at the instant of a move happens in the new group.
     """
-    stays = moves.select(*CONVERSATION, "time", F.col("group_id").alias("moved_to"))
-    before = (
-        moves.select(*CONVERSATION)
-        .distinct()
-        .select(
-            *CONVERSATION,
-            F.lit(-NEVER).alias("time"),
-            F.lit(None).cast("string").alias("moved_to"),
-        )
-    )
-    until = F.lead("time").over(Window.partitionBy(*CONVERSATION).orderBy("time"))
-    return (
-        stays.unionByName(before)
-        .withColumn("member_until", F.coalesce(until, F.lit(NEVER)))
-        .select(*CONVERSATION, F.col("time").alias("member_from"), "member_until", "moved_to")
-    )
 
+    def __init__(self, moves: Facts) -> None:
+        """Begin with the moves of a queue."""
+        order = np.lexsort((moves.time, moves.side))
+        self._side, self._time, self._group = moves.side[order], moves.time[order], moves.group[order]
+        self._instants = moves.never + 1
+        self._keys = self._side * self._instants + self._time
 
-def in_groups(rows: DataFrame, members: DataFrame) -> DataFrame:
-    """Rows at a `time`, with `group_id` as the group of that time in place of the first one."""
-    there = (F.col("time") >= F.col("member_from")) & (F.col("time") < F.col("member_until"))
-    return _with_members(rows, members).where(F.col("member_from").isNull() | there).drop(*MEMBER)
+    def groups_at(self, rows: Facts) -> Array:
+        """The groups of rows whose `group` is the first one of their conversation."""
+        if not len(self._keys):
+            return rows.group
+        last = np.searchsorted(self._keys, rows.side * self._instants + rows.time, side="right") - 1
+        has_moved = (last >= 0) & (self._side[last] == rows.side)
+        return np.where(has_moved, self._group[last], rows.group)
 
-
-def _with_members(rows: DataFrame, members: DataFrame) -> DataFrame:
-    joined = rows.join(members, list(CONVERSATION), "left")
-    return joined.withColumn("group_id", F.coalesce("moved_to", "group_id"))
-
-
-def _cut(spans: DataFrame, members: DataFrame) -> DataFrame:
-    """Intervals of conversations as intervals of the groups that they belong to."""
-    moved = F.col("member_from").isNotNull()
-    begins = F.when(moved, F.greatest("begins", at("member_from"))).otherwise(F.col("begins"))
-    ends = F.when(moved, F.least("ends", at("member_until"))).otherwise(F.col("ends"))
-    return (
-        _with_members(spans, members)
-        .withColumns({"begins": begins, "ends": ends})
-        .where("begins < ends")
-        .drop(*MEMBER)
-    )
-
-
-def _first_outcome() -> Column:
-    """When the transaction of a row was first committed or rolled back; NEVER if it was not."""
-    return F.coalesce(F.least("committed", "rolled_back"), F.lit(NEVER))
+    def cut(self, side: Array, spans: "Spans") -> "Spans":
+        """Intervals of conversations, in their first group, as intervals of the groups they belong to."""
+        if not len(self._keys):
+            return spans
+        first, end = (np.searchsorted(self._side, side, side=which) for which in ("left", "right"))
+        row, nth = expand(end - first + 1)
+        # Before the first move, between two, and after the last one.
+        move = first[row] + nth - 1
+        is_first, is_last = nth == 0, move + 1 == end[row]
+        times = place_of(np.append(self._time, self._instants - 1))
+        cut = spans.rows(row)
+        begins = np.where(is_first, cut.begins, np.maximum(cut.begins, times[move]))
+        ends = np.where(is_last, cut.ends, np.minimum(cut.ends, times[move + 1]))
+        group = np.where(is_first, cut.group, np.append(self._group, -1)[move])
+        return Spans(group, cut.what, begins, ends).rows(begins < ends)
 
 
 @dataclass(frozen=True)
 class Spans:
-    """Intervals in groups: `begins` and `ends` are places.
+    """Intervals in groups; `what` is the level of a ready message, or the transaction that holds it."""
+
+    group: Array
+    what: Array
+    begins: Array
+    ends: Array
+
+    def rows(self, chosen: Array | Flags) -> "Spans":
+        """Some of them."""
+        return Spans(self.group[chosen], self.what[chosen], self.begins[chosen], self.ends[chosen])
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """Distinct (time, transaction, group) of the messages taken, in this order.
 
     Attributes:
-        ready: a row per message and interval, with `level`.
-        held: a row per interval and reason why `transaction_id` holds the group; intervals may overlap.
+        has_where: a RECEIVE event that is part of it has WHERE.
+        number: its place among those of its instant, from 1.
+        of_taken: which decision each message taken belongs to.
     """
 
-    ready: DataFrame
-    held: DataFrame
+    time: Array
+    transaction: Array
+    group: Array
+    has_where: Flags
+    number: Array
+    of_taken: Array
+
+    @property
+    def place(self) -> Array:
+        """Their places: what was there is what was there before it."""
+        return place_of(self.time, self.number)
+
+
+def decisions_of(facts: Facts, members: Members) -> tuple[Decisions, Array]:
+    """The decisions of a queue, all with number 1, and which one each RECEIVE is part of by its group.
+
+    Returns:
+        The decisions; and for each RECEIVE, in the order of `facts`, the decision of its time, transaction
+        and group, or -1.
+    """
+    taken, receives = facts.of(h.TAKEN), facts.of(h.RECEIVE)
+    transactions, groups = (int(each.max(initial=-1)) + 2 for each in (facts.transaction, facts.group))
+    moments = taken.time * transactions + taken.transaction + 1
+    known, moment = np.unique(moments, return_inverse=True)
+    keys, first, of_taken = np.unique(
+        moment * groups + members.groups_at(taken), return_index=True, return_inverse=True
+    )
+    of_receive = found(receives.time * transactions + receives.transaction + 1, known)
+    named = found(np.where(of_receive < 0, -1, of_receive * groups + receives.group), keys)
+    named[receives.group < 0] = -1
+    has_where = np.zeros(len(keys), dtype=np.bool_)
+    has_where[named[receives.has_where & (named >= 0)]] = True
+    names_none = receives.has_where & (receives.group < 0) & (of_receive >= 0)
+    has_where |= np.isin(keys // groups, of_receive[names_none])
+    decisions = Decisions(
+        time=taken.time[first],
+        transaction=taken.transaction[first],
+        group=keys % groups,
+        has_where=has_where,
+        number=np.ones(len(keys), dtype=np.int64),
+        of_taken=of_taken,
+    )
+    return decisions, named
 
 
 def spans(
-    happened: Happened, members: DataFrame, decisions: DataFrame, *, every_receive_counts: bool
-) -> Spans:
-    """When messages are ready and groups are held.
+    facts: Facts, members: Members, decisions: Decisions, named: Array, *, every_receive_counts: bool
+) -> tuple[Spans, Spans]:
+    """When messages are ready, and when groups are held; those of one group may overlap.
 
     Args:
-        happened: what happened.
-        members: see `members`.
-        decisions: queue_number, time, transaction_id, group_id, `number` within the instant.
+        facts: what happened.
+        members: where conversations belong.
+        decisions: with their numbers.
+        named: see `decisions_of`.
         every_receive_counts: without any queue events a RECEIVED counts as committed.
     """
-    ends = happened.ends.select(*CONVERSATION, F.col("time").alias("ended"))
-    arrivals = (
-        happened.arrivals.select(*MESSAGE, "side", "group_id", "level", F.col("time").alias("ready_at"))
-        .join(ends, list(CONVERSATION), "left")
-        .withColumn("ended", F.coalesce("ended", F.lit(NEVER)))
-    )
-    taken = in_groups(happened.taken, members).withColumn("transaction", named("transaction_id"))
-    takes = (
-        taken.join(decisions.select(*DECISION, "number"), list(DECISION))
-        .select(*MESSAGE, "transaction_id", "time", "number", "committed", "rolled_back")
-        .join(arrivals.select(*MESSAGE, "ready_at"), list(MESSAGE))
-    )
+    arrivals, ends = facts.of(h.ARRIVAL), facts.of(h.END)
+    arrivals = arrivals.where(np.argsort(arrivals.message))
+    ready_at = place_of(arrivals.time)
+    ended = np.full(int(facts.side.max(initial=-1)) + 1, facts.never)
+    ended[ends.side] = ends.time
+    gone = place_of(ended[arrivals.side])
+    taken = facts.of(h.TAKEN)
+    message = found(taken.message, arrivals.message)
+    number = decisions.number[decisions.of_taken][message >= 0]
+    taken, message = taken.where(message >= 0), message[message >= 0]
     # A message that was received before its endpoint was there is taken as soon as it is.
-    is_early = F.col("time") < F.col("ready_at")
-    moment = F.greatest("time", "ready_at")
-    place = at(moment, F.when(is_early, 0).otherwise(F.col("number")))
-    at_once = F.coalesce(F.col("committed") <= moment, F.lit(False)) | F.col("transaction_id").isNull()
-    if every_receive_counts:
-        at_once = F.lit(True)
-    holds = ~at_once & (_first_outcome() > moment)
-    takes = takes.select(
-        *MESSAGE,
-        "transaction_id",
-        place.alias("begins"),
-        F.when(holds, at(_first_outcome())).alias("ends"),
-        F.when(at_once, place).when(F.col("committed").isNotNull(), at("committed")).alias("gone"),
-    )
-    gone = takes.groupBy(*MESSAGE).agg(F.min("gone").alias("gone"))
-    present = (
-        arrivals.join(gone, list(MESSAGE), "left")
-        .withColumn("gone", F.least(F.coalesce("gone", at(F.lit(NEVER))), at("ended")))
-        .drop("ended")
-    )
-    held = (
-        takes.where("ends is not null")
-        .drop("gone")
-        .join(present.drop("level", "ready_at"), list(MESSAGE))
-        .withColumn("ends", F.least("ends", "gone"))
-        .where("begins < ends")
-    )
-    in_order = Window.partitionBy(*MESSAGE).orderBy("begins", "ends")
-    before = F.max("ends").over(in_order.rowsBetween(Window.unboundedPreceding, -1))
-    # What is ready lies between what is held, and before the message is gone.
-    ready = (
-        held.select(*MESSAGE, "begins", "ends")
-        .unionByName(present.select(*MESSAGE, F.col("gone").alias("begins"), F.col("gone").alias("ends")))
-        .withColumn("free_from", before)
-        .select(*MESSAGE, "free_from", F.col("begins").alias("ends"))
-        .join(present, list(MESSAGE))
-        .withColumn("begins", F.coalesce("free_from", at("ready_at")))
-        .where("begins < ends")
-        .select(*CONVERSATION, "group_id", "level", "begins", "ends")
-    )
-    by_messages = _cut(held.select(*CONVERSATION, "group_id", "transaction_id", "begins", "ends"), members)
-    by_name = _by_name(happened.statements, decisions)
-    columns = (*GROUP, "transaction_id", "begins", "ends")
-    all_held = by_messages.select(*columns).unionByName(by_name.select(*columns))
-    if every_receive_counts:
-        all_held = all_held.where(F.lit(False))
-    return Spans(_cut(ready, members).select(*GROUP, "level", "begins", "ends"), all_held)
+    is_early = taken.time < arrivals.time[message]
+    moment = np.maximum(taken.time, arrivals.time[message])
+    begins = place_of(moment, np.where(is_early, 0, number))
+    at_once = (taken.committed <= moment) | (taken.transaction < 0) | every_receive_counts
+    np.minimum.at(gone, message, np.where(at_once, begins, place_of(taken.committed)))
+    holds = ~at_once & (taken.outcome > moment)
+    until = np.minimum(place_of(taken.outcome), gone[message])
+    holds &= begins < until
+    message, by = message[holds], taken.transaction[holds]
+    held = Spans(arrivals.group[message], by, begins[holds], until[holds])
+    span, ready = _between(message, held, ready_at, gone)
+    levels = Spans(arrivals.group[span], arrivals.level[span], ready[0], ready[1])
+    all_held = [members.cut(arrivals.side[message], held)]
+    if not every_receive_counts:
+        all_held.append(_by_name(facts, decisions, named))
+    return members.cut(arrivals.side[span], levels), _all(all_held)
 
 
-def named(transaction: str) -> Column:
-    """A transaction as a text that is never null."""
-    return F.coalesce(F.concat(F.lit("t"), F.col(transaction)), F.lit(""))
+def _between(message: Array, held: Spans, ready_at: Array, gone: Array) -> tuple[Array, tuple[Array, Array]]:
+    """When messages are ready: between what is held, and before they are gone.
+
+    Returns:
+        The message of each interval, and where it begins and ends.
+    """
+    of = np.concatenate((message, np.arange(len(gone))))
+    starts, ends = np.concatenate((held.begins, gone)), np.concatenate((held.ends, gone))
+    order = np.lexsort((ends, starts, of))
+    of, starts, ends = of[order], starts[order], ends[order]
+    # The latest end so far of the same message, by the ranks of the ends.
+    places, rank = np.unique(ends, return_inverse=True)
+    latest = np.maximum.accumulate(of * len(places) + rank)
+    begins = np.empty_like(starts)
+    begins[1:] = places[latest[:-1] % max(1, len(places))]
+    is_first = np.ones(len(of), dtype=np.bool_)
+    is_first[1:] = of[1:] != of[:-1]
+    begins[is_first] = ready_at[of[is_first]]
+    is_there = begins < starts
+    return of[is_there], (begins[is_there], starts[is_there])
 
 
-def _by_name(statements: DataFrame, decisions: DataFrame) -> DataFrame:
+def _by_name(facts: Facts, decisions: Decisions, named: Array) -> Spans:
     """Groups that statements of open transactions name, held from the statement, or its decision, on."""
-    naming = statements.where("group_id is not null and transaction_id is not null").withColumn(
-        "is_receive", F.col("kind") == h.RECEIVE
-    )
-    parts = decisions.select(
-        "queue_number", "time", "group_id", "transaction_id", "number", F.lit(True).alias("is_receive")
-    )
-    return (
-        naming.join(parts, ["queue_number", "time", "group_id", "transaction_id", "is_receive"], "left")
-        .where(_first_outcome() > F.col("time"))
-        .select(
-            *GROUP,
-            "transaction_id",
-            at("time", F.coalesce("number", F.lit(0))).alias("begins"),
-            at(_first_outcome()).alias("ends"),
+    statements = facts.of(h.RECEIVE, h.GET_GROUP)
+    number = np.zeros(len(statements.kind), dtype=np.int64)
+    number[statements.kind == h.RECEIVE] = np.append(decisions.number, 0)[named]
+    names = (statements.group >= 0) & (statements.transaction >= 0) & (statements.outcome > statements.time)
+    begins, ends = place_of(statements.time, number), place_of(statements.outcome)
+    return Spans(statements.group, statements.transaction, begins, ends).rows(names)
+
+
+def _all(parts: Sequence[Spans]) -> Spans:
+    return Spans(
+        *(
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("group", "what", "begins", "ends")
         )
     )

@@ -1,274 +1,165 @@
-"""The figures of conformance by window functions: the second way to them, with no machine.
+"""The figures of conformance by running sums: the second way to them, with no machine.
 
 Groups become free, change their level and are free no more: a running sum of +1 and -1 over a queue says
 before each decision how many there were at each level. Source: our choice; docs/conformance.md has the
 definitions.
 """
 
-from collections.abc import Callable
-from functools import reduce
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
 
-from pyspark.sql import Column, DataFrame, Window, functions as F
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import DataFrame
 
+from engine.ordered import in_order, stretches
 from pipelines.conformance import happenings as h
 from pipelines.conformance.decisions import OF_AN_HOUR
-from pipelines.conformance.spans import (
-    DECISION,
-    GROUP,
-    NEVER,
-    Happened,
-    Spans,
-    at,
-    in_groups,
-    members,
-    named,
-    spans,
-    split,
-)
+from pipelines.conformance.facts import COLUMNS, Array, Facts, facts
+from pipelines.conformance.groups import LEVELS
+from pipelines.conformance.spans import Decisions, Members, Spans, decisions_of, spans
+from pipelines.conformance.states import States
+from pipelines.conformance.timeline import ORDER
 
-LEVELS = range(1, 11)
 FIGURES = (*OF_AN_HOUR, "ties", "lock_skipped", "not_ready")
 """What both ways give, beside `blind`."""
-PLACE = ("place", "is_change")
-"""Whoever looks does so before anything changes at the place."""
+FOUND = {"queue_number": "int", **dict.fromkeys(FIGURES, "bigint"), "blind": "double"}
+PAIRS = 1 << 20
+"""Decisions are looked at with what their transactions hold: about so many pairs at once."""
 
 
-def figures(
-    timeline: DataFrame, *, start: int, every_receive_counts: bool, keep: Callable[[DataFrame], DataFrame]
-) -> DataFrame:
+def figures(timeline: DataFrame, *, start: int, every_receive_counts: bool) -> DataFrame:
     """Compare what was chosen with what was there.
 
     Args:
-        timeline: see `pipelines.conformance.timeline`; it is read several times.
+        timeline: see `pipelines.conformance.timeline`.
         start: decisions before it are not counted, in microseconds.
         every_receive_counts: without any queue events a RECEIVED counts as committed.
-        keep: computes a frame once.
 
     Returns:
-        queue_number, `FIGURES` and `blind`; no order.
+        `FOUND`: a row per queue; no order. A queue is one task, with memory for all that happened on it.
     """
-    happened = split(timeline)
-    stays = members(happened.moves)
-    first = keep(_decisions(happened, stays))
-    decisions = keep(_numbered(first, happened, stays, every_receive_counts))
-    known = spans(happened, stays, decisions, every_receive_counts=every_receive_counts)
-    known = Spans(keep(known.ready), keep(known.held))
-    own = _own(decisions, known.held)
-    chosen = decisions.select(*DECISION, "number", F.col("group_id").alias("chosen"))
-    others = own.where("group_id <> chosen").select(*chosen.columns)
-    groups = keep(_in_time(known, chosen.unionByName(others)))
-    looked = groups.where("is_change = 0").join(own.drop("number"), [*DECISION, "chosen"], "left")
-    return _summed(_there(decisions, looked, groups.where("is_change = 1")), start)
+    ordered = in_order(timeline.select(*COLUMNS), "queue_number", ORDER)
+    ddl = ", ".join(f"{name} {type}" for name, type in FOUND.items())
+    return ordered.mapInArrow(_sum(start, every_receive_counts), ddl)
 
 
-def _decisions(happened: Happened, stays: DataFrame) -> DataFrame:
-    """Distinct (transaction, time, group) of the messages taken, with `has_where` of their RECEIVE events."""
-    chosen = (
-        in_groups(happened.taken, stays)
-        .select("queue_number", "time", "transaction_id", "group_id")
-        .distinct()
-        .withColumn("transaction", named("transaction_id"))
-    )
-    receives = happened.statements.where(F.col("kind") == h.RECEIVE).select(
-        "queue_number",
-        "time",
-        named("transaction_id").alias("transaction"),
-        F.col("group_id").alias("named_group"),
-        F.coalesce("has_where", F.lit(False)).alias("has_where"),
-    )
-    is_part = F.col("named_group").isNull() | (F.col("named_group") == F.col("group_id"))
-    return (
-        chosen.join(receives, ["queue_number", "time", "transaction"], "left")
-        .groupBy(*DECISION, "transaction_id")
-        .agg(F.coalesce(F.max(is_part & F.col("has_where")), F.lit(False)).alias("has_where"))
-    )
-
-
-def _numbered(
-    decisions: DataFrame, happened: Happened, stays: DataFrame, every_receive_counts: bool
-) -> DataFrame:
-    """Decisions with their `number` in their instant: by the levels before any of them, then by group."""
-    several = F.count(F.lit(1)).over(Window.partitionBy("queue_number", "time")) > 1
-    first = decisions.withColumns({"number": F.lit(1), "several": several})
-    crowd = first.where("several").drop("several")
-    # What decisions of the instant change comes after its number 1, so all look at what was there before.
-    known = spans(happened, stays, first.drop("several"), every_receive_counts=every_receive_counts)
-    there = crowd.select(*GROUP).distinct()
-    known = Spans(*(rows.join(there, list(GROUP), "left_semi") for rows in (known.ready, known.held)))
-    looks = crowd.select(*DECISION, "number", F.col("group_id").alias("chosen"))
-    levels = _in_time(known, looks).where("is_change = 0").select(*DECISION, "level")
-    order = Window.partitionBy("queue_number", "time").orderBy(
-        F.coalesce("level", F.lit(0)).desc(), "group_id", "transaction"
-    )
-    in_order = (
-        crowd.drop("number")
-        .join(levels, list(DECISION), "left")
-        .withColumn("number", F.row_number().over(order))
-    )
-    return first.where("not several").drop("several").unionByName(in_order.drop("level"))
-
-
-def _own(decisions: DataFrame, held: DataFrame) -> DataFrame:
-    """Groups that the transaction of a decision holds before it, and by how many intervals (`mine`)."""
-    place = at("time", F.col("number"))
-    return (
-        decisions.where("transaction_id is not null")
-        .withColumnRenamed("group_id", "chosen")
-        .join(held, ["queue_number", "transaction_id"])
-        .where((F.col("begins") < place) & (F.col("ends") >= place))
-        .groupBy(*DECISION, "number", "chosen")
-        .agg(F.count(F.lit(1)).alias("mine"))
-    )
-
-
-def _in_time(known: Spans, looks: DataFrame) -> DataFrame:
-    """Groups as they change, and as decisions see them.
-
-    Returns:
-        A row per look, `is_change` 0, and one per change with 1: `level` (0 without ready messages) and
-        `holds` after it, `level_before` and `holds_before`.
-    """
-    ready = _steps(known.ready, "level", F.lit(None).cast("int").alias("held"))
-    held = _steps(known.held.withColumn("held", F.lit(1)), F.lit(None).cast("int").alias("level"), "held")
-    rows = ready.unionByName(held).unionByName(
-        looks.withColumns({"place": at("time", F.col("number")), "is_change": F.lit(0), "by": F.lit(0)}),
-        allowMissingColumns=True,
-    )
-    by_group = Window.partitionBy(*GROUP).orderBy(*PLACE)
-    so_far = by_group.rowsBetween(Window.unboundedPreceding, Window.currentRow)
-
-    def running(rows: Column) -> Column:
-        return F.sum(F.when(rows, F.col("by")).otherwise(F.lit(0))).over(so_far)
-
-    counted = rows.withColumns(
-        {f"ready_{level}": running(F.col("level") == level) for level in LEVELS}
-        | {"holds": running(F.col("held") == 1)}
-    )
-    highest = F.greatest(*(F.when(F.col(f"ready_{level}") > 0, level).otherwise(0) for level in LEVELS))
-    leveled = counted.withColumn("level", highest)
-    return leveled.withColumns(
-        {f"{name}_before": F.coalesce(F.lag(name).over(by_group), F.lit(0)) for name in ("level", "holds")}
-    ).drop("held", "by", *(f"ready_{level}" for level in LEVELS))
-
-
-def _steps(spans: DataFrame, *names: Column | str) -> DataFrame:
-    """Where intervals begin, +1, and end, -1."""
-    ends = F.array(
-        *(
-            F.struct(F.col(end).alias("place"), F.lit(by).alias("by"))
-            for end, by in (("begins", 1), ("ends", -1))
+def _sum(
+    start: int, every_receive_counts: bool
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    def told(number: int, rows: list[pa.RecordBatch]) -> pa.RecordBatch:
+        found = figures_of(
+            facts(pa.Table.from_batches(rows)), start, every_receive_counts=every_receive_counts
         )
-    )
-    stepped = spans.select(*GROUP, *names, F.explode(ends).alias("step"))
-    return stepped.select(*GROUP, "level", "held", "step.*", F.lit(1).alias("is_change")).where(
-        F.col("place") < at(F.lit(NEVER))
-    )
-
-
-def _there(decisions: DataFrame, looked: DataFrame, changes: DataFrame) -> DataFrame:
-    """Decisions with the groups that were there at each level, and the level that was chosen.
-
-    Returns:
-        `decisions` with `level`, and for each level `there_n` and `locked_n`.
-    """
-    is_chosen, is_own = F.col("group_id") == F.col("chosen"), F.col("holds") == F.coalesce("mine", F.lit(0))
-    # Held by this transaction alone, or chosen though it is held: there for it, and not among the free.
-    of_decision = [name for name in DECISION if name != "group_id"]
-    beside = (
-        looked.where("holds > 0 and level > 0")
-        .groupBy(*of_decision, "chosen")
-        .agg(
-            *(
-                F.sum(((F.col("level") == level) & where).cast("int")).alias(f"{name}_{level}")
-                for name, where in (("beside", is_own | is_chosen), ("own", is_own))
-                for level in LEVELS
-            )
+        schema = pa.schema(
+            [("queue_number", pa.int32()), *((name, pa.int64()) for name in FIGURES), ("blind", pa.float64())]
         )
+        return pa.RecordBatch.from_pylist([{"queue_number": number, **found}], schema=schema)
+
+    def sum_up(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        current: int | None = None
+        rows: list[pa.RecordBatch] = []
+        for batch in batches:
+            for number, begin, end in stretches(batch.column(0)):
+                if number != current and rows and current is not None:
+                    yield told(current, rows)
+                    rows = []
+                current = number
+                rows.append(batch.slice(begin, end - begin))
+        if current is not None:
+            yield told(current, rows)
+
+    return sum_up
+
+
+def figures_of(facts: Facts, start: int, *, every_receive_counts: bool) -> dict[str, Any]:
+    """`FIGURES` and `blind` of one queue."""
+    members = Members(facts.of(h.MOVE))
+    decisions, named = decisions_of(facts, members)
+
+    def intervals(decisions: Decisions) -> tuple[Spans, Spans]:
+        return spans(facts, members, decisions, named, every_receive_counts=every_receive_counts)
+
+    if len(np.unique(decisions.time)) < len(decisions.time):
+        # What decisions of an instant change comes after its number 1, so all look at what was there before.
+        level, _ = States(*intervals(decisions)).before(decisions.group, decisions.place)
+        decisions = replace(decisions, number=_numbers(decisions, level))
+    ready, held = intervals(decisions)
+    states = States(ready, held)
+    place = decisions.place
+    there, locked = (states.counts(place, is_held=is_held) for is_held in (False, True))
+    level, holds = states.before(decisions.group, place)
+    # Chosen though it is held: there for it, and not among the free.
+    beside = np.flatnonzero((level > 0) & (holds > 0))
+    there[beside, level[beside]] += 1
+    _add_own(there, locked, decisions, held, states)
+    counts = np.searchsorted(facts.instants, start) <= decisions.time
+    return _summed(level[counts], decisions.has_where[counts], there[counts], locked[counts])
+
+
+def _numbers(decisions: Decisions, level: Array) -> Array:
+    """Decisions of an instant go by the levels before any of them, then by group, then by transaction."""
+    order = np.lexsort((decisions.transaction, decisions.group, -level, decisions.time))
+    time, row = decisions.time[order], np.arange(len(order))
+    is_first = np.diff(time, prepend=-1) != 0
+    numbers = np.empty(len(order), dtype=np.int64)
+    numbers[order] = row - np.maximum.accumulate(np.where(is_first, row, 0)) + 1
+    return numbers
+
+
+def _add_own(there: Array, locked: Array, decisions: Decisions, held: Spans, states: States) -> None:
+    """What the transaction of a decision alone holds is there for it, and not locked."""
+    order = np.argsort(held.what, kind="stable")
+    held = held.rows(order)
+    first, end = (
+        np.searchsorted(held.what, decisions.transaction, side=which) for which in ("left", "right")
     )
-    chosen = looked.where(is_chosen).select(*DECISION, "level")
-    free, free_before = (
-        F.when(F.col(f"holds{when}") == 0, F.col(f"level{when}")).otherwise(0) for when in ("", "_before")
-    )
-    locked, locked_before = (
-        F.when(F.col(f"holds{when}") > 0, F.col(f"level{when}")).otherwise(0) for when in ("", "_before")
-    )
-    moved = (
-        changes.select(
-            "queue_number",
-            *PLACE,
-            free.alias("free"),
-            free_before.alias("free_before"),
-            locked.alias("locked"),
-            locked_before.alias("locked_before"),
-        )
-        .where("free <> free_before or locked <> locked_before")
-        .unionByName(
-            decisions.withColumns({"place": at("time", F.col("number")), "is_change": F.lit(0)}),
-            allowMissingColumns=True,
-        )
-    )
-    so_far = (
-        Window.partitionBy("queue_number")
-        .orderBy(*PLACE)
-        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
-    )
-
-    def running(name: str, level: int) -> Column:
-        by = (F.col(name) == level).cast("int") - (F.col(f"{name}_before") == level).cast("int")
-        return F.sum(F.coalesce(by, F.lit(0))).over(so_far)
-
-    counted = moved.withColumns(
-        {f"{name}_{level}": running(name, level) for name in ("free", "locked") for level in LEVELS}
-    ).where("is_change = 0")
-    joined = counted.join(chosen, list(DECISION)).join(
-        beside.withColumnRenamed("chosen", "group_id"), list(DECISION), "left"
-    )
-    none = F.lit(0)
-    return joined.withColumns(
-        {f"there_{n}": F.col(f"free_{n}") + F.coalesce(f"beside_{n}", none) for n in LEVELS}
-        | {f"locked_{n}": F.col(f"locked_{n}") - F.coalesce(f"own_{n}", none) for n in LEVELS}
-    )
+    pairs = np.cumsum(np.where(decisions.transaction < 0, 0, end - first))
+    place, chosen = decisions.place, decisions.group
+    begin = 0
+    while begin < len(pairs):
+        before = pairs[begin - 1] if begin else 0
+        until = max(begin + 1, int(np.searchsorted(pairs, before + PAIRS)))
+        count = np.diff(pairs[begin:until], prepend=before)
+        decision = np.repeat(np.arange(begin, until), count)
+        span = first[decision] + np.arange(len(decision)) - np.repeat(np.cumsum(count) - count, count)
+        holds_it = (held.begins[span] < place[decision]) & (held.ends[span] >= place[decision])
+        width = int(held.group.max(initial=0)) + 1
+        keys, mine = np.unique((decision * width + held.group[span])[holds_it], return_counts=True)
+        decision, group = keys // width, keys % width
+        level, holds = states.before(group, place[decision])
+        is_own = (level > 0) & (holds == mine)
+        decision, group, level = decision[is_own], group[is_own], level[is_own]
+        np.add.at(locked, (decision, level), -1)
+        others = group != chosen[decision]
+        np.add.at(there, (decision[others], level[others]), 1)
+        begin = until
 
 
-def _summed(there: DataFrame, start: int) -> DataFrame:
-    """The figures of queues."""
-
-    def total(columns: list[Column]) -> Column:
-        return reduce(Column.__add__, columns, F.lit(0))
-
-    def above(name: str, level: Column | int) -> Column:
-        return total([F.when(F.lit(n) > level, F.col(f"{name}_{n}")).otherwise(0) for n in LEVELS])
-
-    lowest = F.least(*(F.when(F.col(f"there_{n}") > 0, n) for n in LEVELS))
-    passing = total([F.col(f"there_{n}") * above("there", n) for n in LEVELS])
-    blind = passing / F.greatest(total([F.col(f"there_{n}") for n in LEVELS]), F.lit(1))
-    level = F.col("level")
-    ties = total([F.when(level == n, F.col(f"there_{n}")).otherwise(0) for n in LEVELS]) > 1
-    chose = F.col("is_ready") & ~F.col("has_where")
-    judged = (
-        there.where(F.col("time") >= start)
-        .withColumns({"is_ready": level > 0, "lowest": lowest})
-        .withColumns({"is_counted": chose, "passed": above("there", level)})
-        .withColumns({"passable": above("there", F.col("lowest")), "blind": blind, "is_tie": ties})
-        .withColumn("is_skipped", above("locked", level) > 0)
-    )
-    counted = F.col("is_counted")
-    choice = counted & (F.col("passable") > 0)
-
-    def count(rows: Column) -> Column:
-        return F.coalesce(F.sum(rows.cast("bigint")), F.lit(0))
-
-    def summed(name: str) -> Column:
-        return F.coalesce(F.sum(F.when(counted, F.col(name))), F.lit(0))
-
-    return judged.groupBy("queue_number").agg(
-        count(counted | ~F.col("is_ready")).alias("decisions"),
-        count(choice).alias("with_choice"),
-        count(choice & (F.col("passed") == 0)).alias("conforming"),
-        summed("passed").alias("passed"),
-        summed("passable").alias("passable"),
-        count(counted & F.col("is_tie")).alias("ties"),
-        count(counted & F.col("is_skipped")).alias("lock_skipped"),
-        count(~F.col("is_ready")).alias("not_ready"),
-        summed("blind").cast("double").alias("blind"),
-    )
+def _summed(
+    level: Array, has_where: np.typing.NDArray[np.bool_], there: Array, locked: Array
+) -> dict[str, Any]:
+    """Sum up decisions: the level that was chosen, and how many groups were there and locked at each."""
+    levels = np.arange(LEVELS)
+    is_ready = level > 0
+    is_counted = is_ready & ~has_where
+    level, there, locked = level[is_counted], there[is_counted], locked[is_counted]
+    is_above = levels > level[:, None]
+    passed = (there * is_above).sum(axis=1)
+    lowest = np.argmax(there > 0, axis=1)
+    passable = (there * (levels > lowest[:, None])).sum(axis=1)
+    above = there[:, ::-1].cumsum(axis=1)[:, ::-1] - there
+    blind = (there * above).sum(axis=1) / np.maximum(there.sum(axis=1), 1)
+    has_choice = passable > 0
+    return {
+        "decisions": len(level) + int((~is_ready).sum()),
+        "with_choice": int(has_choice.sum()),
+        "conforming": int((has_choice & (passed == 0)).sum()),
+        "passed": int(passed.sum()),
+        "passable": int(passable.sum()),
+        "ties": int((there[np.arange(len(level)), level] > 1).sum()),
+        "lock_skipped": int(((locked * is_above).sum(axis=1) > 0).sum()),
+        "not_ready": int((~is_ready).sum()),
+        "blind": float(blind.sum()),
+    }

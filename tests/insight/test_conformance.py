@@ -1,7 +1,6 @@
 """What receives and links really did, against a model that looks at everything before every decision."""
 
 import json
-from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -9,7 +8,7 @@ from random import Random
 
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import DataFrame, SparkSession, functions as F
+from pyspark.sql import SparkSession, functions as F
 
 from config.errors import ConfigError, PipelineError, ReconciliationError
 from insight.conformance.ask import links_at
@@ -135,12 +134,7 @@ def test_windows_give_the_same_figures(
     since = EVER if window is None else asked.as_of - window
     expected = modelled(logs, since, TICK)["conformance"]
     names = ("as_of", *QUEUE, *SECOND_WAY)
-    with ExitStack() as stack:
-
-        def keep(rows: DataFrame) -> DataFrame:
-            return stack.enter_context(project.warehouse(session).kept(rows))
-
-        second = collected(figures_at(asked, keep=keep))
+    second = collected(figures_at(asked))
     for row in second:
         row["skill"] = None if row["skill"] is None else round(row["skill"], 9)
     counted = [{name: row[name] for name in names} for row in expected if row["decisions"]]
