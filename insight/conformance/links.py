@@ -69,7 +69,10 @@ def conformance_links(
     )
     accepted = message_events.where(
         (F.col("event_type") == "FORWARD_ACCEPTED") & (F.col("event_time") < F.lit(as_of))
-    ).select("message_id", F.col("instance").alias("accepting_instance"))
+    )
+    accepting = accepted.groupBy("message_id").agg(
+        F.min("instance").alias("first_accepting"), F.max("instance").alias("last_accepting")
+    )
     earlier = (
         Window.partitionBy(*direction)
         .orderBy(F.asc_nulls_last("message_sequence_number"), "message_id")
@@ -81,15 +84,13 @@ def conformance_links(
     sendable = arrived.withColumn("sendable_at", F.max("sent_at").over(earlier))
     if since is not None:
         sendable = sendable.where(F.col("arrived_at") >= F.lit(since))
-    sent = sendable.join(links, direction)
-    elsewhere = (
-        sent.select("message_id", "sending_instance")
-        .join(accepted, "message_id")
-        .where("accepting_instance <> sending_instance")
-        .select("message_id")
-        .distinct()
-    )
-    rows = sent.join(elsewhere, "message_id", "left_anti").select(
+    # The smaller sides stand on the left: the embedded engine holds those in memory.
+    sent = accepting.join(links.join(sendable, direction), "message_id", "right")
+    not_elsewhere = [
+        F.col(name).isNull() | (F.col(name) == F.col("sending_instance"))
+        for name in ("first_accepting", "last_accepting")
+    ]
+    rows = sent.where(not_elsewhere[0] & not_elsewhere[1]).select(
         *LINK,
         F.unix_micros("sendable_at").alias("sendable"),
         F.unix_micros("arrived_at").alias("arrived"),
