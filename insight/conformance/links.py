@@ -14,6 +14,7 @@ from pipelines.state.messages import facts
 if TYPE_CHECKING:
     import pyarrow as pa
 
+DIRECTION = ["conversation_id", "sent_by_initiator"]
 LINK = ["sending_instance", "receiving_instance"]
 COUNTED = (
     "sending_instance string, receiving_instance string, messages bigint, with_inversion bigint, "
@@ -45,28 +46,7 @@ def conformance_links(
     message can be sent at the latest SENT of itself and those before it in its conversation and direction.
     Pairs are counted in numpy, in time n log n; a link is one task. Source: our choice.
     """
-    exists = endpoints.where(F.col("created_at") < F.lit(as_of))
-    sides = exists.select(*SIDE, "instance", "database", "priority")
-    senders = sides.withColumnsRenamed({"is_initiator": "sent_by_initiator", "instance": "sending_instance"})
-    receivers = sides.select(
-        "conversation_id",
-        (~F.col("is_initiator")).alias("sent_by_initiator"),
-        F.col("instance").alias("receiving_instance"),
-    )
-    direction = ["conversation_id", "sent_by_initiator"]
-    links = (
-        senders.join(receivers, direction)
-        .where("sending_instance <> receiving_instance")
-        .join(
-            F.broadcast(
-                honoring.select(
-                    F.col("instance").alias("sending_instance"), "database", F.lit(True).alias("honors")
-                )
-            ),
-            ["sending_instance", "database"],
-            "left",
-        )
-    )
+    links = _links(endpoints, honoring, as_of)
     accepted = message_events.where(
         (F.col("event_type") == "FORWARD_ACCEPTED") & (F.col("event_time") < F.lit(as_of))
     )
@@ -74,7 +54,7 @@ def conformance_links(
         F.min("instance").alias("first_accepting"), F.max("instance").alias("last_accepting")
     )
     earlier = (
-        Window.partitionBy(*direction)
+        Window.partitionBy(*DIRECTION)
         .orderBy(F.asc_nulls_last("message_sequence_number"), "message_id")
         .rowsBetween(Window.unboundedPreceding, 0)
     )
@@ -85,7 +65,7 @@ def conformance_links(
     if since is not None:
         sendable = sendable.where(F.col("arrived_at") >= F.lit(since))
     # The smaller sides stand on the left: the embedded engine holds those in memory.
-    sent = accepting.join(links.join(sendable, direction), "message_id", "right")
+    sent = accepting.join(links.join(sendable, DIRECTION), "message_id", "right")
     not_elsewhere = [
         F.col(name).isNull() | (F.col(name) == F.col("sending_instance"))
         for name in ("first_accepting", "last_accepting")
@@ -101,6 +81,31 @@ def conformance_links(
         F.coalesce(F.col("size_bytes") > F.lit(fragment_bytes or 0), F.lit(False)).alias("is_fragmented"),
     )
     return rows.repartition(*LINK).mapInArrow(_count(with_fragments=fragment_bytes is not None), COUNTED)
+
+
+def _links(endpoints: DataFrame, honoring: DataFrame, as_of: datetime) -> DataFrame:
+    """Directions of conversations between known endpoints of two instances: link, level, `honors`."""
+    exists = endpoints.where(F.col("created_at") < F.lit(as_of))
+    sides = exists.select(*SIDE, "instance", "database", "priority")
+    senders = sides.withColumnsRenamed({"is_initiator": "sent_by_initiator", "instance": "sending_instance"})
+    receivers = sides.select(
+        "conversation_id",
+        (~F.col("is_initiator")).alias("sent_by_initiator"),
+        F.col("instance").alias("receiving_instance"),
+    )
+    return (
+        senders.join(receivers, DIRECTION)
+        .where("sending_instance <> receiving_instance")
+        .join(
+            F.broadcast(
+                honoring.select(
+                    F.col("instance").alias("sending_instance"), "database", F.lit(True).alias("honors")
+                )
+            ),
+            ["sending_instance", "database"],
+            "left",
+        )
+    )
 
 
 def _count(*, with_fragments: bool) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]:

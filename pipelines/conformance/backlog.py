@@ -25,6 +25,7 @@ class Backlog:
     Attributes:
         standing: the groups by level, as they were when last counted.
         touched: groups that have changed since then.
+        moved: the groups of conversations that are not in their first one.
         next_outcome: when the next open transaction ends; `LAST` if none does.
     """
 
@@ -41,17 +42,13 @@ class Backlog:
         self._conversations: dict[str, Conversation] = {}
         self._messages: dict[str, Message] = {}
         self._groups: dict[str, Group] = {}
-        self._moved: dict[str, str] = {}
+        self.moved: dict[str, str] = {}
         self._open: dict[str, _Transaction] = {}
         self._outcomes: list[tuple[int, bool, str, bool]] = []
         """When, whether rolled back, which transaction, whether it is its last one."""
         self._early: dict[str, list[tuple[str | None, Outcomes]]] = {}
         """Who received messages before their endpoint was there."""
         self.touched: dict[Group, None] = {}
-
-    def group_of(self, side: str, first: str) -> str:
-        """The group of a conversation whose first one is given."""
-        return self._moved.get(side, first) if self._moved else first
 
     def message(self, message_id: str) -> Message | None:
         """A message that is there."""
@@ -75,7 +72,7 @@ class Backlog:
         """A message becomes ready; `first` is the first group of its conversation."""
         conversation = self._conversations.get(side)
         if conversation is None:
-            name = self.group_of(side, first)
+            name = self.moved.get(side, first)
             group = self._groups.get(name) or self._new_group(name)
             conversation = self._conversations[side] = Conversation(side, level, logged, group)
         message = Message(arrival, rank, sequence, conversation)
@@ -133,7 +130,7 @@ class Backlog:
 
     def move(self, side: str, name: str) -> None:
         """The conversation goes to another group."""
-        self._moved[side] = name
+        self.moved[side] = name
         conversation = self._conversations.get(side)
         if conversation is None or conversation.group.name == name:
             return
@@ -215,9 +212,11 @@ class Backlog:
         for message in known.messages:
             if not message.is_there:
                 continue
-            is_taker = transaction in message.takers
+            takers = message.takers
+            is_taker = transaction in takers
             if is_taker:
-                message.takers = tuple(taker for taker in message.takers if taker != transaction)
+                others = len(takers) > 1
+                message.takers = tuple(each for each in takers if each != transaction) if others else ()
             if is_committed:
                 self._gone(message)
             elif is_taker and not message.takers:

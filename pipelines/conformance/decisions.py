@@ -159,7 +159,7 @@ class Judge:
     def _deviate(self, now: int, decision: Decision, group: Group, passed: int, own: Pool | None) -> None:
         level, transaction, free = group.level, decision.transaction, self._standing.free
         pools = (free,) if own is None else (own, free)
-        best = max(each for each in range(level + 1, LEVELS) if any(pool.counts[each] for pool in pools))
+        best = max(pool.highest() for pool in pools)
         deviation = Deviation(
             at=now,
             transaction_id=transaction,

@@ -43,7 +43,7 @@ class Queue:
         places: list[int],
         message_ids: list[str],
         sides: list[str],
-        groups: list[str | None],
+        groups: list[str],
         transactions: list[str | None],
         arrived: list[int],
         queuing_orders: list[int | None],
@@ -62,7 +62,7 @@ class Queue:
             RuntimeError: the engine did not keep the order.
         """
         backlog, locks, takes, receives = self._backlog, self._locks, self._takes, self._receives
-        group_of, touched, last, now = backlog.group_of, backlog.touched, self._place, self._now
+        moved, touched, last, now = backlog.moved, backlog.touched, self._place, self._now
         for row, place in enumerate(places):
             if place < last:
                 raise RuntimeError("the engine did not keep the order of what happened on a queue")
@@ -79,7 +79,7 @@ class Queue:
             name = groups[row]
             if kind == h.TAKEN:
                 transaction = transactions[row]
-                name = group_of(sides[row], name or "")
+                name = moved.get(sides[row], name) if moved else name
                 decision = takes.get((transaction, name))
                 if decision is None:
                     outcomes = (committed[row], rolled_back[row])
@@ -99,7 +99,7 @@ class Queue:
                 backlog.arrive(
                     now,
                     sides[row],
-                    name or "",
+                    name,
                     (arrived[row], LAST if order is None else order, message_ids[row]),
                     ranks[row],
                     LAST if number is None else number,
@@ -107,13 +107,9 @@ class Queue:
                     logged[row] or 0,
                 )
             elif kind == h.STATEMENT:
-                locks.statement(group_of(sides[row], name or ""), now)
-            elif kind == h.END:
-                locks.statement(group_of(sides[row], name or ""), now)
-                backlog.end(sides[row])
+                locks.statement(moved.get(sides[row], name) if moved else name, now)
             else:
-                locks.statement(name or "", now)
-                backlog.move(sides[row], name or "")
+                self._change(kind, now, sides[row], name)
         self._place, self._now = last, now
 
     def finish(self) -> None:
@@ -121,6 +117,14 @@ class Queue:
         self._end_instant(self._now)
         self._pass_time(LAST)
         self.judge.finish()
+
+    def _change(self, kind: int, now: int, side: str, group: str) -> None:
+        """An endpoint ends, or moves to a group: statements that lock its group as it is then."""
+        if kind == h.MOVE:
+            self._backlog.move(side, group)
+        else:
+            self._backlog.end(side)
+        self._locks.statement(self._backlog.moved.get(side, group), now)
 
     def _pass_time(self, time: int) -> None:
         """Play what ends before the moment, and tell what nothing from then on explains."""

@@ -85,6 +85,13 @@ class Pool:
             heapify(turns)
         heappush(turns, first)
 
+    def highest(self) -> int:
+        """The highest level at which there is a group; 0 without any."""
+        level = LEVELS - 1
+        while level and not self.counts[level]:
+            level -= 1
+        return level
+
     def oldest(self, level: int) -> Key | None:
         """The first conversation of the group at the level that has the oldest message; None without."""
         turns = self._turns[level]
