@@ -4,8 +4,6 @@ Feed it what happened in order; it says of every decision whether a group of a h
 times are whole microseconds since the epoch. Source: our choice; docs/conformance.md has the definitions.
 """
 
-from collections.abc import Iterable
-
 from pipelines.conformance import happenings as h
 from pipelines.conformance.backlog import Backlog, Outcomes
 from pipelines.conformance.decisions import Decision, Judge
@@ -169,20 +167,21 @@ class Queue:
 
     def _read_receives(self, now: int) -> None:
         """RECEIVE events are part of the decisions of their transaction, or lock what they name."""
+        with_where: set[str | None] = set()
         for transaction, name, has_where, outcomes in self._receives:
             if name is None:
-                own: Iterable[Decision] = [
-                    each for each in self._takes.values() if each.transaction == transaction
-                ]
+                if has_where:
+                    with_where.add(transaction)
+                continue
+            decision = self._takes.get((transaction, name))
+            if decision is None:
+                self._backlog.name(now, transaction, name, outcomes)
             else:
-                named = self._takes.get((transaction, name))
-                if named is None:
-                    self._backlog.name(now, transaction, name, outcomes)
-                    continue
-                own = (named,)
-            for decision in own:
+                decision.names = True
                 decision.has_where = decision.has_where or has_where
-                decision.names = decision.names or name is not None
+        if with_where:
+            for decision in self._takes.values():
+                decision.has_where = decision.has_where or decision.transaction in with_where
         self._receives.clear()
 
     def _level_of(self, name: str) -> int:
