@@ -76,6 +76,8 @@ def _embedded_session() -> SparkSession:
         os.environ["SAIL_RUNTIME__MEMORY_POOL__TYPE"] = "fair"
         os.environ["SAIL_RUNTIME__MEMORY_POOL__FAIR__MAX_SIZE"] = str(memory())
         os.environ.setdefault("SAIL_PARQUET__COMPRESSION", "zstd(1)")
+        # Rows that a filter or a join with few rows leaves out are not decoded in their other columns.
+        os.environ.setdefault("SAIL_PARQUET__PUSHDOWN_FILTERS", "true")
         # Its allocator keeps what it has got; given back, each page is cleared again when it is next used.
         os.environ.setdefault("MIMALLOC_PURGE_DELAY", "-1")
         os.environ.setdefault("MIMALLOC_ALLOW_THP", "0")

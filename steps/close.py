@@ -81,6 +81,14 @@ class _Rows:
         """All of them, with the columns of an accepted event and `batch`."""
         return _united(warehouse, self.table, self.new, self.open, self.late)
 
+    def each_once(self, warehouse: Warehouse) -> DataFrame:
+        """As `all`, also once the table is written: what came back late then is among what was open, too."""
+        if self.open is None or self.late is None:
+            return self.all(warehouse)
+        event = list(self.table.key)
+        still_there = self.open.join(self.late.select(*event), event, "left_anti")
+        return _united(warehouse, self.table, self.new, still_there, self.late)
+
 
 def _united(warehouse: Warehouse, table: Table, *frames: DataFrame | None) -> DataFrame:
     """The rows of all that there is.
@@ -103,7 +111,8 @@ def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
 
     What is read after a table was written gives the same rows as before: rows of this batch are passed over,
     and those that this fold has moved are told by its number. Only what came back late is there twice then,
-    as it was kept and as it was moved: what reads another table than its own must not count rows.
+    as it was kept and as it was moved: what reads another table than its own must not count rows, or asks for
+    `_Rows.each_once`.
     """
     with ExitStack() as stack:
 
@@ -128,8 +137,10 @@ def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
                 keep=keep,
             )
             messages, conversations, known = with_shown.messages, with_shown.conversations, with_shown.known
+            creations = conversations
         else:
             known = looked.known
+            creations = looked.conversations.each_once(warehouse)
         until = batch.until
         state = state_of_messages(
             messages,
@@ -156,7 +167,7 @@ def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
         rules = keep(warehouse.read(PRIORITY_RULES))
         bindings = keep(small_frame(warehouse.spark, batch.bindings, BINDINGS))
         moves = keep(latest_moves(conversations))
-        found = with_queue(endpoints(conversations, sides, moves, places, known, rules), bindings)
+        found = with_queue(endpoints(creations, sides, moves, places, known, rules), bindings)
         write = partial(_write, warehouse, batch)
         together(
             warehouse.spark,

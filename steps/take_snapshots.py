@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 from functools import reduce
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from config.snapshots.server import ServerSnapshot
 from config.snapshots.views import (
@@ -22,9 +22,8 @@ from config.snapshots.views import (
     queue_of,
 )
 from pipelines.snapshots.identity import Rows, named
+from pipelines.snapshots.judged import judged_endpoints, judged_of_queues
 from pipelines.snapshots.shown import (
-    ENDED,
-    OPEN,
     PLACE,
     endpoints_shown,
     messages_ready,
@@ -136,14 +135,16 @@ def take_snapshots(
         if not views:
             continue
         judged = _judged(warehouse, kind, views)
-        told = F.when(F.col("reasons").isNotNull(), payload()).alias("payload")
-        rows = keep(judged.select(*[name for name in judged.columns if name != "row"], told))
-        found = rows.groupBy("taken_at").agg(
-            F.count(F.lit(1)).alias("rows"), F.count("reasons").alias("rejected")
+        rows = keep(judged.drop("row"))
+        found = collected(
+            rows.groupBy("taken_at").agg(
+                F.count(F.lit(1)).alias("rows"), F.count("reasons").alias("rejected")
+            )
         )
-        counted += collected(found)
-        if any(row["rejected"] for row in counted):
-            reports.append(_reports(rows))
+        counted += found
+        if any(row["rejected"] for row in found):
+            # They are few, and read again: what stands in a row costs as much as to judge it.
+            reports.append(_reports(judged))
         shown = facts(rows.where("reasons is null")).select(*accepted_names(table.name))
         made[table.name] = made[table.name].unionByName(shown) if table.name in made else shown
     by_day, newest = Counter[date](), dict[date, datetime]()
@@ -173,67 +174,32 @@ FACTS: dict[str, tuple[Table, Callable[[DataFrame], DataFrame]]] = {
 """Views that state facts, all queues as one kind: the table that has them, and how they become its rows."""
 
 
+IDS = {CONTRACTS: "service_contract_id", SERVICES: "service_id", QUEUES: "object_id"}
+"""What the small views call the ids of their names."""
+
+
 def _kind(view: str) -> str:
     return QUEUE if is_queue(view) else view
 
 
 def _judged(warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, str]]) -> DataFrame:
     """The rows of views of one kind, with `PLACE`, `reasons` and `row`."""
+
+    def names(snapshot: ServerSnapshot, view: str, columns: str) -> DataFrame:
+        return small_frame(warehouse.spark, snapshot.names(view, IDS[view]).items(), columns)
+
     frames = []
     for snapshot, view in views:
+        rows = read_view(warehouse.spark, snapshot.files[view])
+        if kind == ENDPOINTS:
+            contracts = names(snapshot, CONTRACTS, "service_contract_id bigint, contract string")
+            services = names(snapshot, SERVICES, "service_id bigint, local_service string")
+            rows = judged_endpoints(rows, contracts, services)
+        elif kind in (MONITORS, TASKS):
+            rows = judged_of_queues(rows, names(snapshot, QUEUES, "queue_id bigint, queue string"))
         place = (*snapshot.place, snapshot.taken_at, view)
-        columns = {name: F.lit(value) for name, value in zip(PLACE, place, strict=True)}
-        frames.append(read_view(warehouse.spark, snapshot.files[view]).withColumns(columns))
-    rows = reduce(DataFrame.unionByName, frames)
-    snapshots = [snapshot for snapshot, _ in views]
-    if kind == ENDPOINTS:
-        rows = _named_by(warehouse, rows, snapshots, CONTRACTS, "service_contract_id", "contract")
-        rows = _named_by(warehouse, rows, snapshots, SERVICES, "service_id", "local_service")
-        key = [*PLACE, "conversation_handle"]
-        handles = rows.groupBy(*key).agg(F.count(F.lit(1)).alias("times"))
-        rows = rows.join(F.broadcast(handles.where("times > 1")), key, "left")
-        return _with_reasons(
-            rows,
-            {
-                "repeated_handle": F.col("times").isNotNull(),
-                "unknown_contract": F.col("contract").isNull(),
-                "unknown_service": F.col("local_service").isNull(),
-                "unknown_state": ~F.col("state").isin(*ENDED, *OPEN),
-                "priority_out_of_range": ~F.col("priority").between(1, 10),
-            },
-        )
-    if kind in (MONITORS, TASKS):
-        rows = _named_by(warehouse, rows, snapshots, QUEUES, "object_id", "queue", column="queue_id")
-        return _with_reasons(rows, {"unknown_queue": F.col("queue").isNull()})
-    return rows
-
-
-def _with_reasons(rows: DataFrame, verdicts: Mapping[str, Column]) -> DataFrame:
-    """Add reasons where a row has none yet."""
-    wrong = F.concat_ws(",", *[F.when(flag, F.lit(name)) for name, flag in verdicts.items()])
-    return rows.withColumn("reasons", F.coalesce("reasons", F.nullif(wrong, F.lit(""))))
-
-
-def _named_by(
-    warehouse: Warehouse,
-    rows: DataFrame,
-    snapshots: Sequence[ServerSnapshot],
-    view: str,
-    id: str,
-    name: str,
-    *,
-    column: str | None = None,
-) -> DataFrame:
-    """Add the name that a small view of the same snapshot has for an id."""
-    key = column or id
-    place = "instance string, database string, taken_at timestamp"
-    names = [
-        (*snapshot.place, snapshot.taken_at, number, text)
-        for snapshot in snapshots
-        for number, text in snapshot.names(view, id).items()
-    ]
-    lookup = small_frame(warehouse.spark, names, f"{place}, {key} bigint, {name} string")
-    return rows.join(F.broadcast(lookup), ["instance", "database", "taken_at", key], "left")
+        frames.append(rows.withColumns({name: F.lit(it) for name, it in zip(PLACE, place, strict=True)}))
+    return reduce(DataFrame.unionByName, frames)
 
 
 def _with_names(
@@ -283,7 +249,7 @@ def _reports(rows: DataFrame) -> DataFrame:
         F.lit(SOURCE).alias("source"),
         F.concat_ws("/", "instance", "database", moment, "view").alias("event_id"),
         F.explode(F.split("reasons", ",")).alias("reason"),
-        "payload",
+        payload().alias("payload"),
     )
 
 

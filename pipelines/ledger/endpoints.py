@@ -1,11 +1,11 @@
 """Conversation endpoints: who they are, from all that is known of their conversation."""
 
-from pyspark.sql import Column, DataFrame, Window, functions as F
+from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.ladder.ladder import with_level
 from pipelines.ledger.sides import arrivals
 from pipelines.state.endpoints import SIDE, group_after_moves
-from pipelines.state.happened import moment_rank_and_id
+from pipelines.state.happened import moment_and_id, moment_rank_and_id
 from schemas.events import CREATIONS
 
 NAMES = ("instance", "database", "contract", "local_service", "remote_service")
@@ -59,7 +59,7 @@ def created(endpoint_events: DataFrame, sides: DataFrame, places: DataFrame) -> 
     """The endpoints of conversations as they were created.
 
     Args:
-        endpoint_events: all endpoint events of these conversations.
+        endpoint_events: all endpoint events of these conversations, each once.
         sides: `sides.conversation_sides` of them.
         places: `first_places` of those that have no creation of the target.
 
@@ -74,28 +74,43 @@ def created(endpoint_events: DataFrame, sides: DataFrame, places: DataFrame) -> 
     shows stands in for a creation that was not logged.
     Source: the design, "endpoint_events"; of snapshots, docs/semantics.md.
     """
-    shown = F.col("seen_at").isNotNull()
-    first = Window.partitionBy(*SIDE).orderBy(shown, "event_time", "event_id")
-    everything = first.rowsBetween(Window.unboundedPreceding, Window.unboundedFollowing)
-    creations = (
-        endpoint_events.where(F.col("event_type").isin(*CREATIONS))
-        .withColumns(
-            {
-                # The server never changes a level.
-                "server_level": F.min(F.when(shown, F.col("logged_priority"))).over(everything),
-                "number": F.row_number().over(first),
-            }
-        )
-        .where("number = 1")
-    )
+    creations = endpoint_events.where(F.col("event_type").isin(*CREATIONS))
     # The narrow side stands on the left: the embedded engine holds that one in memory.
-    joined = places.withColumn("can_infer", F.lit(True)).join(
-        sides.join(creations, "conversation_id", "right"), "conversation_id", "right"
-    )
+    of_both = sides.join(_first_of_each(creations, sides), "conversation_id", "right")
+    joined = places.withColumn("can_infer", F.lit(True)).join(of_both, "conversation_id", "right")
     # An initiator endpoint whose target is inferred gives two rows.
     infers = F.col("is_initiator") & F.coalesce("can_infer", F.lit(False))
     copies = F.when(infers, F.array(F.lit(False), F.lit(True))).otherwise(F.array(F.lit(False)))
     return joined.withColumn("inferred", F.explode(copies)).select(*_identity())
+
+
+def _first_of_each(creations: DataFrame, sides: DataFrame) -> DataFrame:
+    """The creation that decides each endpoint: the first event, else the first that a snapshot shows.
+
+    Args:
+        creations: creation events, each once.
+        sides: `sides.conversation_sides`.
+
+    Returns:
+        One row of `creations` per endpoint, with `server_level`: the server never changes a level.
+
+    Most endpoints have one creation. Only those of conversations with several are compared, by few columns.
+    """
+    shown = F.col("seen_at").isNotNull()
+    place = F.concat(F.when(shown, "1").otherwise("0"), moment_and_id())
+    shown_level = F.when(shown, F.col("logged_priority"))
+    again = sides.where("created_again").select("conversation_id")
+    several = (
+        creations.join(again, "conversation_id", "left_semi")
+        .groupBy(*SIDE)
+        .agg(F.min(place).alias("first_place"), F.min(shown_level).alias("least_level"))
+    )
+    is_only = F.col("first_place").isNull()
+    return (
+        several.join(creations, SIDE, "right")
+        .where(is_only | (F.col("first_place") == place))
+        .withColumn("server_level", F.when(is_only, shown_level).otherwise(F.col("least_level")))
+    )
 
 
 def endpoints(

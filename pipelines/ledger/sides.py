@@ -2,7 +2,6 @@
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.state.happened import ever
 from pipelines.state.messages import ARRIVALS
 from schemas.events import CREATIONS, ENDS
 
@@ -20,8 +19,9 @@ def conversation_sides(endpoint_events: DataFrame, message_events: DataFrame, kn
 
     Returns:
         One row per conversation_id with a creation, an end or an arrival: `initiator_known`,
-        `target_known` (by a creation); `initiator_ended_at`, `target_ended_at`, null while it has not;
-        `first_arrived_at`, of a message of the initiator, null if none arrived.
+        `target_known` (by a creation); `created_again`, if an endpoint has several creations;
+        `initiator_ended_at`, `target_ended_at`, null while it has not; `first_arrived_at`, of a message of
+        the initiator, null if none arrived.
     """
     event_type, what, moment = F.col("event_type"), F.col("what"), F.col("event_time")
     kind = F.when(event_type.isin(*CREATIONS), CREATED).when(event_type.isin(*ENDS), ENDED)
@@ -36,13 +36,17 @@ def conversation_sides(endpoint_events: DataFrame, message_events: DataFrame, kn
     def first(code: int) -> Column:
         return F.min(F.when(what == code, moment))
 
+    def times(code: int) -> Column:
+        return F.count(F.when(what == code, 1))
+
     return (
         told.unionByName(came)
         .unionByName(before)
         .groupBy("conversation_id")
         .agg(
-            ever(what == CREATED).alias("initiator_known"),
-            ever(what == CREATED + 1).alias("target_known"),
+            (times(CREATED) > 0).alias("initiator_known"),
+            (times(CREATED + 1) > 0).alias("target_known"),
+            ((times(CREATED) > 1) | (times(CREATED + 1) > 1)).alias("created_again"),
             first(ENDED).alias("initiator_ended_at"),
             first(ENDED + 1).alias("target_ended_at"),
             first(ARRIVED).alias("first_arrived_at"),

@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.schedules.order import level_and_minute, numbered
-from pipelines.schedules.ready import CONVERSATION
+from pipelines.schedules.ready import CONVERSATION, alone_and_several
 from schemas.keys import GROUP, QUEUE
 
 
@@ -28,12 +28,14 @@ def ready_conversations(ready: DataFrame) -> DataFrame:
         F.desc("priority"), "oldest", "conversation_id", F.desc("is_initiator")
     )
     earlier = in_group.rowsBetween(Window.unboundedPreceding, -1)
-    return conversations.withColumns(
+    alone, several = alone_and_several(conversations, GROUP)
+    numbered = several.withColumns(
         {
             "number": F.row_number().over(in_group),
             "before": F.coalesce(F.sum("messages").over(earlier), F.lit(0)),
         }
     )
+    return alone.withColumns({"number": F.lit(1), "before": F.lit(0).cast("bigint")}).unionByName(numbered)
 
 
 def ready_groups(conversations: DataFrame) -> DataFrame:

@@ -1,5 +1,7 @@
 """Ready messages in their queues, with the order inside their conversation."""
 
+from collections.abc import Sequence
+
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.schedules.queue_state import with_state
@@ -57,9 +59,21 @@ def in_conversations(ready: DataFrame) -> DataFrame:
     in_conversation = Window.partitionBy(*CONVERSATION).orderBy(
         system_first(), F.asc_nulls_last("message_sequence_number"), "arrival_order"
     )
-    return ready.withColumn("arrival_order", _arrival_order()).withColumn(
-        "rank", F.row_number().over(in_conversation)
+    rows = ready.withColumn("arrival_order", _arrival_order())
+    alone, several = alone_and_several(rows, ["conversation_id", "is_initiator"])
+    return alone.withColumn("rank", F.lit(1)).unionByName(
+        several.withColumn("rank", F.row_number().over(in_conversation))
     )
+
+
+def alone_and_several(rows: DataFrame, key: Sequence[str]) -> tuple[DataFrame, DataFrame]:
+    """The rows whose key no other row has, and all others.
+
+    A window costs the embedded engine some microseconds for each key, and often most keys have one row.
+    """
+    counted = rows.groupBy(*key).agg(F.count(F.lit(1)).alias("rows_of_key"))
+    several = counted.where("rows_of_key > 1").select(*key)
+    return rows.join(several, list(key), "left_anti"), rows.join(several, list(key), "left_semi")
 
 
 def _arrival_order() -> Column:
