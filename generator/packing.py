@@ -62,6 +62,8 @@ def rush(
         begin=at(10, 0),
         per_half_hour=PER_HALF_HOUR,
         ended_from=at(20, 0),
+        # Mostly before and after the worst of it: what is taken out of turn moves all that follows until the
+        # queue is empty, and a replay that can't know of it would go other ways for hours.
         late=(at(10, 12), at(10, 20), at(10, 30)),
         sending=(at(10, 12), at(10, 36), at(12, 50)),
         going_on=(at(11, 10), at(11, 20)),
