@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from generator import packing
 from generator.rulebook import Rulebook, Statement
 from generator.talks import TALKS, Talk
 from generator.world import HOUR, MINUTE, SECOND, Kind, Reader, World, micros
@@ -45,9 +46,12 @@ def world(
         start: the day of the sample.
     """
     places = {**places_of(catalog), **UNKNOWN_SERVICES}
+    statements = list(statements)
     book = Rulebook(statements)
     evening = _Evening(micros(start))
-    queues = sorted({place for place in places.values() if place[0] in CLOCKS})
+    # The packing station has readers of its own.
+    elsewhere = {places[service] for service in packing.SERVICES}
+    queues = sorted({place for place in places.values() if place[0] in CLOCKS} - elsewhere)
     numbers = {place: number for number, place in enumerate(queues)}
     numbered = [
         _kind(number, talk, places=places, numbers=numbers, book=book, evening=evening)
@@ -63,6 +67,9 @@ def world(
         rules=texts[1],
         weights=tuple(talk.weight for talk in TALKS),
         scenes=tuple(numbered[drawn:]),
+        rush=packing.rush(
+            statements, places=places, session=_session(len(numbers)) + 1, midnight=evening.midnight
+        ),
     )
 
 

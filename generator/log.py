@@ -16,6 +16,7 @@ from generator.messages import messages
 from generator.plan import Plan
 from generator.queue_events import queue_columns, queue_events
 from generator.readers import reader_columns, reader_events
+from generator.rush_log import rush_tables
 from generator.world import DAY
 
 NEVER_NULL = {"endpoint_events": "conversation_id", "message_events": "message_id", "queue_events": "queue"}
@@ -62,6 +63,11 @@ def pieces(plan: Plan, *, daily: bool) -> Iterator[Piece]:
         logged = queue_events(sent, plan=plan)
         yield from _sliced("queue_events", part, logged, queue_columns, plan, daily)
     yield from _sliced("queue_events", parts, reader_events(plan), reader_columns, plan, daily)
+    if plan.world.rush is not None:
+        # No faults, and a slice of its own: the rest is as it would be without it.
+        slice_ = str(plan.volume.start.date()) if daily else f"{parts:05d}"
+        for source, table in rush_tables(plan.world.rush, plan=plan):
+            yield Piece(source, slice_, parts + 1, table, np.zeros(len(table), dtype=bool))
 
 
 def _sliced(

@@ -38,16 +38,17 @@ def numbered(volume: Volume, size: synthetic.Size) -> Plan:
 
 
 def _statements(rules: list[dict[str, Any]]) -> list[Statement]:
-    """The CREATE statements of a rule file's data."""
+    """The CREATE and ALTER statements of a rule file's data."""
     return [
         Statement(
             str(rule["effective_from"]),
             rule["instance"],
             rule["database"],
-            "create",
-            rule["create"]["name"],
-            rule["create"],
+            verb,
+            rule[verb]["name"],
+            rule[verb],
         )
         for rule in rules
-        if "create" in rule
+        for verb in ("create", "alter")
+        if verb in rule
     ]

@@ -1,4 +1,4 @@
-"""What a log is about: the kinds of conversations, and the queues with their readers."""
+"""What a log is about: the kinds of conversations, the queues with their readers, a rush."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -114,6 +114,56 @@ class Reader(NamedTuple):
     altered_at: int | None = None
 
 
+class Line(NamedTuple):
+    """A contract of a rush.
+
+    Attributes:
+        share: of the rush's conversations.
+        levels: the level of the target's endpoint, with the moment from which the server gives it.
+    """
+
+    contract: str
+    share: float
+    levels: tuple[tuple[int, int], ...]
+
+
+class Rush(NamedTuple):
+    """Some hours at one queue whose readers choose as the engine does. Times are microseconds.
+
+    Both services are on one instance; its clock is right.
+
+    Attributes:
+        initiator_level: what the rules give the initiators, for logged_priority.
+        session: number of the first session at the queue; the one before it reads the answers.
+        readers: activated tasks that read it.
+        begin: when the first conversations begin.
+        per_half_hour: how many conversations begin in each half hour.
+        ended_from: from here on the conversations end.
+        late: moments after which a message of the second line comes just too late for a decision.
+        sending: moments after which a SEND holds a group of the second line that is next.
+        going_on: moments after which a transaction goes on with its group, though better ones wait.
+        by_hand: moments after which an operator receives a message with WHERE.
+        stray_from, stray_until: somebody else receives too, and does not look at levels.
+    """
+
+    instance: str
+    initiator: tuple[str, str, str]
+    target: tuple[str, str, str]
+    initiator_level: int
+    lines: tuple[Line, ...]
+    session: int
+    readers: int
+    begin: int
+    per_half_hour: tuple[int, ...]
+    ended_from: int
+    late: tuple[int, ...]
+    sending: tuple[int, ...]
+    going_on: tuple[int, ...]
+    by_hand: tuple[int, ...]
+    stray_from: int
+    stray_until: int
+
+
 @dataclass(frozen=True)
 class World:
     """What the conversations are drawn from.
@@ -124,6 +174,7 @@ class World:
         scenes: scripted conversations, one each, over and above the drawn ones.
         readers: the queues with readers.
         catalog, rules: texts of the YAML files that go with the log.
+        rush: what is played at one more queue; null is nothing.
     """
 
     kinds: tuple[Kind, ...]
@@ -132,6 +183,7 @@ class World:
     rules: str
     weights: tuple[int, ...] = ()
     scenes: tuple[Kind, ...] = ()
+    rush: Rush | None = None
 
     @cached_property
     def names(self) -> Names:

@@ -31,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
     parser = Parser(
         "Play a stretch of the log again, with other rules or readers. Arrivals and work are the log's.",
         example="python -m jobs.replay --config conf/local.yaml --from 2026-11-20T08:00:00Z "
-        "--to 2026-11-20T12:00:00Z --queue OrderQueue --readers 1..8",
+        "--to 2026-11-20T15:00:00Z --queue PackingQueue --readers 1..4",
     )
     parser.add_argument("--from", dest="start", required=True, type=instant, help="start of the period")
     parser.add_argument("--to", dest="end", required=True, type=instant, help="its end, not part of it")

@@ -1,4 +1,4 @@
-"""The small warehouse that all notebooks are run on."""
+"""The small warehouses that the notebooks are run on."""
 
 import pytest
 from pyspark.sql import SparkSession
@@ -6,6 +6,7 @@ from pyspark.sql import SparkSession
 from schemas.reading import as_of_key
 from tests.factories import Row, at, catalog, create_rule, message_event, rule
 from tests.harness import Project
+from tests.packing import packing_night
 from tests.written import ended_run, endpoint, received, warehouse_of
 
 AS_OF = at(60)
@@ -36,6 +37,12 @@ def project(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
     }
     warehouse_of(session, project.folder / "warehouse", rows)
     return project
+
+
+@pytest.fixture(scope="session")
+def packing(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The packing station of the sample: receives, and readers that are the bottleneck."""
+    return packing_night(session, tmp_path_factory.mktemp("packing") / "project")
 
 
 def _level(number: int) -> int:

@@ -8,6 +8,7 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
+from insight.conformance.view import CLASSES
 from tests.harness import Project
 from tools import notebooks
 
@@ -42,12 +43,25 @@ EXPECTED = {
     "why_this_order": (1, ["'message_id': 'c0/0'", "'passed_by': 3", "target in SQL1.B: level 5 (no rule"]),
     # Urgent, level 9 with three messages, becomes 10: the levels change and the order does not.
     "rules": (2, ["Urgent (SQL1.B)", "Misspelt (SQL1.B)", "R301", "raised to 10."]),
+    # One of each class; bulk packing goes first, and parcels wait.
+    "what_readers_did": (
+        1,
+        [
+            "The queue is ERP1.StockDB.PackingQueue",
+            *CLASSES,
+            "BulkPacking raised to 10.",
+            "level 4 of ERP1.StockDB.PackingQueue waits 23.4 min longer; the replay follows the log",
+        ],
+    ),
 }
+PROJECTS = {"what_readers_did": "packing"}
+"""The fixtures of those that need another warehouse."""
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs(notebook: Path, project: Project, tmp_path: Path) -> None:
+def test_a_notebook_runs(notebook: Path, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    project: Project = request.getfixturevalue(PROJECTS.get(notebook.stem, "project"))
     written = notebooks.run(notebook, tmp_path, project.config)
     content = nbformat.read(written, as_version=4)
     count, said = EXPECTED[notebook.stem]
