@@ -18,7 +18,7 @@ from insight.whatif.view import sentence, show
 from jobs.launch import Parser, instant, launch, opened, whole_number
 from schemas.whatif import WHATIF_TABLES
 from storage.answers import answers_in, write_answers
-from storage.published import published_as_of
+from storage.published import batches_since, published_as_of
 
 ALWAYS = "always"
 LIMIT = 20
@@ -67,6 +67,7 @@ def main(argv: Sequence[str]) -> int:
         if answers:
             write_answers(answers, WHATIF_TABLES, answer.by_name())
         report = {"as_of": as_of, "as_if": options.as_if, **told(answer, limit=options.limit)}
+    report["batches_since"] = batches_since(warehouse, as_of)
     findings = [relative(finding) for finding in findings]
     if options.format == "json":
         found = [plain(finding) for finding in findings]

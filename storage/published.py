@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from config.errors import PipelineError
 from config.instants import format_instant
 from config.load import Settings
-from schemas.outputs import RUNS
+from schemas.outputs import BATCHES, RUNS
 from storage.collected import collected
 from storage.warehouse import Warehouse
 
@@ -34,6 +34,15 @@ def settings_of(warehouse: Warehouse, as_of: datetime) -> dict[str, Any]:
         return {}
     found: dict[str, Any] = json.loads(last["settings"])
     return found
+
+
+def batches_since(warehouse: Warehouse, as_of: datetime) -> int:
+    """Count the batches of events that came in after an as_of was published last: its tables lack them."""
+    covered = [
+        row["last_batch"] for row in published_runs(warehouse, "as_of", "last_batch") if row["as_of"] == as_of
+    ]
+    came = {row["batch"] for row in collected(warehouse.read(BATCHES).select("batch"))}
+    return sum(batch > max(covered) for batch in came)
 
 
 def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | None) -> datetime:

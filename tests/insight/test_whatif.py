@@ -293,7 +293,13 @@ def test_it_is_told_on_one_screen(
     assert "Lint finds 1 warning in the proposal:" in shown
     assert "warning R302" in shown
     assert "as it was, not as it would have become" in shown
+    assert "came in after it was published" not in shown
     assert len(shown.splitlines()) <= 40
+
+    project.add(by_source(message_event("SENT", "late/0", event_time=at(1))))
+    project.take_in(session)
+    assert job.main(["--config", project.config, "--rules", other]) == 0
+    assert "came in after it was published are not counted (batches: 1)" in capsys.readouterr().out
 
 
 def test_what_can_not_be_asked(session: SparkSession, tmp_path: Path) -> None:
