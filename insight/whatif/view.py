@@ -39,10 +39,10 @@ def show(report: Mapping[str, Any], findings: Sequence[Finding]) -> None:
         f"This compares the backlog of {at} as it was, not as it would have become under other rules.",
         soft_wrap=True,
     )
-    if report["batches_since"]:
+    if since := report["batches_since"]:
         console.print(
-            "Events that came in after it was published are not counted "
-            f"(batches: {report['batches_since']:,}); run jobs/schedules.py --as-of {at} to have them counted.",
+            f"Events that came in after it was published are not counted (batches: {since:,}); "
+            f"run jobs/schedules.py --as-of {at} to have them counted.",
             soft_wrap=True,
         )
     moved = [row for row in report["summary"] if row["gained"] or row["lost"]]
