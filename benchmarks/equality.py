@@ -57,6 +57,7 @@ RECEIVE = (
     "message_sequence_number",
     "message_type",
     "arrived_at",
+    "queuing_order",
     "state",
 )
 TRANSMISSION = (
@@ -72,6 +73,7 @@ TRANSMISSION = (
     "to_service",
     "message_sequence_number",
     "message_type",
+    "size_bytes",
     "priority",
     "transmit_priority",
     "elevated",

@@ -39,7 +39,8 @@ SELECT
     arg_min(message_type, place) AS message_type,
     arg_min(message_sequence_number, place)
         FILTER (message_sequence_number IS NOT NULL) AS message_sequence_number,
-    arg_min(queuing_order, place) FILTER (queuing_order IS NOT NULL) AS queuing_order
+    arg_min(queuing_order, place) FILTER (queuing_order IS NOT NULL) AS queuing_order,
+    arg_min(size_bytes, place) FILTER (size_bytes IS NOT NULL) AS size_bytes
 FROM candidate_events GROUP BY message_id;
 
 CREATE TABLE forwards AS

@@ -4,7 +4,7 @@
 CREATE TABLE transmission_schedule AS
 WITH waiting AS (
     SELECT
-        message_id, conversation_id, sent_by_initiator, message_sequence_number, message_type,
+        message_id, conversation_id, sent_by_initiator, message_sequence_number, message_type, size_bytes,
         sent_at AS became, sender.instance AS instance, sender.database AS database,
         sender.local_service AS from_service, sender.remote_service AS to_service,
         sender.priority AS priority, false AS forwarded, sender, receiver
@@ -12,7 +12,7 @@ WITH waiting AS (
     WHERE is_waiting AND sender.instance IS NOT NULL
     UNION ALL
     SELECT
-        message_id, conversation_id, sent_by_initiator, message_sequence_number, message_type,
+        message_id, conversation_id, sent_by_initiator, message_sequence_number, message_type, size_bytes,
         accepted_at, forwards.instance, forwards.database,
         coalesce(sender.local_service, receiver.remote_service),
         coalesce(sender.remote_service, receiver.local_service),
@@ -91,6 +91,6 @@ SELECT
     ) AS position,
     database, destination.instance AS destination_instance, destination.database AS destination_database,
     conversation_id, sent_by_initiator, from_service, to_service, message_sequence_number, message_type,
-    priority, transmit_priority, false AS elevated, forwarded, NULL::BIGINT AS block, sendable_at
+    size_bytes, priority, transmit_priority, false AS elevated, forwarded, NULL::BIGINT AS block, sendable_at
 FROM rated
 ORDER BY instance, position;
