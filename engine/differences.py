@@ -102,8 +102,8 @@ def together(spark: SparkSession, *tasks: Callable[[], object]) -> tuple[object,
 def tested_last(rows: DataFrame) -> DataFrame:
     """The rows, so that a table's CHECKs are tested on these and no others.
 
-    The embedded engine tests them as early as it can, also on rows that a filter or an anti join leaves out
-    later, and then refuses the write. It does not move the test past a repartition. A coalesce would do as
+    The embedded engine tests them as early as it can, also on rows that an anti join leaves out later, and
+    then refuses the write. It does not move the test past a repartition. A coalesce would do as
     well, but takes up its inputs one after the other, where a hash join waits for all of them: for ever.
     """
     return rows.repartition(os.cpu_count() or 1) if is_embedded(rows.sparkSession) else rows

@@ -184,6 +184,7 @@ def many(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str
         (F.col("number") % 10 + 1).cast("int").alias("priority"),
         position.alias("message_sequence_number"),
         F.lit(at(0)).alias("arrived_at"),
+        F.lit(None).cast("bigint").alias("queuing_order"),
         F.lit("ready").alias("state"),
         *[value.alias(name) for name, value in texts.items()],
     )
