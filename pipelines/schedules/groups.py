@@ -3,7 +3,8 @@
 from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.schedules.order import level_and_minute, numbered
-from pipelines.schedules.ready import CONVERSATION, alone_and_several
+from pipelines.schedules.ready import CONVERSATION
+from pipelines.state.several import alone_and_several
 from schemas.keys import GROUP, QUEUE
 
 

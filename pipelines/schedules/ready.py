@@ -1,11 +1,10 @@
 """Ready messages in their queues, with the order inside their conversation."""
 
-from collections.abc import Sequence
-
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.schedules.queue_state import with_state
 from pipelines.state.happened import moment_of
+from pipelines.state.several import alone_and_several
 from schemas.keys import GROUP
 
 CONVERSATION = [*GROUP, "conversation_id", "is_initiator"]
@@ -64,16 +63,6 @@ def in_conversations(ready: DataFrame) -> DataFrame:
     return alone.withColumn("rank", F.lit(1)).unionByName(
         several.withColumn("rank", F.row_number().over(in_conversation))
     )
-
-
-def alone_and_several(rows: DataFrame, key: Sequence[str]) -> tuple[DataFrame, DataFrame]:
-    """The rows whose key no other row has, and all others.
-
-    A window costs the embedded engine some microseconds for each key, and often most keys have one row.
-    """
-    counted = rows.groupBy(*key).agg(F.count(F.lit(1)).alias("rows_of_key"))
-    several = counted.where("rows_of_key > 1").select(*key)
-    return rows.join(several, list(key), "left_anti"), rows.join(several, list(key), "left_semi")
 
 
 def _arrival_order() -> Column:

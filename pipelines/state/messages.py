@@ -3,6 +3,7 @@
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.state.happened import ever, moment_rank_and_id
+from pipelines.state.several import alone_and_several
 from pipelines.state.transactions import TRANSACTION
 from schemas.events import LEFT
 
@@ -96,6 +97,38 @@ def facts(message_events: DataFrame) -> DataFrame:
             "why_still_here"
         ),
     )
+
+
+def facts_of_few(message_events: DataFrame) -> DataFrame:
+    """As `facts`, and quicker where most messages have one event, as those do that a snapshot shows.
+
+    Args:
+        message_events: all events of the messages asked for, kept.
+    """
+    alone, several = alone_and_several(message_events, ["message_id"])
+    return alone.select(*_of_the_only_event()).unionByName(facts(several))
+
+
+def _of_the_only_event() -> list[Column | str]:
+    """The columns of `facts`, of a message's only event."""
+    is_sent, is_arrival = F.col("event_type") == "SENT", F.col("event_type").isin(*ARRIVALS)
+    return [
+        "message_id",
+        "conversation_id",
+        "sent_by_initiator",
+        "message_type",
+        "message_sequence_number",
+        "size_bytes",
+        "queuing_order",
+        F.when(is_sent, F.col("event_time")).alias("sent_at"),
+        F.when(is_arrival, F.col("event_time")).alias("arrived_at"),
+        *[
+            F.when(is_arrival, F.col(name)).alias(f"arrival_{name}")
+            for name in ("event_id", "instance", "database")
+        ],
+        F.when(of_unknown_endpoint(), F.col("conversation_handle")).alias("unknown_handle"),
+        F.when(is_sent & F.col("seen_at").isNotNull(), F.col("transmission_status")).alias("why_still_here"),
+    ]
 
 
 UNKNOWN = "/unknown"

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from pipelines.state.ends import ends
 from pipelines.state.happened import happened
-from pipelines.state.messages import facts, forwarding, undecided
+from pipelines.state.messages import facts_of_few, forwarding, undecided
 from pipelines.state.open_messages import open_messages
 from pipelines.state.transactions import uncommitted
 
@@ -54,7 +54,7 @@ def state_of_messages(
     left = keep(undecided(counted, exceptions, every_receive_counts=every_receive_counts))
     passing_on = keep(forwarding(counted))
     ids = left.select("message_id").unionByName(passing_on.select("message_id")).distinct()
-    known = keep(facts(message_events.join(ids, "message_id", "left_semi")))
+    known = keep(facts_of_few(keep(message_events.join(ids, "message_id", "left_semi"))))
     ended = ends(
         happened(endpoint_events, as_of).join(
             known.select("conversation_id").distinct(), "conversation_id", "left_semi"
