@@ -66,10 +66,11 @@ class Warehouse:
             ConfigError: this is a warehouse of an older version.
         """
         if not self.exists(BATCHES) and self._columns(f"{self.root}/{OLD_TABLE}"):
-            raise self._is_old()
+            raise self._refusal()
+        # Refused at once, and not only when the first table is read that lacks a column.
         self.exists(ENDPOINTS)
 
-    def _is_old(self) -> ConfigError:
+    def _refusal(self) -> ConfigError:
         return ConfigError(
             f"warehouse: {self.root} was written by an older version, whose tables are not read; "
             "move the folder away (or name another one) and run jobs/nightly.py again: it makes all "
@@ -94,7 +95,7 @@ class Warehouse:
             return True
         columns = self._columns(self.path(table))
         if columns and not columns.issuperset(table.names):
-            raise self._is_old()
+            raise self._refusal()
         if columns:
             self._written.add(table.name)
         return bool(columns)
