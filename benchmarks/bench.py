@@ -23,6 +23,8 @@ from benchmarks.server_views import make_views, snapshot_of
 from schemas.events import CONTRACTS
 
 HIGHEST = 10
+FIRST_COMPILER = 1_000_000
+"""Messages up to which the JVM's first compiler is enough (docs/running.md)."""
 LAST_MIDNIGHT = datetime(2026, 11, 21, tzinfo=UTC)
 """The end of the generator's first day, which is the as_of of logs of one day."""
 
@@ -272,11 +274,13 @@ class Case:
     ) -> Finished:
         command: list[str | Path] = [sys.executable, "-m", module, *options]
         if engine != EMBEDDED:
-            command = [PROJECT / "spark-submit.sh", f"{module.replace('.', '/')}.py", *options]
+            command = [PROJECT / "spark-submit.sh", f"{module.replace('.', '/')}.py", *options, "--spark"]
+            if self.messages > FIRST_COMPILER:
+                command += ["--driver-java-options", "-XX:TieredStopAtLevel=4"]
         if event_log:
             shutil.rmtree(event_log, ignore_errors=True)
             event_log.mkdir(parents=True)
-            command += ["--spark", "--conf", "spark.eventLog.enabled=true"]
+            command += ["--conf", "spark.eventLog.enabled=true"]
             command += ["--conf", "spark.eventLog.compress=false"]
             command += ["--conf", f"spark.eventLog.dir={event_log.as_uri()}"]
         log = self.folder / engine / f"{module.split('.')[-1]}.log"
