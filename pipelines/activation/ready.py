@@ -10,13 +10,14 @@ events in the window that did not find it ready, said once per message.
 Source: the design, "Activation".
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
 from engine.ordered import in_order
+from engine.python_workers import Work, in_python
 from pipelines.activation import happenings as h
 from pipelines.state.endpoints import SIDE
 
@@ -109,7 +110,7 @@ def given_back(
         .select(*OF_MESSAGE, _place("time", h.QUEUE_EVENTS), "event_id", "t")
     )
     played = arrivals.unionByName(receives).unionByName(ends).unionByName(backs)
-    return in_order(played, "message_id", ["place", "event_id"]).mapInArrow(_spells(start), SPELLS)
+    return in_python(in_order(played, "message_id", ["place", "event_id"]), _spells(start), SPELLS)
 
 
 def _place(time: str, rank: int) -> Column:
@@ -163,7 +164,7 @@ class Message:
         }
 
 
-def _spells(start: int) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]:
+def _spells(start: int) -> Work:
     def play(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         import pyarrow as pa
 

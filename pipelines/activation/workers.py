@@ -1,12 +1,13 @@
 """The replay: a queue's happenings stream through a Python worker, batch by batch."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import NoneType
 from typing import TYPE_CHECKING, get_args, get_type_hints
 
 from pyspark.sql import DataFrame
 
 from engine.ordered import in_order, stretches
+from engine.python_workers import Work, in_python
 from pipelines.activation import happenings as h
 from pipelines.activation.replay import Clock, Monitor, Replay, Run, Totals
 from pipelines.activation.timeline import COLUMNS, ORDER
@@ -50,12 +51,10 @@ def replayed(timeline: DataFrame, monitors: Sequence[Monitor], clock: Clock) -> 
         ordinal 0 and `totals`. Times are microseconds. No order.
     """
     ordered = in_order(timeline.select(*COLUMNS), "queue_number", ORDER)
-    return ordered.drop("event_id").mapInArrow(_play(list(monitors), clock), REPLAYED)
+    return in_python(ordered.drop("event_id"), _play(list(monitors), clock), REPLAYED)
 
 
-def _play(
-    monitors: list[Monitor], clock: Clock
-) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]:
+def _play(monitors: list[Monitor], clock: Clock) -> Work:
     def play(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         output = _Output()
         current: _Queue | None = None

@@ -1,12 +1,13 @@
 """The queues in Python workers: what happened streams in, batch by batch; totals and deviations come out."""
 
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
 from engine.ordered import in_order, stretches
+from engine.python_workers import Work, in_python
 from pipelines.conformance.decisions import COUNTS, OF_AN_HOUR
 from pipelines.conformance.queue import Queue
 from pipelines.conformance.timeline import COLUMNS, ORDER
@@ -52,12 +53,10 @@ def watched(timeline: DataFrame, *, start: int, tolerance: int, every_receive_co
     """
     ordered = in_order(timeline.select(*COLUMNS), "queue_number", ORDER)
     ddl = ", ".join(f"{name} {type}" for name, type in TOLD.items())
-    return ordered.mapInArrow(_watch(start, tolerance, every_receive_counts), ddl)
+    return in_python(ordered, _watch(start, tolerance, every_receive_counts), ddl)
 
 
-def _watch(
-    start: int, tolerance: int, every_receive_counts: bool
-) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]:
+def _watch(start: int, tolerance: int, every_receive_counts: bool) -> Work:
     def watch(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         gc.set_threshold(GARBAGE)
         output = _Output()

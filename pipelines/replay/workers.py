@@ -1,12 +1,13 @@
 """The machines: what happens on a queue streams through a Python worker, batch by batch."""
 
 import gc
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame
 
 from engine.ordered import in_order, stretches
+from engine.python_workers import Work, in_python
 from pipelines.replay.player import Machine, Player
 from pipelines.replay.timeline import COLUMNS, ORDER
 
@@ -51,12 +52,10 @@ def played(timeline: DataFrame, machines: Sequence[Machine]) -> DataFrame:
     """
     ordered = in_order(timeline.select(*COLUMNS), "machine", ORDER)
     ddl = ", ".join(f"{name} {type}" for name, type in PLAYED.items())
-    return ordered.drop("tie").mapInArrow(_play(list(machines)), ddl)
+    return in_python(ordered.drop("tie"), _play(list(machines)), ddl)
 
 
-def _play(
-    machines: list[Machine],
-) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]:
+def _play(machines: list[Machine]) -> Work:
     def play(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         gc.set_threshold(GARBAGE)
         output = _Output()
