@@ -15,8 +15,6 @@ from tests.harness import Project
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 400.0
 HAS_JAVA = shutil.which("java") is not None
-QUICK = "-XX:TieredStopAtLevel=1"
-"""For JVMs that live for seconds: compiling well costs more than it gains."""
 COMMANDS = {
     "embedded": [sys.executable, "-m", "jobs.nightly"],
     "spark": [str(ROOT / "spark-submit.sh"), "jobs/nightly.py"],
@@ -31,7 +29,6 @@ def environment() -> dict[str, str]:
     return kept | {
         "SPARK_MASTER": "local[2]",
         "SPARK_DRIVER_MEMORY": "1g",
-        "JDK_JAVA_OPTIONS": QUICK,
         "ENGINE_MEMORY": "1g",
     }
 

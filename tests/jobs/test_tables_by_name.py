@@ -13,7 +13,7 @@ import yaml
 from pyspark.sql import SparkSession
 
 from tests.harness import Project, one_log
-from tests.jobs.processes import PATIENCE, QUICK, ROOT
+from tests.jobs.processes import PATIENCE, ROOT
 from tests.jobs.warehouses import table_names
 from tests.test_against_model import project_of, random_logs, require_equal
 
@@ -55,7 +55,6 @@ class Shell:
             cwd=ROOT,
             env=os.environ
             | {
-                "JDK_JAVA_OPTIONS": QUICK,
                 "SPARK_CONF_DIR": str(self._metastore),
                 "SPARK_SUBMIT_OPTS": f"-Dderby.stream.error.file={self._metastore}/derby.log",
             },
