@@ -12,7 +12,9 @@ from insight.conformance.receives import asked_at, figures_at, receives_at, requ
 from insight.conformance.view import of_receives, sentence, show
 from insight.terminal import as_json
 from jobs.launch import Parser, launch, opened, whole_number
+from pipelines.state.messages import facts_of_many
 from schemas.conformance import CONFORMANCE_TABLES
+from schemas.events import MESSAGES
 from storage.answers import answers_in, write_answers
 from storage.published import published_as_of
 
@@ -56,19 +58,21 @@ def main(argv: Sequence[str]) -> int:
         def keep(rows: DataFrame) -> DataFrame:
             return stack.enter_context(warehouse.kept(rows))
 
-        asked = asked_at(warehouse, settings, as_of=as_of, window=window)
+        asked = asked_at(warehouse, settings, as_of=as_of, window=window, keep=keep)
         if options.check:
             asked = replace(asked, timeline=keep(asked.timeline))
         tolerance = timedelta(milliseconds=options.tolerance_ms)
         receives, hours, deviations = receives_at(asked, tolerance=tolerance, keep=keep)
         if options.check:
             require_the_same(receives, figures_at(asked))
+        # A message that was sent before the window may hold up those in it.
+        messages = asked.messages if window is None else facts_of_many(warehouse.read(MESSAGES), keep)
         frames = [
             keep(levels_at(warehouse, as_of=as_of, window=window)),
             keep(receives),
             keep(hours),
             keep(deviations),
-            keep(links_at(warehouse, settings, as_of=as_of, window=window)),
+            keep(links_at(warehouse, settings, as_of=as_of, window=window, messages=messages)),
         ]
         if answers:
             named = {table.name: frame for table, frame in zip(CONFORMANCE_TABLES, frames, strict=True)}

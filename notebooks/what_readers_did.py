@@ -27,7 +27,7 @@ from tempfile import TemporaryDirectory
 import matplotlib.dates as mdates
 import matplotlib.pyplot as plt
 import pandas as pd
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from config.load import load_for_lint
 from config.proposal import Proposal
@@ -58,12 +58,12 @@ as_of = published_as_of(warehouse, settings, None)
 
 # %%
 with ExitStack() as stack:
-    asked = asked_at(warehouse, settings, as_of=as_of, window=None)
-    frames = receives_at(
-        asked,
-        tolerance=timedelta(milliseconds=10),
-        keep=lambda rows: stack.enter_context(warehouse.kept(rows)),
-    )
+
+    def keep(rows: DataFrame) -> DataFrame:
+        return stack.enter_context(warehouse.kept(rows))
+
+    asked = asked_at(warehouse, settings, as_of=as_of, window=None, keep=keep)
+    frames = receives_at(asked, tolerance=timedelta(milliseconds=10), keep=keep)
     queues, hours, deviations = (
         pd.DataFrame(collected(frame), columns=frame.columns).drop(columns="as_of") for frame in frames
     )

@@ -28,12 +28,26 @@ def levels_at(warehouse: Warehouse, *, as_of: datetime, window: timedelta | None
 
 
 def links_at(
-    warehouse: Warehouse, settings: Settings, *, as_of: datetime, window: timedelta | None
+    warehouse: Warehouse,
+    settings: Settings,
+    *,
+    as_of: datetime,
+    window: timedelta | None,
+    messages: DataFrame,
 ) -> DataFrame:
-    """`conformance_links` of the messages that arrived before as_of; with a window, within it."""
+    """`conformance_links` of the messages that arrived before as_of; with a window, within it.
+
+    Args:
+        warehouse: what to read.
+        settings: blocks of fragments, and who honors priorities.
+        as_of: the instant.
+        window: None looks at all.
+        messages: `state.messages.facts_of_many` of all messages, whatever the window.
+    """
     blocks = settings.transmission.blocks
     found = conformance_links(
         warehouse.read(MESSAGES),
+        messages,
         warehouse.read(ENDPOINTS),
         catalog_frames(warehouse, settings).honoring,
         since=None if window is None else as_of - window,

@@ -9,7 +9,6 @@ from pyspark.sql import DataFrame, Window, functions as F
 from insight.inversions import by_key, passed_by_level
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
 from pipelines.state.endpoints import SIDE
-from pipelines.state.messages import facts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -24,6 +23,7 @@ COUNTED = (
 
 def conformance_links(
     message_events: DataFrame,
+    messages: DataFrame,
     endpoints: DataFrame,
     honoring: DataFrame,
     *,
@@ -35,6 +35,7 @@ def conformance_links(
 
     Args:
         message_events: message events, whatever their time.
+        messages: `state.messages.facts_of_many` of them.
         endpoints: `endpoints` rows.
         honoring: (instance, database) with honor_broker_priority on, unique.
         since: only messages that arrived from then on are looked at; None looks at all.
@@ -58,9 +59,7 @@ def conformance_links(
         .orderBy(F.asc_nulls_last("message_sequence_number"), "message_id")
         .rowsBetween(Window.unboundedPreceding, 0)
     )
-    arrived = facts(message_events).where(
-        (F.col("sent_at") < F.lit(as_of)) & (F.col("arrived_at") < F.lit(as_of))
-    )
+    arrived = messages.where((F.col("sent_at") < F.lit(as_of)) & (F.col("arrived_at") < F.lit(as_of)))
     sendable = arrived.withColumn("sendable_at", F.max("sent_at").over(earlier))
     if since is not None:
         sendable = sendable.where(F.col("arrived_at") >= F.lit(since))

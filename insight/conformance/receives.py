@@ -12,6 +12,7 @@ from insight.backlog import catalog_frames, has_queue_events
 from pipelines.conformance.timeline import Ledger, timeline
 from pipelines.conformance.windows import FIGURES, figures
 from pipelines.conformance.workers import watched
+from pipelines.state.messages import facts_of_many
 from schemas.conformance import CONFORMANCE, CONFORMANCE_DEVIATIONS, CONFORMANCE_HOURS
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.keys import QUEUE
@@ -32,6 +33,7 @@ class Asked:
     """What happened on the queues, and what is asked of it.
 
     Attributes:
+        messages: what the messages are; see `pipelines.conformance.timeline.Ledger`.
         timeline: see `pipelines.conformance.timeline`.
         numbered: the queues with their `queue_number`.
         as_of: the instant.
@@ -40,6 +42,7 @@ class Asked:
             of WHERE: what depends on them is null.
     """
 
+    messages: DataFrame
     timeline: DataFrame
     numbered: DataFrame
     as_of: datetime
@@ -47,7 +50,14 @@ class Asked:
     knows_queues: bool
 
 
-def asked_at(warehouse: Warehouse, settings: Settings, *, as_of: datetime, window: timedelta | None) -> Asked:
+def asked_at(
+    warehouse: Warehouse,
+    settings: Settings,
+    *,
+    as_of: datetime,
+    window: timedelta | None,
+    keep: Callable[[DataFrame], DataFrame],
+) -> Asked:
     """Read what happened on the queues before as_of.
 
     Args:
@@ -55,6 +65,7 @@ def asked_at(warehouse: Warehouse, settings: Settings, *, as_of: datetime, windo
         settings: the catalog: queues, and the services that are bound to them.
         as_of: the instant.
         window: only decisions so long before as_of count; None counts all.
+        keep: computes a frame once.
     """
     queues = sorted(row[:3] for row in settings.catalog.queue_rows())
     numbered = small_frame(
@@ -67,8 +78,12 @@ def asked_at(warehouse: Warehouse, settings: Settings, *, as_of: datetime, windo
     read = [
         warehouse.read(table) if window is None else warehouse.read_open(table, start) for table in tables
     ]
-    told = timeline(Ledger(*read), numbered, catalog_frames(warehouse, settings).bindings, as_of=as_of)
-    return Asked(told, numbered, as_of, micros(start), has_queue_events(warehouse))
+    # What a message is follows from all its events, whatever as_of.
+    messages = keep(facts_of_many(read[0], keep))
+    told = timeline(
+        Ledger(messages, *read), numbered, catalog_frames(warehouse, settings).bindings, as_of=as_of
+    )
+    return Asked(messages, told, numbered, as_of, micros(start), has_queue_events(warehouse))
 
 
 def receives_at(

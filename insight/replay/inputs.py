@@ -20,7 +20,7 @@ from pipelines.replay.timeline import Inputs
 from pipelines.replay.transactions import open_transactions, outcomes
 from pipelines.schedules.orders import Keep
 from pipelines.state.endpoints import SIDE
-from pipelines.state.messages import ARRIVALS, facts
+from pipelines.state.messages import ARRIVALS, facts_of_many
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
@@ -87,7 +87,7 @@ def read_inputs(
         .unionByName(work.where(counts_for_medians(period)).select("message_id"))
         .distinct()
     )
-    known = keep(facts(message_events.join(wanted, "message_id", "left_semi")))
+    known = keep(facts_of_many(message_events, keep, ids=wanted))
     arrived_at = F.col("arrived_at")
     arrived = known.where((arrived_at >= F.lit(period.start)) & (arrived_at < F.lit(period.end)))
     played = played_messages(waiting.messages, arrived, now_open.returns, there, period)

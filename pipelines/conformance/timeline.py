@@ -12,7 +12,6 @@ from pipelines.schedules.ready import system_first
 from pipelines.state.carried import place
 from pipelines.state.endpoints import SIDE
 from pipelines.state.happened import happened
-from pipelines.state.messages import facts
 from pipelines.state.transactions import LOCKING, TRANSACTION, first_outcomes
 from schemas.events import MOVE
 from schemas.keys import QUEUE
@@ -43,8 +42,13 @@ COLUMNS = ("queue_number", *ORDER, *PAYLOAD)
 
 @dataclass(frozen=True)
 class Ledger:
-    """The rows that may matter; all of them happened before as_of, or are filtered here."""
+    """The rows that may matter; all of them happened before as_of, or are filtered here.
 
+    Attributes:
+        messages: `state.messages.facts_of_many` of the message events.
+    """
+
+    messages: DataFrame
     message_events: DataFrame
     endpoint_events: DataFrame
     queue_events: DataFrame
@@ -71,9 +75,8 @@ def timeline(ledger: Ledger, numbered: DataFrame, bindings: DataFrame, *, as_of:
     sides = _sides(ledger.endpoints, numbered, bindings, as_of)
     received = _received(message_events, queue_events, numbered)
     is_taken = F.col("kind") == h.TAKEN
-    # What a message is follows from all its events, whatever as_of.
     of_sides = (
-        _of_messages(facts(ledger.message_events))
+        _of_messages(ledger.messages)
         .unionByName(_of_endpoints(endpoint_events), allowMissingColumns=True)
         .unionByName(
             received.where(is_taken).drop("queue_number", "group_id", "has_where"),

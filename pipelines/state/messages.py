@@ -1,5 +1,8 @@
 """Messages: what they are, and what became of them."""
 
+from collections.abc import Callable
+from functools import reduce
+
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.state.happened import ever, moment_rank_and_id
@@ -11,6 +14,16 @@ KINDS = {"SENT": 0, "DELIVERED": 1, "RECEIVED": 2, "FORWARD_ACCEPTED": 3, "FORWA
 """Which event of a message counts as the earlier one where the times are equal."""
 
 ARRIVALS = ("DELIVERED", "RECEIVED")
+
+OF_ANY_EVENT = (
+    "conversation_id",
+    "sent_by_initiator",
+    "message_type",
+    "message_sequence_number",
+    "size_bytes",
+    "queuing_order",
+)
+"""What any event of a message may tell of it."""
 
 
 def order_of_events() -> Column:
@@ -81,12 +94,7 @@ def facts(message_events: DataFrame) -> DataFrame:
         return F.min_by(name, F.when(event_type.isin(*ARRIVALS), F.col("place"))).alias(f"arrival_{name}")
 
     return rows.groupBy("message_id").agg(
-        earliest("conversation_id"),
-        earliest("sent_by_initiator"),
-        earliest("message_type"),
-        earliest("message_sequence_number"),
-        earliest("size_bytes"),
-        earliest("queuing_order"),
+        *[earliest(name) for name in OF_ANY_EVENT],
         F.min(F.when(event_type == "SENT", F.col("event_time"))).alias("sent_at"),
         F.min(F.when(event_type.isin(*ARRIVALS), F.col("event_time"))).alias("arrived_at"),
         of_arrival("event_id"),
@@ -114,12 +122,7 @@ def _of_the_only_event() -> list[Column | str]:
     is_sent, is_arrival = F.col("event_type") == "SENT", F.col("event_type").isin(*ARRIVALS)
     return [
         "message_id",
-        "conversation_id",
-        "sent_by_initiator",
-        "message_type",
-        "message_sequence_number",
-        "size_bytes",
-        "queuing_order",
+        *OF_ANY_EVENT,
         F.when(is_sent, F.col("event_time")).alias("sent_at"),
         F.when(is_arrival, F.col("event_time")).alias("arrived_at"),
         *[
@@ -129,6 +132,36 @@ def _of_the_only_event() -> list[Column | str]:
         F.when(of_unknown_endpoint(), F.col("conversation_handle")).alias("unknown_handle"),
         F.when(is_sent & F.col("seen_at").isNotNull(), F.col("transmission_status")).alias("why_still_here"),
     ]
+
+
+def facts_of_many(
+    message_events: DataFrame, keep: Callable[[DataFrame], DataFrame], *, ids: DataFrame | None = None
+) -> DataFrame:
+    """`OF_ANY_EVENT`, `sent_at` and `arrived_at` as in `facts`, and quicker where messages are many.
+
+    The least and the greatest value together cost a third of the value of the earliest event. They are the
+    same for nearly all messages; the others go by `facts`.
+
+    Args:
+        message_events: message events, all of each message; they are read twice.
+        keep: computes a frame once (`engine.differences.kept`).
+        ids: message_id of those asked for, unique; without it all are.
+    """
+    asked = message_events if ids is None else message_events.join(ids, "message_id", "left_semi")
+    event_type, time = F.col("event_type"), F.col("event_time")
+    folded = keep(
+        asked.groupBy("message_id").agg(
+            *[F.min(name).alias(name) for name in OF_ANY_EVENT],
+            *[F.max(name).alias(f"{name}_too") for name in OF_ANY_EVENT],
+            F.min(F.when(event_type == "SENT", time)).alias("sent_at"),
+            F.min(F.when(event_type.isin(*ARRIVALS), time)).alias("arrived_at"),
+        )
+    )
+    agrees = reduce(Column.__and__, [F.col(name).eqNullSafe(F.col(f"{name}_too")) for name in OF_ANY_EVENT])
+    names = ["message_id", *OF_ANY_EVENT, "sent_at", "arrived_at"]
+    # The few stand on the left: the embedded engine holds that side in memory.
+    differing = folded.where(~agrees).select("message_id").join(message_events, "message_id")
+    return folded.where(agrees).select(*names).unionByName(facts(differing).select(*names))
 
 
 UNKNOWN = "/unknown"

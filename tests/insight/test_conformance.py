@@ -8,13 +8,15 @@ from random import Random
 
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import SparkSession, functions as F
+from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from config.errors import ConfigError, PipelineError, ReconciliationError
 from insight.conformance.ask import links_at
 from insight.conformance.receives import SECOND_WAY, asked_at, figures_at, receives_at, require_the_same
 from insight.conformance.view import WITHOUT_QUEUE_EVENTS, show
 from jobs import conformance as job
+from pipelines.state.messages import facts_of_many
+from schemas.events import MESSAGES
 from schemas.keys import QUEUE
 from storage.collected import collected
 from tests.factories import (
@@ -95,11 +97,16 @@ def modelled(logs: list[Log], since: datetime, tolerance: timedelta) -> dict[str
     return tables
 
 
+def same(rows: DataFrame) -> DataFrame:
+    """Keep nothing: compute it again."""
+    return rows
+
+
 def found(
     session: SparkSession, project: Project, as_of: datetime, window: timedelta | None, tolerance: timedelta
 ) -> dict[str, list[Row]]:
-    asked = asked_at(project.warehouse(session), project.settings(), as_of=as_of, window=window)
-    frames = receives_at(asked, tolerance=tolerance, keep=lambda rows: rows)
+    asked = asked_at(project.warehouse(session), project.settings(), as_of=as_of, window=window, keep=same)
+    frames = receives_at(asked, tolerance=tolerance, keep=same)
     names = ("conformance", "conformance_hours", "conformance_deviations")
     tables = dict(zip(names, map(collected, frames), strict=True))
     for row in tables["conformance"]:
@@ -130,7 +137,9 @@ def test_windows_give_the_same_figures(
     session: SparkSession, busy: tuple[Project, list[Log]], window: timedelta | None
 ) -> None:
     project, logs = busy
-    asked = asked_at(project.warehouse(session), project.settings(), as_of=logs[0].as_of, window=window)
+    asked = asked_at(
+        project.warehouse(session), project.settings(), as_of=logs[0].as_of, window=window, keep=same
+    )
     since = EVER if window is None else asked.as_of - window
     expected = modelled(logs, since, TICK)["conformance"]
     names = ("as_of", *QUEUE, *SECOND_WAY)
@@ -145,8 +154,10 @@ def test_windows_give_the_same_figures(
 
 def test_two_ways_that_disagree_are_told(session: SparkSession, busy: tuple[Project, list[Log]]) -> None:
     project, logs = busy
-    asked = asked_at(project.warehouse(session), project.settings(), as_of=logs[0].as_of, window=None)
-    totals, _, _ = receives_at(asked, tolerance=TICK, keep=lambda rows: rows)
+    asked = asked_at(
+        project.warehouse(session), project.settings(), as_of=logs[0].as_of, window=None, keep=same
+    )
+    totals, _, _ = receives_at(asked, tolerance=TICK, keep=same)
     second = totals.where("decisions > 0").select("as_of", *QUEUE, *SECOND_WAY)
     require_the_same(totals, second)
     queues = sorted(tuple(row[name] for name in QUEUE) for row in collected(second))
@@ -248,7 +259,9 @@ def test_links_equal_the_model(session: SparkSession, tmp_path: Path, blocks: Ro
             fragment_bytes=blocks and blocks["fragment_bytes"],
         )
         expected += [renumbered(row, number) for row in rows]
-    links = links_at(project.warehouse(session), project.settings(), as_of=logs[0].as_of, window=window)
+    warehouse = project.warehouse(session)
+    messages = facts_of_many(warehouse.read(MESSAGES), same)
+    links = links_at(warehouse, project.settings(), as_of=logs[0].as_of, window=window, messages=messages)
     assert difference(collected(links), expected) == []
     assert sum(row["inversions"] for row in expected) > LOGS
     assert any(row["inversions_fragmented"] for row in expected) == (blocks is not None)
