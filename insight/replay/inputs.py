@@ -80,7 +80,7 @@ def read_inputs(
         "message_id", "conversation_id", "sent_by_initiator"
     )
     now_open = open_transactions(message_events, queue_events, ended, in_flight, there, start=period.start)
-    work = keep(services(message_events, ended, every_receive_counts=not knows_queues))
+    work = keep(services(message_events, ended, every_receive_counts=not knows_queues, keep=keep))
     arrivals = message_events.where(F.col("event_type").isin(*ARRIVALS) & _within(period))
     wanted = (
         arrivals.select("message_id")

@@ -3,6 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.replay.period import Period
+from pipelines.schedules.orders import Keep
+from pipelines.state.several import alone_and_several
 from pipelines.state.transactions import TRANSACTION
 from schemas.keys import QUEUE
 
@@ -10,13 +12,16 @@ TAKE = [*TRANSACTION, "event_time"]
 KIND = [*QUEUE, "contract", "message_type"]
 
 
-def services(message_events: DataFrame, ended: DataFrame, *, every_receive_counts: bool) -> DataFrame:
+def services(
+    message_events: DataFrame, ended: DataFrame, *, every_receive_counts: bool, keep: Keep
+) -> DataFrame:
     """The work on each message that was taken: the sum of its shares.
 
     Args:
         message_events: message events that may matter, whatever their time.
         ended: `transactions.outcomes`.
         every_receive_counts: without any queue events nothing says how long the work took.
+        keep: computes a frame once.
 
     Returns:
         One row per message_id with any take: `service` in whole microseconds, `first_taken_at`.
@@ -31,8 +36,12 @@ def services(message_events: DataFrame, ended: DataFrame, *, every_receive_count
         shares = takes.withColumn("share", F.lit(0).cast("bigint"))
     else:
         at_once = takes.where("transaction_id is null").withColumn("share", F.lit(0).cast("bigint"))
-        in_transactions = _lasting(takes.where("transaction_id is not null"), ended)
-        shares = at_once.unionByName(_shared(in_transactions))
+        in_transactions = keep(takes.where("transaction_id is not null"))
+        # Most transactions take one message: nothing comes next, and nothing is shared.
+        alone, several = alone_and_several(in_transactions, TRANSACTION)
+        all_of_it = ended.join(alone, TRANSACTION).withColumn("share", _until("outcome_at"))
+        of_several = _shared(_lasting(several, ended))
+        shares = at_once.unionByName(all_of_it.select(*at_once.columns)).unionByName(of_several)
     return shares.groupBy("message_id").agg(
         F.sum("share").alias("service"), F.min("event_time").alias("first_taken_at")
     )
@@ -42,10 +51,14 @@ def _lasting(takes: DataFrame, ended: DataFrame) -> DataFrame:
     """The takes of transactions with an outcome, with how long they last."""
     in_order = Window.partitionBy(*TRANSACTION).orderBy("event_time")
     moments = takes.select(*TAKE).distinct().withColumn("next_at", F.lead("event_time").over(in_order))
-    until = F.coalesce("next_at", "outcome_at")
-    lasts = F.greatest(F.unix_micros(until) - F.unix_micros("event_time"), F.lit(0))
+    lasts = _until(F.coalesce("next_at", "outcome_at"))
     lasting = moments.join(ended, TRANSACTION).select(*TAKE, lasts.alias("lasts"))
     return takes.join(lasting, TAKE)
+
+
+def _until(moment: Column | str) -> Column:
+    """Microseconds from the take to a moment."""
+    return F.greatest(F.unix_micros(moment) - F.unix_micros("event_time"), F.lit(0))
 
 
 def _shared(takes: DataFrame) -> DataFrame:
