@@ -1,9 +1,8 @@
 """What a run has to show a person, on one screen: what came in, what waits where, what to look at first."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
-from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from pyspark.sql import functions as F
 from rich.console import Console
@@ -25,6 +24,7 @@ from schemas.outputs import (
 from storage.collected import collected
 from storage.warehouse import Warehouse
 
+T = TypeVar("T")
 PLACES = 6
 """Queues and sending instances on the screen."""
 FINDINGS = 5
@@ -37,11 +37,13 @@ WAITS = ("where", "messages", "held_back", "highest", "oldest")
 
 def show_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> None:
     """Print the summary of a published as_of to standard output."""
-    # A small night is planning for the most part, which takes one core a query.
-    came_in, queues, instances = together(
-        warehouse.spark, *[partial(ask, warehouse, as_of) for ask in (_came_in, _queues, _instances)]
+    (came_in, queues, instances), found = together(
+        warehouse.spark,
+        lambda: _asked(warehouse, as_of, _came_in, _queues, _instances),
+        lambda: _asked(warehouse, as_of, _of_activation, _of_overtaken, _of_unresolved, _of_rejected),
     )
-    findings = _findings(warehouse, as_of)
+    # The most pressing ones first.
+    findings = [finding for each in found for finding in each]
     console = terminal()
     show_rows(console, "Events so far", came_in, CAME_IN)
     waits = sorted([*queues, *instances], key=lambda row: (-row["messages"], row["where"]))
@@ -58,6 +60,13 @@ def show_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> N
     _say(console, f"The tables lie in {warehouse.root}/ ; what to ask of them next:")
     for job, options in NEXT.items():
         _say(console, f"  jobs/{job}.py --config {settings.path} {options}".rstrip())
+
+
+def _asked(
+    warehouse: Warehouse, as_of: datetime, *questions: Callable[[Warehouse, datetime], Iterable[T]]
+) -> tuple[list[T], ...]:
+    """The answers to questions, asked at once: a small one is planning, which takes one core a query."""
+    return together(warehouse.spark, *[lambda ask=ask: list(ask(warehouse, as_of)) for ask in questions])
 
 
 def _say(console: Console, line: str) -> None:
@@ -102,16 +111,6 @@ def _placed(row: dict[str, Any], where: str) -> dict[str, Any]:
     return {"where": where, **{name: row[name] for name in WAITS[1:]}}
 
 
-def _findings(warehouse: Warehouse, as_of: datetime) -> list[str]:
-    """The most pressing ones, each in a sentence."""
-    return [
-        *_of_activation(warehouse, as_of),
-        *_of_overtaken(warehouse, as_of),
-        *_of_unresolved(warehouse, as_of),
-        *_of_rejected(warehouse),
-    ]
-
-
 def _of_activation(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     troubled = warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).where("advice <> 'keeps_up'")
     first = troubled.orderBy(F.col("advice") != "queue_off", F.desc("need_seconds"), *QUEUE).limit(2)
@@ -136,7 +135,7 @@ def _of_unresolved(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
         yield f"{row['rows']:,} open messages can't be placed ({why}): table unresolved lists them"
 
 
-def _of_rejected(warehouse: Warehouse) -> Iterator[str]:
+def _of_rejected(warehouse: Warehouse, _: datetime) -> Iterator[str]:
     counted = warehouse.read(REJECTED_EVENTS).groupBy("source", "reason").agg(F.count(F.lit(1)).alias("rows"))
     for row in collected(counted.orderBy(F.desc("rows"), "source", "reason").limit(1)):
         yield (

@@ -56,8 +56,9 @@ def take_in_new(warehouse: Warehouse, settings: Settings, *, run_id: str, starte
         InputError: the input breaks its contract, or too much was rejected.
         WarehouseError: a table has lost commits.
     """
-    require_whole(warehouse)
-    new = what_is_new(warehouse, settings)
+    _, new = together(
+        warehouse.spark, partial(require_whole, warehouse), partial(what_is_new, warehouse, settings)
+    )
     if new.is_little:
         expect_little(warehouse.spark)
     step("rules", partial(write_rules, warehouse, settings))()
@@ -68,8 +69,8 @@ def take_in_new(warehouse: Warehouse, settings: Settings, *, run_id: str, starte
 def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     """Describe one as_of from the ledger as it is: all steps of a night after the fold."""
     run = Run.begin(as_of)
-    require_whole(warehouse)
-    if what_is_done(warehouse).is_little:
+    _, done = together(warehouse.spark, partial(require_whole, warehouse), partial(what_is_done, warehouse))
+    if done.is_little:
         expect_little(warehouse.spark)
     return _recorded(warehouse, settings, run, partial(_describe, warehouse, settings, run))
 

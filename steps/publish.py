@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import reduce
+from functools import partial
 from uuid import uuid4
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import Column, functions as F
 
 from config.load import Settings
 from config.version import code_version
+from engine.differences import together
 from pipelines.publish.quality import require_quality
 from pipelines.publish.reconcile import reconcile
 from schemas import TABLES
@@ -130,17 +131,14 @@ def _row_counts(warehouse: Warehouse, as_of: datetime) -> dict[str, int]:
     """Rows of this as_of in each table, as a reader would count them now."""
     parts: dict[str, Column] = dict.fromkeys(COUNTED, F.lit(None).cast("string"))
     parts |= {"unresolved": F.col("kind"), "transmission_schedule": F.col("forwarded").cast("string")}
-    # One query for all of them: a small night is bookkeeping for the most part.
-    found = reduce(
-        DataFrame.unionByName,
-        [
-            warehouse.read_as_of(TABLES[name], as_of)
-            .groupBy(F.lit(name).alias("table"), part.alias("part"))
-            .agg(F.count(F.lit(1)).alias("rows"))
-            for name, part in parts.items()
-        ],
-    )
-    rows = {(row.table, row.part): row.rows for row in found.collect()}
+
+    def count(name: str) -> dict[tuple[str, str | None], int]:
+        found = warehouse.read_as_of(TABLES[name], as_of).groupBy(parts[name].alias("part"))
+        return {(name, row.part): row.rows for row in found.agg(F.count(F.lit(1)).alias("rows")).collect()}
+
+    # A small night is planning for the most part, which takes one core a query.
+    found = together(warehouse.spark, *[partial(count, name) for name in COUNTED])
+    rows = {part: counted for each in found for part, counted in each.items()}
     counts = {name: sum(n for (table, _), n in rows.items() if table == name) for name in COUNTED}
     del counts["unresolved"]
     counts |= {f"unresolved_{kind}": rows.get(("unresolved", kind), 0) for kind in KINDS}
