@@ -17,11 +17,16 @@ FEW, MANY = 1_000, 3 * FEW_ROWS
 """Rows of a partition."""
 
 
-def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def counting() -> Work:
     """A row a batch: how many rows it has, their sum, and which process looks at it."""
-    for batch in batches:
-        row = {"rows": batch.num_rows, "total": sum(batch[0].to_pylist()), "process": os.getpid()}
-        yield pa.RecordBatch.from_pylist([row])
+
+    # A function of this module would be looked for by its name, which workers do not know.
+    def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            row = {"rows": batch.num_rows, "total": sum(batch[0].to_pylist()), "process": os.getpid()}
+            yield pa.RecordBatch.from_pylist([row])
+
+    return counted
 
 
 def nothing(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -56,14 +61,14 @@ def numbers(session: SparkSession, rows: int) -> DataFrame:
 @pytest.mark.spark
 @pytest.mark.parametrize("rows", [0, FEW, MANY])
 def test_every_row_is_seen_once(session: SparkSession, rows: int) -> None:
-    found = in_python(numbers(session, rows), counted, COLUMNS).collect()
+    found = in_python(numbers(session, rows), counting(), COLUMNS).collect()
     assert sum(row["rows"] for row in found) == 2 * rows
     assert sum(row["total"] for row in found) == rows * (2 * rows - 1)
 
 
 def test_the_engine_gives_many_rows_a_process_a_task_and_few_rows_none(embedded: SparkSession) -> None:
     few, many = (
-        {row["process"] for row in in_python(numbers(embedded, rows), counted, COLUMNS).collect()}
+        {row["process"] for row in in_python(numbers(embedded, rows), counting(), COLUMNS).collect()}
         for rows in (FEW, MANY)
     )
     assert few == {os.getpid()}
@@ -74,7 +79,7 @@ def test_the_engine_gives_many_rows_a_process_a_task_and_few_rows_none(embedded:
 @pytest.mark.parametrize("rows", [FEW, MANY])
 def test_batches_come_back_in_their_order(rows: int) -> None:
     expected = [(batch.num_rows, sum(batch[0].to_pylist())) for batch in batches_of(rows)]
-    found = [batch.to_pylist()[0] for batch in _apart(counted)(batches_of(rows))]
+    found = [batch.to_pylist()[0] for batch in _apart(counting())(batches_of(rows))]
     assert [(row["rows"], row["total"]) for row in found] == expected
 
 
@@ -101,7 +106,7 @@ def test_a_process_that_is_killed_is_an_error() -> None:
 
 @pytest.mark.parametrize("taken", [0, 1, 5])
 def test_no_process_is_left_of_work_that_is_broken_off(taken: int) -> None:
-    run: Work = _apart(counted)
+    run: Work = _apart(counting())
     with closing(_generator(run(batches_of(MANY)))) as results:
         for _ in range(taken):
             next(results)
