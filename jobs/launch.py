@@ -27,6 +27,8 @@ GARBAGE = 1_000_000
 """So many objects more than before are worth a look for garbage; Python's own 700 takes half a second."""
 SIGNALLED = 128
 """What a shell adds to the number of the signal that ended a process."""
+FULL_DISK = "No space left on device"
+"""How every system and engine says it."""
 BROKEN_OFF = "error: {}; run it again, it takes up where it broke off"
 
 
@@ -163,4 +165,7 @@ def _outcome(error: Exception) -> tuple[int, str]:
     """The exit code of a job that failed, and the line that says why."""
     if isinstance(error, PipelineError):
         return error.exit_code, str(error)
-    return 1, f"{type(error).__name__}: {fault_of(error)} (run again with --verbose)"
+    fault = fault_of(error)
+    if FULL_DISK in fault:
+        return 1, f"{fault}; make room, then run it again: it takes up where it broke off"
+    return 1, f"{type(error).__name__}: {fault} (run again with --verbose)"

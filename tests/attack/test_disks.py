@@ -40,6 +40,7 @@ def test_a_disk_of_any_size(tmp_path: Path) -> None:
                 assert code == 1, last
                 assert last.startswith("error: ")
                 assert "No space left on device" in last
+                assert last.endswith("; make room, then run it again: it takes up where it broke off")
             assert disk.resize()
             finish(ENGINE, attacked, SECOND)
             require_equal(expected, attacked)

@@ -30,6 +30,7 @@ def test_a_full_disk_loses_nothing(embedded: SparkSession, tmp_path: Path) -> No
             last = log_of(project).rstrip().splitlines()[-1]
             assert last.startswith("error: ")
             assert "No space left on device" in last
+            assert last.endswith("; make room, then run it again: it takes up where it broke off")
             assert disk.resize()
             finish("embedded", project, AS_OF)
             assert changed(expected, contents(project)) == {}
