@@ -30,7 +30,8 @@ def in_python(rows: DataFrame, work: Work, ddl: str) -> DataFrame:
     """Let Python look at the batches of each partition, as `mapInArrow` does.
 
     Apache Spark has a process for each task. The embedded engine runs all tasks in the process of the job,
-    where one runs and the others wait: there a task with many rows gets a process of its own.
+    where one runs and the others wait: there a task with many rows gets a process of its own. What numpy
+    does lets the others run, so it needs no more than `mapInArrow`.
 
     Args:
         rows: anything.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
+from functools import partial
 from typing import Any, TypeVar
 
 from pyspark.sql import functions as F
@@ -66,7 +67,11 @@ def _asked(
     warehouse: Warehouse, as_of: datetime, *questions: Callable[[Warehouse, datetime], Iterable[T]]
 ) -> tuple[list[T], ...]:
     """The answers to questions, asked at once: a small one is planning, which takes one core a query."""
-    return together(warehouse.spark, *[lambda ask=ask: list(ask(warehouse, as_of)) for ask in questions])
+
+    def answer(ask: Callable[[Warehouse, datetime], Iterable[T]]) -> list[T]:
+        return list(ask(warehouse, as_of))
+
+    return together(warehouse.spark, *[partial(answer, ask) for ask in questions])
 
 
 def _say(console: Console, line: str) -> None:

@@ -132,14 +132,14 @@ def _row_counts(warehouse: Warehouse, as_of: datetime) -> dict[str, int]:
     parts: dict[str, Column] = dict.fromkeys(COUNTED, F.lit(None).cast("string"))
     parts |= {"unresolved": F.col("kind"), "transmission_schedule": F.col("forwarded").cast("string")}
 
-    def count(name: str) -> dict[tuple[str, str | None], int]:
+    def count(name: str) -> dict[str | None, int]:
         found = warehouse.read_as_of(TABLES[name], as_of).groupBy(parts[name].alias("part"))
-        return {(name, row.part): row.rows for row in found.agg(F.count(F.lit(1)).alias("rows")).collect()}
+        return {row.part: row.rows for row in found.agg(F.count(F.lit(1)).alias("rows")).collect()}
 
     # A small night is planning for the most part, which takes one core a query.
-    found = together(warehouse.spark, *[partial(count, name) for name in COUNTED])
-    rows = {part: counted for each in found for part, counted in each.items()}
-    counts = {name: sum(n for (table, _), n in rows.items() if table == name) for name in COUNTED}
-    del counts["unresolved"]
-    counts |= {f"unresolved_{kind}": rows.get(("unresolved", kind), 0) for kind in KINDS}
-    return counts | {"transmission_schedule_forwarded": rows.get(("transmission_schedule", "true"), 0)}
+    counted = together(warehouse.spark, *[partial(count, name) for name in COUNTED])
+    rows = dict(zip(COUNTED, counted, strict=True))
+    of_kinds = rows.pop("unresolved")
+    counts = {name: sum(of_parts.values()) for name, of_parts in rows.items()}
+    counts |= {f"unresolved_{kind}": of_kinds.get(kind, 0) for kind in KINDS}
+    return counts | {"transmission_schedule_forwarded": rows["transmission_schedule"].get("true", 0)}

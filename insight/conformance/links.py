@@ -1,11 +1,12 @@
 """On which links messages overtook others of a higher level."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Window, functions as F
 
+from engine.python_workers import Work
 from insight.inversions import by_key, passed_by_level
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
 from pipelines.state.endpoints import SIDE
@@ -107,7 +108,7 @@ def _links(endpoints: DataFrame, honoring: DataFrame, as_of: datetime) -> DataFr
     )
 
 
-def _count(*, with_fragments: bool) -> Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]:
+def _count(*, with_fragments: bool) -> Work:
     def count(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         import numpy as np
         import pyarrow as pa

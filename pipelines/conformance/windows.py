@@ -5,7 +5,7 @@ before each decision how many there were at each level. Source: our choice; docs
 definitions.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 
 from engine.ordered import in_order, stretches
+from engine.python_workers import Work
 from pipelines.conformance import happenings as h
 from pipelines.conformance.decisions import OF_AN_HOUR
 from pipelines.conformance.facts import COLUMNS, Array, Facts, facts
@@ -45,9 +46,7 @@ def figures(timeline: DataFrame, *, start: int, every_receive_counts: bool) -> D
     return ordered.mapInArrow(_sum(start, every_receive_counts), ddl)
 
 
-def _sum(
-    start: int, every_receive_counts: bool
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _sum(start: int, every_receive_counts: bool) -> Work:
     def told(number: int, rows: list[pa.RecordBatch]) -> pa.RecordBatch:
         found = figures_of(
             facts(pa.Table.from_batches(rows)), start, every_receive_counts=every_receive_counts

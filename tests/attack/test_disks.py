@@ -14,8 +14,8 @@ from tests.attack.scene import (
     second_night,
     tables,
 )
-from tests.jobs.disks import disk_at
-from tests.jobs.processes import PATIENCE, finish, log_of, start
+from tests.jobs.disks import disk_at, fills
+from tests.jobs.processes import finish
 
 pytestmark = pytest.mark.spark
 
@@ -31,17 +31,7 @@ def test_a_disk_of_any_size(tmp_path: Path) -> None:
         finish(ENGINE, attacked, SECOND)
         expected, whole = tables(attacked), disk.used()
         for size in range(1, SIZES + 1):
-            disk.empty()
-            assert disk.resize(whole * size // (SIZES + 1))
-            code = start(ENGINE, attacked, SECOND).wait(timeout=PATIENCE)
-            if code:
-                filled += 1
-                last = log_of(attacked).rstrip().splitlines()[-1]
-                assert code == 1, last
-                assert last.startswith("error: ")
-                assert "No space left on device" in last
-                assert last.endswith("; make room, then run it again: it takes up where it broke off")
-            assert disk.resize()
+            filled += fills(disk, whole * size // (SIZES + 1), ENGINE, attacked, SECOND)
             finish(ENGINE, attacked, SECOND)
             require_equal(expected, attacked)
     assert filled >= SIZES - 1

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 from deltalake import DeltaTable
-from pyspark.sql import DataFrame, SparkSession, functions as F
+from pyspark.sql import SparkSession, functions as F
 
 from config.errors import ConfigError, PipelineError, ReconciliationError
 from insight.conformance.ask import links_at
@@ -31,7 +31,7 @@ from tests.factories import (
     endpoint_event,
     message_event,
 )
-from tests.harness import Project, difference, one_log
+from tests.harness import Project, difference, one_log, same
 from tests.model.conformance import CLASSES, conformance, conformance_links
 from tests.strategies import Log
 from tests.strategies.busy import TICK, busy_log
@@ -95,11 +95,6 @@ def modelled(logs: list[Log], since: datetime, tolerance: timedelta) -> dict[str
         for name, found in rows.items():
             tables[name] += [renumbered(row, number) for row in found]
     return tables
-
-
-def same(rows: DataFrame) -> DataFrame:
-    """Keep nothing: compute it again."""
-    return rows
 
 
 def found(

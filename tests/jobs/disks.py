@@ -5,9 +5,13 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 
 import pytest
+
+from tests.harness import Project
+from tests.jobs.processes import PATIENCE, log_of, start
 
 ROOMY = 64 << 20
 """Bytes of a disk that everything fits on."""
@@ -46,6 +50,21 @@ def disk_at(folder: Path) -> Iterator[Disk]:
         yield disk
     finally:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)
+
+
+def fills(disk: Disk, size: int, engine: str, project: Project, as_of: datetime) -> bool:
+    """Run a night on an empty disk of this size: whether it filled it, and then it says what to do."""
+    disk.empty()
+    assert disk.resize(size)
+    code = start(engine, project, as_of).wait(timeout=PATIENCE)
+    assert disk.resize()
+    if code:
+        last = log_of(project).rstrip().splitlines()[-1]
+        assert code == 1, last
+        assert last.startswith("error: ")
+        assert "No space left on device" in last
+        assert last.endswith("; make room, then run it again: it takes up where it broke off")
+    return code != 0
 
 
 def _mount(*options: str) -> bool:

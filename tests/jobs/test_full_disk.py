@@ -7,8 +7,8 @@ from pyspark.sql import SparkSession
 
 from tests.factories import at
 from tests.harness import Project
-from tests.jobs.disks import disk_at
-from tests.jobs.processes import PATIENCE, finish, log_of, start
+from tests.jobs.disks import disk_at, fills
+from tests.jobs.processes import finish
 from tests.jobs.warehouses import changed, contents
 from tests.steps.test_broken_off import a_bit_of_everything, project_in
 
@@ -24,13 +24,6 @@ def test_a_full_disk_loses_nothing(embedded: SparkSession, tmp_path: Path) -> No
         project.run(embedded, AS_OF)
         expected, whole = contents(project), disk.used()
         for share in (0.2, 0.8):
-            disk.empty()
-            assert disk.resize(int(whole * share))
-            assert start("embedded", project, AS_OF).wait(timeout=PATIENCE) == 1
-            last = log_of(project).rstrip().splitlines()[-1]
-            assert last.startswith("error: ")
-            assert "No space left on device" in last
-            assert last.endswith("; make room, then run it again: it takes up where it broke off")
-            assert disk.resize()
+            assert fills(disk, int(whole * share), "embedded", project, AS_OF)
             finish("embedded", project, AS_OF)
             assert changed(expected, contents(project)) == {}

@@ -6,21 +6,17 @@ from random import Random
 from typing import Any
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from pipelines.state.messages import ARRIVALS, KINDS, OF_ANY_EVENT, facts, facts_of_few, facts_of_many
 from schemas.events import MESSAGES
 from storage.collected import collected
 from storage.small_frame import small_frame
 from tests.factories import Row, at, message_event
+from tests.harness import same
 
 MESSAGE_COUNT, EVENTS = 60, 240
 NAMES = ["message_id", *OF_ANY_EVENT, "sent_at", "arrived_at"]
-
-
-def same(rows: DataFrame) -> DataFrame:
-    """Keep nothing: compute it again."""
-    return rows
 
 
 def some_events(random: Random) -> list[Row]:
