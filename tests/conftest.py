@@ -71,6 +71,8 @@ def spark(session: SparkSession) -> SparkSession:
 
 def _apache_spark() -> SparkSession:
     """A local session with Delta: two cores, few partitions, no web server."""
+    # Jobs that a test calls take this session, and do not start the embedded engine beside it.
+    os.environ["ENGINE"] = "spark"
     session = (
         SparkSession.builder.master("local[2]")
         .appName("tests")
