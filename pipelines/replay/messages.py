@@ -4,7 +4,6 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.replay.period import Period
 from pipelines.replay.receivers import receiving
-from pipelines.state.messages import ARRIVALS
 
 WHAT = (
     "message_id",
@@ -15,22 +14,6 @@ WHAT = (
     "queuing_order",
     "arrived_at",
 )
-
-
-def arriving(message_events: DataFrame, period: Period) -> DataFrame:
-    """The ids of the messages that arrive in the period.
-
-    Args:
-        message_events: message events that may matter, whatever their time.
-        period: what is played.
-
-    Returns:
-        message_id, unique.
-    """
-    arrivals = message_events.where(F.col("event_type").isin(*ARRIVALS))
-    first = arrivals.groupBy("message_id").agg(F.min("event_time").alias("arrived_at"))
-    time = F.col("arrived_at")
-    return first.where((time >= F.lit(period.start)) & (time < F.lit(period.end))).select("message_id")
 
 
 def played_messages(

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from pyspark.sql import DataFrame, Window, functions as F
+from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.replay.period import Period
 from pipelines.replay.receivers import receiving
@@ -73,17 +73,22 @@ def _by_sessions(sessions: DataFrame, period: Period) -> DataFrame:
         .where((F.col("last_at") >= F.lit(period.start)) & (F.col("first_at") < F.lit(period.end)))
     )
     begin = F.greatest("first_at", F.lit(period.start))
-    changes = there.select(*QUEUE, begin.alias("moment"), F.lit(1).alias("change")).unionByName(
-        there.select(
-            *QUEUE, (F.col("last_at") + F.lit(MICROSECOND)).alias("moment"), F.lit(-1).alias("change")
-        )
-    )
+    changes = _from_until(there, begin, F.col("last_at") + F.lit(MICROSECOND))
     none = (
         sessions.select(*QUEUE)
         .distinct()
         .select(*QUEUE, F.lit(period.start).alias("moment"), F.lit(0).alias("change"))
     )
     return _summed(changes.unionByName(none)).where(F.col("moment") < F.lit(period.end))
+
+
+def _from_until(rows: DataFrame, begin: Column, end: Column) -> DataFrame:
+    """Count each row from a moment until another one: (queue, moment, change)."""
+    counted, ended = (
+        F.struct(moment.alias("moment"), F.lit(change).alias("change"))
+        for moment, change in ((begin, 1), (end, -1))
+    )
+    return rows.select(*QUEUE, F.explode(F.array(counted, ended)).alias("step")).select(*QUEUE, "step.*")
 
 
 def _transactions(
@@ -111,9 +116,7 @@ def _transactions(
 
 def _by_hours(transactions: DataFrame, period: Period) -> DataFrame:
     """The largest number that was open at once, in each UTC hour."""
-    changes = transactions.select(
-        *QUEUE, F.col("begun_at").alias("moment"), F.lit(1).alias("change")
-    ).unionByName(transactions.select(*QUEUE, F.col("outcome_at").alias("moment"), F.lit(-1).alias("change")))
+    changes = _from_until(transactions, F.col("begun_at"), F.col("outcome_at"))
     first = F.date_trunc("hour", F.lit(period.start))
     last = F.date_trunc("hour", F.lit(period.end - MICROSECOND))
     hours = F.explode(F.sequence(first, last, F.expr("interval 1 hour")))
