@@ -183,7 +183,7 @@ def _sentence() -> Column:
         "groups_free",
     )
     since = F.when(F.col("off_since").isNull(), F.lit("")).otherwise(
-        F.concat(F.lit(" since "), F.date_format("off_since", "yyyy-MM-dd HH:mm:ss"))
+        F.concat(F.lit(" since "), F.date_format("off_since", "yyyy-MM-dd'T'HH:mm:ss'Z'"))
     )
     off = F.format_string(
         "The queue is off%s. In the window there were %s; %s left in it: find what could not be read, "

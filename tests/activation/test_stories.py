@@ -190,7 +190,7 @@ def test_a_queue_that_rollbacks_turned_off(project: Project) -> None:
     summary = summary_of(project, "Off")
     assert (summary["advice"], summary["is_on"], summary["off_since"]) == ("queue_off", False, at(5.6))
     assert summary["sentence"].startswith(
-        "The queue is off since 2026-11-20 12:05:36. In the window there were 5 rollbacks; 2 messages are "
+        "The queue is off since 2026-11-20T12:05:36Z. In the window there were 5 rollbacks; 2 messages are "
         "left in it"
     )
     # Two were ready at first, and one of them is taken and given back.
