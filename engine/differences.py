@@ -46,6 +46,9 @@ def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
         copy = rows.localCheckpoint(eager=False)
         # Counted as it is computed, by one job; a count of the frame would be a query of its own.
         count = copy._jdf.queryExecution().toRdd().count()
+        # The copy's columns are still those of its origin for Spark, which at times can't join the two:
+        # "conflicting references". Named anew, they are others.
+        copy = copy.toDF(*copy.columns)
         yield F.broadcast(copy) if count <= BROADCAST_ROWS else copy
         return
     folder = f"{local_scratch() if is_embedded(spark) else scratch}/{uuid4()}"
