@@ -3,10 +3,12 @@
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import reduce
 from hashlib import blake2b
+from pathlib import PurePosixPath
 from typing import TypeVar, overload
 from uuid import uuid4
 
@@ -110,6 +112,27 @@ def tested_last(rows: DataFrame) -> DataFrame:
     well, but takes up its inputs one after the other, where a hash join waits for all of them: for ever.
     """
     return rows.repartition(os.cpu_count() or 1) if is_embedded(rows.sparkSession) else rows
+
+
+def with_file_names(
+    spark: SparkSession, opened: Callable[[Sequence[str]], DataFrame], paths: Sequence[str]
+) -> DataFrame:
+    """The rows of files of one shape, each with `file`, the name without folders of the file that has it.
+
+    Apache Spark knows of each row where it stands, so the files are one relation: a hundred of them would be
+    planned a hundred times. The embedded engine does not know, and is quick to plan.
+
+    Args:
+        spark: the session.
+        opened: opens some of the files; its rows may go through selections and filters only.
+        paths: the files; at least one, of different names.
+    """
+    if is_embedded(spark):
+        frames = [opened([path]).withColumn("file", F.lit(PurePosixPath(path).name)) for path in paths]
+        return reduce(DataFrame.unionByName, frames)
+    # It is written as in a URI, where a plus sign stands for itself.
+    written = F.replace(F.col("_metadata.file_name"), F.lit("+"), F.lit("%2B"))
+    return opened(paths).withColumn("file", F.url_decode(written))
 
 
 def checked_text(value: Column, spark: SparkSession) -> tuple[Column, Column]:

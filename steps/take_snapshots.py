@@ -24,7 +24,6 @@ from config.snapshots.views import (
 from pipelines.snapshots.identity import Rows, named
 from pipelines.snapshots.judged import judged_endpoints, judged_of_queues
 from pipelines.snapshots.shown import (
-    PLACE,
     endpoints_shown,
     messages_ready,
     messages_waiting,
@@ -37,7 +36,7 @@ from schemas.outputs import SNAPSHOTS
 from schemas.table import Table
 from storage.collected import collected
 from storage.small_frame import empty_frame, small_frame
-from storage.snapshots.views import payload, read_view
+from storage.snapshots.views import payload, read_views
 from storage.warehouse import Warehouse
 
 SOURCE = "snapshots"
@@ -131,7 +130,8 @@ def take_snapshots(
     counted: list[dict[str, Any]] = []
     reports: list[DataFrame] = []
     for kind, (table, facts) in FACTS.items():
-        views = [(snapshot, view) for snapshot in snapshots for view in snapshot.files if _kind(view) == kind]
+        of_kind = [[view for view in snapshot.files if _kind(view) == kind] for snapshot in snapshots]
+        views = [(snapshot, found) for snapshot, found in zip(snapshots, of_kind, strict=True) if found]
         if not views:
             continue
         judged = _judged(warehouse, kind, views)
@@ -182,23 +182,25 @@ def _kind(view: str) -> str:
     return QUEUE if is_queue(view) else view
 
 
-def _judged(warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, str]]) -> DataFrame:
-    """The rows of views of one kind, with `PLACE`, `reasons` and `row`."""
-
-    def names(snapshot: ServerSnapshot, view: str, columns: str) -> DataFrame:
-        return small_frame(warehouse.spark, snapshot.names(view, IDS[view]).items(), columns)
-
+def _judged(
+    warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, Sequence[str]]]
+) -> DataFrame:
+    """The rows of all views of one kind, with `PLACE`, `reasons` and `row`."""
     frames = []
-    for snapshot, view in views:
-        rows = read_view(warehouse.spark, snapshot.files[view])
+    for snapshot, of_kind in views:
+
+        def names(view: str, columns: str, snapshot: ServerSnapshot = snapshot) -> DataFrame:
+            return small_frame(warehouse.spark, snapshot.names(view, IDS[view]).items(), columns)
+
+        rows = read_views(warehouse.spark, [snapshot.files[view] for view in of_kind])
         if kind == ENDPOINTS:
-            contracts = names(snapshot, CONTRACTS, "service_contract_id bigint, contract string")
-            services = names(snapshot, SERVICES, "service_id bigint, local_service string")
+            contracts = names(CONTRACTS, "service_contract_id bigint, contract string")
+            services = names(SERVICES, "service_id bigint, local_service string")
             rows = judged_endpoints(rows, contracts, services)
         elif kind in (MONITORS, TASKS):
-            rows = judged_of_queues(rows, names(snapshot, QUEUES, "queue_id bigint, queue string"))
-        place = (*snapshot.place, snapshot.taken_at, view)
-        frames.append(rows.withColumns({name: F.lit(it) for name, it in zip(PLACE, place, strict=True)}))
+            rows = judged_of_queues(rows, names(QUEUES, "queue_id bigint, queue string"))
+        place = zip(("instance", "database", "taken_at"), (*snapshot.place, snapshot.taken_at), strict=True)
+        frames.append(rows.withColumns({name: F.lit(it) for name, it in place}))
     return reduce(DataFrame.unionByName, frames)
 
 

@@ -33,12 +33,16 @@ class ViewFile:
         path: the file, or the folder of a Delta table or of several Parquet files.
         format: how it is written.
         names: the columns as the file spells them, by the view's names; those that it lacks are missing.
+        types: the types of these columns; none of CSV.
+        is_folder: whether the path is a folder.
     """
 
     view: str
     path: str
     format: str
     names: Mapping[str, str]
+    types: tuple[str, ...] = ()
+    is_folder: bool = False
 
     @property
     def columns(self) -> tuple[ViewColumn, ...]:
@@ -65,11 +69,20 @@ def view_files(snapshot: Snapshot) -> tuple[dict[str, ViewFile], list[str]]:
         if columns is None:
             continue
         path = prefix + info.path
+        held: Mapping[str, pa.DataType | None] = {}
         try:
-            names, wrong = _compared(columns, _columns(system, info, snapshot.format))
+            held = _columns(system, info, snapshot.format)
+            names, wrong = _compared(columns, held)
         except (pa.ArrowException, OSError, DeltaError, csv.Error) as error:
             names, wrong = {}, [f"is not readable as {snapshot.format} ({str(error).partition(chr(10))[0]})"]
-        found[view] = ViewFile(view, path, snapshot.format, names)
+        found[view] = ViewFile(
+            view=view,
+            path=path,
+            format=snapshot.format,
+            names=names,
+            types=tuple(str(type) for name in names.values() if (type := held[name]) is not None),
+            is_folder=info.type == fs.FileType.Directory,
+        )
         problems += [f"{path}: {each}" for each in wrong]
     for view in dict.fromkeys(snapshot.complete):
         if view not in found:

@@ -14,11 +14,14 @@ FIELD = r',("[^"]*(?:""[^"]*)*"|[^",][^,]*|)'
 """A comma and a field behind it: in quotes, where two quotes are one, or without any at its start."""
 
 
-def read_csv(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
+def read_csv(
+    spark: SparkSession, contract: EventContract, paths: Sequence[str], *, with_file: bool = False
+) -> DataFrame:
     """Open CSV files, in the shape of `storage.inputs.read`. Nothing between two commas is null.
 
     The columns go by each file's own header. A line that is the same as the header is no row. A last line
-    without a line end is broken: it may be cut inside its last field (our choice).
+    without a line end is broken: it may be cut inside its last field (our choice). With `file` as
+    `storage.inputs.text.read_lines` gives it, if asked for.
 
     Raises:
         InputError: a header lacks a column, or has it twice; all of them are listed.
@@ -31,7 +34,7 @@ def read_csv(spark: SparkSession, contract: EventContract, paths: Sequence[str])
     frames = []
     for header, is_unended in sorted(alike):
         files = alike[header, is_unended]
-        lines = read_lines(spark, files).where(F.col("raw") != header)
+        lines = read_lines(spark, files, with_file=with_file).where(F.col("raw") != header)
         unended = {ends[path] for path in files} if is_unended else ()
         frames.append(_from_lines(lines, contract, _columns(header), unended))
     whole = frames[0]
@@ -68,7 +71,8 @@ def _from_lines(
         F.contains("raw", F.lit('"')),
         F.regexp_extract_all(F.concat(F.lit(","), "raw"), F.lit(FIELD), F.lit(1)),
     ).otherwise(F.split("raw", ","))
-    rows = lines.select("raw", "is_text", cut.alias("fields"))
+    file = [name for name in lines.columns if name == "file"]
+    rows = lines.select("raw", "is_text", *file, cut.alias("fields"))
     # What stands outside of its quotes is in no field.
     is_cut_whole = ~F.contains("raw", F.lit('"')) | (F.array_join("fields", ",") == F.col("raw"))
     broken = ~F.col("is_text") | (F.size("fields") != len(header)) | ~is_cut_whole
@@ -76,10 +80,11 @@ def _from_lines(
         broken |= F.col("raw").isin(*sorted(unended))
     rows = rows.select(
         "raw",
+        *file,
         broken.alias("broken"),
         *[_field(header.index(name)).alias(name) for name in contract.names],
     )
-    rows = settled(rows, ["raw", "broken", *contract.names])
+    rows = settled(rows, ["raw", *file, "broken", *contract.names])
     typed = {column.name: value_of(F.col(column.name), column.type) for column in contract.columns}
     unreadable = {
         column.name: F.col(column.name).isNotNull() & typed[column.name].isNull()
@@ -93,6 +98,7 @@ def _from_lines(
         F.when(is_whole, names_of(unreadable)).alias("unreadable"),
         F.lit(None).cast("string").alias("mistyped"),
         "raw",
+        *file,
     )
 
 

@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
-from engine.differences import checked_text
+from engine.differences import checked_text, with_file_names
 from storage.inputs.places import literal
 
 PACKED = {".gz", ".bz2", ".zst", ".xz"}
@@ -14,8 +14,11 @@ PACKED = {".gz", ".bz2", ".zst", ".xz"}
 TRUE, FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 
 
-def read_lines(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
-    """The lines that are not blank, as `raw`, without byte order marks; `is_text`: all of it is UTF-8."""
+def read_lines(spark: SparkSession, paths: Sequence[str], *, with_file: bool = False) -> DataFrame:
+    """The lines that are not blank, as `raw`, without byte order marks; `is_text`: all of it is UTF-8.
+
+    With `file`, the name of the file without its folders, if asked for: then the files' names must differ.
+    """
     text, is_text = checked_text(F.col("value"), spark)
     # Spark takes the mark away, Sail leaves it.
     unmarked = F.when(F.startswith(text, F.lit("\ufeff")), F.substr(text, F.lit(2))).otherwise(text)
@@ -24,9 +27,16 @@ def read_lines(spark: SparkSession, paths: Sequence[str]) -> DataFrame:
     for path in paths:
         suffix = PurePosixPath(path).suffix
         by_packing.setdefault(suffix if suffix in PACKED else "", []).append(path)
-    texts = [spark.read.text(literal(spark, alike)) for alike in by_packing.values()]
-    lines = reduce(DataFrame.unionByName, texts).select(unmarked.alias("raw"), is_text.alias("is_text"))
-    return lines.where("trim(raw) <> ''")
+
+    def opened(alike: Sequence[str]) -> DataFrame:
+        return spark.read.text(literal(spark, alike))
+
+    texts = [
+        with_file_names(spark, opened, alike) if with_file else opened(alike) for alike in by_packing.values()
+    ]
+    file = ["file"] if with_file else []
+    lines = reduce(DataFrame.unionByName, texts)
+    return lines.select(unmarked.alias("raw"), is_text.alias("is_text"), *file).where("trim(raw) <> ''")
 
 
 def value_of(text: Column, type: str) -> Column:

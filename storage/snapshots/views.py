@@ -1,10 +1,14 @@
-"""A view of a snapshot as one frame of typed columns, with what could not be read said beside them."""
+"""Views of a snapshot as one frame of typed columns, with what could not be read said beside them."""
+
+from collections.abc import Sequence
+from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F, types as T
 
 from config.errors import InputError
 from config.snapshots.files import ViewFile
 from config.snapshots.views import Kind, ViewColumn
+from engine.differences import with_file_names
 from engine.session import is_embedded
 from schemas.events import EventContract
 from schemas.table import optional
@@ -24,33 +28,45 @@ TYPES: dict[Kind, str] = {
 """What a kind of column is to an engine."""
 
 
-def read_view(spark: SparkSession, file: ViewFile) -> DataFrame:
-    """Open a view.
+def read_views(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
+    """Open views of one kind and one snapshot: its queues, or one other view.
+
+    Args:
+        spark: the session.
+        files: their files, whose columns were compared with the views'; at least one.
+
+    Returns:
+        One row per row: `view`; the view's columns by the view's names, null where the file lacks one;
+        `reasons` why a row is none of the view's, joined by commas and null where all is well; `row`, what
+        stands in the file, for `payload`.
 
     Raises:
         InputError: the engine can't open a Delta table at that path.
 
-    Args:
-        spark: the session.
-        file: its file, whose columns were compared with the view's.
-
-    Returns:
-        One row per row: the view's columns by the view's names, null where the file lacks one; `reasons` why
-        a row is none of the view's, joined by commas and null where all is well; `row`, what
-        stands in the file, for `payload`.
-
     GUIDs are in upper case without braces, a code without the blanks behind it, all else is as it stands.
     """
+    # A server has hundreds of queues, and to plan a file costs more than to read it: one shape, one read.
+    alike: dict[object, list[ViewFile]] = {}
+    for file in files:
+        shape = file.path if file.is_folder else (file.format, tuple(file.names.items()), file.types)
+        alike.setdefault(shape, []).append(file)
+    return reduce(DataFrame.unionByName, [_read(spark, each) for each in alike.values()])
+
+
+def _read(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
+    """Files of one shape, or one folder, as `read_views` gives them."""
+    file = files[0]
     if file.format == "delta" and is_embedded(spark) and not PLAIN_PATH.fullmatch(file.path):
         raise InputError(
             f"snapshots: the embedded engine opens no Delta table at {file.path}; write that view as "
             "Parquet, or use ./spark-submit.sh"
         )
-    raw = _raw(spark, file)
+    raw = _raw(spark, files)
     typed = {column.name: _typed(F.col(column.name), raw.schema, column) for column in file.columns}
     names = [column.name for column in file.columns]
     parsed = [each.name for each in file.columns if _is_parsed(raw.schema, each)]
     rows = raw.select(
+        "view",
         "row",
         "broken",
         *[value.alias(name) for name, value in typed.items()],
@@ -68,7 +84,7 @@ def read_view(spark: SparkSession, file: ViewFile) -> DataFrame:
         if not column.nullable
     }
     reasons = names_of({"broken_row": F.col("broken"), **unreadable, **missing})
-    return rows.select(*names, reasons.alias("reasons"), "row")
+    return rows.select("view", *names, reasons.alias("reasons"), "row")
 
 
 def payload() -> Column:
@@ -76,18 +92,23 @@ def payload() -> Column:
     return F.coalesce("row.line", F.to_json("row.cells"))
 
 
-def _raw(spark: SparkSession, file: ViewFile) -> DataFrame:
-    """The columns by the view's names, as the file has them, with `row` and `broken`."""
-    if file.format == "csv":
-        columns = tuple(optional(name, "string", "") for name in file.names.values())
-        contract = EventContract(file.view, columns, (), {})
-        rows = read_csv(spark, contract, [file.path])
-        line, broken = F.col("raw"), F.col("broken")
-    else:
+def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
+    """The columns by the view's names, as the files have them, with `view`, `row` and `broken`."""
+    file, paths = files[0], [each.path for each in files]
+    line, broken = F.lit(None).cast("string"), F.lit(False)
+    view = F.lit(file.view)
+    if file.is_folder:
         reader = spark.read.format("delta").load if file.format == "delta" else spark.read.parquet
-        rows = reader(*(literal(spark, [file.path]) if file.format == "parquet" else [file.path]))
-        rows = rows.select(*[_quoted(name) for name in file.names.values()])
-        line, broken = F.lit(None).cast("string"), F.lit(False)
+        rows = reader(*(literal(spark, paths) if file.format == "parquet" else paths))
+    else:
+        view = F.substr("file", F.lit(1), F.length("file") - len(f".{file.format}"))
+        if file.format == "csv":
+            columns = tuple(optional(name, "string", "") for name in file.names.values())
+            contract = EventContract(file.view, columns, (), {})
+            rows = read_csv(spark, contract, paths, with_file=True)
+            line, broken = F.col("raw"), F.col("broken")
+        else:
+            rows = with_file_names(spark, lambda some: spark.read.parquet(*literal(spark, some)), paths)
     present = {name: _quoted(spelled) for name, spelled in file.names.items()}
     values = {
         column.name: present.get(column.name, F.lit(None).cast("string")).alias(column.name)
@@ -96,6 +117,7 @@ def _raw(spark: SparkSession, file: ViewFile) -> DataFrame:
     # The same type whatever the files' types, so that the rows of several files can be united.
     cells = F.struct(*[value.cast("string").alias(name) for name, value in values.items()])
     return rows.select(
+        view.alias("view"),
         *values.values(),
         F.struct(line.alias("line"), cells.alias("cells")).alias("row"),
         broken.alias("broken"),
