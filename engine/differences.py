@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import reduce
 from hashlib import blake2b
 from pathlib import PurePosixPath
 from typing import TypeVar, overload
@@ -18,6 +17,7 @@ from pyspark.sql.types import MapType
 
 from engine.scratch import local_scratch
 from engine.session import is_classic, is_embedded
+from engine.united import united
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -129,7 +129,7 @@ def with_file_names(
     """
     if is_embedded(spark):
         frames = [opened([path]).withColumn("file", F.lit(PurePosixPath(path).name)) for path in paths]
-        return reduce(DataFrame.unionByName, frames)
+        return united(frames)
     # It is written as in a URI, where a plus sign stands for itself.
     written = F.replace(F.col("_metadata.file_name"), F.lit("+"), F.lit("%2B"))
     return opened(paths).withColumn("file", F.url_decode(written))

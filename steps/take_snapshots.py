@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from functools import reduce
 from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
@@ -21,6 +20,7 @@ from config.snapshots.views import (
     is_queue,
     queue_of,
 )
+from engine.united import united
 from pipelines.snapshots.identity import Rows, named
 from pipelines.snapshots.judged import judged_endpoints, judged_of_queues
 from pipelines.snapshots.shown import (
@@ -156,7 +156,7 @@ def take_snapshots(
         rows=sum(row["rows"] for row in counted),
         rejected=sum(row["rejected"] for row in counted),
         events=_with_names(warehouse, made, events, keep),
-        reports=reduce(DataFrame.unionByName, reports) if reports else None,
+        reports=united(reports) if reports else None,
         by_day=by_day,
         newest=newest,
     )
@@ -201,7 +201,7 @@ def _judged(
             rows = judged_of_queues(rows, names(QUEUES, "queue_id bigint, queue string"))
         place = zip(("instance", "database", "taken_at"), (*snapshot.place, snapshot.taken_at), strict=True)
         frames.append(rows.withColumns({name: F.lit(it) for name, it in place}))
-    return reduce(DataFrame.unionByName, frames)
+    return united(frames)
 
 
 def _with_names(
@@ -241,7 +241,7 @@ def _known(warehouse: Warehouse, table: Table, events: DataFrame | None) -> Data
         frames.append((recorded.where("seen_at is null") if table is MESSAGES else recorded).select(*names))
     if not frames:
         return empty_frame(warehouse.spark, table.struct).select(*names)
-    return reduce(DataFrame.unionByName, frames)
+    return united(frames)
 
 
 def _reports(rows: DataFrame) -> DataFrame:

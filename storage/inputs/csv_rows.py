@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
+from engine.united import united
 from schemas import EventContract
 from storage.inputs.contract import contract_problems, problems_of_each, raise_together
 from storage.inputs.places import first_text_line, unended_line
@@ -37,10 +38,7 @@ def read_csv(
         lines = read_lines(spark, files, with_file=with_file).where(F.col("raw") != header)
         unended = {ends[path] for path in files} if is_unended else ()
         frames.append(_from_lines(lines, contract, _columns(header), unended))
-    whole = frames[0]
-    for frame in frames[1:]:
-        whole = whole.unionByName(frame)
-    return whole
+    return united(frames)
 
 
 def _headers(contract: EventContract, paths: Sequence[str]) -> list[str]:

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from engine.differences import checked_text
+from engine.united import united
 from schemas import EventContract
 from storage.inputs.contract import (
     contract_problems,
@@ -79,10 +80,7 @@ def read_parquet(
     for path in paths:
         alike.setdefault(str(schemas[path].remove_metadata()), []).append(path)
     frames = [_of_one_schema(spark, contract, files, schemas[files[0]]) for files in alike.values()]
-    whole = frames[0]
-    for frame in frames[1:]:
-        whole = whole.unionByName(frame)
-    return whole
+    return united(frames)
 
 
 def _of_one_schema(

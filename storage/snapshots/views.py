@@ -1,7 +1,6 @@
 """Views of a snapshot as one frame of typed columns, with what could not be read said beside them."""
 
 from collections.abc import Sequence
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F, types as T
 
@@ -10,6 +9,7 @@ from config.snapshots.files import ViewFile
 from config.snapshots.views import Kind, ViewColumn
 from engine.differences import with_file_names
 from engine.session import is_embedded
+from engine.united import united
 from schemas.events import EventContract
 from schemas.table import optional
 from storage.inputs.csv_rows import read_csv
@@ -50,7 +50,7 @@ def read_views(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
     for file in files:
         shape = file.path if file.is_folder else (file.format, tuple(file.names.items()), file.types)
         alike.setdefault(shape, []).append(file)
-    return reduce(DataFrame.unionByName, [_read(spark, each) for each in alike.values()])
+    return united([_read(spark, each) for each in alike.values()])
 
 
 def _read(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:

@@ -76,3 +76,11 @@ def test_csv_files_of_several_headers_are_read_side_by_side(session: SparkSessio
     cut = (tmp_path / "dbo.C.csv").read_bytes().rstrip(b"\r\n")
     (tmp_path / "dbo.C.csv").write_bytes(cut)
     assert orders_by_view(session, tmp_path, "csv") == {("dbo.A", 1), ("dbo.B", 2), ("dbo.C", 3)}
+
+
+def test_hundreds_of_queues_are_read(session: SparkSession, tmp_path: Path) -> None:
+    """A chain of so many unions would end the embedded engine."""
+    queues = {f"dbo.Q{number}": [ready(1, False, 0, queuing_order=number)] for number in range(400)}
+    write_views(tmp_path / "snap", queues, "csv")
+    found = orders_by_view(session, tmp_path / "snap", "csv")
+    assert found == {(f"dbo.Q{number}", number) for number in range(400)}
