@@ -26,6 +26,7 @@ from schemas import ACCEPTED, CONTRACTS
 from storage.collected import instant_of
 from storage.inputs.listing import InputFile
 from storage.inputs.read import mistyped_fields, read_input
+from storage.inputs.scattered import are_scattered
 from storage.warehouse import Warehouse
 
 TEXT = ("json", "csv")
@@ -68,8 +69,8 @@ def take_in(
     """
     contract = CONTRACTS[source]
     rows = with_reasons(read_input(warehouse.spark, contract, given.format, files), contract)
-    if given.format in TEXT:
-        # Text is parsed once. Typed files are read again faster than they are kept.
+    if given.format in TEXT or are_scattered(files):
+        # Text is parsed once, many small files are opened once. Others are read again faster than kept.
         rows = keep(rows)
         few_bytes = narrow(rows)
     else:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from typing import Any
 from urllib.parse import unquote
 
+import pyarrow as pa
 from deltalake import DeltaTable
 
 from config.errors import InputError
@@ -57,6 +58,15 @@ def appended_files(path: str, columns: Collection[str], since: int, version: int
             )
         files += added
     return files
+
+
+def new_sizes(path: str, since: int | None, version: int) -> list[int]:
+    """Bytes of each file that `appended_files` would name; of all files if no version was taken before."""
+    if since is None:
+        files = pa.table(DeltaTable(path, version=version).get_add_actions())
+        return [size.as_py() for size in files["size_bytes"]]
+    actions = (action for number in range(since + 1, version + 1) for action in _actions(path, number))
+    return [added["size"] for action in actions if (added := action.get("add")) and added["dataChange"]]
 
 
 def _actions(path: str, number: int) -> Iterator[dict[str, Any]]:
