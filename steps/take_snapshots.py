@@ -186,19 +186,19 @@ def _judged(
     warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, Sequence[str]]]
 ) -> DataFrame:
     """The rows of all views of one kind, with `PLACE`, `reasons` and `row`."""
+
+    def names(snapshot: ServerSnapshot, view: str, columns: str) -> DataFrame:
+        return small_frame(warehouse.spark, snapshot.names(view, IDS[view]).items(), columns)
+
     frames = []
     for snapshot, of_kind in views:
-
-        def names(view: str, columns: str, snapshot: ServerSnapshot = snapshot) -> DataFrame:
-            return small_frame(warehouse.spark, snapshot.names(view, IDS[view]).items(), columns)
-
         rows = read_views(warehouse.spark, [snapshot.files[view] for view in of_kind])
         if kind == ENDPOINTS:
-            contracts = names(CONTRACTS, "service_contract_id bigint, contract string")
-            services = names(SERVICES, "service_id bigint, local_service string")
+            contracts = names(snapshot, CONTRACTS, "service_contract_id bigint, contract string")
+            services = names(snapshot, SERVICES, "service_id bigint, local_service string")
             rows = judged_endpoints(rows, contracts, services)
         elif kind in (MONITORS, TASKS):
-            rows = judged_of_queues(rows, names(QUEUES, "queue_id bigint, queue string"))
+            rows = judged_of_queues(rows, names(snapshot, QUEUES, "queue_id bigint, queue string"))
         place = zip(("instance", "database", "taken_at"), (*snapshot.place, snapshot.taken_at), strict=True)
         frames.append(rows.withColumns({name: F.lit(it) for name, it in place}))
     return united(frames)
