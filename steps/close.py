@@ -3,12 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import partial
 
 from pyspark.sql import DataFrame, Row, functions as F
 
 from config.catalog import BINDINGS
 from engine.differences import together
+from engine.united import united
 from pipelines.ledger.endpoints import endpoints, first_places
 from pipelines.ledger.late import Reach, brought_back
 from pipelines.ledger.open_rows import (
@@ -100,7 +101,7 @@ def _united(warehouse: Warehouse, table: Table, *frames: DataFrame | None) -> Da
     there = [frame.select(*names) for frame in frames if frame is not None]
     if not there:
         return empty_frame(warehouse.spark, table.struct).select(*names)
-    return reduce(DataFrame.unionByName, there)
+    return united(there)
 
 
 def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
@@ -225,7 +226,7 @@ def _looked_at(warehouse: Warehouse, batch: Batch, keep: Callable[[DataFrame], D
         if not has_closed_rows or not there:
             return None
         closed = warehouse.read(table).where(f"closed_on is not null and fold < {batch.number}")
-        return keep(brought_back(closed, reduce(DataFrame.unionByName, there), key, batch.reach))
+        return keep(brought_back(closed, united(there), key, batch.reach))
 
     def before(table: Table) -> DataFrame | None:
         """The rows of earlier batches that were open, or that a broken-off attempt of this fold wrote."""
@@ -289,9 +290,8 @@ def _shown_of(
     new = [events for events in (of_messages, of_endpoints) if events is not None]
     if batch.views is None or not new:
         return _Ids([], [])
-    asking = reduce(
-        DataFrame.unionByName,
-        [events.select(F.upper("conversation_id").alias("upper"), "event_time") for events in new],
+    asking = united(
+        [events.select(F.upper("conversation_id").alias("upper"), "event_time") for events in new]
     )
 
     def shown(table: Table, name: str) -> list[DataFrame]:
@@ -316,7 +316,7 @@ def _new(batch: Batch, table: Table) -> DataFrame | None:
     there = [frame.select(*accepted_names(table.name)) for frame in (events, shown) if frame is not None]
     if not there:
         return None
-    return reduce(DataFrame.unionByName, there).withColumn("batch", F.lit(batch.number).cast("bigint"))
+    return united(there).withColumn("batch", F.lit(batch.number).cast("bigint"))
 
 
 def _apart(rows: DataFrame, still_open: DataFrame, until: Until) -> DataFrame:

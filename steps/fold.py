@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import partial, reduce
+from functools import partial
 
 from pyspark.sql import DataFrame, functions as F
 
@@ -19,6 +19,7 @@ from config.errors import InputError
 from config.load import Settings
 from config.snapshots.server import ServerSnapshot
 from engine.differences import together
+from engine.united import united
 from pipelines.ledger.days import full_days, newest_day
 from pipelines.ledger.late import SMALL_HISTORY, Reach
 from pipelines.ledger.open_rows import Until
@@ -262,7 +263,7 @@ def _write_rejected(
     if not reports:
         return
     key = list(REJECTED_EVENTS.key)
-    found = reduce(DataFrame.unionByName, reports).dropDuplicates(key).alias("new")
+    found = united(reports).dropDuplicates(key).alias("new")
     same = [F.col(f"new.{name}").eqNullSafe(F.col(f"old.{name}")) for name in key]
     missing = found.join(warehouse.read(REJECTED_EVENTS).alias("old"), same, "left_anti")
     warehouse.append(

@@ -70,7 +70,8 @@ def take_in(
     contract = CONTRACTS[source]
     rows = with_reasons(read_input(warehouse.spark, contract, given.format, files), contract)
     if given.format in TEXT or are_scattered(files):
-        # Text is parsed once, many small files are opened once. Others are read again faster than kept.
+        # Text is parsed once, and many small files are opened once. Other files are read again: that is
+        # faster than to keep their rows.
         rows = keep(rows)
         few_bytes = narrow(rows)
     else:

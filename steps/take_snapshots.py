@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
+from config.snapshots.files import ViewFile
 from config.snapshots.server import ServerSnapshot
 from config.snapshots.views import (
     CONTRACTS,
@@ -24,6 +25,7 @@ from engine.united import united
 from pipelines.snapshots.identity import Rows, named
 from pipelines.snapshots.judged import judged_endpoints, judged_of_queues
 from pipelines.snapshots.shown import (
+    PLACE,
     endpoints_shown,
     messages_ready,
     messages_waiting,
@@ -130,8 +132,11 @@ def take_snapshots(
     counted: list[dict[str, Any]] = []
     reports: list[DataFrame] = []
     for kind, (table, facts) in FACTS.items():
-        of_kind = [[view for view in snapshot.files if _kind(view) == kind] for snapshot in snapshots]
-        views = [(snapshot, found) for snapshot, found in zip(snapshots, of_kind, strict=True) if found]
+        views = [
+            (snapshot, files)
+            for snapshot in snapshots
+            if (files := [file for view, file in snapshot.files.items() if _kind(view) == kind])
+        ]
         if not views:
             continue
         judged = _judged(warehouse, kind, views)
@@ -183,23 +188,23 @@ def _kind(view: str) -> str:
 
 
 def _judged(
-    warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, Sequence[str]]]
+    warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]]
 ) -> DataFrame:
-    """The rows of all views of one kind, with `PLACE`, `reasons` and `row`."""
+    """The rows of all views of one kind, with `PLACE`, `view`, `reasons` and `row`."""
 
     def names(snapshot: ServerSnapshot, view: str, columns: str) -> DataFrame:
         return small_frame(warehouse.spark, snapshot.names(view, IDS[view]).items(), columns)
 
     frames = []
-    for snapshot, of_kind in views:
-        rows = read_views(warehouse.spark, [snapshot.files[view] for view in of_kind])
+    for snapshot, files in views:
+        rows = read_views(warehouse.spark, files)
         if kind == ENDPOINTS:
             contracts = names(snapshot, CONTRACTS, "service_contract_id bigint, contract string")
             services = names(snapshot, SERVICES, "service_id bigint, local_service string")
             rows = judged_endpoints(rows, contracts, services)
         elif kind in (MONITORS, TASKS):
             rows = judged_of_queues(rows, names(snapshot, QUEUES, "queue_id bigint, queue string"))
-        place = zip(("instance", "database", "taken_at"), (*snapshot.place, snapshot.taken_at), strict=True)
+        place = zip(PLACE, (*snapshot.place, snapshot.taken_at), strict=True)
         frames.append(rows.withColumns({name: F.lit(it) for name, it in place}))
     return united(frames)
 

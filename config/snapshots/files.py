@@ -41,8 +41,8 @@ class ViewFile:
     path: str
     format: str
     names: Mapping[str, str]
-    types: tuple[str, ...] = ()
-    is_folder: bool = False
+    types: tuple[str, ...]
+    is_folder: bool
 
     @property
     def columns(self) -> tuple[ViewColumn, ...]:

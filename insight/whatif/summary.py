@@ -1,9 +1,8 @@
 """Who gains and who loses: messages by queue or instance, contract, service and level."""
 
-from functools import reduce
-
 from pyspark.sql import Column, DataFrame, functions as F
 
+from engine.united import united
 from schemas.whatif import WHATIF_SUMMARY
 
 
@@ -27,7 +26,7 @@ def summary(moved: DataFrame) -> DataFrame:
         "level": F.col("level_before").cast("string"),
     }
     parts = [_by(rows, dimension, name) for dimension, name in dimensions.items()]
-    return reduce(DataFrame.unionByName, parts).select(*WHATIF_SUMMARY.names)
+    return united(parts).select(*WHATIF_SUMMARY.names)
 
 
 def _by(rows: DataFrame, dimension: str, name: Column) -> DataFrame:

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from functools import reduce
 
 from pyspark.sql import DataFrame, functions as F
 
+from engine.united import united
 from pipelines.conformance import happenings as h
 from pipelines.ledger.queues import with_queue
 from pipelines.schedules.ready import system_first
@@ -91,7 +91,7 @@ def timeline(ledger: Ledger, numbered: DataFrame, bindings: DataFrame, *, as_of:
         F.col("first_group_id").alias("group_id"),
     )
     parts = (_there(sides, of_sides, as_of), ended, received.where(~is_taken).drop(*SIDE))
-    return reduce(DataFrame.unionByName, map(_told, parts))
+    return united([_told(part) for part in parts])
 
 
 def _sides(endpoints: DataFrame, numbered: DataFrame, bindings: DataFrame, as_of: datetime) -> DataFrame:

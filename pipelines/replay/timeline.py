@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from engine.united import united
 from pipelines.replay import happenings as h
 from pipelines.replay.period import Period
 from pipelines.schedules.ready import system_first
@@ -150,7 +150,7 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
         ),
         _rows(of_queues(inputs.readers), F.col("moment"), h.READERS, number="readers"),
     ]
-    return _for_machines(reduce(DataFrame.unionByName, parts), by_proposal)
+    return _for_machines(united(parts), by_proposal)
 
 
 def _rows(

@@ -1,7 +1,7 @@
 """What a snapshot shows, as rows of the tables of accepted events.
 
-Every function takes the rows of views with the columns of `PLACE`, of one snapshot or of several. An
-untimed fact happened a microsecond before taken_at, so that it counts at as_of = taken_at.
+Every function takes the rows of views with `view` and the columns of `PLACE`, of one snapshot or of several.
+An untimed fact happened a microsecond before taken_at, so that it counts at as_of = taken_at.
 Source: our choice; what the columns mean is in the vendor's pages of these views.
 """
 
@@ -22,8 +22,8 @@ READY = 1
 SYSTEM = "http://schemas.microsoft.com/SQL/ServiceBroker/"
 
 
-PLACE = ("instance", "database", "taken_at", "view")
-"""What every row of a view has beside the view's columns."""
+PLACE = ("instance", "database", "taken_at")
+"""Which snapshot a row is of; every row has this and `view` beside the view's columns."""
 
 
 def endpoints_shown(view: DataFrame) -> DataFrame:

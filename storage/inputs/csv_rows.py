@@ -32,12 +32,12 @@ def read_csv(
     alike: dict[tuple[str, bool], list[str]] = {}
     for path in paths:
         alike.setdefault((headers[path], bool(ends.get(path))), []).append(path)
-    frames = []
+    frames, file = [], ["file"] if with_file else []
     for header, is_unended in sorted(alike):
         files = alike[header, is_unended]
         lines = read_lines(spark, files, with_file=with_file).where(F.col("raw") != header)
         unended = {ends[path] for path in files} if is_unended else ()
-        frames.append(_from_lines(lines, contract, _columns(header), unended))
+        frames.append(_from_lines(lines, contract, _columns(header), unended, file))
     return united(frames)
 
 
@@ -62,14 +62,17 @@ def _columns(header: str) -> list[str]:
 
 
 def _from_lines(
-    lines: DataFrame, contract: EventContract, header: Sequence[str], unended: Collection[str]
+    lines: DataFrame,
+    contract: EventContract,
+    header: Sequence[str],
+    unended: Collection[str],
+    file: Sequence[str],
 ) -> DataFrame:
     # Most lines have no quotes and are cut quickly.
     cut = F.when(
         F.contains("raw", F.lit('"')),
         F.regexp_extract_all(F.concat(F.lit(","), "raw"), F.lit(FIELD), F.lit(1)),
     ).otherwise(F.split("raw", ","))
-    file = [name for name in lines.columns if name == "file"]
     rows = lines.select("raw", "is_text", *file, cut.alias("fields"))
     # What stands outside of its quotes is in no field.
     is_cut_whole = ~F.contains("raw", F.lit('"')) | (F.array_join("fields", ",") == F.col("raw"))

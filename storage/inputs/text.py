@@ -1,12 +1,12 @@
 """Lines of text files, and text as values: what JSON lines and CSV rows have in common."""
 
 from collections.abc import Sequence
-from functools import reduce
 from pathlib import PurePosixPath
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from engine.differences import checked_text, with_file_names
+from engine.united import united
 from storage.inputs.places import literal
 
 PACKED = {".gz", ".bz2", ".zst", ".xz"}
@@ -31,11 +31,13 @@ def read_lines(spark: SparkSession, paths: Sequence[str], *, with_file: bool = F
     def opened(alike: Sequence[str]) -> DataFrame:
         return spark.read.text(literal(spark, alike))
 
-    texts = [
-        with_file_names(spark, opened, alike) if with_file else opened(alike) for alike in by_packing.values()
-    ]
+    lines = united(
+        [
+            with_file_names(spark, opened, alike) if with_file else opened(alike)
+            for alike in by_packing.values()
+        ]
+    )
     file = ["file"] if with_file else []
-    lines = reduce(DataFrame.unionByName, texts)
     return lines.select(unmarked.alias("raw"), is_text.alias("is_text"), *file).where("trim(raw) <> ''")
 
 

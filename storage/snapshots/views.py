@@ -96,19 +96,18 @@ def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
     """The columns by the view's names, as the files have them, with `view`, `row` and `broken`."""
     file, paths = files[0], [each.path for each in files]
     line, broken = F.lit(None).cast("string"), F.lit(False)
-    view = F.lit(file.view)
+    view = F.substr("file", F.lit(1), F.length("file") - len(f".{file.format}"))
     if file.is_folder:
         reader = spark.read.format("delta").load if file.format == "delta" else spark.read.parquet
         rows = reader(*(literal(spark, paths) if file.format == "parquet" else paths))
+        view = F.lit(file.view)
+    elif file.format == "csv":
+        columns = tuple(optional(name, "string", "") for name in file.names.values())
+        contract = EventContract(file.view, columns, (), {})
+        rows = read_csv(spark, contract, paths, with_file=True)
+        line, broken = F.col("raw"), F.col("broken")
     else:
-        view = F.substr("file", F.lit(1), F.length("file") - len(f".{file.format}"))
-        if file.format == "csv":
-            columns = tuple(optional(name, "string", "") for name in file.names.values())
-            contract = EventContract(file.view, columns, (), {})
-            rows = read_csv(spark, contract, paths, with_file=True)
-            line, broken = F.col("raw"), F.col("broken")
-        else:
-            rows = with_file_names(spark, lambda some: spark.read.parquet(*literal(spark, some)), paths)
+        rows = with_file_names(spark, lambda some: spark.read.parquet(*literal(spark, some)), paths)
     present = {name: _quoted(spelled) for name, spelled in file.names.items()}
     values = {
         column.name: present.get(column.name, F.lit(None).cast("string")).alias(column.name)
