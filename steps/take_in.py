@@ -26,7 +26,7 @@ from schemas import ACCEPTED, CONTRACTS
 from storage.collected import instant_of
 from storage.inputs.listing import InputFile
 from storage.inputs.read import mistyped_fields, read_input
-from storage.inputs.scattered import are_scattered
+from storage.inputs.scattered import are_slow_to_open
 from storage.warehouse import Warehouse
 
 TEXT = ("json", "csv")
@@ -69,9 +69,9 @@ def take_in(
     """
     contract = CONTRACTS[source]
     rows = with_reasons(read_input(warehouse.spark, contract, given.format, files), contract)
-    if given.format in TEXT or are_scattered(files):
-        # Text is parsed once, and many small files are opened once. Other files are read again: that is
-        # faster than to keep their rows.
+    if given.format in TEXT or are_slow_to_open(warehouse.spark, files):
+        # Text is parsed once. Other files are read again faster than their rows are kept, unless they are
+        # many and small.
         rows = keep(rows)
         few_bytes = narrow(rows)
     else:

@@ -1,7 +1,10 @@
-"""Whether new rows are scattered over many small files, as a stream writes them."""
+"""Whether new rows are in many small files, as a stream writes them, and the engine is slow to open these."""
 
 from collections.abc import Iterator, Sequence
 
+from pyspark.sql import SparkSession
+
+from engine.session import is_embedded
 from storage.inputs.delta_log import new_sizes
 from storage.inputs.listing import InputFile
 
@@ -10,8 +13,14 @@ SMALL_FILE = 1 << 20
 """More files than that, of fewer bytes each on average, are many small files (our choice)."""
 
 
-def are_scattered(files: Sequence[InputFile]) -> bool:
-    """Whether to open the files takes longer than to read what is in them."""
+def are_slow_to_open(spark: SparkSession, files: Sequence[InputFile]) -> bool:
+    """Whether to open the files again takes longer than to keep their rows.
+
+    Apache Spark reads many small files in one task, and is quicker to read 100 of them again than to keep
+    their rows; with 1,500 of them it makes little difference.
+    """
+    if not is_embedded(spark):
+        return False
     sizes = list(_sizes(files))
     return len(sizes) > MANY_FILES and sum(sizes) < SMALL_FILE * len(sizes)
 
