@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import Column as Value, DataFrame, SparkSession, functions as F
 
 from config.errors import InputError
 from config.model import EventSource
@@ -23,6 +23,7 @@ from pipelines.ledger.duplicates import (
 )
 from pipelines.ledger.reasons import CONFLICTING_DUPLICATE, with_reasons
 from schemas import ACCEPTED, CONTRACTS
+from schemas.table import Column
 from storage.collected import instant_of
 from storage.inputs.listing import InputFile
 from storage.inputs.read import mistyped_fields, read_input
@@ -126,9 +127,8 @@ def _reports(verdicts: DataFrame, source: str) -> DataFrame:
     """The rejected rows, one per row and reason."""
     contract = CONTRACTS[source]
     reasons = F.when(F.col("verdict") == "conflict", F.lit(CONFLICTING_DUPLICATE)).otherwise(F.col("reasons"))
-    texts = [column.name for column in contract.columns if column.type == "string"]
     rows = verdicts.where("verdict in ('invalid', 'conflict')").withColumns(
-        {name: checked_text(F.col(name), verdicts.sparkSession)[0] for name in texts}
+        {column.name: _readable(column, verdicts.sparkSession) for column in contract.columns}
     )
     return rows.select(
         F.lit(source).alias("source"),
@@ -136,3 +136,14 @@ def _reports(verdicts: DataFrame, source: str) -> DataFrame:
         F.explode(F.split(reasons, ",")).alias("reason"),
         F.coalesce("raw", F.to_json(F.struct(*contract.names))).alias("payload"),
     )
+
+
+def _readable(column: Column, spark: SparkSession) -> Value:
+    """A value of a rejected row as its JSON is to have it."""
+    value = F.col(column.name)
+    if column.type == "string":
+        return checked_text(value, spark)[0]
+    if column.type == "timestamp":
+        # Left as it is, Spark would write it to the millisecond, and rows that differ in less would be one.
+        return F.concat(F.replace(value.cast("string"), F.lit(" "), F.lit("T")), F.lit("Z"))
+    return value

@@ -275,6 +275,30 @@ def test_a_file_that_ends_too_early_is_named(session: SparkSession, tmp_path: Pa
 
 
 @pytest.mark.spark
+def test_rejected_rows_of_typed_files_keep_their_times_to_the_microsecond(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    """Two of them differ in nothing but a microsecond, and one is of the year 10000."""
+    project = Project(tmp_path, catalog=catalog(), format="parquet", quality={"max_rejected_share": 1.0})
+    far = 253_402_300_800_000_000
+    micros = [1_795_203_473_805_440, 1_795_203_473_805_441, far]
+    rows = [endpoint_event(event_id="a event", event_type="OTHER") for _ in micros]
+    cells = {column: pa.array([row[column] for row in rows]) for column in rows[0]}
+    cells["event_time"] = pa.array(micros, pa.timestamp("us", "UTC"))
+    cells["logged_priority"] = pa.array([None] * len(rows), pa.int32())
+    pq.write_table(pa.table(cells), tmp_path / "endpoint_events" / "1.parquet")
+    take_in(session, project)
+    rejected = project.table("rejected_events", ["reason", "payload"])
+    times = {(row["reason"], json.loads(row["payload"])["event_time"]) for row in rejected}
+    assert times == {
+        ("unknown_event_type", "2026-11-20T19:37:53.80544Z"),
+        ("unknown_event_type", "2026-11-20T19:37:53.805441Z"),
+        ("unknown_event_type", "+10000-01-01T00:00:00Z"),
+        ("event_time_out_of_range", "+10000-01-01T00:00:00Z"),
+    }
+
+
+@pytest.mark.spark
 def test_parquet_text_that_is_no_utf8_is_rejected(session: SparkSession, tmp_path: Path) -> None:
     """Taken as it is, no other reader could open the tables any more."""
     project = Project(tmp_path, catalog=catalog(), format="parquet", quality={"max_rejected_share": 1.0})
