@@ -6,7 +6,9 @@ from pathlib import PurePosixPath
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from engine.differences import checked_text, with_file_names
+from engine.session import is_embedded
 from engine.united import united
+from storage.inputs.parted import parted
 from storage.inputs.places import literal
 
 PACKED = {".gz", ".bz2", ".zst", ".xz"}
@@ -19,26 +21,34 @@ def read_lines(spark: SparkSession, paths: Sequence[str], *, with_file: bool = F
 
     With `file`, the name of the file without its folders, if asked for: then the files' names must differ.
     """
-    text, is_text = checked_text(F.col("value"), spark)
-    # Spark takes the mark away, Sail leaves it.
-    unmarked = F.when(F.startswith(text, F.lit("\ufeff")), F.substr(text, F.lit(2))).otherwise(text)
-    # The embedded engine reads files of one compression at a time.
-    by_packing: dict[str, list[str]] = {}
-    for path in paths:
-        suffix = PurePosixPath(path).suffix
-        by_packing.setdefault(suffix if suffix in PACKED else "", []).append(path)
 
     def opened(alike: Sequence[str]) -> DataFrame:
         return spark.read.text(literal(spark, alike))
 
-    lines = united(
-        [
-            with_file_names(spark, opened, alike) if with_file else opened(alike)
+    def lines(files: Sequence[str], is_text: Column) -> list[DataFrame]:
+        # The embedded engine reads files of one compression at a time.
+        by_packing: dict[str, list[str]] = {}
+        for path in files:
+            suffix = PurePosixPath(path).suffix
+            by_packing.setdefault(suffix if suffix in PACKED else "", []).append(path)
+        return [
+            (with_file_names(spark, opened, alike) if with_file else opened(alike)).withColumn(
+                "is_text", is_text
+            )
             for alike in by_packing.values()
         ]
-    )
+
+    text, is_text = checked_text(F.col("value"), spark)
+    if is_embedded(spark):
+        # Sail refuses a file with bytes that are no UTF-8.
+        of_text, others = parted(paths)
+        read = lines(of_text, F.lit(True)) + lines(others, F.lit(False))
+    else:
+        read = lines(paths, is_text)
+    # Spark takes the mark away, Sail leaves it.
+    unmarked = F.when(F.startswith(text, F.lit("\ufeff")), F.substr(text, F.lit(2))).otherwise(text)
     file = ["file"] if with_file else []
-    return lines.select(unmarked.alias("raw"), is_text.alias("is_text"), *file).where("trim(raw) <> ''")
+    return united(read).select(unmarked.alias("raw"), "is_text", *file).where("trim(raw) <> ''")
 
 
 def value_of(text: Column, type: str) -> Column:

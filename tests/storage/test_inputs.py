@@ -1,5 +1,6 @@
 """Event files of every format: what is read, what is unreadable, and what stops the run."""
 
+import bz2
 import csv
 import gzip
 import json
@@ -12,15 +13,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row as SparkRow, SparkSession
 
 from config.errors import InputError
-from engine.session import is_embedded
 from schemas import CONTRACTS
-from storage.inputs.faulty import faulty_files
 from storage.inputs.listing import InputFile
 from storage.inputs.read import mistyped_fields, read_input, require_json_types
+from storage.inputs.text import read_lines
 from tests.factories import FACTORIES, Row, endpoint_event, message_event, queue_event
 
 ARROW = {
@@ -338,25 +337,37 @@ def test_bytes_that_are_no_utf8_are_not_taken_for_text(folder: Folder, format: s
     other = f"{good}\n".replace("SENT", "Zoë").replace("\ufffd", "")
     mixed = folder.path / "mixed"
     mixed.write_bytes(f"{good}\n".encode() + other.encode(encoding))
-    rows = folder.read("message_events", format, str(mixed))
-    if is_embedded(folder.spark):
-        (named,) = faulty_named(folder, format, mixed, rows)
-        assert named.startswith(f"{mixed}: ")
-        assert "invalid UTF-8" in named
-        return
-    found = rows.collect()
-    assert (found[0].broken, found[0].event_id) == (False, "SENT c1/0 True")
-    assert [row.broken for row in found[1:]] == [True] * len(found[1:])
+    found = folder.read("message_events", format, str(mixed)).collect()
+    assert [row.event_id for row in found if not row.broken] == ["SENT c1/0 True"]
+    assert {row.event_id for row in found if row.broken} == {None}
     assert all(row.raw.encode().decode() == row.raw for row in found)
-    assert {row.event_id for row in found[1:]} == {None}
     assert len(found) > 1
 
 
-def faulty_named(folder: Folder, format: Any, file: Path, rows: DataFrame) -> list[str]:
-    with pytest.raises(PySparkException) as caught:
-        rows.collect()
-    files = [InputFile("message_events", str(file))]
-    return faulty_files(folder.spark, CONTRACTS["message_events"], format, files, caught.value)
+SPOILT = {
+    b"whole": ("whole", True),
+    "Zo\u00eb".encode(): ("Zo\u00eb", True),
+    b"Zo\xeb": ("Zo\ufffd", False),
+    b"\xff\xfe two": ("\ufffd\ufffd two", False),
+    b"cut \xf0\x9f\x98 off": ("cut \ufffd off", False),
+    b"half a pair \xed\xa0\x80": ("half a pair \ufffd\ufffd\ufffd", False),
+    b"too long \xc0\xaf": ("too long \ufffd\ufffd", False),
+    b"too large \xf4\x90\x80\x80": ("too large \ufffd\ufffd\ufffd\ufffd", False),
+    "an honest \ufffd".encode(): ("an honest \ufffd", True),
+}
+
+
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("packed", ["", ".gz", ".bz2"])
+def test_lines_that_are_no_utf8_are_told_from_text(folder: Folder, packed: str, line_end: bytes) -> None:
+    file = folder.path / f"lines{packed}"
+    pack = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}[packed]
+    # The last line has no end, and is cut inside of a sign.
+    file.write_bytes(pack(line_end.join([*SPOILT, b"last \xe2\x82"])))
+    found = read_lines(folder.spark, [str(file)], with_file=True).collect()
+    expected = [*SPOILT.values(), ("last \ufffd", False)]
+    assert sorted((row.raw, row.is_text) for row in found) == sorted(expected)
+    assert {row.file for row in found} == {file.name}
 
 
 @pytest.mark.parametrize("name", ["night[1].jsonl", "night{a,b}.jsonl", "night*.jsonl", "night 1%20\\.jsonl"])
