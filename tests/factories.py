@@ -123,11 +123,15 @@ def short_talk(name: str, day: int, *, ends: bool) -> Events:
         message_event("SENT", f"{name}/0", event_time=at(day=day)),
         message_event("DELIVERED", f"{name}/0", event_time=at(1, day=day)),
     ]
-    ended = [
-        endpoint_event("END_CONVERSATION", name, event_time=at(2, day=day), is_initiator=side)
+    return by_source(*begun, *(ends_of(name, at(2, day=day)) if ends else []))
+
+
+def ends_of(name: str, moment: datetime) -> list[Row]:
+    """The events with which both sides of a conversation end it."""
+    return [
+        endpoint_event("END_CONVERSATION", name, event_time=moment, is_initiator=side)
         for side in (True, False)
     ]
-    return by_source(*begun, *(ended if ends else []))
 
 
 def create_rule(

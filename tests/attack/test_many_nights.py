@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from jobs import maintain
 from tests.attack.scene import ENGINE, project
-from tests.factories import at, by_source, message_event, short_talk
+from tests.factories import at, by_source, ends_of, message_event, short_talk
 from tests.harness import Project
 
 pytestmark = pytest.mark.spark
@@ -42,7 +42,7 @@ def spent() -> float:
 
 
 def test_a_night_stays_what_it_is(session: SparkSession, tmp_path: Path) -> None:
-    """Each night ends two conversations, leaves a message open for a night, and repeats an old event."""
+    """Each night ends two conversations, leaves a third one open for a night, and repeats an old event."""
     attacked = project(tmp_path)
     known: set[Path] = set()
     files, sizes, seconds = [], [], []
@@ -50,9 +50,11 @@ def test_a_night_stays_what_it_is(session: SparkSession, tmp_path: Path) -> None
         ends = [short_talk(f"d{day}.{number}", day, ends=True) for number in range(2)]
         left = short_talk(f"d{day}.left", day, ends=False)
         events = {source: [row for each in (*ends, left) for row in each[source]] for source in left}
-        received = f"d{day - 1}.left/0"
         if day:
-            events["message_events"].append(message_event("RECEIVED", received, event_time=at(5, day=day)))
+            yesterday = f"d{day - 1}.left"
+            received = message_event("RECEIVED", f"{yesterday}/0", event_time=at(5, day=day))
+            events["message_events"].append(received)
+            events["endpoint_events"] += ends_of(yesterday, at(6, day=day))
         late = by_source(message_event("SENT", f"d{max(0, day - 3)}.0/0", event_time=at(day=max(0, day - 3))))
         events["message_events"] += late["message_events"]
         attacked.add(events)
@@ -66,6 +68,10 @@ def test_a_night_stays_what_it_is(session: SparkSession, tmp_path: Path) -> None
             options = ["--config", attacked.config, "--keep-days", str(KEPT_DAYS), "--keep-hours", "0"]
             assert maintain.main(options) == 0
             written(attacked, known)
+            print(
+                f"night {day + 1}: {mean(seconds[-WEEK:]):.2f} s, {mean(sizes[-WEEK:]):,.0f} bytes",
+                flush=True,
+            )
     for name, each in (("files", files), ("bytes", sizes), ("seconds", seconds)):
         early, late_ones = mean(each[SOME : 2 * SOME]), mean(each[-SOME:])
         print(f"{name} of a night: {early:,.1f} at first, {late_ones:,.1f} at last")
