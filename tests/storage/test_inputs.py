@@ -5,7 +5,7 @@ import csv
 import gzip
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -361,9 +361,9 @@ SPOILT = {
 @pytest.mark.parametrize("packed", ["", ".gz", ".bz2"])
 def test_lines_that_are_no_utf8_are_told_from_text(folder: Folder, packed: str, line_end: bytes) -> None:
     file = folder.path / f"lines{packed}"
-    pack = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}[packed]
+    packs: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}
     # The last line has no end, and is cut inside of a sign.
-    file.write_bytes(pack(line_end.join([*SPOILT, b"last \xe2\x82"])))
+    file.write_bytes(packs[packed](line_end.join([*SPOILT, b"last \xe2\x82"])))
     found = read_lines(folder.spark, [str(file)], with_file=True).collect()
     expected = [*SPOILT.values(), ("last \ufffd", False)]
     assert sorted((row.raw, row.is_text) for row in found) == sorted(expected)
