@@ -8,9 +8,9 @@ LITTLE = {
     # Expressions are looked up row by row. To write, compile and warm up Java for each query takes longer.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    # A query is one job, and a stage after a shuffle one task: there are other queries for the other cores. To
-    # look at sizes between stages makes a job of each.
+    # A query is one job. To look at sizes between its stages makes a job of each.
     "spark.sql.adaptive.enabled": "false",
+    # Other queries run on the other cores.
     "spark.sql.shuffle.partitions": "1",
 }
 
