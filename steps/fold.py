@@ -38,7 +38,7 @@ from steps.take_snapshots import (
 from storage.collected import collected
 from storage.inputs.contract import contract_problems, raise_together
 from storage.inputs.faulty import faulty_files
-from storage.inputs.listing import InputFile, new_files
+from storage.inputs.listing import InputFile, new_files, require_unchanged
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
@@ -118,7 +118,7 @@ def fold(warehouse: Warehouse, settings: Settings, new: New, *, run_id: str, sta
         What came in, in words.
 
     Raises:
-        InputError: an input breaks its contract.
+        InputError: an input breaks its contract, or a file changed while it was read.
     """
     if new.is_nothing:
         return "nothing new"
@@ -135,7 +135,6 @@ def fold(warehouse: Warehouse, settings: Settings, new: New, *, run_id: str, sta
         if new.snapshots:
             events = {each.source: each.events for each in came}
             shown = take_snapshots(warehouse, new.snapshots, events, keep)
-        _write_rejected(warehouse, _brought(came, shown), run_id, started_at)
         newest = _newest(_brought(came, shown), done.newest)
         if newest is not None:
             # Facts of one moment alone can't contradict each other.
@@ -143,6 +142,9 @@ def fold(warehouse: Warehouse, settings: Settings, new: New, *, run_id: str, sta
             is_one_moment = number == 1 and not came and len(moments) == 1
             views = None if is_one_moment else complete_views(warehouse, number)
             write_ledger(warehouse, _batch(settings, came, shown, views, done, number, newest))
+        # They have been read for the last time. What was cut off because a file was still growing is no row.
+        require_unchanged(settings.inputs.by_name(), new.files)
+        _write_rejected(warehouse, _brought(came, shown), run_id, started_at)
         counts = _counts(warehouse, settings, came, shown, number)
     rows = [(number, *count, newest, new.bindings) for count in counts]
     warehouse.replace(BATCHES, small_frame(warehouse.spark, rows, BATCHES.struct), where=f"batch = {number}")

@@ -74,6 +74,29 @@ def new_files(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> 
     return found
 
 
+def require_unchanged(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> None:
+    """See that files that were just read are still what they were when they were listed.
+
+    Which part of a file was read that grew meanwhile nobody knows. Versions of Delta tables stay as they are.
+
+    Raises:
+        InputError: a file is gone or has changed; all are listed.
+    """
+    problems = []
+    files = [file for file in taken if file.version is None]
+    for source in dict.fromkeys(file.source for file in files):
+        try:
+            there = {file.path: file for file in _there(source, inputs[source])}
+        except FileNotFoundError:
+            there = {}
+        problems += [
+            _spoilt(file, there.get(file.path))
+            for file in files
+            if file.source == source and there.get(file.path) != file
+        ]
+    raise_together(problems)
+
+
 def _there(source: str, given: EventSource) -> list[InputFile]:
     if given.format == "delta":
         return [InputFile(source, given.path, version=current_version(given.path))]
@@ -85,6 +108,15 @@ def _changed(file: InputFile, before: InputFile) -> str:
         f"inputs.{file.source}: {file.path} has changed since it was taken ({_state(before)} then, "
         f"{_state(file)} now): move files in whole; to take this one again give it another name, as repeated "
         "events are known by their ids"
+    )
+
+
+def _spoilt(file: InputFile, now: InputFile | None) -> str:
+    if now is None:
+        return f"inputs.{file.source}: {file.path} went away while it was read; put it back, or run again"
+    return (
+        f"inputs.{file.source}: {file.path} changed while it was read ({_state(file)} then, {_state(now)} "
+        "now): move files in whole, and run again"
     )
 
 

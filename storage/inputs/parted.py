@@ -21,6 +21,9 @@ def parted(paths: Sequence[str]) -> tuple[list[str], list[str]]:
 
     A file that is all UTF-8 stands for itself. Another one is copied to the local disk, as two files of its
     name. What can't be read to its end stands for itself as well: the engine says what is wrong.
+
+    Raises:
+        FileNotFoundError: a file is gone, which the engine would take for one without lines.
     """
     text, other = [], []
     for path in paths:
@@ -42,6 +45,8 @@ def _is_utf8(path: str) -> bool:
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
+    except FileNotFoundError:
+        raise
     except OSError:
         return True
     return True

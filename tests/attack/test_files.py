@@ -8,6 +8,7 @@ import gzip
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -16,6 +17,7 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from config.errors import InputError
+from steps.take_in import CameIn, take_in
 from tests.attack.scene import (
     FIRST,
     SECOND,
@@ -130,6 +132,28 @@ def test_grown_after_it_was_taken(attacked: Attacked) -> None:
     assert said is not None
     assert f"{attacked.file} has changed since it was taken" in said
     attacked.file.rename(attacked.file.with_name(f"again.{attacked.format}"))
+    assert attacked.night() is None
+    require_equal(attacked.expected, attacked.project)
+
+
+@pytest.mark.parametrize("what", ["goes away", "grows"])
+def test_changed_between_listing_and_reading(attacked: Attacked, what: str) -> None:
+    attacked.again()
+    if what == "grows":
+        half = second_night()[SOURCE][:3]
+        attacked.file.write_bytes(content(SOURCE, half, attacked.format))
+
+    def changing(*given: Any) -> CameIn:
+        if given[1] == SOURCE:
+            attacked.file.unlink() if what == "goes away" else attacked.file.write_bytes(attacked.whole)
+        return take_in(*given)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("steps.fold.take_in", changing)
+        said = attacked.night()
+    assert said is not None
+    assert str(attacked.file) in said
+    attacked.file.write_bytes(attacked.whole)
     assert attacked.night() is None
     require_equal(attacked.expected, attacked.project)
 

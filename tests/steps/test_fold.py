@@ -23,6 +23,7 @@ from jobs import fold as job, nightly
 from jobs.launch import launch
 from steps.fold import fold, what_is_new
 from steps.publish import require_good_input
+from steps.take_in import CameIn, take_in as take_in_of_one
 from tests.factories import Events, Row, at, by_source, catalog, endpoint_event, message_event
 from tests.harness import SOURCES, Project, difference
 from tests.model import Accepted, accept
@@ -325,3 +326,40 @@ def test_parquet_text_that_is_no_utf8_is_rejected(session: SparkSession, tmp_pat
     (rejected,) = project.table("rejected_events", ["event_id", "reason", "payload"])
     assert (rejected["event_id"], rejected["reason"]) == ("b event", "broken_row")
     assert json.loads(rejected["payload"])["contract"].startswith("Zo\ufffd")
+
+
+@pytest.mark.parametrize("what", ["goes away", "grows before it is read", "grows afterwards"])
+def test_a_file_that_changes_while_it_is_read_is_not_taken(
+    session: SparkSession, tmp_path: Path, what: str
+) -> None:
+    """To go on would be to call its rows taken: nobody would ever look for them again."""
+    project = Project(tmp_path, catalog=catalog())
+    whole = [message_event("SENT", f"c{number}/0") for number in range(4)]
+    project.add(by_source(*whole[:2]))
+    warehouse, settings = project.warehouse(session), project.settings()
+    new = what_is_new(warehouse, settings)
+    file = tmp_path / "message_events" / "001.jsonl"
+    text = file.read_text()
+
+    def changing(*given: Any) -> CameIn:
+        change = given[1] == "message_events"
+        if change and what == "goes away":
+            file.unlink()
+        elif change and what == "grows before it is read":
+            file.write_text(f"{text}{text[:40]}")
+        found = take_in_of_one(*given)
+        if change and what == "grows afterwards":
+            file.write_text(f"{text}{text[:40]}")
+        return found
+
+    told = "No such" if what == "goes away" else "changed while it was read"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("steps.fold.take_in", changing)
+        with pytest.raises(InputError, match=f"(?s){file}.*{told}"):
+            fold(warehouse, settings, new, run_id="run", started_at=datetime.now(UTC))
+    # What was cut off is no row, and the whole file is a new one.
+    project.nights -= 1
+    project.add(by_source(*whole))
+    assert take_in(session, project) == "4 events, 4 accepted, 0 duplicates, 0 rejected"
+    assert project.table("batches", ["batch"]) == [{"batch": 1}] * 3
+    assert not (tmp_path / "warehouse" / "rejected_events").exists()
