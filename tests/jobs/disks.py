@@ -27,6 +27,10 @@ class Disk:
         """Give it so many bytes."""
         return _mount("-o", f"remount,size={size}", str(self.folder))
 
+    def write_protect(self, *, on: bool) -> None:
+        """Let nobody write there, or everybody again."""
+        assert _mount("-o", f"remount,{'ro' if on else 'rw'}", str(self.folder))
+
     def used(self) -> int:
         """Bytes of what is on it."""
         return sum(file.stat().st_blocks * 512 for file in self.folder.rglob("*"))
