@@ -9,6 +9,7 @@ from config.model import Format
 from engine.faults import fault_of
 from schemas import EventContract
 from storage.inputs.listing import InputFile
+from storage.inputs.places import GONE
 from storage.inputs.read import read_input
 
 
@@ -32,7 +33,8 @@ def faulty_files(
         One line a file; nothing if all can be read, so that the error is about something else.
     """
     fault = fault_of(error)
-    named = [f"{file.path}: {fault}" for file in files if file.path in fault]
+    told = f" {GONE}" if isinstance(error, FileNotFoundError) else f": {fault}"
+    named = [f"{file.path}{told}" for file in files if file.path in fault]
     return named or [line for file in files for line in _read_alone(spark, contract, format, file)]
 
 

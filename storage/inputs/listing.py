@@ -9,7 +9,7 @@ from deltalake.exceptions import DeltaError
 from config.model import EventSource
 from storage.inputs.contract import first_line, raise_together
 from storage.inputs.delta_log import current_version
-from storage.inputs.places import files_under
+from storage.inputs.places import GONE, files_under
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ def _changed(file: InputFile, before: InputFile) -> str:
 
 def _spoilt(file: InputFile, now: InputFile | None) -> str:
     if now is None:
-        return f"inputs.{file.source}: {file.path} went away while it was read; put it back, or run again"
+        return f"inputs.{file.source}: {file.path} {GONE}"
     return (
         f"inputs.{file.source}: {file.path} changed while it was read ({_state(file)} then, {_state(now)} "
         "now): move files in whole, and run again"

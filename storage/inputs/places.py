@@ -15,6 +15,8 @@ from engine.session import is_embedded
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/")
+GONE = "went away before it was read; put it back, or run again"
+"""What there is to say of a file that was listed and is not there."""
 
 
 @dataclass(frozen=True)

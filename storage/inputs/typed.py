@@ -18,7 +18,8 @@ from storage.inputs.contract import (
     problems_of_each,
     raise_together,
 )
-from storage.inputs.places import literal, open_file
+from storage.inputs.delta_log import ANEW
+from storage.inputs.places import GONE, literal, open_file
 
 SPARK_TYPES = {
     pa.bool_(): "boolean",
@@ -68,6 +69,8 @@ def read_parquet(
     def problems(path: str) -> list[str]:
         try:
             schemas[path], types = _footer(path)
+        except FileNotFoundError:
+            return [f"{path} {f'is gone, as after VACUUM; {ANEW}' if may_lack else GONE}"]
         except (pa.ArrowException, OSError) as error:
             return [f"{path}: not a readable Parquet file ({first_line(error)})"]
         if may_lack:

@@ -352,7 +352,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_taken(
             file.write_text(f"{text}{text[:40]}")
         return found
 
-    told = "No such" if what == "goes away" else "changed while it was read"
+    told = "went away before it was read; put it back" if what == "goes away" else "changed while it was read"
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("steps.fold.take_in", changing)
         with pytest.raises(InputError, match=f"(?s){file}.*{told}"):

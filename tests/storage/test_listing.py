@@ -214,6 +214,19 @@ def test_delta_versions_whose_log_is_gone_stop_the_run(tmp_path: Path) -> None:
         appended_files(str(tmp_path), CONTRACT.names, 0, 2)
 
 
+def test_delta_files_that_were_vacuumed_before_they_were_taken_are_named(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    for number in range(3):
+        write_deltalake(tmp_path, rows(number), mode="append")
+    table = DeltaTable(tmp_path)
+    table.optimize.compact()
+    table.vacuum(0, dry_run=False, enforce_retention_duration=False)
+    files = [InputFile(SOURCE, str(tmp_path), version=3, since=0)]
+    with pytest.raises(InputError, match=r"parquet is gone, as after VACUUM; copy the table to a new folder"):
+        read_input(session, CONTRACT, "delta", files)
+
+
 def test_delta_table_that_was_written_anew_is_named(tmp_path: Path) -> None:
     write_deltalake(tmp_path, rows(1))
     with pytest.raises(InputError, match="is at version 0, but version 4 was taken: it is another table"):
