@@ -72,6 +72,9 @@ def _remove(folder: str) -> None:
             system.delete_dir(path)
         else:
             shutil.rmtree(folder)
+    except FileNotFoundError:
+        # Of no rows the embedded engine writes nothing.
+        return
     except (OSError, ValueError) as error:
         log.info("%s could not be removed: %s", folder, error)
 

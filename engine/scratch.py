@@ -6,25 +6,35 @@ import shutil
 import tempfile
 from functools import cache
 from pathlib import Path
+from threading import Lock
 from typing import TextIO
 
 PREFIX = "conversation-priorities-"
 LOCK = "in_use"
 
+_one_at_a_time = Lock()
 _folders: dict[Path, TextIO] = {}
 """The folder of this process, with the lock that says so for as long as the process lives."""
 
 
-@cache
 def local_scratch() -> Path:
     """The folder of this process, in the system's folder for temporary files; it goes with the process.
 
     A process that was killed leaves its folder behind, and the next one to ask removes it.
     """
+    with _one_at_a_time:
+        return _made()
+
+
+@cache
+def _made() -> Path:
     _remove_abandoned(Path(tempfile.gettempdir()))
     folder = Path(tempfile.mkdtemp(prefix=PREFIX))
-    lock = (folder / LOCK).open("w")
+    # Others look for the lock by its name, so it is held before it has it.
+    unnamed = folder / f"{LOCK}.new"
+    lock = unnamed.open("w")
     fcntl.flock(lock, fcntl.LOCK_EX)
+    unnamed.rename(folder / LOCK)
     _folders[folder] = lock
     atexit.register(remove_local_scratch)
     return folder

@@ -55,6 +55,28 @@ def test_the_next_process_removes_what_a_killed_one_left_and_nothing_else(tmp_pa
             assert (living / "rows").exists()
 
 
+ASKED_BY_MANY = """
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from engine.scratch import local_scratch
+all_at_once = Barrier(16)
+with ThreadPoolExecutor(16) as pool:
+    folders = set(pool.map(lambda _: all_at_once.wait() >= 0 and local_scratch(), range(16)))
+print(*folders)
+"""
+
+
+def test_a_process_has_one_folder_whoever_asks_first(tmp_path: Path) -> None:
+    told = subprocess.run(
+        [sys.executable, "-c", ASKED_BY_MANY],
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    ).stdout.split()
+    assert [Path(folder).parent for folder in told] == [tmp_path]
+
+
 INTERRUPTED = """
 import os, signal, sys, threading, time
 from engine.scratch import local_scratch
