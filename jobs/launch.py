@@ -28,7 +28,11 @@ GARBAGE = 1_000_000
 SIGNALLED = 128
 """What a shell adds to the number of the signal that ended a process."""
 FULL_DISK = "No space left on device"
-"""How every system and engine says it."""
+"""How every system and engine says it; which disk it is, not all of them say."""
+MAKE_ROOM = (
+    "make room on the disk of the warehouse or on that of working files (TMPDIR, or SPARK_LOCAL_DIRS), then "
+    "run it again: it takes up where it broke off"
+)
 BROKEN_OFF = "error: {}; run it again, it takes up where it broke off"
 
 
@@ -167,5 +171,5 @@ def _outcome(error: Exception) -> tuple[int, str]:
         return error.exit_code, str(error)
     fault = fault_of(error)
     if FULL_DISK in fault:
-        return 1, f"{fault}; make room, then run it again: it takes up where it broke off"
+        return 1, f"{fault}; {MAKE_ROOM}"
     return 1, f"{type(error).__name__}: {fault} (run again with --verbose)"

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from jobs.launch import MAKE_ROOM
 from tests.harness import Project
 from tests.jobs.processes import PATIENCE, log_of, start
 
@@ -67,7 +68,7 @@ def fills(disk: Disk, size: int, engine: str, project: Project, as_of: datetime)
         assert code == 1, last
         assert last.startswith("error: ")
         assert "No space left on device" in last
-        assert last.endswith("; make room, then run it again: it takes up where it broke off")
+        assert last.endswith(f"; {MAKE_ROOM}")
     return code != 0
 
 
