@@ -105,6 +105,11 @@ def _apache_spark() -> SparkSession:
         .config("spark.sql.codegen.cache.maxEntries", "5000")
         .config("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
         .config("spark.databricks.delta.snapshotPartitions", "1")
+        .config("spark.delta.logStore.file.impl", "io.delta.storage.LocalLogStore")
+        .config(
+            "spark.sql.streaming.checkpointFileManagerClass",
+            "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager",
+        )
         .config("spark.ui.enabled", "false")
         .config("spark.ui.showConsoleProgress", "false")
         .getOrCreate()

@@ -6,11 +6,13 @@ PROFILES = Path(__file__).resolve().parents[2] / "conf" / "spark"
 LOCAL_ONLY = {
     "spark.buffer.pageSize",
     "spark.driver.bindAddress",
+    "spark.delta.logStore.file.impl",
     "spark.driver.defaultJavaOptions",
     "spark.driver.host",
     "spark.network.timeout",
     "spark.sql.shuffle.partitions",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism",
+    "spark.sql.streaming.checkpointFileManagerClass",
     "spark.ui.enabled",
     "spark.ui.showConsoleProgress",
 }
