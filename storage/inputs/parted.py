@@ -4,13 +4,13 @@ import codecs
 import io
 import re
 from collections.abc import Sequence
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from uuid import uuid4
 
 import pyarrow as pa
 
 from engine.scratch import local_scratch
-from storage.inputs.places import file_system
+from storage.inputs.places import unpacked
 
 CHUNK = 1 << 20
 LINE_END = re.compile(rb"(?<=\n)|(?<=\r)(?!\n)")
@@ -39,7 +39,7 @@ def parted(paths: Sequence[str]) -> tuple[list[str], list[str]]:
 def _is_utf8(path: str) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
-        with _opened(path) as stream:
+        with unpacked(path) as stream:
             while chunk := stream.read(CHUNK):
                 decoder.decode(chunk)
         decoder.decode(b"", final=True)
@@ -48,18 +48,19 @@ def _is_utf8(path: str) -> bool:
     except FileNotFoundError:
         raise
     except OSError:
-        return True
+        # The engine says what is wrong.
+        pass
     return True
 
 
 def _copied(path: str) -> tuple[str, str]:
-    folder = Path(local_scratch()) / str(uuid4())
+    folder = local_scratch() / str(uuid4())
     text, other = (folder / kind / PurePosixPath(path).name for kind in ("text", "other"))
     for copy in (text, other):
         copy.parent.mkdir(parents=True)
     # Copies are packed as their original is: the engine goes by the name.
     with (
-        _opened(path) as stream,
+        unpacked(path) as stream,
         pa.output_stream(str(text), compression="detect") as texts,
         pa.output_stream(str(other), compression="detect") as others,
     ):
@@ -72,8 +73,3 @@ def _copied(path: str) -> tuple[str, str]:
                 else:
                     texts.write(line)
     return str(text), str(other)
-
-
-def _opened(path: str) -> pa.NativeFile:
-    system, inner, _ = file_system(path)
-    return system.open_input_stream(inner, compression="detect")

@@ -67,11 +67,15 @@ def open_file(path: str) -> pa.NativeFile:
     return system.open_input_file(inner)
 
 
+def unpacked(path: str) -> pa.NativeFile:
+    """Open a file for reading from its start on, without its compression."""
+    system, inner, _ = file_system(path)
+    return system.open_input_stream(inner, compression="detect")
+
+
 def first_text_line(path: str) -> str:
     """The first line of a text file that is not blank, without byte order mark and line end."""
-    system, inner, _ = file_system(path)
-    stream = system.open_input_stream(inner, compression="detect")
-    with io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace") as text:
+    with io.TextIOWrapper(unpacked(path), encoding="utf-8-sig", errors="replace") as text:
         return next((line.rstrip("\n") for line in text if line.strip()), "")
 
 
