@@ -5,8 +5,8 @@ from pathlib import Path
 PROFILES = Path(__file__).resolve().parents[2] / "conf" / "spark"
 LOCAL_ONLY = {
     "spark.buffer.pageSize",
-    "spark.driver.bindAddress",
     "spark.delta.logStore.file.impl",
+    "spark.driver.bindAddress",
     "spark.driver.defaultJavaOptions",
     "spark.driver.host",
     "spark.network.timeout",
