@@ -25,35 +25,22 @@ B = TypeVar("B")
 log = logging.getLogger(__name__)
 
 
-BROADCAST_ROWS = 500_000
-"""Kept rows are broadcast to what they are joined with if there are at most so many."""
-
-
 @contextmanager
 def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
     """Compute the rows once for all that reads them inside the block.
 
-    They are cut off from how they came about: plans that contain the plans of what they were kept from grow
-    beyond all bounds. Apache Spark on one machine keeps them in memory and on local disk. It guesses the
-    size of such rows from where they came, so it is told which are few. On a cluster an executor may be
-    lost with what it keeps, so they are written as Parquet files for the time of the block. The embedded
-    engine keeps nothing itself: there they are files on local disk.
+    They are written as Parquet files, which go with the block, and are cut off from how they came about:
+    plans that contain the plans of what they were kept from grow beyond all bounds. Who reads the files
+    takes the columns it needs, and knows their size, so what is small is broadcast to joins. Apache Spark's
+    own way (`localCheckpoint`) holds whole rows in memory and guesses their size from where they came; an
+    executor that is lost takes them with it.
 
     Args:
         rows: any frame.
-        scratch: a folder that all of a cluster can read and write.
+        scratch: a folder that all of a cluster can read and write; on one machine the local disk is taken.
     """
     spark = rows.sparkSession
-    if is_classic(spark) and str(spark.conf.get("spark.master", "")).startswith("local"):
-        copy = rows.localCheckpoint(eager=False)
-        # Counted as it is computed, by one job; a count of the frame would be a query of its own.
-        count = copy._jdf.queryExecution().toRdd().count()
-        # The copy's columns are still those of its origin for Spark, which at times can't join the two:
-        # "conflicting references". Named anew, they are others.
-        copy = copy.toDF(*copy.columns)
-        yield F.broadcast(copy) if count <= BROADCAST_ROWS else copy
-        return
-    folder = f"{local_scratch() if is_embedded(spark) else scratch}/{uuid4()}"
+    folder = f"{_scratch_of(spark) or scratch}/{uuid4()}"
     try:
         rows.write.mode("overwrite").parquet(f"{folder}/rows")
         # A frame without rows may leave no file to take the schema from. To ask for it is to plan once more.
@@ -62,6 +49,16 @@ def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
         yield reader.parquet(f"{folder}/rows")
     finally:
         _remove(folder)
+
+
+def _scratch_of(spark: SparkSession) -> str | None:
+    """The folder of this process, if all that the engine does is done on this machine."""
+    if is_embedded(spark):
+        return str(local_scratch())
+    if is_classic(spark) and str(spark.conf.get("spark.master", "")).startswith("local"):
+        # A plain path would be one of Hadoop's default file system.
+        return local_scratch().as_uri()
+    return None
 
 
 def _remove(folder: str) -> None:

@@ -2,12 +2,15 @@
 
 import atexit
 import fcntl
+import os
 import shutil
 import tempfile
 from functools import cache
 from pathlib import Path
 from threading import Lock
 from typing import TextIO
+
+from engine.session import under_spark_submit
 
 PREFIX = "conversation-priorities-"
 LOCK = "in_use"
@@ -18,7 +21,7 @@ _folders: dict[Path, TextIO] = {}
 
 
 def local_scratch() -> Path:
-    """The folder of this process, in the system's folder for temporary files; it goes with the process.
+    """The folder of this process, where its engine has its own temporary files; it goes with the process.
 
     A process that was killed leaves its folder behind, and the next one to ask removes it.
     """
@@ -28,8 +31,9 @@ def local_scratch() -> Path:
 
 @cache
 def _made() -> Path:
-    _remove_abandoned(Path(tempfile.gettempdir()))
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    parent = _parent()
+    _remove_abandoned(parent)
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
     # Others look for the lock by its name, so it is held before it has it.
     unnamed = folder / f"{LOCK}.new"
     lock = unnamed.open("w")
@@ -38,6 +42,14 @@ def _made() -> Path:
     _folders[folder] = lock
     atexit.register(remove_local_scratch)
     return folder
+
+
+def _parent() -> Path:
+    """The first of SPARK_LOCAL_DIRS under Apache Spark, else the system's folder for temporary files."""
+    given = os.environ.get("SPARK_LOCAL_DIRS", "") if under_spark_submit() else ""
+    parent = Path(given.split(",")[0].strip() or tempfile.gettempdir()).absolute()
+    parent.mkdir(parents=True, exist_ok=True)
+    return parent
 
 
 def remove_local_scratch() -> None:

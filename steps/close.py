@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, Row, functions as F
 
 from config.catalog import BINDINGS
 from engine.differences import together
+from engine.session import is_embedded
 from engine.united import united
 from pipelines.ledger.endpoints import endpoints, first_places
 from pipelines.ledger.late import Reach, brought_back
@@ -175,17 +176,20 @@ def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
             partial(
                 write,
                 MESSAGES,
-                _apart(messages, open_messages.select("message_id"), until),
+                _with_day(messages, open_messages.select("message_id"), until),
                 looked.messages.late,
             ),
             partial(
                 write,
                 ENDPOINT_FACTS,
-                _apart(conversations, conversations_open, until),
+                _with_day(conversations, conversations_open, until),
                 looked.conversations.late,
             ),
             partial(
-                write, QUEUE_FACTS, _apart(transactions, queue_events_open, until), looked.transactions.late
+                write,
+                QUEUE_FACTS,
+                _with_day(transactions, queue_events_open, until),
+                looked.transactions.late,
             ),
             partial(write, ENDPOINTS, _flagged(found, conversations_open, until), looked.known_late),
         )
@@ -319,12 +323,14 @@ def _new(batch: Batch, table: Table) -> DataFrame | None:
     return united(there).withColumn("batch", F.lit(batch.number).cast("bigint"))
 
 
-def _apart(rows: DataFrame, still_open: DataFrame, until: Until) -> DataFrame:
-    """Add `closed_on`: null for the few rows whose key stays open, else the day.
+def _with_day(rows: DataFrame, still_open: DataFrame, until: Until) -> DataFrame:
+    """Add `closed_on` to rows that cost little to read: null for the few whose key stays open, else the day.
 
-    They are apart because the embedded engine sorts rows by partition before it writes them, unless it
-    knows that all rows of a stretch are of the same one. To read them twice costs less.
+    The embedded engine sorts rows by partition before it writes them, unless it knows that all rows of a
+    stretch are of the same one. To read them twice costs less there.
     """
+    if not is_embedded(rows.sparkSession):
+        return _flagged(rows, still_open, until)
     closed = rows.join(still_open, still_open.columns, "left_anti")
     stays = rows.join(still_open, still_open.columns, "left_semi")
     return closed.withColumn("closed_on", F.lit(until.closed_on)).unionByName(
@@ -333,7 +339,7 @@ def _apart(rows: DataFrame, still_open: DataFrame, until: Until) -> DataFrame:
 
 
 def _flagged(rows: DataFrame, still_open: DataFrame, until: Until) -> DataFrame:
-    """As `_apart`, for rows that cost more to compute than to sort."""
+    """As `_with_day`, for rows that cost more to compute than to sort."""
     few = still_open.withColumn("is_open", F.lit(True))
     closed_on = F.when(F.col("is_open").isNull(), F.lit(until.closed_on))
     return rows.join(few, still_open.columns, "left").withColumn("closed_on", closed_on)

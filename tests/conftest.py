@@ -93,6 +93,7 @@ def _apache_spark() -> SparkSession:
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.sql.maxConcurrentOutputFileWriters", "8")
         .config("spark.sql.optimizer.canChangeCachedPlanOutputPartitioning", "true")
         # Every broadcast table takes a page, and every path keeps its Delta log: of hundreds of warehouses
         # they filled the heap until the context stopped in the middle of the run.
