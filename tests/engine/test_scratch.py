@@ -22,14 +22,19 @@ sys.stdin.read()
 
 
 @contextmanager
-def process(temporary: Path) -> Iterator[tuple["subprocess.Popen[str]", Path]]:
-    """A process that keeps something, and its folder; it ends when its input does."""
+def process(temporary: Path, **more: str) -> Iterator[tuple["subprocess.Popen[str]", Path]]:
+    """A process that keeps something, and its folder; it ends when its input does.
+
+    Args:
+        temporary: the system's folder for temporary files.
+        more: what else is in its environment.
+    """
     with subprocess.Popen(
         [sys.executable, "-c", SHOWS_ITS_FOLDER],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"TMPDIR": str(temporary)},
+        env=os.environ | {"TMPDIR": str(temporary)} | more,
     ) as started:
         assert started.stdout
         yield started, Path(started.stdout.readline().strip())
@@ -53,6 +58,18 @@ def test_the_next_process_removes_what_a_killed_one_left_and_nothing_else(tmp_pa
         with process(tmp_path) as (_, third):
             assert set(tmp_path.iterdir()) == {being_made, others, living, third}
             assert (living / "rows").exists()
+
+
+def test_apache_spark_keeps_its_frames_where_its_other_working_files_are(tmp_path: Path) -> None:
+    first, second = tmp_path / "not" / "there", tmp_path / "second"
+    named = f"{first},{second}"
+    with process(tmp_path, SPARK_LOCAL_DIRS=named, ENGINE="spark") as (_, folder):
+        assert folder.parent == first
+    assert list(first.iterdir()) == []
+    with process(tmp_path, SPARK_LOCAL_DIRS="", ENGINE="spark") as (_, folder):
+        assert folder.parent == tmp_path
+    with process(tmp_path, SPARK_LOCAL_DIRS=named, ENGINE="embedded") as (_, folder):
+        assert folder.parent == tmp_path
 
 
 ASKED_BY_MANY = """
