@@ -6,6 +6,8 @@ from collections.abc import Iterator
 MESSAGE = re.compile(r"^(?:\[[A-Z0-9_.]+\] )?(?P<text>.*?)(?:\s*SQLSTATE: \w+)?$")
 WRAPPING = ("Job aborted", "Task failed", "TASK_WRITE_FAILED", "Multiple failures", "Exception thrown in")
 """How errors of Java begin that only say that another one follows."""
+FULL_DISK = "No space left on device"
+"""How every system and engine says it; which disk it is, not all of them say."""
 
 
 def fault_of(error: Exception) -> str:

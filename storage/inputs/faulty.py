@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from config.errors import PipelineError
 from config.model import Format
-from engine.faults import fault_of
+from engine.faults import FULL_DISK, fault_of
 from schemas import EventContract
 from storage.inputs.listing import InputFile
 from storage.inputs.places import GONE
@@ -30,9 +30,15 @@ def faulty_files(
         error: what the engine raised. If it names files, they are believed; else each is read by itself.
 
     Returns:
-        One line a file; nothing if all can be read, so that the error is about something else.
+        One line a file; nothing if all can be read, or if a disk is full: then the error is about something
+        else.
+
+    Raises:
+        Exception: a disk became full while the files were read.
     """
     fault = fault_of(error)
+    if FULL_DISK in fault:
+        return []
     told = f" {GONE}" if isinstance(error, FileNotFoundError) else f": {fault}"
     named = [f"{file.path}{told}" for file in files if file.path in fault]
     return named or [line for file in files for line in _read_alone(spark, contract, format, file)]
@@ -49,7 +55,10 @@ def _read_alone(
     except PipelineError:
         raise
     except Exception as error:
-        yield f"{file.path}: {fault_of(error)}"
+        fault = fault_of(error)
+        if FULL_DISK in fault:
+            raise
+        yield f"{file.path}: {fault}"
 
 
 def _read_all(rows: DataFrame) -> None:
