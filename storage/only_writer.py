@@ -4,9 +4,11 @@ import fcntl
 import logging
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
+from typing import TextIO
 
 from config.errors import BusyError, ConfigError
 from config.instants import format_instant
@@ -17,6 +19,8 @@ from storage.lease import HeldError, leased
 LOCK = "_writer.lock"
 """Its name begins with an underscore, so no engine takes it for data."""
 BUSY = "warehouse: another job is writing {}: {}; wait until it has ended, then run this again"
+NAMED_WITHIN = 1
+"""Seconds in which who has the lock has written its name into it (our choice)."""
 log = logging.getLogger(__name__)
 
 
@@ -68,7 +72,7 @@ def _locked(root: str, folder: str, job: str) -> Iterator[None]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BusyError(BUSY.format(root, file.read().strip() or "it has just begun")) from None
+            raise BusyError(BUSY.format(root, _named_in(file))) from None
         except OSError as error:
             # Some network file systems have no locks.
             log.warning("%s can't be locked (%s); see that no other job writes it", root, error.strerror)
@@ -76,6 +80,15 @@ def _locked(root: str, folder: str, job: str) -> Iterator[None]:
         file.write(f"{_holder(job)}\n")
         file.flush()
         yield
+
+
+def _named_in(file: TextIO) -> str:
+    """Who holds the lock; it says so just after it got it, so it is waited for a moment."""
+    until = time.monotonic() + NAMED_WITHIN
+    while not (named := file.read().strip()) and time.monotonic() < until:
+        time.sleep(0.01)
+        file.seek(0)
+    return named or "it has just begun"
 
 
 def _holder(job: str) -> str:

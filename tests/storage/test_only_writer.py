@@ -1,10 +1,12 @@
 """Of two jobs that would write a warehouse, one does."""
 
+import fcntl
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from threading import Timer
 
 import pytest
 from pyarrow import fs
@@ -34,6 +36,16 @@ def test_the_second_is_told_who_writes_and_the_next_one_may(tmp_path: Path) -> N
         text = Path(root, LOCK).read_text()
     assert text.startswith("fold, since ")
     assert text.count("\n") == 1
+
+
+def test_who_just_got_the_lock_is_waited_for_until_it_has_said_its_name(tmp_path: Path) -> None:
+    with (tmp_path / LOCK).open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        saying = Timer(0.2, lambda: (tmp_path / LOCK).write_text("nightly, since now\n"))
+        saying.start()
+        with pytest.raises(BusyError, match=": nightly, since now; wait"), only_writer(str(tmp_path), "fold"):
+            pass
+        saying.join()
 
 
 def test_a_process_that_was_killed_blocks_nobody(tmp_path: Path) -> None:
