@@ -52,7 +52,8 @@ def project(tmp_path: Path) -> Path:
     root = tmp_path / "a project"
     shutil.copytree(ROOT / "conf" / "spark", root / "conf" / "spark")
     (root / "tools").mkdir()
-    shutil.copy(ROOT / "tools" / "package.py", root / "tools")
+    for tool in ("compilers.py", "package.py"):
+        shutil.copy(ROOT / "tools" / tool, root / "tools")
     shutil.copy(ROOT / "spark-submit.sh", root)
     executable(root / ".venv" / "bin" / "python", f'#!/bin/bash\nexec "{sys.executable}" "$@"\n')
     spark = root / ".venv" / "lib" / "python3.11" / "site-packages" / "pyspark"
@@ -153,6 +154,35 @@ HALF = f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') // 2**21}m"
 )
 def test_driver_memory(project: Path, given: dict[str, str], memory: str | None) -> None:
     assert submit(project, "jobs/nightly.py", env=given).env.get("SPARK_DRIVER_MEMORY") == memory
+
+
+MUCH_TO_TAKE_IN = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4"
+
+
+@pytest.mark.parametrize(
+    ("length", "env", "both"),
+    [
+        pytest.param(300_000_000, {}, True, id="much"),
+        pytest.param(200_000_000, {}, False, id="little"),
+        pytest.param(300_000_000, {"SPARK_MASTER": "yarn"}, False, id="a cluster has its own"),
+    ],
+)
+def test_both_compilers_where_much_is_new(
+    project: Path, length: int, env: dict[str, str], both: bool
+) -> None:
+    log = project / "log.parquet"
+    log.touch()
+    os.truncate(log, length)
+    settings = "warehouse: w\ninputs: {message_events: {path: log.parquet, format: parquet}}\n"
+    (project / "settings.yaml").write_text(settings)
+
+    result = submit(
+        project, "jobs/nightly.py", "--config", "settings.yaml", "--spark", "--conf", "a=b", env=env
+    )
+
+    assert (MUCH_TO_TAKE_IN in result.args) == both
+    # Of two values of one setting the last one counts: what the user says.
+    assert not both or result.args.index(MUCH_TO_TAKE_IN) < result.args.index("a=b")
 
 
 def test_on_a_cluster_the_workers_python_can_be_named(project: Path) -> None:

@@ -1,0 +1,69 @@
+"""Print the JVM option for both compilers where a job of `spark-submit.sh` has much to take in, else nothing.
+
+The second compiler costs a small night more than it gains; a large one takes up to half as long again without
+it. It has to be chosen before the JVM starts, so this looks at sizes alone: those of the files of inputs and
+snapshots that came after the last fold. What is not on this disk counts nothing. The tables are the same.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+BOTH = "-XX:TieredStopAtLevel=4"
+MUCH = 250_000_000
+"""Bytes of new Parquet files: a little more than a million messages (figures in benchmarks/README.md)."""
+VIEWS = 10
+"""A byte of a view is as much work as so many of a log: its rows become rows of five tables."""
+TEXT = 4
+"""So many bytes of text are as much work as one of a packed file (our choice, not measured)."""
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Print the option if it is worth it; what is wrong with the settings says the job itself."""
+    parser = argparse.ArgumentParser(allow_abbrev=False, add_help=False, exit_on_error=False)
+    parser.add_argument("--config", type=Path)
+    with suppress(Exception):
+        if _new_bytes(parser.parse_known_args(arguments)[0].config) > MUCH:
+            print(BOTH)
+
+
+def _new_bytes(settings_file: Path) -> int:
+    settings: dict[str, Any] = yaml.safe_load(settings_file.read_bytes())
+    folder = settings_file.parent
+    # A fold writes this table last.
+    since = _last_commit(folder / str(settings["warehouse"]) / "batches")
+    inputs = [folder / given["path"] for given in (settings.get("inputs") or {}).values()]
+    views = [folder / given["path"] for given in settings.get("snapshots") or []]
+    return _bytes_since(since, inputs) + VIEWS * _bytes_since(since, views)
+
+
+def _last_commit(table: Path) -> float:
+    commits = (table / "_delta_log").glob("*.json")
+    return max((commit.stat().st_ctime for commit in commits), default=0)
+
+
+def _bytes_since(moment: float, paths: Sequence[Path]) -> int:
+    found = ((_size(file), file.stat().st_ctime) for path in paths for file in _files(path))
+    # A file that was moved in keeps the time of its last change.
+    return sum(size for size, came in found if came > moment)
+
+
+def _files(path: Path) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+    for folder, _, names in os.walk(path):
+        yield from (Path(folder, name) for name in names)
+
+
+def _size(file: Path) -> int:
+    return file.stat().st_size // (TEXT if file.suffix in (".csv", ".json", ".jsonl") else 1)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
