@@ -72,9 +72,10 @@ if [[ $profile == local ]]; then
   # The same as the embedded engine takes: engine/session.py.
   half='import os; print(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**21, "m", sep="")'
   export SPARK_DRIVER_MEMORY=${SPARK_DRIVER_MEMORY:-${ENGINE_MEMORY:-$("$python" -c "$half")}}
-  # What is said after --spark replaces it.
-  compilers=$("$python" "$root/tools/compilers.py" ${job_options[@]+"${job_options[@]}"})
-  [[ -z $compilers ]] || submit+=(--conf "spark.driver.extraJavaOptions=$compilers")
+  # What is said after --spark goes before these.
+  while read -r setting; do
+    submit+=(--conf "$setting")
+  done < <("$python" "$root/tools/local_spark.py" ${job_options[@]+"${job_options[@]}"})
 else
   # On a cluster the workers may have their Python elsewhere, and its own settings hold where ours are silent.
   export PYSPARK_PYTHON=${PYSPARK_PYTHON:-$python} PYSPARK_DRIVER_PYTHON=${PYSPARK_DRIVER_PYTHON:-$python}

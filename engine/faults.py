@@ -6,8 +6,21 @@ from collections.abc import Iterator
 MESSAGE = re.compile(r"^(?:\[[A-Z0-9_.]+\] )?(?P<text>.*?)(?:\s*SQLSTATE: \w+)?$")
 WRAPPING = ("Job aborted", "Task failed", "TASK_WRITE_FAILED", "Multiple failures", "Exception thrown in")
 """How errors of Java begin that only say that another one follows."""
-FULL_DISK = "No space left on device"
-"""How every system and engine says it; which disk it is, not all of them say."""
+AGAIN = "then run it again: it takes up where it broke off"
+MORE_MEMORY = f"give the engine more memory (ENGINE_MEMORY), {AGAIN}"
+DISKS = "the disk of the warehouse or on that of working files (TMPDIR, or SPARK_LOCAL_DIRS)"
+MORE_ROOM = f"make room on {DISKS}, {AGAIN}"
+LACKING = {
+    "No space left on device": MORE_ROOM,
+    "Not enough memory to build and broadcast": MORE_MEMORY,
+    "for the total memory pool": MORE_MEMORY,
+}
+"""What a system and both engines say of a machine that is too small, and what to do."""
+
+
+def lacking(fault: str) -> str | None:
+    """What to do about a fault that only says that disk or memory did not suffice; None if it says else."""
+    return next((advice for said, advice in LACKING.items() if said in fault), None)
 
 
 def fault_of(error: Exception) -> str:

@@ -16,7 +16,7 @@ from typing import NoReturn
 from config.errors import ConfigError, PipelineError
 from config.instants import parse_instant
 from config.load import Settings, load_settings
-from engine.faults import FULL_DISK, fault_of
+from engine.faults import fault_of, lacking
 from engine.scratch import remove_local_scratch
 from engine.session import open_session, under_spark_submit
 from insight.terminal import visible
@@ -27,10 +27,6 @@ GARBAGE = 1_000_000
 """So many objects more than before are worth a look for garbage; Python's own 700 takes half a second."""
 SIGNALLED = 128
 """What a shell adds to the number of the signal that ended a process."""
-MAKE_ROOM = (
-    "make room on the disk of the warehouse or on that of working files (TMPDIR, or SPARK_LOCAL_DIRS), then "
-    "run it again: it takes up where it broke off"
-)
 BROKEN_OFF = "error: {}; run it again, it takes up where it broke off"
 
 
@@ -168,6 +164,6 @@ def _outcome(error: Exception) -> tuple[int, str]:
     if isinstance(error, PipelineError):
         return error.exit_code, str(error)
     fault = fault_of(error)
-    if FULL_DISK in fault:
-        return 1, f"{fault}; {MAKE_ROOM}"
+    if advice := lacking(fault):
+        return 1, f"{fault}; {advice}"
     return 1, f"{type(error).__name__}: {fault} (run again with --verbose)"

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from config.errors import PipelineError
 from config.model import Format
-from engine.faults import FULL_DISK, fault_of
+from engine.faults import fault_of, lacking
 from schemas import EventContract
 from storage.inputs.listing import InputFile
 from storage.inputs.places import GONE
@@ -30,14 +30,14 @@ def faulty_files(
         error: what the engine raised. If it names files, they are believed; else each is read by itself.
 
     Returns:
-        One line a file; nothing if all can be read, or if a disk is full: then the error is about something
-        else.
+        One line a file; nothing if all can be read, or if disk or memory did not suffice: then the error is
+        about something else.
 
     Raises:
-        Exception: a disk became full while the files were read.
+        Exception: disk or memory did not suffice to read the files again.
     """
     fault = fault_of(error)
-    if FULL_DISK in fault:
+    if lacking(fault):
         return []
     told = f" {GONE}" if isinstance(error, FileNotFoundError) else f": {fault}"
     named = [f"{file.path}{told}" for file in files if file.path in fault]
@@ -56,7 +56,7 @@ def _read_alone(
         raise
     except Exception as error:
         fault = fault_of(error)
-        if FULL_DISK in fault:
+        if lacking(fault):
             raise
         yield f"{file.path}: {fault}"
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from engine.faults import fault_of
+from engine.faults import LACKING, fault_of, lacking
 
 
 @dataclass
@@ -57,3 +57,29 @@ class JavaError(Exception):
 )
 def test_the_line_says_what_was_done_and_what_caused_it(error: Exception, line: str) -> None:
     assert fault_of(error) == line
+
+
+@pytest.mark.parametrize(
+    ("fault", "advice"),
+    [
+        ("No space left on device: /w/endpoints/part-0.parquet", "make room on the disk of the warehouse"),
+        (
+            "Not enough memory to build and broadcast the table to all worker nodes",
+            "give the engine more memory (ENGINE_MEMORY), then run it again",
+        ),
+        (
+            "Failed to allocate additional 512.0 KB for ParquetSink - 99.6 KB remain available for the total "
+            "memory pool: fair(pool_size: 40.0 MB)",
+            "give the engine more memory",
+        ),
+    ],
+)
+def test_a_machine_that_is_too_small(fault: str, advice: str) -> None:
+    said = lacking(fault)
+    assert said is not None
+    assert said.startswith(advice)
+    assert said in LACKING.values()
+
+
+def test_other_faults_lack_nothing() -> None:
+    assert lacking("Error while reading /in/a.gz: Unexpected end of input stream") is None

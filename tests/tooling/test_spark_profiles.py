@@ -10,7 +10,6 @@ LOCAL_ONLY = {
     "spark.driver.defaultJavaOptions",
     "spark.driver.host",
     "spark.network.timeout",
-    "spark.sql.autoBroadcastJoinThreshold",
     "spark.sql.shuffle.partitions",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism",
     "spark.sql.streaming.checkpointFileManagerClass",

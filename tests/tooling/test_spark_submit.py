@@ -52,7 +52,7 @@ def project(tmp_path: Path) -> Path:
     root = tmp_path / "a project"
     shutil.copytree(ROOT / "conf" / "spark", root / "conf" / "spark")
     (root / "tools").mkdir()
-    for tool in ("compilers.py", "package.py"):
+    for tool in ("local_spark.py", "package.py"):
         shutil.copy(ROOT / "tools" / tool, root / "tools")
     shutil.copy(ROOT / "spark-submit.sh", root)
     executable(root / ".venv" / "bin" / "python", f'#!/bin/bash\nexec "{sys.executable}" "$@"\n')
@@ -183,6 +183,21 @@ def test_both_compilers_where_much_is_new(
     assert (MUCH_TO_TAKE_IN in result.args) == both
     # Of two values of one setting the last one counts: what the user says.
     assert not both or result.args.index(MUCH_TO_TAKE_IN) < result.args.index("a=b")
+
+
+@pytest.mark.parametrize(
+    ("env", "setting"),
+    [
+        pytest.param(
+            {"ENGINE_MEMORY": "3g"}, "spark.sql.autoBroadcastJoinThreshold=16777216b", id="one machine"
+        ),
+        pytest.param({"ENGINE_MEMORY": "3g", "SPARK_MASTER": "yarn"}, None, id="a cluster has its own"),
+    ],
+)
+def test_broadcasts_by_memory(project: Path, env: dict[str, str], setting: str | None) -> None:
+    args = submit(project, "jobs/nightly.py", env=env).args
+
+    assert [arg for arg in args if "autoBroadcast" in arg] == ([setting] if setting else [])
 
 
 def test_on_a_cluster_the_workers_python_can_be_named(project: Path) -> None:

@@ -1,8 +1,14 @@
-"""Print the JVM option for both compilers where a job of `spark-submit.sh` has much to take in, else nothing.
+"""Print the settings of a local Spark that follow from its memory and from the work, as `name=value` lines.
 
-The second compiler costs a small night more than it gains; a large one takes up to half as long again without
-it. It has to be chosen before the JVM starts, so this looks at sizes alone: those of the files of inputs and
-snapshots that came after the last fold. What is not on this disk counts nothing. The tables are the same.
+**Compilers.** The JVM's second compiler costs a small night more than it gains; a large one takes up to two
+thirds longer without it. It has to be chosen before the JVM starts, so this looks at sizes alone: those of
+the files of inputs and snapshots that came after the last fold. What is not on this disk counts nothing.
+
+**Broadcasts.** To send a few hundred thousand ids to every task costs less than to shuffle all events for a
+join with them; by default that ends at 10 MB of files. But memory holds them whole, at ten times that and
+more.
+
+The tables are the same whatever is chosen.
 """
 
 import argparse
@@ -15,7 +21,13 @@ from typing import Any
 
 import yaml
 
-BOTH = "-XX:TieredStopAtLevel=4"
+BOTH = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4"
+BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
+MOST_BROADCAST = 64 << 20
+"""Bytes of files; with 12 GiB of memory up to so many were measured."""
+OF_MEMORY = 192
+"""Of so many bytes of memory one may be in the files of a broadcast."""
+UNITS = {"k": 10, "m": 20, "g": 30, "t": 40}
 MUCH = 250_000_000
 """Bytes of new Parquet files: a little more than a million messages (figures in benchmarks/README.md)."""
 VIEWS = 10
@@ -24,13 +36,25 @@ TEXT = 4
 """So many bytes of text are as much work as one of a packed file (our choice, not measured)."""
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Print the option if it is worth it; what is wrong with the settings says the job itself."""
+def main(arguments: Sequence[str], memory: str) -> None:
+    """Print the settings; what is wrong with the job's own says the job itself, and with memory the JVM.
+
+    Args:
+        arguments: the job's options.
+        memory: of the driver, as Spark writes it, such as 8g.
+    """
     parser = argparse.ArgumentParser(allow_abbrev=False, add_help=False, exit_on_error=False)
     parser.add_argument("--config", type=Path)
     with suppress(Exception):
+        print(f"{BROADCAST}={min(MOST_BROADCAST, _bytes(memory) // OF_MEMORY)}b")
+    with suppress(Exception):
         if _new_bytes(parser.parse_known_args(arguments)[0].config) > MUCH:
             print(BOTH)
+
+
+def _bytes(memory: str) -> int:
+    number, unit = memory[:-1], memory[-1].lower()
+    return int(number) << UNITS[unit]
 
 
 def _new_bytes(settings_file: Path) -> int:
@@ -66,4 +90,4 @@ def _size(file: Path) -> int:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(sys.argv[1:], os.environ["SPARK_DRIVER_MEMORY"])

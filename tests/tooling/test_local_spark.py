@@ -1,4 +1,4 @@
-"""tools/compilers.py: both compilers where much is new since the last fold."""
+"""tools/local_spark.py: broadcasts by memory, and both compilers where much is new since the last fold."""
 
 import os
 import runpy
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-TOOL = runpy.run_path(str(Path(__file__).resolve().parents[2] / "tools" / "compilers.py"))
+TOOL = runpy.run_path(str(Path(__file__).resolve().parents[2] / "tools" / "local_spark.py"))
 SETTINGS = """
 warehouse: warehouse
 inputs:
@@ -30,9 +30,27 @@ def settings(tmp_path: Path) -> Path:
     return tmp_path / "settings.yaml"
 
 
-def option(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    TOOL["main"](arguments)
-    return capsys.readouterr().out.strip()
+def settings_of(capsys: pytest.CaptureFixture[str], *arguments: str, memory: str = "") -> list[str]:
+    TOOL["main"](arguments, memory)
+    out, err = capsys.readouterr()
+    assert err == ""
+    return out.splitlines()
+
+
+@pytest.mark.parametrize(
+    ("memory", "length"),
+    [("12g", 64 << 20), ("96G", 64 << 20), ("3g", 16 << 20), ("192m", 1 << 20), ("196608k", 1 << 20)],
+)
+def test_what_is_broadcast_depends_on_memory(
+    capsys: pytest.CaptureFixture[str], memory: str, length: int
+) -> None:
+    expected = [f"spark.sql.autoBroadcastJoinThreshold={length}b"]
+    assert settings_of(capsys, memory=memory) == expected
+
+
+@pytest.mark.parametrize("memory", ["", "g", "much", "12", "1.5g"])
+def test_of_a_memory_that_is_none_nothing_follows(capsys: pytest.CaptureFixture[str], memory: str) -> None:
+    assert settings_of(capsys, memory=memory) == []
 
 
 @pytest.mark.parametrize(
@@ -47,10 +65,10 @@ def test_more_than_much_is_worth_both(
     settings: Path, capsys: pytest.CaptureFixture[str], file: str, length: int
 ) -> None:
     make(settings.parent / file, length)
-    assert option(capsys, "--as-of", "x", "--config", str(settings)) == ""
+    assert settings_of(capsys, "--as-of", "x", "--config", str(settings)) == []
 
     make(settings.parent / file, length + TOOL["TEXT"])
-    assert option(capsys, "--as-of", "x", f"--config={settings}") == TOOL["BOTH"]
+    assert settings_of(capsys, "--as-of", "x", f"--config={settings}") == [TOOL["BOTH"]]
 
 
 def test_what_was_there_at_the_last_fold_is_not_new(
@@ -59,17 +77,17 @@ def test_what_was_there_at_the_last_fold_is_not_new(
     make(settings.parent / "messages" / "a.parquet", 2 * TOOL["MUCH"])
     time.sleep(0.05)
     make(settings.parent / "warehouse" / "batches" / "_delta_log" / "00000000000000000000.json", 1)
-    assert option(capsys, "--config", str(settings)) == ""
+    assert settings_of(capsys, "--config", str(settings)) == []
 
     time.sleep(0.05)
     make(settings.parent / "messages" / "b.parquet", TOOL["MUCH"])
-    assert option(capsys, "--config", str(settings)) == ""
+    assert settings_of(capsys, "--config", str(settings)) == []
 
     # Written long ago, and moved in today.
     make(settings.parent / "c.parquet", 1)
     os.utime(settings.parent / "c.parquet", (0, 0))
     (settings.parent / "c.parquet").rename(settings.parent / "messages" / "c.parquet")
-    assert option(capsys, "--config", str(settings)) == TOOL["BOTH"]
+    assert settings_of(capsys, "--config", str(settings)) == [TOOL["BOTH"]]
 
 
 @pytest.mark.parametrize(
@@ -85,8 +103,7 @@ def test_what_is_wrong_says_the_job_itself(
     arguments: list[str], capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    TOOL["main"](arguments)
-    assert capsys.readouterr() == ("", "")
+    assert settings_of(capsys, *arguments) == []
 
 
 @pytest.mark.parametrize("text", ["", "[]", "inputs: 3", "warehouse: w\ninputs: {a: b}", "a: [", "\x00"])
@@ -94,5 +111,4 @@ def test_settings_that_cannot_be_read_say_nothing(
     text: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     (tmp_path / "s.yaml").write_text(text)
-    TOOL["main"](["--config", str(tmp_path / "s.yaml")])
-    assert capsys.readouterr() == ("", "")
+    assert settings_of(capsys, "--config", str(tmp_path / "s.yaml")) == []
