@@ -28,8 +28,8 @@ MOST_BROADCAST = 64 << 20
 OF_MEMORY = 192
 """Of so many bytes of memory one may be in the files of a broadcast."""
 UNITS = {"k": 10, "m": 20, "g": 30, "t": 40}
-MUCH = 250_000_000
-"""Bytes of new Parquet files: a little more than a million messages (figures in benchmarks/README.md)."""
+MUCH = 150_000_000
+"""Bytes of new Parquet files: those of some 700,000 messages (figures in benchmarks/README.md)."""
 VIEWS = 10
 """A byte of a view is as much work as so many of a log: its rows become rows of five tables."""
 TEXT = 4

@@ -163,7 +163,7 @@ MUCH_TO_TAKE_IN = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4"
     ("length", "env", "both"),
     [
         pytest.param(300_000_000, {}, True, id="much"),
-        pytest.param(200_000_000, {}, False, id="little"),
+        pytest.param(100_000_000, {}, False, id="little"),
         pytest.param(300_000_000, {"SPARK_MASTER": "yarn"}, False, id="a cluster has its own"),
     ],
 )
