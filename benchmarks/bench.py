@@ -275,7 +275,7 @@ class Case:
         command: list[str | Path] = [sys.executable, "-m", module, *options]
         if engine != EMBEDDED:
             command = [PROJECT / "spark-submit.sh", f"{module.replace('.', '/')}.py", *options, "--spark"]
-            # A job finds out by itself.
+            # spark-submit.sh chooses by what the settings name; the floor has none.
             if "--config" not in options and self.messages > FIRST_COMPILER:
                 command += ["--driver-java-options", "-XX:TieredStopAtLevel=4"]
         if event_log:

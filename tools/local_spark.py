@@ -5,8 +5,8 @@ thirds longer without it. It has to be chosen before the JVM starts, so this loo
 the files of inputs and snapshots that came after the last fold. What is not on this disk counts nothing.
 
 **Broadcasts.** To send a few hundred thousand ids to every task costs less than to shuffle all events for a
-join with them; by default that ends at 10 MB of files. But memory holds them whole, at ten times that and
-more.
+join with them; by default that ends at 10 MB of files. But memory holds them whole, at five to forty times
+the size of their files.
 
 The tables are the same whatever is chosen.
 """
@@ -32,6 +32,7 @@ MUCH = 150_000_000
 """Bytes of new Parquet files: those of some 700,000 messages (figures in benchmarks/README.md)."""
 VIEWS = 10
 """A byte of a view is as much work as so many of a log: its rows become rows of five tables."""
+PLAIN = (".csv", ".json", ".jsonl")
 TEXT = 4
 """So many bytes of text are as much work as one of a packed file (our choice, not measured)."""
 
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str], memory: str) -> None:
     """
     parser = argparse.ArgumentParser(allow_abbrev=False, add_help=False, exit_on_error=False)
     parser.add_argument("--config", type=Path)
-    with suppress(Exception):
+    with suppress(ValueError, LookupError):
         print(f"{BROADCAST}={min(MOST_BROADCAST, _bytes(memory) // OF_MEMORY)}b")
     with suppress(Exception):
         if _new_bytes(parser.parse_known_args(arguments)[0].config) > MUCH:
@@ -68,14 +69,19 @@ def _new_bytes(settings_file: Path) -> int:
 
 
 def _last_commit(table: Path) -> float:
-    commits = (table / "_delta_log").glob("*.json")
-    return max((commit.stat().st_ctime for commit in commits), default=0)
+    # Their names are numbers of one length.
+    last = max((table / "_delta_log").glob("*.json"), default=None)
+    return last.stat().st_ctime if last else 0
 
 
 def _bytes_since(moment: float, paths: Sequence[Path]) -> int:
-    found = ((_size(file), file.stat().st_ctime) for path in paths for file in _files(path))
-    # A file that was moved in keeps the time of its last change.
-    return sum(size for size, came in found if came > moment)
+    total = 0
+    for file in (file for path in paths for file in _files(path)):
+        found = file.stat()
+        # Not when it was last changed, which a file that is moved in keeps.
+        if found.st_ctime > moment:
+            total += found.st_size // (TEXT if file.suffix in PLAIN else 1)
+    return total
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -83,10 +89,6 @@ def _files(path: Path) -> Iterator[Path]:
         yield path
     for folder, _, names in os.walk(path):
         yield from (Path(folder, name) for name in names)
-
-
-def _size(file: Path) -> int:
-    return file.stat().st_size // (TEXT if file.suffix in (".csv", ".json", ".jsonl") else 1)
 
 
 if __name__ == "__main__":
