@@ -5,6 +5,7 @@ from datetime import date
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from engine.hashed import hashed
 from pipelines.ledger.days import in_days
 from schemas import EventContract
 
@@ -199,12 +200,13 @@ def _by_moment(rows: DataFrame, few: DataFrame, how: str) -> DataFrame:
 
 
 def _identity() -> Column:
-    return F.xxhash64(F.to_date("event_time"), F.col("event_id"))
+    return hashed(F.to_date("event_time"), F.col("event_id"))
 
 
 def _content(contract: EventContract) -> Column:
     # A hash passes over nulls; the flags tell (null, 'a') from ('a', null).
-    return F.xxhash64(*contract.names, *[F.col(name).isNull() for name in contract.names])
+    columns = [F.col(name) for name in contract.names]
+    return hashed(*columns, *[column.isNull() for column in columns])
 
 
 def _with_content(events: DataFrame, contract: EventContract, *, is_new: bool) -> DataFrame:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from engine.hashed import hashed
 from pipelines.snapshots.shown import ENDED, OPEN
 
 HANDLE = "conversation_handle"
@@ -55,7 +56,7 @@ def _repeated_handles(view: DataFrame) -> DataFrame:
 
     All rows are told apart by 8 bytes; only what shares these by chance, or is repeated, is compared whole.
     """
-    handles = view.select(HANDLE, F.xxhash64(HANDLE).alias("identity"))
+    handles = view.select(HANDLE, hashed(F.col(HANDLE)).alias("identity"))
     shared = handles.groupBy("identity").agg(F.count(F.lit(1)).alias("rows")).where("rows > 1")
     several = (
         handles.join(shared, "identity", "left_semi").groupBy(HANDLE).agg(F.count(F.lit(1)).alias("rows"))

@@ -153,6 +153,12 @@ def test_a_night_with_nothing_to_accept_says_so(session: SparkSession, tmp_path:
     }
 
 
+def test_a_file_that_has_one_event_and_that_twice(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    project.add(by_source(endpoint_event(), message_event(), message_event()))
+    assert take_in(session, project) == "3 events, 2 accepted, 1 duplicates, 0 rejected"
+
+
 @pytest.mark.slow
 def test_quality_gate_stays_shut_until_more_good_rows_come_or_more_is_allowed(
     session: SparkSession, tmp_path: Path
