@@ -26,6 +26,8 @@ if not hasattr(sys.modules["__main__"], "__file__"):
 
 from pyspark.sql import SparkSession  # noqa: E402
 
+from engine.little import expect_little  # noqa: E402
+
 ROOT = Path(__file__).parent.parent
 ON_SPARK = os.environ.get("TEST_ENGINE") == "spark"
 
@@ -92,7 +94,6 @@ def _apache_spark() -> SparkSession:
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
         .config("spark.sql.session.timeZone", "UTC")
-        .config("spark.sql.shuffle.partitions", "2")
         .config("spark.sql.maxConcurrentOutputFileWriters", "8")
         .config("spark.sql.optimizer.canChangeCachedPlanOutputPartitioning", "true")
         # Every broadcast table takes a page, and every path keeps its Delta log: of hundreds of warehouses
@@ -103,7 +104,6 @@ def _apache_spark() -> SparkSession:
         .config("spark.ui.retainedJobs", "100")
         .config("spark.ui.retainedStages", "100")
         .config("spark.ui.retainedTasks", "1000")
-        .config("spark.sql.codegen.cache.maxEntries", "5000")
         .config("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
         .config("spark.databricks.delta.snapshotPartitions", "1")
         .config("spark.delta.logStore.file.impl", "io.delta.storage.LocalLogStore")
@@ -116,4 +116,6 @@ def _apache_spark() -> SparkSession:
         .getOrCreate()
     )
     session.sparkContext.setLogLevel("OFF")
+    # As the nights of the tests have it, and not only from the first of them on.
+    expect_little(session)
     return session

@@ -27,9 +27,10 @@ def settings(spark: SparkSession, **changes: str) -> Iterator[None]:
 def operators(frame: DataFrame) -> Counter[str]:
     """The joins and single-partition exchanges of a frame's plan, counted.
 
-    Adaptive execution is off for it: with it, a plan is not final until it has run.
+    Adaptive execution is off for it: with it, a plan is not final until it has run. With one shuffle
+    partition, a plan gathers everything without a step that says so.
     """
     # A new frame of the same query: plans are made once per frame, maybe by now with other settings.
-    with settings(frame.sparkSession, adaptive_enabled="false"):
+    with settings(frame.sparkSession, adaptive_enabled="false", shuffle_partitions="2"):
         plan = frame.select("*")._jdf.queryExecution().executedPlan().toString()
     return Counter(re.findall(rf"(\w+Join|CartesianProduct|{SINGLE})\b", plan))

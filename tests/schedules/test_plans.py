@@ -6,9 +6,10 @@ what is broadcast is broadcast on purpose.
 
 from collections.abc import Callable
 from datetime import date
+from functools import cached_property
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window, functions as F
 from pyspark.sql.types import StructType
 
 from config.catalog import BINDINGS
@@ -71,7 +72,7 @@ class Frames:
     def bindings(self) -> DataFrame:
         return self.of_unknown_size(BINDINGS)
 
-    @property
+    @cached_property
     def state(self) -> StateOfMessages:
         events = map(self.table, ("message_events", "endpoint_events", "queue_events"))
         return state_of_messages(*events, as_of=AS_OF, every_receive_counts=False, keep=lambda rows: rows)
@@ -94,11 +95,11 @@ class Frames:
         reach = Reach({DAY}, {DAY_BEFORE}, everywhere=False)
         return brought_back(self.table("message_events"), self.table("message_events"), ["message_id"], reach)
 
-    @property
+    @cached_property
     def sides(self) -> DataFrame:
         return conversation_sides(*map(self.table, ("endpoint_events", "message_events", "endpoints")))
 
-    @property
+    @cached_property
     def open_messages(self) -> DataFrame:
         return messages_that_stay_open(self.table("message_events"), self.state.messages, UNTIL)
 
@@ -120,28 +121,28 @@ class Frames:
 
     # The schedules
 
-    @property
+    @cached_property
     def off(self) -> DataFrame:
         return queues_off(self.of_unknown_size(QUEUES), self.table("queue_events"))
 
-    @property
+    @cached_property
     def messages(self) -> DataFrame:
         at_as_of = endpoints_at(
             self.table("endpoints"), self.table("endpoint_events"), self.bindings, as_of=AS_OF
         )
         return placed_messages(self.state.messages, at_as_of)
 
-    @property
+    @cached_property
     def ready(self) -> DataFrame:
         named = named_locks(self.table("queue_events"), self.state.uncommitted)
         messages = self.kept(self.messages)
         return ready_messages(messages, self.kept(self.off), groups_locked(named, messages))
 
-    @property
+    @cached_property
     def in_groups(self) -> DataFrame:
         return ready_conversations(self.kept(self.ready))
 
-    @property
+    @cached_property
     def groups(self) -> DataFrame:
         return ready_groups(self.kept(self.in_groups))
 
@@ -179,7 +180,19 @@ STEPS: dict[str, Callable[[Frames], DataFrame]] = {
 }
 
 
+def test_a_step_that_gathers_everything_is_seen(spark: SparkSession) -> None:
+    counted = spark.range(3).groupBy("id").count()
+    numbered = counted.withColumn("number", F.row_number().over(Window.orderBy("count")))
+    assert operators(numbered)[SINGLE] == 1
+
+
+@pytest.fixture(scope="module")
+def frames(spark: SparkSession) -> Frames:
+    """One for all steps: a frame that several need is analysed once."""
+    return Frames(spark)
+
+
 @pytest.mark.parametrize("step", STEPS)
-def test_no_step_gathers_everything_or_compares_all_pairs(spark: SparkSession, step: str) -> None:
-    plan = operators(STEPS[step](Frames(spark)))
+def test_no_step_gathers_everything_or_compares_all_pairs(frames: Frames, step: str) -> None:
+    plan = operators(STEPS[step](frames))
     assert {name: plan[name] for name in FORBIDDEN if plan[name]} == {}
