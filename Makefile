@@ -62,7 +62,8 @@ PYTEST_ALONE := $(PYTHON_IN_VENV) -m pytest -n 2 --dist loadscope
 PYTEST := $(PYTEST_ALONE) \
   --ignore=tests/cluster --ignore=tests/airflow --ignore=tests/s3 --ignore=tests/attack
 # What of Apache Spark `make test` tries: the model's logs, the ladder, plans, inputs of each format, tables.
-ON_SPARK := tests/test_against_model.py tests/ladder tests/ledger tests/schedules tests/storage
+ON_SPARK := tests/test_against_model.py tests/ladder tests/ledger/test_facts.py tests/ledger/test_duplicates.py \
+  tests/ledger/test_reasons.py tests/schedules tests/storage
 
 .PHONY: test
 test: setup ## the tests, on both engines or with ENGINE=embedded on that one (ARGS="-k name" for some)
@@ -72,7 +73,7 @@ ifneq ($(ENGINE),embedded)
 endif
 
 .PHONY: test-long test-spark
-test-long: setup ## the tests that take a minute or more, which make test leaves out
+test-long: setup ## the tests that take half a minute or more, which make test leaves out
 	@$(PYTEST) -m long $(ARGS)
 
 test-spark: setup ## all tests of Apache Spark

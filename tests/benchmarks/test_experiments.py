@@ -179,6 +179,7 @@ def test_command_line(recorder: Recorder, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_small_nights_on_the_embedded_engine(tmp_path: Path) -> None:
     """The only one that runs all of it: log, nights, peer, floor, and tables that are compared."""
     bench = Bench(tmp_path, (EMBEDDED,), messages=2_000, memory="2g")

@@ -12,7 +12,7 @@ from tests.jobs.processes import finish
 from tests.jobs.warehouses import changed, contents
 from tests.steps.test_broken_off import a_bit_of_everything, project_in
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 AS_OF = at(60)
 

@@ -296,6 +296,7 @@ def test_a_move_that_nobody_logged_is_seen(session: SparkSession, server: Server
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_order_in_which_events_and_snapshots_come_is_no_matter(
     session: SparkSession, tmp_path: Path
 ) -> None:

@@ -146,6 +146,7 @@ COMMITS = 7
 """Of a fold that moves rows."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("named", "deaths"),
     [(close.MOST_NAMED, range(0, COMMITS, 2)), (0, range(1, COMMITS, 2))],
