@@ -59,6 +59,7 @@ PROJECTS = {"what_readers_did": "packing"}
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(notebook: Path, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     project: Project = request.getfixturevalue(PROJECTS.get(notebook.stem, "project"))

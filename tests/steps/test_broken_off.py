@@ -24,7 +24,7 @@ from tests.factories import (
 from tests.harness import Project
 from tests.jobs.warehouses import changed, contents
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 
 class BrokenOffError(BaseException):
@@ -146,7 +146,6 @@ COMMITS = 7
 """Of a fold that moves rows."""
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("named", "deaths"),
     [(close.MOST_NAMED, range(0, COMMITS, 2)), (0, range(1, COMMITS, 2))],
