@@ -235,6 +235,23 @@ def test_any_order_and_repetition_equals_the_model(
         require_equal(project, log)
 
 
+@pytest.mark.long
+@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@given(logs(), st.integers(1, 4), st.booleans())
+def test_a_handful_of_events_that_come_twice_equals_the_model(
+    session: SparkSession, log: Log, count: int, at_once: bool
+) -> None:
+    """Few rows, and columns of one value: engines read these in ways of their own; many logs have none."""
+    moment = {"event_time": START} if at_once else {}
+    events = {source: [row | moment for row in rows[:count]] for source, rows in log.events.items()}
+    few = one_log([replace(log, **events)])
+    with TemporaryDirectory() as folder:
+        project = project_of(Path(folder) / "project", few)
+        project.add({source: rows * 2 for source, rows in few.events.items()})
+        project.run(session, few.as_of)
+        require_equal(project, few)
+
+
 def one_marked(batches: list[Batch]) -> list[Batch]:
     """The batches with the ids that `one_log` gives a single log."""
     return [
