@@ -104,6 +104,7 @@ def _apache_spark() -> SparkSession:
         .config("spark.ui.retainedJobs", "100")
         .config("spark.ui.retainedStages", "100")
         .config("spark.ui.retainedTasks", "1000")
+        .config("spark.sql.codegen.cache.maxEntries", "5000")
         .config("spark.sql.sources.parallelPartitionDiscovery.parallelism", "2")
         .config("spark.databricks.delta.snapshotPartitions", "1")
         .config("spark.delta.logStore.file.impl", "io.delta.storage.LocalLogStore")

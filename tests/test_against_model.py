@@ -126,7 +126,7 @@ def test_without_queue_events_every_receive_counts(session: SparkSession, tmp_pa
 def test_any_split_over_nights_equals_the_model(session: SparkSession, tmp_path: Path) -> None:
     log = one_log(random_logs(LOGS_A_RUN, 7))
     project = project_of(tmp_path, log)
-    for piece in split(log.events, 2, Random(7)):
+    for piece in split(log.events, 3, Random(7)):
         project.add(piece)
         project.take_in(session)
     project.run(session, log.as_of)
