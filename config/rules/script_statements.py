@@ -85,13 +85,14 @@ class Statements:
                 yield from self._read()
             else:
                 self._pass_over()
-        for index in sorted(self._script.directives.keys() - self._used_directives):
-            for comment in self._script.directives[index]:
-                self._problem(
-                    comment.origin,
-                    "a comment with a moment of effect stands alone in its line, directly before the CREATE, "
-                    "ALTER or DROP BROKER PRIORITY that it is for; move it there",
-                )
+        unused = self._script.directives.keys() - self._used_directives
+        lost = [comment.origin for index in unused for comment in self._script.directives[index]]
+        for place in (*lost, *self._script.misplaced):
+            self._problem(
+                place,
+                "a comment with a moment of effect stands alone in its line, directly before the CREATE, "
+                "ALTER or DROP BROKER PRIORITY that it is for; move it there",
+            )
         self.problems.sort()
 
     def _problem(self, place: Origin, message: str) -> None:
@@ -178,7 +179,8 @@ class Statements:
             token, choices = self._tokens[self._at], parser.choices()
             kind = _kind(token, choices)
             if kind not in choices:
-                if "$END" in choices and self._word(self._at) in STARTERS:
+                begins = self._word(self._at) in STARTERS and not self._is_stray_set(self._at)
+                if begins and "$END" in choices:
                     break
                 self._unexpected(parser.accepts(), token)
                 return None
@@ -196,7 +198,9 @@ class Statements:
         expected = " or ".join(filter(None, [", ".join(wanted[:-1]), wanted[-1]]))
         if token is not None:
             found = _short(token)
-            if token.upper() in RESERVED and token.type == "WORD" and "WORD" in accepted:
+            if token.upper() == "IF" and self._word(self._at + 1) == "EXISTS":
+                found += " EXISTS, which rules do not have; take it away"
+            elif token.upper() in RESERVED and token.type == "WORD" and "WORD" in accepted:
                 found += f", a reserved word (as a name: [{token}])"
             place = self._script.origin(token)
         elif self._at < len(self._tokens):
@@ -207,9 +211,18 @@ class Statements:
         while not self._ends_here() and not self._is_read(self._at):
             self._at += 1
 
+    def _is_stray_set(self, index: int) -> bool:
+        """SET with a parenthesis begins no statement: it belongs to a rule."""
+        return self._word(index) == "SET" and self._tokens[index + 1 : index + 2] == ["("]
+
     def _pass_over(self) -> None:
         self.passed_over += 1
         start = self._at
+        if self._is_stray_set(start):
+            self._problem(
+                self._script.origin(self._tokens[start]),
+                "SET ( belongs to the CREATE or ALTER BROKER PRIORITY before it; take away what parts them",
+            )
         if self._defines_body(start):
             while self._at < len(self._tokens) and not self._is_go(self._at):
                 self._at += 1
@@ -219,6 +232,12 @@ class Statements:
             word = self._word(self._at)
             if self._at > start and self._is_read(self._at) and (word != "USE" or depth == 0):
                 return
+            if word == "BROKER" and self._word(self._at + 1) == "PRIORITY":
+                self._problem(
+                    self._script.origin(self._tokens[start]),
+                    "a statement about a BROKER PRIORITY begins with CREATE, ALTER or DROP, "
+                    f"found {_short(self._tokens[start])}",
+                )
             depth += {"(": 1, ")": -1}.get(self._tokens[self._at], 0)
             self._follow(word)
             self._at += 1

@@ -1,5 +1,6 @@
 """T-SQL scripts as tokens, and the comments that say when a statement takes effect."""
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -10,9 +11,10 @@ from config.errors import ConfigError
 from config.rules.statements import Origin
 
 DIRECTIVE = "effective_from"
-"""A comment that begins with this word is a directive."""
+"""A comment that begins with this word is a directive, whatever dashes and asterisks adorn it."""
 
 _LEXER = Lark(files("config.rules").joinpath("script.lark").read_text("utf-8"), parser="lalr")
+_BEGINS = re.compile(rf"^[\s*-]*{DIRECTIVE}\b", re.IGNORECASE | re.MULTILINE)
 _CLOSED_BY = {"'": "'", '"': '"', "[": "]"}
 
 
@@ -28,11 +30,16 @@ class Comment:
 
 @dataclass
 class Tokens:
-    """The tokens of a script without its comments, and the directives by the token that follows them."""
+    """The tokens of a script without its comments, and the directives by the token that follows them.
+
+    Attributes:
+        misplaced: comments with a directive in a line after their first.
+    """
 
     file: str
     end: Origin
     tokens: list[Token] = field(default_factory=list)
+    misplaced: list[Origin] = field(default_factory=list)
     directives: dict[int, list[Comment]] = field(default_factory=lambda: defaultdict(list))
 
     def origin(self, token: Token) -> Origin:
@@ -73,11 +80,18 @@ def tokenize(file: str, text: str) -> Tokens:
 
 def _comment(found: Tokens, first: Token, last: Token, text: str) -> None:
     """Keep a comment if it is a directive."""
-    said = text.strip()
-    if said[: len(DIRECTIVE)].lower() != DIRECTIVE:
+    begin = _BEGINS.search(text)
+    if begin is None:
+        return
+    if text[: begin.start()].strip("*- \t\r\n"):
+        if text[begin.end() :].lstrip().startswith(":"):
+            found.misplaced.append(found.origin(first))
         return
     before = found.tokens[-1].end_line if found.tokens else 0
     comment = Comment(
-        said[len(DIRECTIVE) :], found.origin(first), before != first.line, last.end_line or last.line or 1
+        text[begin.end() :].rstrip("*- \t\r\n"),
+        found.origin(first),
+        before != first.line,
+        last.end_line or last.line or 1,
     )
     found.directives[len(found.tokens)].append(comment)

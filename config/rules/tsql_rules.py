@@ -111,9 +111,6 @@ class _Reader:
 
     def _use(self, name: Token) -> None:
         self._database = self._text(name, NAME_LENGTH)
-        if self._database.startswith("$("):
-            message = "variables of sqlcmd are not replaced here; write the name of the database"
-            self._problems.append((self._origin(name), message))
 
     def _items(self, item: Statement) -> dict[str, Any]:
         said: dict[str, Any] = {}
@@ -152,6 +149,9 @@ class _Reader:
             text = text[begin:-1].replace(mark * 2, mark)
         if message := name_problem(text, longest):
             self._problems.append((self._origin(token), f"the name {message}"))
+        elif "$(" in text:
+            message = "variables of sqlcmd are not replaced here; write the name itself"
+            self._problems.append((self._origin(token), message))
         return text
 
     def _moment(self, directives: tuple[Comment, ...]) -> datetime | None:

@@ -369,6 +369,8 @@ def test_rules_among_other_statements(tmp_path: Path) -> None:
         pytest.param("--EFFECTIVE_FROM:2026-02-03 04:05:06\n\n-- why\n", id="before other comments"),
         pytest.param("/* effective_from: 2026-02-03T05:05:06+01:00 */ ", id="in the same line"),
         pytest.param("/*\n  effective_from: 2026-02-03T04:05:06Z\n*/\n", id="a block"),
+        pytest.param("/**\n * effective_from: 2026-02-03T04:05:06Z\n **/\n", id="an adorned block"),
+        pytest.param("---- effective_from: 2026-02-03T04:05:06Z ----\n", id="an adorned line"),
     ],
 )
 def test_a_comment_before_a_statement_gives_its_moment(tmp_path: Path, before: str) -> None:
@@ -393,6 +395,11 @@ PLACE = (
     ("script", "lines"),
     [
         pytest.param("-- effective_from: 2026-01-01\n", [f"2:1: {PLACE}"], id="before nothing"),
+        pytest.param(
+            "/* Ticket 4711\n effective_from: 2026-01-01 */\nDROP BROKER PRIORITY A",
+            [f"2:1: {PLACE}"],
+            id="after other words",
+        ),
         pytest.param(
             "/* effective_from: 2026-01-01 */ USE E\nDROP BROKER PRIORITY A",
             [f"2:1: {PLACE}"],
@@ -536,11 +543,35 @@ ITEM = "CONTRACT_NAME, LOCAL_SERVICE_NAME, PRIORITY_LEVEL or REMOTE_SERVICE_NAME
         ("ALTER BROKER PRIORITY R FOR CONVERSATION", "2:41: expected SET, found the end of the file"),
         (
             "DROP BROKER PRIORITY IF EXISTS R",
-            "2:22: expected a name, found IF, a reserved word (as a name: [IF])",
+            "2:22: expected a name, found IF EXISTS, which rules do not have; take it away",
         ),
         ("DROP BROKER PRIORITY R FOR CONVERSATION", "2:24: expected the end of the statement, found FOR"),
         ("USE", "2:4: expected a name, found the end of the file"),
-        ("USE [$(Db)]", "2:5: variables of sqlcmd are not replaced here; write the name of the database"),
+        ("USE [$(Db)]", "2:5: variables of sqlcmd are not replaced here; write the name itself"),
+        (
+            "DROP BROKER PRIORITY [$(R)]",
+            "2:22: variables of sqlcmd are not replaced here; write the name itself",
+        ),
+        (
+            "CREATE BROKER PRIORITY R FOR CONVERSATION SET (REMOTE_SERVICE_NAME = N'a$(R)')",
+            "2:70: variables of sqlcmd are not replaced here; write the name itself",
+        ),
+        (
+            "CREATE BROKER PRIORITY R FOR CONVERSATION SET (CONTRACT_NAME = C) SET (PRIORITY_LEVEL = 9)",
+            "2:67: expected the end of the statement, found SET",
+        ),
+        (
+            "CREATE BROKER PRIORITY R FOR CONVERSATION WITH (PRIORITY_LEVEL = 9)",
+            "2:43: expected SET or the end of the statement, found WITH",
+        ),
+        (
+            "CREATE BROKER PRIORITY R FOR CONVERSATION;\nSET (PRIORITY_LEVEL = 9)",
+            "3:1: SET ( belongs to the CREATE or ALTER BROKER PRIORITY before it; take away what parts them",
+        ),
+        (
+            "; CREAT BROKER PRIORITY R FOR CONVERSATION",
+            "2:3: a statement about a BROKER PRIORITY begins with CREATE, ALTER or DROP, found CREAT",
+        ),
         ("DROP BROKER PRIORITY R\nGO;", "3:3: GO stands alone in its line; begin a new one"),
         (
             "DROP BROKER PRIORITY R\nGO 2 -- twice",
