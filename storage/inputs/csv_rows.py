@@ -1,7 +1,8 @@
 """CSV rows: a header per file, one row a line, typed by the contract."""
 
 import csv
-from collections.abc import Collection, Sequence
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
@@ -21,8 +22,9 @@ def read_csv(
     """Open CSV files, in the shape of `storage.inputs.read`. Nothing between two commas is null.
 
     The columns go by each file's own header. A line that is the same as the header is no row. A last line
-    without a line end is broken: it may be cut inside its last field (our choice). With `file` as
-    `storage.inputs.text.read_lines` gives it, if asked for.
+    without a line end is broken: it may be cut inside its last field (our choice). Where a whole line of such
+    a file is the same, it is a repeat of that. With `file` as `storage.inputs.text.read_lines` gives it, if
+    asked for.
 
     Raises:
         InputError: a header lacks a column, or has it twice; all of them are listed.
@@ -36,9 +38,15 @@ def read_csv(
     for header, is_unended in sorted(alike):
         files = alike[header, is_unended]
         lines = read_lines(spark, files, with_file=with_file).where(F.col("raw") != header)
-        unended = {ends[path] for path in files} if is_unended else ()
-        frames.append(_from_lines(lines, contract, _columns(header), unended, file))
+        cut_off = _cut_off(lines, Counter(ends[path] for path in files)) if is_unended else ()
+        frames.append(_from_lines(lines, contract, _columns(header), cut_off, file))
     return united(frames)
+
+
+def _cut_off(lines: DataFrame, unended: Mapping[str, int]) -> list[str]:
+    """Of the last lines without a line end, with how many there are, those that no whole line equals."""
+    same = lines.where(F.col("raw").isin(*unended)).groupBy("raw").agg(F.count(F.lit(1)).alias("lines"))
+    return sorted(row.raw for row in same.collect() if row.lines <= unended[row.raw])
 
 
 def _headers(contract: EventContract, paths: Sequence[str]) -> list[str]:
@@ -65,7 +73,7 @@ def _from_lines(
     lines: DataFrame,
     contract: EventContract,
     header: Sequence[str],
-    unended: Collection[str],
+    cut_off: Collection[str],
     file: Sequence[str],
 ) -> DataFrame:
     # Most lines have no quotes and are cut quickly.
@@ -77,8 +85,8 @@ def _from_lines(
     # What stands outside of its quotes is in no field.
     is_cut_whole = ~F.contains("raw", F.lit('"')) | (F.array_join("fields", ",") == F.col("raw"))
     broken = ~F.col("is_text") | (F.size("fields") != len(header)) | ~is_cut_whole
-    if unended:
-        broken |= F.col("raw").isin(*sorted(unended))
+    if cut_off:
+        broken |= F.col("raw").isin(*cut_off)
     rows = rows.select(
         "raw",
         *file,

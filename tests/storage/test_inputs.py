@@ -459,6 +459,22 @@ def test_csv_last_row_without_a_line_end_is_broken(folder: Folder, end: str) -> 
     assert not any(values(folder.csv("message_events", str(cut)), "broken"))
 
 
+def test_csv_last_row_without_a_line_end_repeats_a_whole_one(folder: Folder) -> None:
+    """Of two lines with the same text one is whole, so the other is cut nowhere."""
+    header, row = csv_rows("message_events", message_event(message="c1/1"))
+    _, last = csv_rows("message_events", message_event(message="c1/2"))
+    lines = [",".join(each) for each in (header, row, last)]
+
+    def written(name: str, *numbers: int) -> str:
+        (folder.path / name).write_text("\n".join(lines[number] for number in numbers), encoding="utf-8")
+        return str(folder.path / name)
+
+    twice, other = written("twice.csv", 0, 1, 1), written("other.csv", 0, 1, 2)
+    assert values(folder.csv("message_events", twice), "broken") == [False, False]
+    broken = [each.raw for each in folder.csv("message_events", twice, other) if each.broken]
+    assert broken == [lines[2]]
+
+
 def test_csv_values_that_are_none_of_their_column(folder: Folder) -> None:
     cases = [
         ("size_bytes", "many"),
