@@ -60,6 +60,15 @@ def appended_files(path: str, columns: Collection[str], since: int, version: int
     return files
 
 
+def require_own_columns(path: str, columns: Collection[str], version: int) -> None:
+    """See that the files of a table have what is read of it: later commits are read by their files.
+
+    Raises:
+        InputError: it is partitioned by some of them.
+    """
+    _require_in_files(path, columns, DeltaTable(path, version=version).metadata().partition_columns)
+
+
 def new_sizes(path: str, since: int | None, version: int) -> list[int]:
     """Bytes of each file that `appended_files` would name; of all files if no version was taken before."""
     if since is None:
@@ -77,13 +86,17 @@ def _actions(path: str, number: int) -> Iterator[dict[str, Any]]:
 
 
 def _require_own_rows(path: str, number: int, columns: Collection[str], add: dict[str, Any]) -> None:
-    if inside := sorted(set(add.get("partitionValues") or {}) & set(columns)):
+    _require_in_files(path, columns, add.get("partitionValues") or {})
+    if add.get("deletionVector"):
+        raise InputError(f"{path}: version {number} deleted rows of new files; {ANEW}")
+
+
+def _require_in_files(path: str, columns: Collection[str], partitions: Collection[str]) -> None:
+    if inside := sorted(set(partitions) & set(columns)):
         raise InputError(
             f"{path}: {', '.join(inside)} is in no file, because the table is partitioned by it; partition "
             "it by a column that is not declared, or not at all"
         )
-    if add.get("deletionVector"):
-        raise InputError(f"{path}: version {number} deleted rows of new files; {ANEW}")
 
 
 def _require_plain(path: str, metadata: dict[str, Any]) -> None:

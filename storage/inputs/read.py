@@ -24,7 +24,7 @@ from engine.session import is_embedded
 from schemas import EventContract
 from storage.inputs.contract import contract_problems, raise_together
 from storage.inputs.csv_rows import read_csv
-from storage.inputs.delta_log import appended_files
+from storage.inputs.delta_log import appended_files, require_own_columns
 from storage.inputs.json_lines import name_mistyped, read_json
 from storage.inputs.listing import InputFile
 from storage.inputs.typed import read_delta, read_parquet
@@ -93,6 +93,7 @@ def _delta(spark: SparkSession, contract: EventContract, files: Sequence[InputFi
             "folder so that its path has letters, digits and . _ ~ + @ = - only, or use ./spark-submit.sh"
         )
     if table.since is None:
+        require_own_columns(table.path, contract.names, table.version)
         rows = spark.read.format("delta").option("versionAsOf", table.version).load(table.path)
         return read_delta(rows, contract, table.path)
     appended = appended_files(table.path, contract.names, table.since, table.version)

@@ -233,11 +233,16 @@ def test_delta_table_that_was_written_anew_is_named(tmp_path: Path) -> None:
         new_files(given(tmp_path, "delta"), [InputFile(SOURCE, str(tmp_path), version=4)])
 
 
-def test_delta_partitions_by_a_declared_column_are_refused(tmp_path: Path) -> None:
+def test_delta_partitions_by_a_declared_column_are_refused_from_the_first_version_on(
+    session: SparkSession, tmp_path: Path
+) -> None:
     write_deltalake(tmp_path, rows(1), partition_by=["instance"])
     write_deltalake(tmp_path, rows(2), mode="append")
-    with pytest.raises(InputError, match="instance is in no file, because the table is partitioned by it"):
-        appended_files(str(tmp_path), CONTRACT.names, 0, 1)
+    refusal = "instance is in no file, because the table is partitioned by it"
+    for since in (None, 0):
+        files = [InputFile(SOURCE, str(tmp_path), version=1, since=since)]
+        with pytest.raises(InputError, match=refusal):
+            read_input(session, CONTRACT, "delta", files)
 
 
 def test_delta_paths_that_the_embedded_engine_cannot_open_are_named(
