@@ -14,7 +14,8 @@ from engine.differences import together
 from pipelines.publish.quality import require_quality
 from pipelines.publish.reconcile import reconcile
 from schemas import TABLES
-from schemas.outputs import BATCHES, RUNS
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import BATCHES, REJECTED_EVENTS, RUNS
 from storage.collected import collected
 from storage.published import published_runs
 from storage.small_frame import small_frame
@@ -78,11 +79,15 @@ def publish(
     """
     batches = collected(warehouse.read(BATCHES))
     require_good_input(warehouse, settings)
-    counts = _row_counts(warehouse, run.as_of)
+    # A reader by path finds what a run without endpoints or without rejected rows never wrote.
+    for table in (ENDPOINTS, REJECTED_EVENTS):
+        warehouse.create_missing(table)
+    counted = _counted(warehouse, run.as_of)
+    row_counts = {name: sum(of_parts.values()) for name, of_parts in counted.items()}
     events = {name: sum(row[name] for row in batches) for name in CAME_IN}
-    sums = reconcile(events, open_messages, counts)
+    sums = reconcile(events, open_messages, _written(row_counts, counted))
     left = Left(
-        row_counts=counts,
+        row_counts=row_counts,
         sums=sums,
         last_batch=max((row["batch"] for row in batches), default=None),
         versions=versions_of(warehouse.root),
@@ -127,8 +132,8 @@ def write_run(
     warehouse.append(RUNS, small_frame(warehouse.spark, [row], RUNS.struct))
 
 
-def _row_counts(warehouse: Warehouse, as_of: datetime) -> dict[str, int]:
-    """Rows of this as_of in each table, as a reader would count them now."""
+def _counted(warehouse: Warehouse, as_of: datetime) -> dict[str, dict[str | None, int]]:
+    """Rows of this as_of by table and part of it, as a reader would count them now."""
     parts: dict[str, Column] = dict.fromkeys(COUNTED, F.lit(None).cast("string"))
     parts |= {"unresolved": F.col("kind"), "transmission_schedule": F.col("forwarded").cast("string")}
 
@@ -138,8 +143,13 @@ def _row_counts(warehouse: Warehouse, as_of: datetime) -> dict[str, int]:
 
     # A small night is planning for the most part, which takes one core a query.
     counted = together(warehouse.spark, *[partial(count, name) for name in COUNTED])
-    rows = dict(zip(COUNTED, counted, strict=True))
-    of_kinds = rows.pop("unresolved")
-    counts = {name: sum(of_parts.values()) for name, of_parts in rows.items()}
-    counts |= {f"unresolved_{kind}": of_kinds.get(kind, 0) for kind in KINDS}
-    return counts | {"transmission_schedule_forwarded": rows["transmission_schedule"].get("true", 0)}
+    return dict(zip(COUNTED, counted, strict=True))
+
+
+def _written(
+    row_counts: Mapping[str, int], counted: Mapping[str, Mapping[str | None, int]]
+) -> dict[str, int]:
+    """What is added up: the rows of each table, and of two tables the parts."""
+    written = {name: rows for name, rows in row_counts.items() if name != "unresolved"}
+    written |= {f"unresolved_{kind}": counted["unresolved"].get(kind, 0) for kind in KINDS}
+    return written | {"transmission_schedule_forwarded": counted["transmission_schedule"].get("true", 0)}

@@ -118,7 +118,7 @@ class Warehouse:
         The rows must match `where` themselves. Apache Spark refuses them else, the embedded engine does
         not look; whoever calls this gives them what it asks for.
         """
-        self._create_missing(table)
+        self.create_missing(table)
         writer = self._laid_out(table, rows).write.format("delta").mode("overwrite")
         if where is not None:
             writer = writer.option("replaceWhere", where)
@@ -131,7 +131,7 @@ class Warehouse:
 
     def append(self, table: Table, rows: DataFrame) -> None:
         """Add rows, in one commit."""
-        self._create_missing(table)
+        self.create_missing(table)
         self._save(table, self._laid_out(table, rows).write.format("delta").mode("append"))
 
     def _save(self, table: Table, writer: DataFrameWriter) -> None:
@@ -158,7 +158,7 @@ class Warehouse:
                 raise
             return set()
 
-    def _create_missing(self, table: Table) -> None:
+    def create_missing(self, table: Table) -> None:
         """Create the table if it was never written, and see that the schema knows it."""
         if not self.exists(table):
             self.spark.sql(_create_statement(self.spark, table, self.path(table)))

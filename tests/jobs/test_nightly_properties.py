@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from operator import itemgetter
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -13,7 +14,9 @@ import yaml
 from hypothesis import HealthCheck, given, settings, strategies as st
 from pyspark.sql import SparkSession
 
+from schemas import TABLES
 from steps import fold
+from steps.publish import COUNTED
 from tests import plans
 from tests.factories import (
     INITIATOR,
@@ -180,6 +183,20 @@ def test_a_rerun_changes_nothing_but_runs(backfilled: Backfilled) -> None:
     assert sorted(row["as_of"] for row in runs) == sorted(DAYS * 2)
     assert {row["status"] for row in runs} == {"succeeded"}
     assert len({row["run_id"] for row in runs}) == 6
+
+
+def test_runs_count_the_rows_of_each_table(backfilled: Backfilled) -> None:
+    runs = sorted(backfilled.project.table("runs"), key=itemgetter("started_at"))
+    for as_of, counts in {run["as_of"]: dict(run["row_counts"]) for run in runs}.items():
+        tables = {name: of_as_of(backfilled.project, name, as_of, ["as_of"]) for name in COUNTED}
+        assert counts == {name: len(rows) for name, rows in tables.items()}
+
+
+def test_an_empty_log_leaves_every_public_table(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    project.run(session, at())
+    rows = {table.name: len(project.table(table.name)) for table in TABLES.values() if table.public}
+    assert rows == {**dict.fromkeys(rows, 0), "runs": 1}
 
 
 def test_a_night_is_few_commits(session: SparkSession, tmp_path: Path) -> None:
