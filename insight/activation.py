@@ -6,7 +6,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from config.errors import ConfigError
+from config.errors import ConfigError, PipelineError
+from config.instants import format_instant
 from config.load import Settings
 from config.nearest import instead
 from schemas.keys import QUEUE
@@ -38,7 +39,7 @@ def activation_of_queue(warehouse: Warehouse, as_of: datetime, queue: QueueName)
     """The summary of a queue's window, with its runs of checks in order as `runs`; nothing is replayed.
 
     Raises:
-        ConfigError: the window of this as_of was not replayed.
+        PipelineError: the window of this as_of was not replayed.
     """
 
     def of_queue(rows: DataFrame) -> DataFrame:
@@ -48,9 +49,9 @@ def activation_of_queue(warehouse: Warehouse, as_of: datetime, queue: QueueName)
 
     summary = collected(of_queue(warehouse.read_as_of(ACTIVATION_SUMMARY, as_of)))
     if not summary:
-        raise ConfigError(
-            f"command line: --as-of {as_of.isoformat()}: its window was not replayed yet; run "
-            "jobs/nightly.py for it, or jobs/activation.py without --queue"
+        raise PipelineError(
+            f"--as-of {format_instant(as_of)}: its window was not replayed yet; run jobs/nightly.py for it, "
+            "or jobs/activation.py without --queue"
         )
     # The runs of one queue in one window: a few, and at most one per check.
     runs = collected(of_queue(warehouse.read_as_of(ACTIVATION, as_of)).orderBy("ordinal"))

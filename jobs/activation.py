@@ -25,6 +25,8 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--queue", help="show this queue's timeline (QUEUE or INSTANCE.DATABASE.QUEUE)")
     parser.add_format()
     options = parser.parse_args(argv)
+    if options.format == "json" and options.queue is None:
+        parser.error("--format json shows a queue; add --queue NAME")
     settings = load_settings(options.config)
     if settings.activation is None:
         raise ConfigError(f"{settings.path}: activation is null, which leaves it out; give it a value")

@@ -31,7 +31,7 @@ def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime) 
 
     Args:
         warehouse: the tables.
-        settings: the catalog, and the activation settings; without these nothing is read or written.
+        settings: the catalog, and the activation settings; without these there are no rows of this as_of.
         as_of: the end of the window.
 
     Returns:
@@ -39,8 +39,10 @@ def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime) 
     """
     options = settings.activation
     if options is None:
+        _leave_out(warehouse, as_of)
         return "left out by the settings"
-    start = as_of - options.window
+    # There is no time before the first one.
+    start = as_of - min(options.window, as_of - datetime.min.replace(tzinfo=as_of.tzinfo))
     clock = _clock(options, start, as_of)
     facts = Facts(
         message_events=warehouse.read_open(MESSAGES, start),
@@ -69,6 +71,14 @@ def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime) 
         warehouse.replace_as_of(ACTIVATION_SUMMARY, keep(told), as_of)
     count = len(watched.monitors)
     return f"{options.window_hours:g} hours of {count:,} queue{'' if count == 1 else 's'}"
+
+
+def _leave_out(warehouse: Warehouse, as_of: datetime) -> None:
+    """Remove what an earlier run of this as_of wrote by other settings."""
+    for table in (ACTIVATION, ACTIVATION_SUMMARY):
+        if warehouse.exists(table) and not warehouse.read_as_of(table, as_of).isEmpty():
+            nothing = empty_frame(warehouse.spark, table.struct).drop("as_of", "as_of_key")
+            warehouse.replace_as_of(table, nothing, as_of)
 
 
 def _clock(options: Activation, start: datetime, end: datetime) -> Clock:

@@ -85,10 +85,12 @@ def _describe(warehouse: Warehouse, settings: Settings, run: Run) -> None:
     def complete() -> None:
         publish(warehouse, settings, run, open_messages)
 
-    steps = [step("schedules", schedule)]
-    if settings.activation is not None:
-        steps.append(step("activation", partial(write_activation, warehouse, settings, run.as_of)))
-    together(warehouse.spark, *steps)
+    activate = partial(write_activation, warehouse, settings, run.as_of)
+    together(
+        warehouse.spark,
+        step("schedules", schedule),
+        activate if settings.activation is None else step("activation", activate),
+    )
     step("publish", complete)()
 
 

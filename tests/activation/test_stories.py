@@ -1,13 +1,13 @@
 """Queues whose stories a person can follow: the documentation's example, and one queue per advice."""
 
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from config.errors import ConfigError
+from config.errors import ConfigError, PipelineError
 from insight.activation import activation_of_queue, find_queue
 from insight.activation_view import drawn, show_activation
 from schemas.outputs import ACTIVATION
@@ -275,7 +275,8 @@ def test_the_timeline_in_a_terminal(
 
 
 def test_a_window_that_was_not_replayed(session: SparkSession, project: Project) -> None:
-    with pytest.raises(ConfigError, match="its window was not replayed yet"):
+    refusal = "--as-of 2026-11-21T13:00:00Z: its window was not replayed yet"
+    with pytest.raises(PipelineError, match=refusal):
         activation_of_queue(project.warehouse(session), AS_OF + timedelta(days=1), ("SQL1", "B", "Short"))
 
 
@@ -299,6 +300,28 @@ def test_activation_left_out(session: SparkSession, tmp_path: Path) -> None:
     assert (
         write_activation(project.warehouse(session), project.settings(), AS_OF) == "left out by the settings"
     )
+
+
+def test_activation_left_out_of_an_as_of_that_had_it(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    project.add(by_source(*conversation("Quick", "q")))
+    for as_of in (AS_OF, AS_OF + timedelta(minutes=1)):
+        project.run(session, as_of)
+    summary = project.table("activation_summary", ["as_of", "queue"])
+    assert {row["as_of"] for row in summary} == {AS_OF, AS_OF + timedelta(minutes=1)}
+    Project(tmp_path, catalog=catalog(), activation=None).run(session, AS_OF)
+    assert project.table("activation_summary", ["as_of", "queue"]) == [
+        row for row in summary if row["as_of"] != AS_OF
+    ]
+    assert {row["as_of"] for row in project.table("activation", ["as_of"])} <= {AS_OF + timedelta(minutes=1)}
+
+
+def test_a_window_that_begins_before_all_time(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    project.add(by_source(*conversation("Quick", "q")))
+    project.run(session, datetime(1, 1, 1, 1, tzinfo=UTC))
+    queues = {row["queue"] for row in project.table("activation_summary", ["queue"])}
+    assert queues >= MONITORS.keys() - {"Unwatched"}
 
 
 def test_a_catalog_without_monitors(session: SparkSession, tmp_path: Path) -> None:
