@@ -77,7 +77,10 @@ class SparkSchema(Shape):
 def _warehouse_place(value: object, info: ValidationInfo) -> str | SparkSchema:
     # Not a union: what is wrong with a folder is nothing that a schema has to do with.
     kind: TypeAdapter[str | SparkSchema] = TypeAdapter(SparkSchema if isinstance(value, dict) else TablePath)
-    return kind.validate_python(value, context=info.context)
+    place = kind.validate_python(value, context=info.context)
+    if isinstance(place, str) and os.path.isfile(place):
+        raise problem(f"{place} is a file; name a folder")
+    return place
 
 
 WarehousePlace = Annotated[str | SparkSchema, PlainValidator(_warehouse_place)]

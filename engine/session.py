@@ -2,8 +2,10 @@
 
 import atexit
 import os
+import socket
 import time
 from typing import Any
+from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
@@ -12,6 +14,10 @@ from config.model import SparkSchema
 
 MEMORY = "ENGINE_MEMORY"
 """How much memory the engine may use, such as 8g; half of the machine's by default."""
+CONNECT_PORT = 15002
+"""Of a Spark Connect server, if its address names none."""
+ANSWERS_WITHIN = 20
+"""Seconds."""
 UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 _embedded: dict[str, Any] = {}
@@ -46,6 +52,7 @@ def open_session(name: str, warehouse: str | SparkSchema | None = None) -> Spark
             "./spark-submit.sh"
         )
     elif "SPARK_REMOTE" in os.environ:
+        _require_server(os.environ["SPARK_REMOTE"])
         spark = SparkSession.builder.appName(name).getOrCreate()
     else:
         spark = _embedded_session()
@@ -67,6 +74,28 @@ def under_spark_submit() -> bool:
     """Whether the session of this process is Apache Spark's."""
     # spark-submit.sh says so; a shell of Spark's own and a plain spark-submit leave the port of their JVM.
     return os.environ.get("ENGINE") == "spark" or "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def _require_server(remote: str) -> None:
+    """See that a Spark Connect server answers; its client would try again for minutes, without a word.
+
+    Raises:
+        ConfigError: none does. What stands behind the port, such as a token, is not repeated.
+    """
+    address = urlsplit(remote)
+    try:
+        host, port = address.hostname, address.port or CONNECT_PORT
+    except ValueError:
+        host, port = None, CONNECT_PORT
+    if address.scheme != "sc" or not host:
+        raise ConfigError("SPARK_REMOTE is no address of a server; write one such as sc://localhost:15002")
+    try:
+        socket.create_connection((host, port), timeout=ANSWERS_WITHIN).close()
+    except OSError as error:
+        raise ConfigError(
+            f"SPARK_REMOTE: no server answers at {host}:{port} ({error.strerror or error}); start it, or "
+            "unset SPARK_REMOTE"
+        ) from error
 
 
 def _embedded_session() -> SparkSession:

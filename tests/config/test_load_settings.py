@@ -165,6 +165,13 @@ def test_a_wrong_warehouse(tmp_path: Path, written: str, lines: list[str]) -> No
     assert refusal(tmp_path, LEAST.replace("../warehouse", written)) == lines
 
 
+def test_a_warehouse_that_is_a_file(tmp_path: Path) -> None:
+    (tmp_path / "warehouse").write_text("")
+    assert refusal(tmp_path, LEAST) == [
+        f"settings.yaml:1:12: warehouse: {tmp_path / 'warehouse'} is a file; name a folder"
+    ]
+
+
 def test_describe(tmp_path: Path) -> None:
     described = load(tmp_path, FULL, a=A, b=B).describe()
     conf = f"{tmp_path}/conf"
