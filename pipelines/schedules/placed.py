@@ -1,6 +1,6 @@
 """Open messages between their two endpoints, as these are at as_of."""
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 RECEIVER = (
     "instance",
@@ -23,21 +23,23 @@ def placed_messages(messages: DataFrame, endpoints: DataFrame) -> DataFrame:
 
     Returns:
         The same rows with `receiver_exists`, `sender_exists`, and `receiver_...` and `sender_...` for what
-        the endpoint is: null where it does not exist at as_of.
+        the endpoint is: null where it does not exist at as_of. `home_instance` is the sender's, whenever its
+        endpoint was created; null where none is known.
     """
     by_initiator = F.col("is_initiator")
-    receivers = endpoints.select(
+    receivers = endpoints.where("exists").select(
         "conversation_id",
         (~by_initiator).alias("sent_by_initiator"),
-        *_named("receiver", RECEIVER),
+        *[F.col(name).alias(f"receiver_{name}") for name in RECEIVER],
         F.col("conversation_group_id").alias("receiver_group_id"),
         F.lit(True).alias("receiver_exists"),
     )
     senders = endpoints.select(
         "conversation_id",
         by_initiator.alias("sent_by_initiator"),
-        *_named("sender", SENDER),
-        F.lit(True).alias("sender_exists"),
+        *[F.when(F.col("exists"), F.col(name)).alias(f"sender_{name}") for name in SENDER],
+        F.col("exists").alias("sender_exists"),
+        F.col("instance").alias("home_instance"),
     )
     side = ["conversation_id", "sent_by_initiator"]
     return (
@@ -45,7 +47,3 @@ def placed_messages(messages: DataFrame, endpoints: DataFrame) -> DataFrame:
         .join(senders, side, "left")
         .withColumns({name: F.coalesce(name, F.lit(False)) for name in ("receiver_exists", "sender_exists")})
     )
-
-
-def _named(side: str, names: tuple[str, ...]) -> list[Column]:
-    return [F.col(name).alias(f"{side}_{name}") for name in names]

@@ -128,7 +128,8 @@ def forwarded_elsewhere(messages: DataFrame, forwarding: DataFrame) -> DataFrame
     accepted = forwarding.select(
         "message_id", "instance", F.col("database").alias("forward_database"), "accepted_at"
     )
-    elsewhere = ~F.col("instance").eqNullSafe(F.col("sender_instance"))
+    # What an endpoint is does not depend on as_of: one that a late clock creates after as_of is known too.
+    elsewhere = ~F.col("instance").eqNullSafe(F.col("home_instance"))
     return messages.join(accepted, "message_id", "inner").where(elsewhere)
 
 

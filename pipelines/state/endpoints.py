@@ -14,7 +14,7 @@ SIDE = ["conversation_id", "is_initiator"]
 def endpoints_at(
     endpoints: DataFrame, endpoint_events: DataFrame, bindings: DataFrame, *, as_of: datetime
 ) -> DataFrame:
-    """The endpoints that exist, with their group and queue.
+    """The endpoints, with whether they exist, and their group and queue.
 
     Args:
         endpoints: `endpoints` rows that may matter at as_of.
@@ -23,19 +23,18 @@ def endpoints_at(
         as_of: the instant.
 
     Returns:
-        One row per endpoint created before as_of; key (conversation_id, is_initiator): instance, database,
-        queue (by the catalog, null if it has none), contract, local_service, remote_service,
+        One row per endpoint; key (conversation_id, is_initiator): `exists`, created before as_of; instance,
+        database, queue (by the catalog, null if it has none), contract, local_service, remote_service,
         conversation_handle, priority, created_at and `conversation_group_id` at as_of.
     """
     queue = bindings.withColumnRenamed("service", "local_service")
-    known = (
-        endpoints.where(F.col("created_at") < F.lit(as_of))
-        .drop("queue", "conversation_group_id")
-        .join(F.broadcast(queue), ["instance", "database", "local_service"], "left")
+    known = endpoints.drop("queue", "conversation_group_id").join(
+        F.broadcast(queue), ["instance", "database", "local_service"], "left"
     )
     moves = latest_moves(endpoint_events)
     return known.join(moves, SIDE, "left").select(
         *SIDE,
+        (F.col("created_at") < F.lit(as_of)).alias("exists"),
         "instance",
         "database",
         "queue",

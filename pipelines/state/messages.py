@@ -10,8 +10,9 @@ from pipelines.state.several import alone_and_several
 from pipelines.state.transactions import TRANSACTION
 from schemas.events import LEFT
 
-KINDS = {"SENT": 0, "DELIVERED": 1, "RECEIVED": 2, "FORWARD_ACCEPTED": 3, "FORWARDED": 4, LEFT: 5}
-"""Which event of a message counts as the earlier one where the times are equal."""
+KINDS = {"SENT": 0, "DELIVERED": 1, "RECEIVED": 2, "FORWARD_ACCEPTED": 3, "FORWARDED": 3, LEFT: 4}
+"""Which event of a message counts as the earlier one where the times are equal. Source: the design,
+"message_events"."""
 
 ARRIVALS = ("DELIVERED", "RECEIVED")
 
@@ -78,9 +79,8 @@ def facts(message_events: DataFrame) -> DataFrame:
     Returns:
         One row per message_id: conversation_id, sent_by_initiator, message_type, message_sequence_number,
         size_bytes and queuing_order, each of its earliest event that has it; `sent_at` and `arrived_at`,
-        null if it never was; `arrival_event_id`, `arrival_instance` and `arrival_database` of the arrival;
-        `unknown_handle`, which a snapshot shows it under and no endpoint has, else null;
-        `why_still_here`, what the latest snapshot says that shows it in a transmission queue.
+        null if it never was; `unknown_handle`, which a snapshot shows it under and no endpoint has, else
+        null; `why_still_here`, what the latest snapshot says that shows it in a transmission queue.
 
     Source: the design, "message_events".
     """
@@ -90,16 +90,10 @@ def facts(message_events: DataFrame) -> DataFrame:
     def earliest(name: str) -> Column:
         return F.min_by(name, F.when(F.col(name).isNotNull(), F.col("place"))).alias(name)
 
-    def of_arrival(name: str) -> Column:
-        return F.min_by(name, F.when(event_type.isin(*ARRIVALS), F.col("place"))).alias(f"arrival_{name}")
-
     return rows.groupBy("message_id").agg(
         *[earliest(name) for name in OF_ANY_EVENT],
         F.min(F.when(event_type == "SENT", F.col("event_time"))).alias("sent_at"),
         F.min(F.when(event_type.isin(*ARRIVALS), F.col("event_time"))).alias("arrived_at"),
-        of_arrival("event_id"),
-        of_arrival("instance"),
-        of_arrival("database"),
         F.max(F.when(of_unknown_endpoint(), F.col("conversation_handle"))).alias("unknown_handle"),
         F.max_by("transmission_status", F.when(event_type == "SENT", F.col("seen_at"))).alias(
             "why_still_here"
@@ -125,10 +119,6 @@ def _of_the_only_event() -> list[Column | str]:
         *OF_ANY_EVENT,
         F.when(is_sent, F.col("event_time")).alias("sent_at"),
         F.when(is_arrival, F.col("event_time")).alias("arrived_at"),
-        *[
-            F.when(is_arrival, F.col(name)).alias(f"arrival_{name}")
-            for name in ("event_id", "instance", "database")
-        ],
         F.when(of_unknown_endpoint(), F.col("conversation_handle")).alias("unknown_handle"),
         F.when(is_sent & F.col("seen_at").isNotNull(), F.col("transmission_status")).alias("why_still_here"),
     ]

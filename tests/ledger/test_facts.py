@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.state.messages import ARRIVALS, KINDS, OF_ANY_EVENT, facts, facts_of_few, facts_of_many
+from pipelines.state.messages import ARRIVALS, OF_ANY_EVENT, facts, facts_of_few, facts_of_many
 from schemas.events import MESSAGES
 from storage.collected import collected
 from storage.small_frame import small_frame
@@ -16,6 +16,7 @@ from tests.factories import Row, at, message_event
 from tests.harness import same
 
 MESSAGE_COUNT, EVENTS = 60, 240
+KINDS = {"SENT": 0, "DELIVERED": 1, "RECEIVED": 2, "FORWARD_ACCEPTED": 3, "FORWARDED": 3}
 NAMES = ["message_id", *OF_ANY_EVENT, "sent_at", "arrived_at"]
 
 

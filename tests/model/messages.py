@@ -6,7 +6,7 @@ from typing import Any
 
 from .vocabulary import DIALOG_TIMER, ERROR, Row, Side, nulls_last, utf8
 
-EVENT_ORDER = ("SENT", "DELIVERED", "RECEIVED", "FORWARD_ACCEPTED", "FORWARDED")
+EVENT_ORDER = {"SENT": 0, "DELIVERED": 1, "RECEIVED": 2, "FORWARD_ACCEPTED": 3, "FORWARDED": 3}
 ARRIVALS = ("DELIVERED", "RECEIVED")
 
 
@@ -84,7 +84,7 @@ def read_messages(message_events: list[Row]) -> list[Message]:
 
 def event_order(event: Row) -> tuple[Any, ...]:
     """(event_time; SENT, DELIVERED, RECEIVED, the forwarding ones; event_id)."""
-    return (event["event_time"], EVENT_ORDER.index(event["event_type"]), utf8(event["event_id"]))
+    return (event["event_time"], EVENT_ORDER[event["event_type"]], utf8(event["event_id"]))
 
 
 def arrival_order(message: Message) -> tuple[Any, ...]:

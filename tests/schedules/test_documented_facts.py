@@ -90,6 +90,7 @@ def facts(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Fa
         _group,
         _system_messages,
         _moments,
+        _forwarding,
     ):
         add(found)
     instances = [{"name": name, "databases": each} for name, each in found.instances.items()]
@@ -261,3 +262,24 @@ def test_a_rule_that_is_altered_does_not_touch_endpoints_that_are_there(facts: F
     """conversation-priorities.md; the target endpoint is created when the first message arrives."""
     assert levels(facts, "across") == [(False, 3), (True, 8)]
     assert levels(facts, "after") == [(False, 3), (True, 3)]
+
+
+def _forwarding(facts: Facts) -> None:
+    facts.instance("Late clock", database("A", INITIATOR, "InitiatorQueue"))
+    # The clock of its BEGIN_DIALOG was ahead, so the endpoint is created after the first as_of.
+    facts.rows.append(endpoint_event(conversation="own", instance="Late clock", event_time=at(90)))
+    facts.message("SENT", "own/0", "Late clock")
+    facts.message("FORWARD_ACCEPTED", "own/0", "Late clock", 3)
+    facts.rows.append(endpoint_event(conversation="passing", instance="Elsewhere"))
+    for event_type, event_id, size in (("FORWARD_ACCEPTED", "b", 2), ("FORWARDED", "a", 1)):
+        changes = {"event_id": event_id, "size_bytes": size, "instance": "Late clock" if size == 2 else "Hub"}
+        facts.rows.append(message_event(event_type, "passing/0", event_time=at(4), **changes))
+
+
+def test_an_instance_forwards_nothing_of_its_own(facts: Facts) -> None:
+    """What an endpoint is does not depend on as_of, so its instance is known before it is created."""
+    assert facts.sent("Late clock", "message_id", "forwarded") == [("passing/0", True)]
+
+
+def test_of_two_forwarding_events_at_a_moment_the_first_by_id_tells_what_a_message_is(facts: Facts) -> None:
+    assert facts.sent("Late clock", "size_bytes") == [(1,)]

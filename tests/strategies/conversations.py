@@ -225,7 +225,8 @@ def _forwarding(draw: st.DrawFn, clock: Clock, base: Row, sent_at: datetime) -> 
             rows.append({**hop, "event_type": "FORWARD_ACCEPTED", "event_time": accepted_at})
             accepted_at = clock.any(draw)
         if seldom(draw, 3):
-            rows.append({**hop, "event_type": "FORWARDED", "event_time": clock.after(draw, accepted_at)})
+            passed_on = accepted_at if seldom(draw, 3) else clock.after(draw, accepted_at)
+            rows.append({**hop, "event_type": "FORWARDED", "event_time": passed_on})
     return rows
 
 
