@@ -41,7 +41,8 @@ def leaks(
         One row per endpoint that exists at as_of, has not ended, and leaks; key (conversation_id,
         is_initiator): where it lives, its names and handle, `created_at`, `age_days` since then,
         `far_ended_at` (when the other side ended; null if it has not), `last_traffic` and `reason`:
-        far_side_ended, else no_traffic. Traffic is a message event of either direction, or the creation.
+        far_side_ended, else no_traffic. Traffic is a message event of either direction, or the creation,
+        and not that a message is gone which a snapshot no longer shows.
 
     Source: our choice. The documentation says that a conversation lives until both sides have ended it.
     """
@@ -59,6 +60,7 @@ def leaks(
     )
     traffic = (
         happened(message_events, as_of)
+        .where("inferred is null")
         .join(living.select("conversation_id").distinct(), "conversation_id", "left_semi")
         .groupBy("conversation_id")
         .agg(F.max("event_time").alias("last_message"))

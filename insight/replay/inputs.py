@@ -74,7 +74,9 @@ def read_inputs(
     )
     # Small sides come first: the embedded engine hashes the left one where it knows no sizes.
     receiving_there = F.broadcast(queues).join(receivers(endpoints, endpoint_events, catalog, period), QUEUE)
-    there = keep(receiving_there)
+    # What was begun after the period is not played; the work on it counts for medians.
+    around = keep(receiving_there)
+    there = around.where(F.col("created_at") < F.lit(period.end))
     ended = keep(outcomes(queue_events))
     in_flight = waiting.messages.where("in_flight").select(
         "message_id", "conversation_id", "sent_by_initiator"
@@ -91,7 +93,7 @@ def read_inputs(
     arrived_at = F.col("arrived_at")
     arrived = known.where((arrived_at >= F.lit(period.start)) & (arrived_at < F.lit(period.end)))
     played = played_messages(waiting.messages, arrived, now_open.returns, there, period)
-    taken = receiving(known.join(work.where(counts_for_medians(period)), "message_id"), there)
+    taken = receiving(known.join(work.where(counts_for_medians(period)), "message_id"), around)
     default = settings.replay.default_service_ms * MILLISECOND
     serviced = with_service(played, work, taken, default=default).withColumnRenamed("priority", "level")
     if proposal:
@@ -100,7 +102,10 @@ def read_inputs(
         messages = serviced.join(levels.select(*SIDE, F.col("priority").alias("proposed")), SIDE)
     else:
         messages = serviced.withColumn("proposed", F.col("level"))
-    received = message_events.where(_within(period) & (F.col("event_type") == "RECEIVED"))
+    received = message_events.where(_within(period) & F.expr("event_type = 'RECEIVED' and inferred is null"))
+    readers = logged_readers(
+        message_events, queue_events, ended, there, period, queues=queues if knows_queues else None
+    )
     return Read(
         inputs=Inputs(
             messages=keep(messages),
@@ -109,7 +114,7 @@ def read_inputs(
             queue_events=queue_events,
             locks=now_open.locks,
             holds=now_open.holds,
-            readers=keep(logged_readers(message_events, queue_events, ended, there, period)),
+            readers=keep(readers),
             off=waiting.off,
         ),
         first_received=received.groupBy("message_id").agg(F.min("event_time").alias("first_received_at")),

@@ -8,6 +8,7 @@ from pipelines.conformance.standing import Standing
 
 Outcomes = tuple[int | None, int | None]
 """When a transaction was first committed, and first rolled back."""
+NO_OUTCOME: Outcomes = (None, None)
 
 
 @dataclass(slots=True)

@@ -5,7 +5,7 @@ times are whole microseconds since the epoch. Source: our choice; docs/conforman
 """
 
 from pipelines.conformance import happenings as h
-from pipelines.conformance.backlog import Backlog, Outcomes
+from pipelines.conformance.backlog import NO_OUTCOME, Backlog, Outcomes
 from pipelines.conformance.decisions import Decision, Judge
 from pipelines.conformance.deviations import Locks
 from pipelines.conformance.groups import LAST
@@ -104,6 +104,12 @@ class Queue:
                     levels[row] or 0,
                     logged[row] or 0,
                 )
+            elif kind == h.GONE:
+                message = backlog.message(message_ids[row])
+                if message is not None:
+                    backlog.take(now, message, None, NO_OUTCOME)
+                elif early[row]:
+                    backlog.take_early(message_ids[row], None, NO_OUTCOME)
             elif kind == h.STATEMENT:
                 locks.statement(moved.get(sides[row], name) if moved else name, now)
             else:

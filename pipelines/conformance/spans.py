@@ -137,6 +137,10 @@ def spans(
     ended = np.full(int(facts.side.max(initial=-1)) + 1, facts.never)
     ended[ends.side] = ends.time
     gone = place_of(ended[arrivals.side])
+    seen_gone = facts.of(h.GONE)
+    message = found(seen_gone.message, arrivals.message)
+    seen_gone, message = seen_gone.where(message >= 0), message[message >= 0]
+    np.minimum.at(gone, message, place_of(np.maximum(seen_gone.time, arrivals.time[message])))
     taken = facts.of(h.TAKEN)
     message = found(taken.message, arrivals.message)
     number = decisions.number[decisions.of_taken][message >= 0]

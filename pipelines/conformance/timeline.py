@@ -38,6 +38,8 @@ of the row's transaction; `is_early`: a message was received before its endpoint
 
 ORDER = ("place",)
 COLUMNS = ("queue_number", *ORDER, *PAYLOAD)
+RECEIVED = (h.TAKEN, h.GONE)
+"""What becomes of a message, whether or not its endpoint is there yet."""
 
 
 @dataclass(frozen=True)
@@ -74,12 +76,12 @@ def timeline(ledger: Ledger, numbered: DataFrame, bindings: DataFrame, *, as_of:
     )
     sides = _sides(ledger.endpoints, numbered, bindings, as_of)
     received = _received(message_events, queue_events, numbered)
-    is_taken = F.col("kind") == h.TAKEN
+    is_of_message = F.col("kind").isin(*RECEIVED)
     of_sides = (
         _of_messages(ledger.messages)
         .unionByName(_of_endpoints(endpoint_events), allowMissingColumns=True)
         .unionByName(
-            received.where(is_taken).drop("queue_number", "group_id", "has_where"),
+            received.where(is_of_message).drop("queue_number", "group_id", "has_where"),
             allowMissingColumns=True,
         )
     )
@@ -90,7 +92,7 @@ def timeline(ledger: Ledger, numbered: DataFrame, bindings: DataFrame, *, as_of:
         *SIDE,
         F.col("first_group_id").alias("group_id"),
     )
-    parts = (_there(sides, of_sides, as_of), ended, received.where(~is_taken).drop(*SIDE))
+    parts = (_there(sides, of_sides, as_of), ended, received.where(~is_of_message).drop(*SIDE))
     return united([_told(part) for part in parts])
 
 
@@ -150,7 +152,7 @@ def _of_endpoints(endpoint_events: DataFrame) -> DataFrame:
 def _received(message_events: DataFrame, queue_events: DataFrame, numbered: DataFrame) -> DataFrame:
     """Messages as they are received, and statements that lock groups, with the outcomes of transactions."""
     taken = message_events.where("event_type = 'RECEIVED'").select(
-        F.lit(h.TAKEN).alias("kind"),
+        F.when(F.col("inferred"), h.GONE).otherwise(h.TAKEN).alias("kind"),
         F.col("event_time").alias("time"),
         "conversation_id",
         (~F.col("sent_by_initiator")).alias("is_initiator"),
@@ -184,19 +186,19 @@ def _received(message_events: DataFrame, queue_events: DataFrame, numbered: Data
 def _there(sides: DataFrame, rows: DataFrame, as_of: datetime) -> DataFrame:
     """Rows that concern endpoints of the queues, at the time when they do."""
     time, created_at, ended_at = F.col("time"), F.col("created_at"), F.col("ended_at")
-    is_arrival, is_taken = F.col("kind") == h.ARRIVAL, F.col("kind") == h.TAKEN
+    is_arrival, is_received = F.col("kind") == h.ARRIVAL, F.col("kind").isin(*RECEIVED)
     there = sides.join(rows, SIDE).withColumn(
         "time", F.when(is_arrival, F.greatest(time, created_at)).otherwise(time)
     )
     in_time = F.when(is_arrival, ended_at.isNull() | (time <= ended_at)).otherwise(
-        is_taken | (time >= created_at)
+        is_received | (time >= created_at)
     )
     return there.where((time < F.lit(as_of)) & in_time).withColumns(
         {
             "group_id": F.coalesce("moved_to", "first_group_id"),
             "level": F.when(is_arrival, F.col("priority")),
             "logged": F.when(is_arrival, F.col("logged_priority")),
-            "is_early": is_taken & (time < created_at),
+            "is_early": is_received & (time < created_at),
         }
     )
 

@@ -20,6 +20,8 @@ def logged_readers(
     ended: DataFrame,
     receivers: DataFrame,
     period: Period,
+    *,
+    queues: DataFrame | None,
 ) -> DataFrame:
     """The number of readers of each queue, from moment to moment.
 
@@ -29,29 +31,33 @@ def logged_readers(
         ended: `transactions.outcomes`.
         receivers: `receivers`.
         period: what is played.
+        queues: (instance, database, queue) of those that are played, unique; None without any queue events.
 
     Returns:
         (instance, database, queue, moment, readers), a row whenever the number changes, the first of a queue
-        as the period begins or later; before it there are none. A queue of which nothing is known has no row.
+        as the period begins. Without any queue events nothing is known, and there are no rows.
 
     A session is there from its first to its last event from 24 hours before the period to 24 hours after
     it, both inclusive; TASK_EXITED ends it. It reads if it has a RECEIVE, GET_CONVERSATION_GROUP or
     WAIT_STARTED without WHERE. A queue without session ids has as many readers in each UTC hour as
-    transactions were open at once at most; those without outcome don't count. Source: our choice.
+    transactions were open at once at most; those without outcome don't count. What a snapshot shows are
+    sessions too, but of a moment: it does not tell that the log has session ids. Source: our choice.
     """
     around = period.around
     time = F.col("event_time")
     near = queue_events.where((time >= F.lit(around.start)) & (time < F.lit(around.end)))
     sessions = near.where("session_id is not null")
-    of_sessions = _by_sessions(sessions, period)
-    known = F.broadcast(sessions.select(*QUEUE).distinct())
+    known = F.broadcast(sessions.where("seen_at is null").select(*QUEUE).distinct())
+    of_sessions = _by_sessions(known.join(sessions, QUEUE), period)
+    if queues is None:
+        return of_sessions
     others = _transactions(
         message_events,
         queue_events.join(known, QUEUE, "left_anti"),
         ended,
         receivers.join(known, QUEUE, "left_anti"),
     )
-    return of_sessions.unionByName(_by_hours(others, period))
+    return of_sessions.unionByName(_by_hours(others, queues.join(known, QUEUE, "left_anti"), period))
 
 
 def _by_sessions(sessions: DataFrame, period: Period) -> DataFrame:
@@ -114,15 +120,13 @@ def _transactions(
     return begun.join(known, ["of_instance", "transaction_id"]).where("begun_at < outcome_at")
 
 
-def _by_hours(transactions: DataFrame, period: Period) -> DataFrame:
-    """The largest number that was open at once, in each UTC hour."""
+def _by_hours(transactions: DataFrame, queues: DataFrame, period: Period) -> DataFrame:
+    """The largest number that was open at once on each of the queues, in each UTC hour."""
     changes = _from_until(transactions, F.col("begun_at"), F.col("outcome_at"))
     first = F.date_trunc("hour", F.lit(period.start))
     last = F.date_trunc("hour", F.lit(period.end - MICROSECOND))
     hours = F.explode(F.sequence(first, last, F.expr("interval 1 hour")))
-    beginnings = (
-        transactions.select(*QUEUE).distinct().select(*QUEUE, hours.alias("moment"), F.lit(0).alias("change"))
-    )
+    beginnings = queues.select(*QUEUE, hours.alias("moment"), F.lit(0).alias("change"))
     open_then = _summed(changes.unionByName(beginnings))
     hour = F.date_trunc("hour", F.col("moment"))
     by_hour = open_then.groupBy(*QUEUE, hour.alias("hour")).agg(F.max("readers").alias("readers"))

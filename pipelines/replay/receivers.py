@@ -12,7 +12,7 @@ from pipelines.state.happened import happened
 def receivers(
     endpoints: DataFrame, endpoint_events: DataFrame, catalog: Catalog, period: Period
 ) -> DataFrame:
-    """The endpoints that exist before the period is over and have a queue.
+    """The endpoints that have a queue and exist up to 24 hours after the period.
 
     Args:
         endpoints: `endpoints` rows that may matter.
@@ -25,8 +25,9 @@ def receivers(
         remote_service, priority, created_at, ended_at, first_group_id, and `conversation_group_id` as the
         period begins.
     """
-    exists = endpoints.where(F.col("created_at") < F.lit(period.end)).drop("queue", "conversation_group_id")
-    placed = with_queue(exists, catalog.bindings).where("queue is not null")
+    exists = endpoints.where(F.col("created_at") < F.lit(period.around.end))
+    unplaced = exists.drop("queue", "conversation_group_id")
+    placed = with_queue(unplaced, catalog.bindings).where("queue is not null")
     moves = latest_moves(happened(endpoint_events, period.start))
     return placed.join(moves, SIDE, "left").select(
         *SIDE,

@@ -31,7 +31,9 @@ def services(
     the first by message_id. Without a transaction, or without queue events, it is 0. What a transaction
     without outcome received is no take. Source: our choice.
     """
-    takes = message_events.where("event_type = 'RECEIVED'").select("message_id", *TAKE).distinct()
+    # When a message was received that a snapshot lacks, nobody knows.
+    takes = message_events.where("event_type = 'RECEIVED' and inferred is null")
+    takes = takes.select("message_id", *TAKE).distinct()
     if every_receive_counts:
         shares = takes.withColumn("share", F.lit(0).cast("bigint"))
     else:

@@ -120,6 +120,10 @@ def busy(random: Random) -> list[Row]:
             for name, side, came in random.sample(there, min(len(there), random.randrange(4))):
                 what = {"side": side, "is_early": moment < came, **ends}
                 rows.append(taken(moment, name, homes[side][0], by, **what))
+    for name, side, came in random.sample(messages, min(len(messages), random.randrange(6))):
+        moment = came + random.randrange(-2, 12)
+        ids = {"message_id": name, "side": side, "group_id": homes[side][0]}
+        rows.append(row(max(moment, 0), h.GONE, is_early=moment < came, **ids))
     return rows
 
 

@@ -107,7 +107,7 @@ class Inputs:
             receiver = self.endpoints.get(other.receiver)
             if not takes or receiver is None or receiver.queue != endpoint.queue:
                 continue
-            if receiver.created_at >= self.end:
+            if receiver.created_at >= self.end + DAY:
                 continue
             first = min(time for _, time in takes)
             if self.start - DAY <= first < self.end + DAY:
@@ -352,6 +352,8 @@ class Machine:
                 self.there = self.readers or max(largest, 1)
             if now >= end and not self.drain:
                 break
+            if now >= end:
+                largest = max(largest, self.there)
             self._rounds(now)
             times |= {until for until, _, _ in self.working if until is not NEVER}
             following = min((time for time in times if time > now), default=None)
