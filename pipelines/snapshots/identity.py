@@ -35,8 +35,8 @@ def named(shown: Rows, logged: Rows | None) -> Rows:
 
     Returns:
         The rows of `shown`. What is of an event's conversation, endpoint, group or message has the event's
-        spelling and id, and of a message the event's time too; a message whose handle no endpoint has stays
-        in a conversation `HANDLE/unknown`.
+        spelling and id, but the time that the snapshot shows: of all that is known of a message, the first
+        counts. A message whose handle no endpoint has stays in a conversation `HANDLE/unknown`.
 
     Source: our choice.
     """
@@ -127,26 +127,14 @@ def _named_messages(messages: DataFrame, logged: DataFrame, handles: DataFrame) 
     shown = with_handles(messages, handles)
     shown = shown.withColumns({"place": place_in_conversation(), "own_id": own_id()})
     keys = shown.select(*MESSAGE).distinct()
-    # The id of an event's message, and when it was sent or delivered: its own clock knows better.
     ids = (
         logged.withColumn("place", place_in_conversation())
         .join(keys, MESSAGE, "left_semi")
         .groupBy(*MESSAGE)
         .agg(F.min("message_id").alias("known_id"))
     )
-    times = (
-        logged.where("event_type in ('SENT', 'DELIVERED')")
-        .join(ids.select(F.col("known_id").alias("message_id")), "message_id", "left_semi")
-        .groupBy(F.col("message_id").alias("known_id"), "event_type")
-        .agg(F.min("event_time").alias("known_time"))
-    )
-    found = shown.join(ids, MESSAGE, "left").join(times, ["known_id", "event_type"], "left")
-    return found.withColumns(
-        {
-            "message_id": F.coalesce("known_id", "own_id"),
-            "event_time": F.coalesce("known_time", "event_time"),
-        }
-    ).select(*messages.columns)
+    found = shown.join(ids, MESSAGE, "left")
+    return found.withColumn("message_id", F.coalesce("known_id", "own_id")).select(*messages.columns)
 
 
 def _of_endpoint(name: str) -> tuple[Column, Column]:

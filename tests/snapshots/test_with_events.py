@@ -174,20 +174,38 @@ def test_a_logged_creation_decides_and_the_servers_level_is_kept_beside_it(
     assert len(server.endpoints()) == 2
 
 
-def test_a_message_of_the_log_keeps_its_id_and_its_time(session: SparkSession, server: Server) -> None:
+def test_a_message_of_the_log_keeps_its_id_and_the_first_of_its_times(
+    session: SparkSession, server: Server
+) -> None:
+    """A log that lost the first delivery, or whose clock is ahead, does not put an arrival off."""
+    name = conversation(1)
+    logged = {0: -40, 1: -10, 2: 0.05, 3: 120}
     server.project.add(
         by_source(
-            endpoint_event("BEGIN_DIALOG", conversation(1), event_time=at(-60), database="B"),
-            message_event("SENT", f"{conversation(1)}/0", message_id="m0", event_time=at(-50)),
-            message_event("DELIVERED", f"{conversation(1)}/0", message_id="m0", event_time=at(-40)),
+            endpoint_event("BEGIN_DIALOG", name, event_time=at(-60), database="B"),
+            *[message_event("SENT", f"{name}/{n}", message_id=f"m{n}", event_time=at(-50)) for n in logged],
+            *[
+                message_event("DELIVERED", f"{name}/{n}", message_id=f"m{n}", event_time=at(minute))
+                for n, minute in logged.items()
+            ],
+            message_event("SENT", f"{name}/5", message_id="m5", event_time=at(60)),
         )
     )
-    rows = [ready(1, False, 0), ready(1, False, 1, message_enqueue_time=None, queuing_order=2)]
-    server.snapshot(views(conversation_endpoints=[shown(1, False)], dbo_TargetQueue=rows), NOON)
+    rows = [ready(1, False, n, queuing_order=n) for n in logged]
+    rows.append(ready(1, False, 4, message_enqueue_time=None, queuing_order=4))
+    ends = [shown(1, True), shown(1, False)]
+    shows = views(conversation_endpoints=ends, dbo_TargetQueue=rows, transmission_queue=[waiting(1, True, 5)])
+    server.snapshot(shows, NOON)
     server.project.run(session, NOON)
-    assert server.received() == ["m0", f"{conversation(1)}/initiator/1"]
     arrived = {row["message_id"]: row["arrived_at"] for row in server.project.table("receive_schedule")}
-    assert arrived == {"m0": at(-40), f"{conversation(1)}/initiator/1": at(-1 / 60_000_000)}
+    assert arrived == {
+        "m0": at(-40),
+        **{f"m{n}": at(-30) for n in (1, 2, 3)},
+        f"{name}/initiator/4": at(-1 / 60_000_000),
+    }
+    assert server.received() == ["m0", "m1", "m2", "m3", f"{name}/initiator/4"]
+    [waits] = server.project.table("transmission_schedule")
+    assert (waits["message_id"], waits["sendable_at"]) == ("m5", at(-30))
 
 
 def test_a_handle_that_no_endpoint_has_is_unresolved_until_one_has(
