@@ -21,7 +21,14 @@ from config.snapshots.views import NEEDED_WITH, Kind, ViewColumn, columns_of
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 HIDDEN = ("_", ".")
 LONGEST_FIELD = 1 << 24
-WORDS = {"guid": "text", "text": "text", "code": "text", "bit": "a bit", "int": "a whole number"}
+WORDS = {
+    "guid": "text",
+    "text": "text",
+    "code": "text",
+    "bit": "a bit",
+    "int": "a whole number",
+    "time": "a time in microseconds",
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +40,7 @@ class ViewFile:
         path: the file, or the folder of a Delta table or of several Parquet files.
         format: how it is written.
         names: the columns as the file spells them, by the view's names; those that it lacks are missing.
-        types: the types of these columns; none of CSV.
+        types: the types of these columns, by the view's names; none of CSV.
         is_folder: whether the path is a folder.
     """
 
@@ -41,7 +48,7 @@ class ViewFile:
     path: str
     format: str
     names: Mapping[str, str]
-    types: tuple[str, ...]
+    types: Mapping[str, pa.DataType]
     is_folder: bool
 
     @property
@@ -80,7 +87,7 @@ def view_files(snapshot: Snapshot) -> tuple[dict[str, ViewFile], list[str]]:
             path=path,
             format=snapshot.format,
             names=names,
-            types=tuple(str(type) for name in names.values() if (type := held[name]) is not None),
+            types={column: type for column, name in names.items() if (type := held[name]) is not None},
             is_folder=info.type == fs.FileType.Directory,
         )
         problems += [f"{path}: {each}" for each in wrong]
@@ -166,23 +173,26 @@ def _compared(
             names[column.name] = there[0]
             type = found[there[0]]
             if type is not None and not _holds(type, column.kind):
-                problems.append(f"column {there[0]} is {type}; it must be {WORDS.get(column.kind, 'a time')}")
+                problems.append(f"column {there[0]} is {type}; it must be {WORDS[column.kind]}")
     return names, problems
 
 
 def _holds(type: pa.DataType, kind: Kind) -> bool:
     if pa.types.is_dictionary(type):
         type = type.value_type
-    if pa.types.is_null(type) or _is_text(type):
+    if pa.types.is_null(type) or is_text(type):
         return True
     if kind == "time":
-        return bool(pa.types.is_timestamp(type))
+        return bool(pa.types.is_timestamp(type) and type.unit != "ns")
     if kind == "bit":
         return bool(pa.types.is_boolean(type) or pa.types.is_integer(type))
     return kind == "int" and bool(pa.types.is_integer(type))
 
 
-def _is_text(type: pa.DataType) -> bool:
+def is_text(type: pa.DataType) -> bool:
+    """Whether a column of this type has texts, as they are or in a dictionary."""
+    if pa.types.is_dictionary(type):
+        type = type.value_type
     return bool(pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type))
 
 
@@ -199,10 +209,22 @@ def _columns(system: fs.FileSystem, info: fs.FileInfo, format: str) -> dict[str,
     elif info.type == fs.FileType.Directory:
         inside = system.get_file_info(fs.FileSelector(info.path, recursive=True))
         files = [each.path for each in inside if each.is_file and each.path.endswith(".parquet")]
-        schema = pq.read_schema(sorted(files)[0], filesystem=system) if files else pa.schema([])
+        return _of_parquet(system, sorted(files)[0]) if files else {}
     else:
-        schema = pq.read_schema(info.path, filesystem=system)
+        return _of_parquet(system, info.path)
     return {field.name: field.type for field in schema}
+
+
+def _of_parquet(system: fs.FileSystem, path: str) -> dict[str, pa.DataType | None]:
+    """The columns of a Parquet file; times that old writers keep in 96 bits count as microseconds."""
+    with system.open_input_file(path) as source:
+        file = pq.ParquetFile(source)
+        leaves = [file.schema.column(place) for place in range(len(file.schema))]
+        old_times = {leaf.name for leaf in leaves if leaf.physical_type == "INT96"}
+        return {
+            field.name: pa.timestamp("us") if field.name in old_times else field.type
+            for field in file.schema_arrow
+        }
 
 
 def _system(path: str) -> tuple[fs.FileSystem, str, str]:

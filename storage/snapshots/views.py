@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from pyspark.sql import Column, DataFrame, SparkSession, functions as F, types as T
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from config.errors import InputError
-from config.snapshots.files import ViewFile
+from config.snapshots.files import ViewFile, is_text
 from config.snapshots.views import Kind, ViewColumn
 from engine.differences import with_file_names
 from engine.session import is_embedded
@@ -48,7 +49,8 @@ def read_views(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
     # A server has hundreds of queues, and to plan a file costs more than to read it: one shape, one read.
     alike: dict[object, list[ViewFile]] = {}
     for file in files:
-        shape = file.path if file.is_folder else (file.format, tuple(file.names.items()), file.types)
+        columns = (tuple(file.names.items()), tuple(file.types.items()))
+        shape = file.path if file.is_folder else (file.format, *columns)
         alike.setdefault(shape, []).append(file)
     return united([_read(spark, each) for each in alike.values()])
 
@@ -62,9 +64,9 @@ def _read(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
             "Parquet, or use ./spark-submit.sh"
         )
     raw = _raw(spark, files)
-    typed = {column.name: _typed(F.col(column.name), raw.schema, column) for column in file.columns}
+    typed = {column.name: _typed(F.col(column.name), file, column) for column in file.columns}
     names = [column.name for column in file.columns]
-    parsed = [each.name for each in file.columns if _is_parsed(raw.schema, each)]
+    parsed = [each.name for each in file.columns if _is_parsed(file, each)]
     rows = raw.select(
         "view",
         "row",
@@ -127,19 +129,28 @@ def _quoted(name: str) -> Column:
     return F.col(f"`{name.replace('`', '``')}`")
 
 
-def _is_parsed(schema: T.StructType, column: ViewColumn) -> bool:
+def _has_texts(file: ViewFile, column: ViewColumn) -> bool:
+    """Whether the column has texts, as those of CSV have, and those that the file lacks."""
+    type = file.types.get(column.name)
+    return type is None or is_text(type)
+
+
+def _has_bits(file: ViewFile, column: ViewColumn) -> bool:
+    type = file.types.get(column.name)
+    return type is not None and pa.types.is_boolean(type)
+
+
+def _is_parsed(file: ViewFile, column: ViewColumn) -> bool:
     """Whether values are made of text, so that some may not be readable."""
-    found = schema[column.name].dataType
     if column.kind == "bit":
-        return not isinstance(found, T.BooleanType)
-    return column.kind in ("int", "time") and isinstance(found, T.StringType)
+        return not _has_bits(file, column)
+    return column.kind in ("int", "time") and _has_texts(file, column)
 
 
-def _typed(value: Column, schema: T.StructType, column: ViewColumn) -> Column:
-    found = schema[column.name].dataType
-    if column.kind == "bit" and isinstance(found, T.BooleanType):
+def _typed(value: Column, file: ViewFile, column: ViewColumn) -> Column:
+    if column.kind == "bit" and _has_bits(file, column):
         return value
-    if column.kind in ("int", "time") and not isinstance(found, T.StringType):
+    if column.kind in ("int", "time") and not _has_texts(file, column):
         return value.cast(TYPES[column.kind])
     text = value.cast("string")
     if column.kind == "guid":

@@ -153,3 +153,54 @@ def test_texts_that_are_no_values_are_rejected(session: SparkSession, tmp_path: 
     assert server.received() == [f"{conversation(1)}/initiator/0"]
     [row] = server.project.table("receive_schedule")
     assert row["conversation_group_id"] == GROUP.format(0, 1)
+
+
+def test_nanoseconds_are_listed_as_another_type(tmp_path: Path) -> None:
+    """As in event files. Old writers' times in 96 bits only look like them."""
+    write_views(tmp_path / "snap", views(dbo_TargetQueue=[ready(1, False, 0)]), "parquet")
+    file = tmp_path / "snap" / "dbo.TargetQueue.parquet"
+    table = pq.read_table(file)
+    place = table.schema.get_field_index("message_enqueue_time")
+    fine = pa.field("message_enqueue_time", pa.timestamp("ns"))
+    pq.write_table(table.cast(table.schema.set(place, fine)), file)
+    path = settings_of(tmp_path, {"path": "snap"})
+    with pytest.raises(InputError) as caught:
+        load_settings(path)
+    assert str(caught.value).splitlines()[1:] == [
+        f"  {file}: column message_enqueue_time is timestamp[ns]; it must be a time in microseconds"
+    ]
+    pq.write_table(table, file, use_deprecated_int96_timestamps=True)
+    load_settings(path)
+
+
+@pytest.mark.spark
+def test_parquet_of_other_writers_is_read(session: SparkSession, tmp_path: Path) -> None:
+    """Texts in dictionaries, and times without a zone, in 96 bits too."""
+    server = Server(tmp_path)
+    server.snapshot(
+        views(
+            conversation_endpoints=[shown(number, False) for number in (1, 2, 3)],
+            dbo_TargetQueue=[ready(1, False, 0)],
+            dbo_Second=[ready(2, False, 0)],
+            dbo_Third=[ready(3, False, 0)],
+        ),
+        NOON,
+    )
+    for name in ("conversation_endpoints", "dbo.TargetQueue", "services"):
+        file = tmp_path / "snap0" / f"{name}.parquet"
+        table = pq.read_table(file)
+        texts = {field.name for field in table.schema if field.type == pa.string()}
+        words = pa.dictionary(pa.int32(), pa.string())
+        types = [field.with_type(words) if field.name in texts else field for field in table.schema]
+        pq.write_table(table.cast(pa.schema(types)), file)
+    for name, is_old in (("dbo.Second", True), ("dbo.Third", False)):
+        file = tmp_path / "snap0" / f"{name}.parquet"
+        table = pq.read_table(file)
+        zoneless = [
+            field.with_type(pa.timestamp("us")) if field.type == pa.timestamp("us", "UTC") else field
+            for field in table.schema
+        ]
+        pq.write_table(table.cast(pa.schema(zoneless)), file, use_deprecated_int96_timestamps=is_old)
+    server.project.run(session, NOON)
+    arrived = {row["message_id"]: row["arrived_at"] for row in server.project.table("receive_schedule")}
+    assert arrived == {f"{conversation(number)}/initiator/0": at(-30) for number in (1, 2, 3)}
