@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -93,8 +93,7 @@ def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
     _require_different(file, declared.snapshots)
     catalog, rule_files = _read_named_files(file, declared)
     snapshots = read_snapshots(declared.snapshots)
-    statements = [statement for rules in rule_files for statement in rules.statements]
-    folded = fold_statements([*statements, *shown_statements(statements, snapshots)])
+    folded = folded_rules(rule_files, snapshots)
     settings = Settings(
         path=file.path,
         warehouse=declared.warehouse,
@@ -112,6 +111,12 @@ def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
         snapshots=snapshots,
     )
     return settings, folded
+
+
+def folded_rules(rule_files: Iterable[RuleFile], snapshots: Iterable[ServerSnapshot]) -> Folded:
+    """What rule files say, and snapshots of the databases that the files have no statements of."""
+    statements = [statement for rules in rule_files for statement in rules.statements]
+    return fold_statements([*statements, *shown_statements(statements, snapshots)])
 
 
 def _shape_of(file: YamlFile) -> type[model.SettingsFile]:

@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 
 from config.catalog import Catalog
 from config.errors import ConfigError
-from config.load import Settings, load_for_lint
-from config.rules.history import Folded, RuleVersion, fold_statements
+from config.load import Settings, folded_rules, load_for_lint
+from config.rules.history import Folded, RuleVersion
 from config.rules.read import read_rules
 
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
@@ -32,7 +32,7 @@ def proposed_rules(current: Settings, given: Sequence[str]) -> Proposal:
     """Read `[INSTANCE=]FILE` arguments, which take the place of the settings' rule sources.
 
     The statements of a script are of that instance, else of the catalog's only one, and precede all dated
-    ones.
+    ones. Snapshots are no rule sources: their rules stay in databases that the files have no statements of.
 
     Raises:
         ConfigError: a file is missing or wrong, or its instance is not known; one line a problem.
@@ -46,7 +46,7 @@ def proposed_rules(current: Settings, given: Sequence[str]) -> Proposal:
             problems.append(str(error))
     if problems:
         raise ConfigError("\n".join(problems))
-    folded = fold_statements([statement for file in files for statement in file.statements])
+    folded = folded_rules(files, current.snapshots)
     folded.require_accepted()
     return Proposal(replace(current, rule_files=tuple(files), rule_history=folded.versions), folded)
 
