@@ -10,9 +10,13 @@ from config.errors import ConfigError
 from config.load import Settings, folded_rules, load_for_lint
 from config.rules.history import Folded, RuleVersion
 from config.rules.read import read_rules
+from config.rules.rule_file import RuleFile
 
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 """No event is older: a statement of this moment precedes all others."""
+
+UNSAID = ""
+"""The instance of a statement for which neither file nor command line names one."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +44,7 @@ def proposed_rules(current: Settings, given: Sequence[str]) -> Proposal:
     files, problems = [], []
     for argument in given:
         try:
-            instance, path = _instance_and_path(current.catalog, argument)
-            files.append(read_rules(path, instance=instance, effective_from=EARLIEST))
+            files.append(_file(current.catalog, argument))
         except ConfigError as error:
             problems.append(str(error))
     if problems:
@@ -74,8 +77,19 @@ def standing(versions: Sequence[RuleVersion]) -> list[RuleVersion]:
     return [replace(version, valid_from=EARLIEST) for version in versions if version.valid_to is None]
 
 
-def _instance_and_path(catalog: Catalog, argument: str) -> tuple[str | None, str]:
+def _file(catalog: Catalog, argument: str) -> RuleFile:
     instances = sorted({instance for instance, *_ in catalog.database_rows()})
+    instance, path = _instance_and_path(instances, argument)
+    file = read_rules(path, instance=instance, effective_from=EARLIEST)
+    if homeless := [statement for statement in file.statements if statement.instance == UNSAID]:
+        raise ConfigError(
+            f"{homeless[0].origin}: nothing names its instance, and the catalog has {', '.join(instances)}; "
+            f"write --rules INSTANCE={path}"
+        )
+    return file
+
+
+def _instance_and_path(instances: Sequence[str], argument: str) -> tuple[str, str]:
     name, sign, rest = argument.partition("=")
     path = rest if sign and not os.path.exists(argument) else argument
     if not os.path.exists(path):
@@ -86,7 +100,7 @@ def _instance_and_path(catalog: Catalog, argument: str) -> tuple[str | None, str
                 f"--rules {argument}: the catalog has no instance {name!r}; it has {', '.join(instances)}"
             )
         return name, path
-    return (instances[0] if len(instances) == 1 else None), path
+    return (instances[0] if len(instances) == 1 else UNSAID), path
 
 
 def _differences(current: Settings, proposed: Settings) -> list[str]:
