@@ -12,6 +12,7 @@ from engine.differences import together
 from engine.session import is_embedded
 from engine.united import united
 from pipelines.ledger.endpoints import endpoints, first_places
+from pipelines.ledger.given_back import given_back
 from pipelines.ledger.late import Reach, brought_back
 from pipelines.ledger.open_rows import (
     Until,
@@ -152,14 +153,25 @@ def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
             every_receive_counts=not batch.has_queue_events,
             keep=keep,
         )
-        open_messages = keep(messages_that_stay_open(messages, state.messages, until))
+        arrived = _united(warehouse, MESSAGES, messages, looked.arrivals)
+        sides = keep(conversation_sides(conversations, arrived, known))
+        returned = None
+        if batch.has_queue_events:
+            returned = given_back(
+                messages,
+                transactions,
+                state.uncommitted,
+                state.messages,
+                sides,
+                state_at=until.state_at,
+                keep=keep,
+            )
+        open_messages = keep(messages_that_stay_open(messages, state.messages, returned, until))
         transactions_open = keep(
             open_transactions(messages, transactions, state.uncommitted, open_messages, until)
         )
         last = last_of_kind(transactions, until)
         queue_events_open = keep(open_queue_events(transactions, transactions_open, last, until))
-        arrived = _united(warehouse, MESSAGES, messages, looked.arrivals)
-        sides = keep(conversation_sides(conversations, arrived, known))
         conversations_open = keep(open_conversations(conversations, sides, open_messages, until))
         alone = without_target(sides)
         places = first_places(

@@ -10,6 +10,7 @@ from datetime import date, datetime, timedelta
 
 from pyspark.sql import DataFrame, functions as F
 
+from engine.united import united
 from pipelines.ledger.days import end_of
 from pipelines.state.happened import moment_and_id, moment_and_id_of
 from pipelines.state.transactions import LOCKING, TRANSACTION
@@ -43,20 +44,24 @@ def _not_settled(events: DataFrame, until: Until) -> DataFrame:
     return events.where(F.col("event_time") >= F.lit(until.settled_before))
 
 
-def messages_that_stay_open(message_events: DataFrame, with_state: DataFrame, until: Until) -> DataFrame:
+def messages_that_stay_open(
+    message_events: DataFrame, with_state: DataFrame, given_back: DataFrame | None, until: Until
+) -> DataFrame:
     """The messages that stay open.
 
     Args:
         message_events: all message events that the fold looks at.
         with_state: `state.open_messages` at `until.state_at`.
+        given_back: `given_back.given_back` at `until.state_at`; None without any queue events.
         until: up to when the fold closes.
 
     Returns:
         (message_id, conversation_id), unique.
     """
     named = ["message_id", "conversation_id"]
-    late = _not_settled(message_events, until).select(*named)
-    return with_state.select(*named).unionByName(late).distinct()
+    late = _not_settled(message_events, until)
+    there = [with_state, late, *([] if given_back is None else [given_back])]
+    return united([frame.select(*named) for frame in there]).distinct()
 
 
 def open_transactions(

@@ -1,6 +1,6 @@
 """Whole logs against the model: many random logs in one run, from event tables and through nights."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 
@@ -8,9 +8,12 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
+from steps import fold
 from steps.activation import write_activation
 from storage.warehouse import Warehouse
+from tests.factories import message_event
 from tests.harness import Project, difference, one_log
+from tests.jobs.test_nightly_properties import at_other_times, nights
 from tests.model.activation import activation as expected_rows
 from tests.model.catalog import Catalog
 from tests.model.endpoints import read_endpoints
@@ -89,8 +92,40 @@ def test_three_nights_find_what_the_model_finds(session: SparkSession, tmp_path:
     require_equal(project, log, timing)
 
 
-def require_equal(project: Project, log: Log, timing: Timing) -> None:
-    expected = expected_rows(log.events, catalog=log.catalog, as_of=AS_OF, **timing.settings)
-    assert len(expected) > LOGS_A_RUN
-    found = project.table("activation", expected[0])
-    assert difference(found, expected) == []
+OVER_DAYS = 10_000
+LATER = AS_OF + timedelta(days=3)
+DAYS = (*(AS_OF - timedelta(hours=hours) for hours in (60, 36, 12)), AS_OF, LATER)
+"""Ends of nights; nothing of the logs happens in the last one."""
+SLOW = Timing(check_seconds=3600, empty_seconds=3000, window_hours=6)
+
+
+@pytest.mark.slow
+def test_nights_of_days_find_what_the_model_finds(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is closed by then has no state in any window, on time or late, as far back as a fold looks."""
+    monkeypatch.setattr(fold, "SMALL_HISTORY", 0)
+    log = at_other_times(one_log(random_logs(5)), _over_days)
+    project = Project(tmp_path, catalog=log.catalog, activation=SLOW.settings)
+    for number, (events, day) in enumerate(zip(nights(log.events, Random(5), DAYS), DAYS, strict=True)):
+        # It moves the day on which rows close, and it is nothing to a monitor.
+        sent = message_event("SENT", f"sent/{number}", event_time=day - timedelta(hours=1))
+        project.add({**events, "message_events": [*events["message_events"], sent]})
+        project.take_in(session)
+    for day in DAYS:
+        write_activation(project.warehouse(session), project.settings(), day)
+        require_equal(project, log, SLOW, day)
+
+
+def _over_days(moment: datetime) -> datetime:
+    """The seconds around the window as hours: the events that were in it are days apart."""
+    distance = moment - AS_OF
+    return AS_OF + distance * (OVER_DAYS if abs(distance) < timedelta(minutes=1) else 1)
+
+
+def require_equal(project: Project, log: Log, timing: Timing, as_of: datetime = AS_OF) -> None:
+    expected = expected_rows(log.events, catalog=log.catalog, as_of=as_of, **timing.settings)
+    assert len(expected) > LOGS_A_RUN / 4
+    rows = [row for row in project.table("activation") if row["as_of"] == as_of]
+    found = [{name: row[name] for name in expected[0]} for row in rows]
+    assert difference(found, expected) == [], as_of

@@ -1,6 +1,6 @@
 """What must hold of a night whatever the log: backfills, reruns, splits, Spark's settings, later changes."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -88,16 +88,16 @@ def long_transactions() -> Events:
     return by_source(*rows)
 
 
-def nights(events: Events, random: Random) -> list[Events]:
+def nights(events: Events, random: Random, days: Sequence[datetime] = DAYS) -> list[Events]:
     """The events by the day on which they happened, but one in ten came in any night, and some twice."""
-    dealt: list[Events] = [{source: [] for source in SOURCES} for _ in DAYS]
+    dealt: list[Events] = [{source: [] for source in SOURCES} for _ in days]
     for source, rows in events.items():
         for row in rows:
-            own = sum(row["event_time"] >= day for day in DAYS[:-1])
-            night = random.randrange(len(DAYS)) if random.random() < 0.1 else own
+            own = sum(row["event_time"] >= day for day in days[:-1])
+            night = random.randrange(len(days)) if random.random() < 0.1 else own
             dealt[night][source].append(row)
             if random.random() < 0.1:
-                dealt[random.randrange(len(DAYS))][source].append(dict(row))
+                dealt[random.randrange(len(days))][source].append(dict(row))
     for night_events in dealt:
         for rows in night_events.values():
             random.shuffle(rows)

@@ -33,6 +33,11 @@ def message(name: str, *events: str, **changes: object) -> list[Row]:
     return rows
 
 
+def received_again(name: str) -> Row:
+    """A RECEIVED for good, a minute after the first one and before the ROLLBACK of QUEUE_EVENTS."""
+    return message_event("RECEIVED", f"{name}/0", event_id=f"again {name}", event_time=at(1))
+
+
 def ended(name: str, side: bool, how: str = "", day: int = 3) -> Row:
     return endpoint_event(f"END_CONVERSATION{how}", name, is_initiator=side, event_time=at(day=day))
 
@@ -45,6 +50,30 @@ MESSAGES: dict[str, tuple[Callable[[str], list[Row]], bool]] = {
     "committed": (lambda name: message(name, "DELIVERED", f"RECEIVED:{COMMITTED}"), False),
     "rolled back": (lambda name: message(name, "DELIVERED", f"RECEIVED:{ROLLED_BACK}"), True),
     "received again": (lambda name: message(name, f"RECEIVED:{ROLLED_BACK}", f"RECEIVED:{COMMITTED}"), False),
+    "received twice, the first rolled back then": (
+        lambda name: [*message(name, f"RECEIVED:{ROLLED_BACK}"), received_again(name)],
+        True,
+    ),
+    "received twice, the first rolled back then, receiver ended": (
+        lambda name: [*message(name, f"RECEIVED:{ROLLED_BACK}"), received_again(name), ended(name, False)],
+        False,
+    ),
+    "received twice, the first rolled back then, sender ended": (
+        lambda name: [*message(name, f"RECEIVED:{ROLLED_BACK}"), received_again(name), ended(name, True)],
+        True,
+    ),
+    "received twice, by an open transaction and for good": (
+        lambda name: message(name, f"RECEIVED:{IN_FLIGHT}", "RECEIVED"),
+        True,
+    ),
+    "received twice, by a transaction that was over and for good": (
+        lambda name: message(name, "DELIVERED", f"RECEIVED:{ROLLED_BACK}", "RECEIVED"),
+        True,
+    ),
+    "received twice, committed both times": (
+        lambda name: message(name, f"RECEIVED:{COMMITTED}", "RECEIVED"),
+        False,
+    ),
     "receiver ended": (lambda name: [*message(name, "DELIVERED"), ended(name, False)], False),
     "receiver ended, rolled back": (
         lambda name: [*message(name, f"RECEIVED:{ROLLED_BACK}"), ended(name, False)],

@@ -16,6 +16,7 @@ from config.catalog import BINDINGS
 from config.model import Blocks, Starvation
 from pipelines.ledger.duplicates import accepted, judged, narrow, near, repeated, repeated_hashes, suspects
 from pipelines.ledger.endpoints import endpoints, first_places
+from pipelines.ledger.given_back import given_back
 from pipelines.ledger.late import Reach, brought_back
 from pipelines.ledger.open_rows import (
     Until,
@@ -100,8 +101,16 @@ class Frames:
         return conversation_sides(*map(self.table, ("endpoint_events", "message_events", "endpoints")))
 
     @cached_property
+    def given_back(self) -> DataFrame:
+        events = self.table("message_events"), self.table("queue_events")
+        state = self.kept(self.state.uncommitted), self.kept(self.state.messages)
+        sides = self.kept(self.sides)
+        return given_back(*events, *state, sides, state_at=UNTIL.state_at, keep=self.kept)
+
+    @cached_property
     def open_messages(self) -> DataFrame:
-        return messages_that_stay_open(self.table("message_events"), self.state.messages, UNTIL)
+        messages, given_back = self.table("message_events"), self.kept(self.given_back)
+        return messages_that_stay_open(messages, self.state.messages, given_back, UNTIL)
 
     def open_transactions(self) -> DataFrame:
         events = self.table("message_events"), self.table("queue_events")
@@ -159,6 +168,7 @@ class Frames:
 STEPS: dict[str, Callable[[Frames], DataFrame]] = {
     "accepted events": Frames.verdicts,
     "late events": Frames.late,
+    "messages given back": lambda frames: frames.given_back,
     "open messages": lambda frames: frames.open_messages,
     "open transactions": Frames.open_transactions,
     "open conversations": Frames.open_conversations,

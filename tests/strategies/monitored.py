@@ -57,12 +57,17 @@ def monitored_logs(draw: st.DrawFn) -> Log:
     origin = {"name": "A", "queues": [{"name": "Q"}], "services": [{"name": "I", "queue": "Q"}]}
     endpoint_events: list[Row] = []
     message_events: list[Row] = []
+    queue_events: list[Row] = []
     for number in range(1, draw(st.integers(1, 3)) + 1):
         service = "T" if seldom(draw, 3) else "S"
         endpoint_events += draw(_endpoint_events(f"c{number}", service))
         for message in range(draw(st.integers(1, 4))):
             message_events += draw(_message_events(f"c{number}", f"c{number}/{message}"))
-    queue_events = [draw(_queue_event()) for _ in range(draw(st.sampled_from((3, 8, 12, 16))))]
+        if seldom(draw, 3):
+            received_twice, rollback = draw(_given_back(f"c{number}", f"c{number}/back", service))
+            message_events += received_twice
+            queue_events.append(rollback)
+    queue_events += [draw(_queue_event()) for _ in range(draw(st.sampled_from((3, 8, 12, 16))))]
     return Log(
         endpoint_events=numbered(draw, endpoint_events),
         message_events=numbered(draw, message_events),
@@ -133,7 +138,34 @@ def _message_events(draw: st.DrawFn, conversation: str, message_id: str) -> list
     types = [] if seldom(draw, 6) else ["DELIVERED"]
     types += ["DELIVERED"] if seldom(draw, 8) else []
     types += ["RECEIVED"] * one_of(draw, (0, 0, 0, 1, 1, 2, 3))
-    row = {
+    row = _of_message(conversation, message_id)
+    return [
+        {
+            **row,
+            "event_type": event_type,
+            "event_time": moment(draw),
+            "transaction_id": one_of(draw, (*TRANSACTIONS, None)) if event_type == "RECEIVED" else None,
+        }
+        for event_type in types
+    ]
+
+
+@st.composite
+def _given_back(draw: st.DrawFn, conversation: str, message_id: str, service: str) -> tuple[list[Row], Row]:
+    """A message that a transaction receives, then another one or none, and the first one's ROLLBACK."""
+    row, transaction = _of_message(conversation, message_id), f"t {message_id}"
+    arrival, first, second, back = sorted(moment(draw) for _ in range(4))
+    received = [(first, transaction), (second, one_of(draw, (None, *TRANSACTIONS)))]
+    events = [{**row, "event_type": "DELIVERED", "event_time": arrival, "transaction_id": None}]
+    events += [
+        {**row, "event_type": "RECEIVED", "event_time": time, "transaction_id": by} for time, by in received
+    ]
+    queue = "Other" if service == "T" else "Work"
+    return events, _of_queue("ROLLBACK", back, queue) | {"transaction_id": transaction}
+
+
+def _of_message(conversation: str, message_id: str) -> Row:
+    return {
         "instance": "SQL1",
         "database": "B",
         "message_id": message_id,
@@ -144,15 +176,6 @@ def _message_events(draw: st.DrawFn, conversation: str, message_id: str) -> list
         "size_bytes": None,
         "queuing_order": None,
     }
-    return [
-        {
-            **row,
-            "event_type": event_type,
-            "event_time": moment(draw),
-            "transaction_id": one_of(draw, (*TRANSACTIONS, None)) if event_type == "RECEIVED" else None,
-        }
-        for event_type in types
-    ]
 
 
 QUEUE_EVENT_TYPES = (
@@ -173,16 +196,27 @@ def _queue_event(draw: st.DrawFn) -> Row:
     in_transaction = statement or event_type in ("COMMIT", "ROLLBACK")
     of_session = event_type.startswith(("WAIT", "TASK"))
     altered = event_type == "QUEUE_ALTERED"
-    return {
-        "event_time": moment(draw),
-        "instance": "SQL1",
-        "database": "B",
-        "queue": one_of(draw, ("Work", "Work", "Work", "Other")),
-        "event_type": event_type,
+    time, queue = moment(draw), one_of(draw, ("Work", "Work", "Work", "Other"))
+    return _of_queue(event_type, time, queue) | {
         "session_id": one_of(draw, SESSIONS) if of_session else None,
         "transaction_id": one_of(draw, (*TRANSACTIONS, None)) if in_transaction else None,
-        "conversation_group_id": None,
         "has_where": one_of(draw, (None, False, False, True)) if statement or of_session else None,
         "row_count": one_of(draw, (0, 1, 1, None, -1)) if statement else None,
         "queue_status": one_of(draw, ("ON", "OFF", "ON", "ON", None)) if altered else None,
+    }
+
+
+def _of_queue(event_type: str, time: datetime, queue: str) -> Row:
+    return {
+        "event_time": time,
+        "instance": "SQL1",
+        "database": "B",
+        "queue": queue,
+        "event_type": event_type,
+        "session_id": None,
+        "transaction_id": None,
+        "conversation_group_id": None,
+        "has_where": None,
+        "row_count": None,
+        "queue_status": None,
     }
