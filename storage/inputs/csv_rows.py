@@ -55,6 +55,8 @@ def _headers(contract: EventContract, paths: Sequence[str]) -> list[str]:
     def problems(path: str) -> list[str]:
         found[path] = first_text_line(path)
         header = _columns(found[path])
+        if len(header) < 2:
+            return [f"{path}:1: the header has no comma; write the names of the columns, with commas between"]
         return [
             f"{path}:1: column {name} is {'twice' if name in header else 'missing'} in the header"
             for name in contract.names

@@ -431,6 +431,17 @@ def test_csv_missing_columns_of_all_files_are_listed(folder: Folder) -> None:
     ]
 
 
+@pytest.mark.parametrize("sign", [";", "\t"])
+def test_csv_columns_that_another_sign_parts(folder: Folder, sign: str) -> None:
+    path = folder.path / "a.csv"
+    path.write_text("\n".join(sign.join(each) for each in csv_rows("message_events", message_event())) + "\n")
+    with pytest.raises(InputError) as caught:
+        folder.csv("message_events", str(path))
+    assert str(caught.value).splitlines()[1:] == [
+        f"  {path}:1: the header has no comma; write the names of the columns, with commas between"
+    ]
+
+
 def test_csv_rows_of_another_width_are_broken(folder: Folder) -> None:
     header, row = csv_rows("message_events", message_event())
     path = folder.csv_file("a.csv", header, row, row[:-1], [*row, "more"], row)
