@@ -39,3 +39,8 @@ class ReconciliationError(PipelineError):
     """The sums of a run do not add up; nothing of it may be published."""
 
     exit_code = 1
+
+
+def place_behind(text: str) -> str:
+    """Where the next character after a text stands, by line and column from 1: `2:25`."""
+    return f"{text.count(chr(10)) + 1}:{len(text) - text.rfind(chr(10))}"

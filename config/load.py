@@ -12,7 +12,7 @@ from config.catalog import Catalog, load_catalog
 from config.errors import ConfigError
 from config.instants import format_instant
 from config.rules.history import Folded, RuleVersion, fold_statements
-from config.rules.read import read_rules
+from config.rules.read import read_rules, suffix_problem
 from config.rules.rule_file import RuleFile
 from config.shape import check
 from config.snapshots.server import ServerSnapshot, read_snapshots, shown_statements, with_databases
@@ -146,13 +146,16 @@ def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Cat
     catalog, rule_files = Catalog(), []
     try:
         if declared.catalog is not None:
-            _must_exist(file, ("catalog",), declared.catalog)
+            _must_be_a_file(file, ("catalog",), declared.catalog)
             catalog = load_catalog(declared.catalog)
     except ConfigError as error:
         problems.append(str(error))
     for index, source in enumerate(declared.rules):
         try:
-            _must_exist(file, ("rules", index, "path"), source.path)
+            place = ("rules", index, "path")
+            _must_be_a_file(file, place, source.path)
+            if message := suffix_problem(source.path):
+                raise ConfigError(file.problem(place, message))
             rule_files.append(
                 read_rules(source.path, instance=source.instance, effective_from=source.effective_from)
             )
@@ -163,6 +166,8 @@ def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Cat
     return catalog, rule_files
 
 
-def _must_exist(file: YamlFile, loc: Loc, path: str) -> None:
+def _must_be_a_file(file: YamlFile, loc: Loc, path: str) -> None:
+    if os.path.isdir(path):
+        raise ConfigError(file.problem(loc, f"{path} is a folder; name a file"))
     if not os.path.exists(path):
         raise ConfigError(file.problem(loc, f"there is no file {path}; correct the path or create the file"))

@@ -8,7 +8,7 @@ from typing import NoReturn, TypeAlias
 
 import yaml
 
-from config.errors import ConfigError
+from config.errors import ConfigError, place_behind
 
 Loc: TypeAlias = tuple[str | int, ...]
 """The way from the top of a file to a value: keys and list indexes."""
@@ -104,7 +104,10 @@ def _read(path: str) -> str:
     except OSError as error:
         raise ConfigError(f"{path}: can't be read ({error.strerror}); correct path or permissions") from error
     except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: is not UTF-8 (byte {error.start + 1}); save it as UTF-8") from error
+        place = place_behind(error.object[: error.start].decode())
+        raise ConfigError(
+            f"{path}:{place}: is not UTF-8 (byte {error.start + 1}); save it as UTF-8"
+        ) from error
 
 
 def _compose(path: str, text: str) -> yaml.Node | None:
@@ -115,10 +118,9 @@ def _compose(path: str, text: str) -> yaml.Node | None:
     try:
         return yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.reader.ReaderError as error:
-        before = text[: error.position]
-        line, column = before.count("\n") + 1, error.position - before.rfind("\n")
+        place = place_behind(text[: error.position])
         message = f"the character U+{ord(text[error.position]):04X} is not allowed in YAML; remove it"
-        raise ConfigError(f"{path}:{line}:{column}: {message}") from error
+        raise ConfigError(f"{path}:{place}: {message}") from error
     except yaml.MarkedYAMLError as error:
         _fail_syntax(path, text, error)
 

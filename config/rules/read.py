@@ -26,13 +26,23 @@ def read_rules(path: str, *, instance: str | None = None, effective_from: dateti
     Raises:
         ConfigError: The suffix is not known, or the file has errors; one line for each.
     """
-    suffix = os.path.splitext(path)[1].lower()
-    if suffix not in _READERS:
-        raise ConfigError(
-            f"{path}: rules can't be read from {suffix or 'a file without a suffix'}; "
-            "write T-SQL (.sql) or YAML (.yaml)"
-        )
-    return _READERS[suffix](path, instance=instance, effective_from=effective_from)
+    if message := suffix_problem(path):
+        raise ConfigError(f"{path}: {message}")
+    return _READERS[_suffix(path)](path, instance=instance, effective_from=effective_from)
+
+
+def suffix_problem(path: str) -> str | None:
+    """Say that no form of rules has the suffix of this path; None if one has."""
+    suffix = _suffix(path)
+    if suffix in _READERS:
+        return None
+    return (
+        f"rules can't be read from {suffix or 'a file without a suffix'}; write T-SQL (.sql) or YAML (.yaml)"
+    )
+
+
+def _suffix(path: str) -> str:
+    return os.path.splitext(path)[1].lower()
 
 
 _READERS: Mapping[str, RuleReader] = {

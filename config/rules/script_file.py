@@ -3,7 +3,7 @@
 import codecs
 from pathlib import Path
 
-from config.errors import ConfigError
+from config.errors import ConfigError, place_behind
 
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
@@ -31,9 +31,9 @@ def read_script(path: str) -> str:
     try:
         text = content[len(mark) :].decode(encoding)
     except UnicodeDecodeError as error:
-        place = error.start + len(mark) + 1
-        raise ConfigError(f"{path}: is not {encoding.upper()} (byte {place}); {_SAVE}") from error
+        place = place_behind(content[len(mark) :][: error.start].decode(encoding))
+        byte = len(mark) + error.start + 1
+        raise ConfigError(f"{path}:{place}: is not {encoding.upper()} (byte {byte}); {_SAVE}") from error
     if (nul := text.find("\0")) >= 0:
-        line, column = text.count("\n", 0, nul) + 1, nul - text.rfind("\n", 0, nul)
-        raise ConfigError(f"{path}:{line}:{column}: a NUL character, which no text has; {_SAVE}")
+        raise ConfigError(f"{path}:{place_behind(text[:nul])}: a NUL character, which no text has; {_SAVE}")
     return text

@@ -8,6 +8,8 @@ from schemas import EventContract
 
 WIDENED = {"bigint": ("tinyint", "smallint", "int"), "int": ("tinyint", "smallint")}
 """Types of a file that hold in a declared type without loss."""
+WITHOUT_VALUES = ("null", "void")
+"""What Parquet and Spark call the type of a column that has nulls only."""
 
 
 def differences(contract: EventContract, found: Mapping[str, str]) -> list[str]:
@@ -22,6 +24,11 @@ def differences(contract: EventContract, found: Mapping[str, str]) -> list[str]:
         actual = found.get(column.name)
         if actual is None:
             problems.append(f"column {column.name} is missing; it must be {column.type}")
+        elif actual in WITHOUT_VALUES:
+            problems.append(
+                f"column {column.name} has the type null, for it has no values; it must be {column.type}: "
+                "write it with that type"
+            )
         elif actual != column.type and actual not in WIDENED.get(column.type, ()):
             problems.append(f"column {column.name} is {actual}; it must be {column.type}")
     return problems

@@ -9,7 +9,7 @@ from deltalake.exceptions import DeltaError
 from config.model import EventSource
 from storage.inputs.contract import first_line, raise_together
 from storage.inputs.delta_log import current_version
-from storage.inputs.places import GONE, files_under
+from storage.inputs.places import GONE, files_under, is_empty_folder
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,12 @@ def require_unchanged(inputs: Mapping[str, EventSource], taken: Iterable[InputFi
 
 def _there(source: str, given: EventSource) -> list[InputFile]:
     if given.format == "delta":
-        return [InputFile(source, given.path, version=current_version(given.path))]
+        try:
+            return [InputFile(source, given.path, version=current_version(given.path))]
+        except DeltaError:
+            if is_empty_folder(given.path):
+                return []
+            raise
     return [InputFile(source, file.path, file.length, file.modified_at) for file in files_under(given.path)]
 
 

@@ -61,6 +61,19 @@ def files_under(path: str) -> list[FoundFile]:
     )
 
 
+def is_empty_folder(path: str) -> bool:
+    """Whether a folder has nothing in it.
+
+    Raises:
+        FileNotFoundError: nothing is there.
+        ConfigError: there is no way to a URI of this kind.
+    """
+    system, inner, _ = file_system(path)
+    if system.get_file_info(inner).type == fs.FileType.NotFound:
+        raise FileNotFoundError(path)
+    return not system.get_file_info(fs.FileSelector(inner))
+
+
 def open_file(path: str) -> pa.NativeFile:
     """Open a file for reading at any place of it."""
     system, inner, _ = file_system(path)

@@ -368,6 +368,18 @@ def test_problems_of_catalog_and_rules_come_together(tmp_path: Path) -> None:
     ]
 
 
+def test_rules_and_catalog_that_are_no_such_files_are_named_with_their_place(tmp_path: Path) -> None:
+    content = LEAST.replace("catalog.yaml", "../conf") + "rules: [{path: ../conf}, {path: a.txt}]\n"
+    (tmp_path / "conf").mkdir()
+    (tmp_path / "conf" / "a.txt").write_text("")
+    assert refusal(tmp_path, content) == [
+        f"settings.yaml:5:10: catalog: {tmp_path}/conf is a folder; name a file",
+        f"settings.yaml:6:16: rules[0].path: {tmp_path}/conf is a folder; name a file",
+        "settings.yaml:6:33: rules[1].path: rules can't be read from .txt; write T-SQL (.sql) or YAML "
+        "(.yaml)",
+    ]
+
+
 def test_settings_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         load_settings(tmp_path / "local.yaml")

@@ -147,7 +147,7 @@ def test_positions_of_keys_values_and_what_is_absent(tmp_path: Path) -> None:
             "x.yaml:2:4: the character U+0001 is not allowed in YAML; remove it",
             id="control",
         ),
-        pytest.param(b"a: \xff\n", "x.yaml: is not UTF-8 (byte 4); save it as UTF-8", id="not UTF-8"),
+        pytest.param(b"a: \xff\n", "x.yaml:1:4: is not UTF-8 (byte 4); save it as UTF-8", id="not UTF-8"),
     ],
 )
 def test_refused(tmp_path: Path, content: str | bytes, line: str) -> None:

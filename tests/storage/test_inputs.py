@@ -575,6 +575,12 @@ def test_parquet_narrower_numbers_and_extra_columns_are_accepted(folder: Folder)
     assert sorted(values(folder.parquet("queue_events", wide, narrow), "session_id")) == [51, 2**40]
 
 
+def test_parquet_columns_without_any_value_say_so(folder: Folder) -> None:
+    path = folder.parquet_file("a.parquet", "queue_events", [queue_event()], row_count=pa.null())
+    with pytest.raises(InputError, match="row_count has the type null, for it has no values; it must be"):
+        folder.parquet("queue_events", path)
+
+
 def test_parquet_differences_of_all_files_are_listed(folder: Folder) -> None:
     good = folder.parquet_file("a.parquet", "queue_events", [queue_event()])
     lacking = folder.parquet_file("b.parquet", "queue_events", [queue_event()], queue=None, has_where=None)

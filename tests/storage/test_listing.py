@@ -21,6 +21,7 @@ from tests.storage.test_inputs import ARROW, values
 
 SOURCE = "message_events"
 CONTRACT = CONTRACTS[SOURCE]
+FORMATS = ("json", "csv", "parquet", "delta")
 MOMENT = datetime(2026, 11, 20, 12, 0, 0, 123456, UTC)
 
 
@@ -57,11 +58,21 @@ def test_hidden_files_and_folders_are_passed_over(tmp_path: Path) -> None:
     assert [file.path for file in new_files(given(tmp_path / "_in"), [])] == [f"{tmp_path}/_in/a_b.jsonl"]
 
 
-def test_an_input_may_be_one_file_or_an_empty_folder(tmp_path: Path) -> None:
+def test_an_input_may_be_one_file(tmp_path: Path) -> None:
     file = put(tmp_path / "only.jsonl")
-    (tmp_path / "empty").mkdir()
     assert [each.path for each in new_files(given(file), [])] == [str(file)]
-    assert new_files(given(tmp_path / "empty"), []) == []
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_an_input_may_be_an_empty_folder(tmp_path: Path, format: str) -> None:
+    assert new_files(given(tmp_path, format), []) == []
+
+
+@pytest.mark.parametrize("inside", ["_delta_log", "a.parquet"])
+def test_a_folder_with_something_in_it_is_no_empty_delta_table(tmp_path: Path, inside: str) -> None:
+    (tmp_path / inside).mkdir()
+    with pytest.raises(InputError, match=f"cannot open {tmp_path} as delta: "):
+        new_files(given(tmp_path, "delta"), [])
 
 
 def test_what_was_taken_is_not_new_even_if_it_is_gone(tmp_path: Path) -> None:
@@ -103,19 +114,17 @@ def test_files_that_changed_since_they_were_taken_are_all_named(tmp_path: Path) 
     ]
 
 
-@pytest.mark.parametrize("format", ["json", "csv", "parquet", "delta"])
+@pytest.mark.parametrize("format", FORMATS)
 def test_missing_inputs_are_all_named(tmp_path: Path, format: str) -> None:
     inputs = given(tmp_path / "missing", format) | {
         "queue_events": EventSource.model_validate({"path": str(tmp_path / "too"), "format": format})
     }
     with pytest.raises(InputError) as caught:
         new_files(inputs, [])
-    missing = "is not there; make that folder, or name another"
-    if format == "delta":
-        missing = "as delta: "
-    for line, source, name in zip(str(caught.value).splitlines(), inputs, ("missing", "too"), strict=True):
-        opened = "cannot open " if format == "delta" else ""
-        assert line.startswith(f"inputs.{source}: {opened}{tmp_path}/{name} {missing}")
+    assert str(caught.value).splitlines() == [
+        f"inputs.{source}: {tmp_path}/{name} is not there; make that folder, or name another"
+        for source, name in zip(inputs, ("missing", "too"), strict=True)
+    ]
 
 
 def test_places_that_nothing_can_list_are_refused() -> None:

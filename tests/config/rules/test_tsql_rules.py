@@ -632,10 +632,10 @@ def test_encodings(tmp_path: Path, content: bytes) -> None:
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        (SCRIPT.encode("cp1252", "replace"), ": is not UTF-8 (byte 33)"),
-        (SCRIPT.encode("utf-16-le"), ": is not UTF-8 (byte 65)"),
+        (SCRIPT.encode("cp1252", "replace"), ":2:25: is not UTF-8 (byte 33)"),
+        (SCRIPT.encode("utf-16-le"), ":2:50: is not UTF-8 (byte 65)"),
         ("DROP".encode("utf-16-le"), ":1:2: a NUL character, which no text has"),
-        (codecs.BOM_UTF16_LE + b"x", ": is not UTF-16-LE (byte 3)"),
+        (codecs.BOM_UTF16_LE + b"x", ":1:1: is not UTF-16-LE (byte 3)"),
         (codecs.BOM_UTF32_LE + SCRIPT.encode("utf-32-le"), ": is UTF-32"),
     ],
 )
