@@ -42,7 +42,7 @@ def told(answer: Answer, asked: Asked, *, limit: int) -> dict[str, Any]:
         "to": asked.period.end,
         "drained": asked.drain,
         "calibration": counts,
-        "unknown_readers": sum(row["readers"] is None for row in queues if row["scenario"] == "actual"),
+        "unknown_readers": sum(not row["readers"] for row in queues if row["scenario"] == "actual"),
         "proposes": asked.proposal is not None,
         "unserved": sum(row["messages"] - row["actual"]["served"] for row in both),
         "gains_most": moved[0] if moved and moved[0]["difference_p95"] < 0 else None,

@@ -36,8 +36,7 @@ def sentence(report: Mapping[str, Any]) -> str:
     )
     if report["unknown_readers"]:
         trust += (
-            f"; the log does not know the readers of {_some(report['unknown_readers'], 'queue')}: "
-            "give --readers N"
+            f"; the log knows no readers of {_some(report['unknown_readers'], 'queue')}: give --readers N"
         )
     if report["proposes"]:
         parts = [

@@ -179,6 +179,7 @@ class Player:
         """Serve what is left, as long as work that is done makes a group or a reader free."""
         if self._machine.readers is None:
             self._readers = self._most_readers = max(self._most_readers, 1)
+            self._known = True
         self._rounds()
         # What goes on after the last RECEIVE is done is no part of the drain.
         sums = list(self._sums)

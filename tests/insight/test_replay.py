@@ -174,7 +174,7 @@ def require_as_modelled(
     messages, queues = modelled(logs, asked.period, readers=asked.readers, top=top, drain=asked.drain)
     found = answered(session, project, asked)
     require_messages(found["replay_messages"], messages)
-    knows_readers = asked.readers is not None or logs[0].queue_events is not None
+    knows_readers = asked.readers is not None or asked.drain or logs[0].queue_events is not None
     require_queues(found["replay_queues"], queues, knows_readers=knows_readers)
     require_waits(found, messages, asked.period)
     return messages, queues
@@ -283,11 +283,12 @@ def as_played(log: Log, played: list[Row]) -> Log:
 def test_without_queue_events_readers_and_work_are_not_known(session: SparkSession, tmp_path: Path) -> None:
     logs = [replace(busy_log(number), queue_events=None) for number in range(4)]
     project = night_of(session, tmp_path, one_log(logs))
-    for readers in (None, 2):
-        asked = Asked(Period(BEGIN, END), readers=readers)
+    for readers, drain in ((None, False), (None, True), (2, False)):
+        asked = Asked(Period(BEGIN, END), readers=readers, drain=drain)
         messages, _ = require_as_modelled(session, project, logs, asked)
-        assert any(row["started_at"] for row in messages) == (readers is not None)
-        if readers is None:
+        is_served = readers is not None or drain
+        assert any(row["started_at"] for row in messages) == is_served
+        if not is_served:
             assert "give --readers N" in sentence(reported(session, project, asked))
 
 
@@ -391,6 +392,29 @@ def test_work_was_shared_with_messages_that_are_closed_since(session: SparkSessi
     assert any(not row["estimated"] for row in worked)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("drain", [False, True])
+def test_a_queue_that_nobody_read_has_no_readers(session: SparkSession, tmp_path: Path, drain: bool) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    marks = {"session_id": 51, "transaction_id": "x", "database": "A", "queue": "InitiatorQueue"}
+    rows = [queue_event(kind, f"q {kind}", event_time=at(4), **marks) for kind in ("RECEIVE", "COMMIT")]
+    for number in range(2):
+        rows += [
+            endpoint_event(conversation=f"k{number}", event_time=at(-40)),
+            endpoint_event("DIALOG_CREATED", f"k{number}", event_time=at(-40)),
+            message_event("DELIVERED", f"k{number}/0", event_time=at(number)),
+        ]
+    project.add(by_source(*rows))
+    project.run(session, at(60))
+    asked = Asked(Period(at(0), at(30)), queues=["SQL1.B.TargetQueue"], drain=drain)
+    [queue] = answered(session, project, asked)["replay_queues"]
+    busy = 0.2 if drain else 0.0
+    assert (queue["readers"], queue["busy_seconds"], queue["idle_locked_seconds"]) == (int(drain), busy, 0.0)
+    assert queue["empty_at"] == (at(30) + timedelta(milliseconds=200) if drain else None)
+    assert ("give --readers N" in sentence(reported(session, project, asked))) is not drain
+
+
+@pytest.mark.slow
 def test_work_after_the_period_counts_for_medians(session: SparkSession, tmp_path: Path) -> None:
     """Also that of conversations that are begun only then: one took ten seconds, three after it a minute."""
     rows = []
