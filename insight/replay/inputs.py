@@ -74,7 +74,8 @@ def read_inputs(
     )
     # Small sides come first: the embedded engine hashes the left one where it knows no sizes.
     receiving_there = F.broadcast(queues).join(receivers(endpoints, endpoint_events, catalog, period), QUEUE)
-    # What was begun after the period is not played; the work on it counts for medians.
+    # What was begun after the period is not played. The work on it counts for medians, and who reads it is
+    # a reader of the hour in which the period ends.
     around = keep(receiving_there)
     there = around.where(F.col("created_at") < F.lit(period.end))
     ended = keep(outcomes(queue_events))
@@ -104,7 +105,7 @@ def read_inputs(
         messages = serviced.withColumn("proposed", F.col("level"))
     received = message_events.where(_within(period) & F.expr("event_type = 'RECEIVED' and inferred is null"))
     readers = logged_readers(
-        message_events, queue_events, ended, there, period, queues=queues if knows_queues else None
+        message_events, queue_events, ended, around, period, queues=queues if knows_queues else None
     )
     return Read(
         inputs=Inputs(

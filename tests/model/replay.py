@@ -280,7 +280,7 @@ class Inputs:
         ]
         for message in self.messages:
             endpoint = self.endpoints.get(message.receiver)
-            if endpoint and endpoint.queue == queue and endpoint.created_at < self.end:
+            if endpoint and endpoint.queue == queue and endpoint.created_at < self.end + DAY:
                 taking += [
                     (_transaction(event), event["event_time"])
                     for event in message.events
