@@ -12,13 +12,17 @@ WITH waiting AS (
     WHERE is_waiting AND sender.instance IS NOT NULL
     UNION ALL
     SELECT
-        message_id, conversation_id, sent_by_initiator, message_sequence_number, message_type, size_bytes,
-        accepted_at, forwards.instance, forwards.database,
+        message_id, open_messages.conversation_id, sent_by_initiator, message_sequence_number, message_type,
+        size_bytes, accepted_at, forwards.instance, forwards.database,
         coalesce(sender.local_service, receiver.remote_service),
         coalesce(sender.remote_service, receiver.local_service),
         sender.priority, true, sender, receiver
-    FROM forwards JOIN open_messages USING (message_id)
-    WHERE forwards.instance IS DISTINCT FROM sender.instance
+    FROM forwards
+    JOIN open_messages USING (message_id)
+    LEFT JOIN endpoints AS home
+        ON home.conversation_id = open_messages.conversation_id AND home.is_initiator = sent_by_initiator
+    -- The sender's instance is known before its endpoint is created.
+    WHERE forwards.instance IS DISTINCT FROM home.instance
 ),
 -- A conversation never overtakes itself.
 sendable AS (

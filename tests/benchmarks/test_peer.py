@@ -72,7 +72,7 @@ def test_without_queue_events_every_receive_counts(tmp_path: Path) -> None:
 
 
 def test_an_arrival_creates_a_target_whose_initiator_is_unknown(tmp_path: Path) -> None:
-    log = replace(one_log(random_logs(30, 12)), **OFF)
+    log = replace(one_log(random_logs(30, 16)), **OFF)
     events = [
         {**row, "event_time": row["event_time"] + timedelta(days=1)}
         if row["event_type"] == "DIALOG_CREATED"
