@@ -6,6 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.factories import queue_event
+
 from .base import Row, numbered, one_of, seldom
 from .logs import Log
 
@@ -161,7 +163,7 @@ def _given_back(draw: st.DrawFn, conversation: str, message_id: str, service: st
         {**row, "event_type": "RECEIVED", "event_time": time, "transaction_id": by} for time, by in received
     ]
     queue = "Other" if service == "T" else "Work"
-    return events, _of_queue("ROLLBACK", back, queue) | {"transaction_id": transaction}
+    return events, queue_event("ROLLBACK", event_time=back, queue=queue, transaction_id=transaction)
 
 
 def _of_message(conversation: str, message_id: str) -> Row:
@@ -197,26 +199,13 @@ def _queue_event(draw: st.DrawFn) -> Row:
     of_session = event_type.startswith(("WAIT", "TASK"))
     altered = event_type == "QUEUE_ALTERED"
     time, queue = moment(draw), one_of(draw, ("Work", "Work", "Work", "Other"))
-    return _of_queue(event_type, time, queue) | {
-        "session_id": one_of(draw, SESSIONS) if of_session else None,
-        "transaction_id": one_of(draw, (*TRANSACTIONS, None)) if in_transaction else None,
-        "has_where": one_of(draw, (None, False, False, True)) if statement or of_session else None,
-        "row_count": one_of(draw, (0, 1, 1, None, -1)) if statement else None,
-        "queue_status": one_of(draw, ("ON", "OFF", "ON", "ON", None)) if altered else None,
-    }
-
-
-def _of_queue(event_type: str, time: datetime, queue: str) -> Row:
-    return {
-        "event_time": time,
-        "instance": "SQL1",
-        "database": "B",
-        "queue": queue,
-        "event_type": event_type,
-        "session_id": None,
-        "transaction_id": None,
-        "conversation_group_id": None,
-        "has_where": None,
-        "row_count": None,
-        "queue_status": None,
-    }
+    return queue_event(
+        event_type,
+        event_time=time,
+        queue=queue,
+        session_id=one_of(draw, SESSIONS) if of_session else None,
+        transaction_id=one_of(draw, (*TRANSACTIONS, None)) if in_transaction else None,
+        has_where=one_of(draw, (None, False, False, True)) if statement or of_session else None,
+        row_count=one_of(draw, (0, 1, 1, None, -1)) if statement else None,
+        queue_status=one_of(draw, ("ON", "OFF", "ON", "ON", None)) if altered else None,
+    )

@@ -4,6 +4,8 @@ from datetime import datetime
 
 from hypothesis import strategies as st
 
+from tests.factories import queue_event
+
 from .base import GROUPS, TRANSACTIONS, Clock, Row, one_of, seldom
 from .catalogs import Place
 from .conversations import Traffic
@@ -50,16 +52,5 @@ def queue_events(draw: st.DrawFn, clock: Clock, places: list[Place], traffic: Tr
 
 
 def _row(event_type: str, place: Place, moment: datetime) -> Row:
-    return {
-        "event_time": moment,
-        "instance": place.instance,
-        "database": place.database,
-        "queue": place.queue,
-        "event_type": event_type,
-        "session_id": None,
-        "transaction_id": None,
-        "conversation_group_id": None,
-        "has_where": None,
-        "row_count": None,
-        "queue_status": None,
-    }
+    where = {"instance": place.instance, "database": place.database, "queue": place.queue}
+    return queue_event(event_type, event_time=moment, **where)
