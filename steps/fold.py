@@ -25,7 +25,8 @@ from pipelines.ledger.late import SMALL_HISTORY, Reach
 from pipelines.ledger.open_rows import Until
 from schemas import ACCEPTED, CONTRACTS
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS
-from steps.close import Batch, write_ledger
+from steps.close import write_ledger
+from steps.looked_at import Batch
 from steps.take_in import CameIn, Keep, take_in
 from steps.take_snapshots import (
     SOURCE,
@@ -144,8 +145,11 @@ def fold(warehouse: Warehouse, settings: Settings, new: New, *, run_id: str, sta
             write_ledger(warehouse, _batch(settings, came, shown, views, done, number, newest))
         # They have been read for the last time. What was cut off because a file was still growing is no row.
         require_unchanged(settings.inputs.by_name(), new.files)
-        _write_rejected(warehouse, _brought(came, shown), run_id, started_at)
-        counts = _counts(warehouse, settings, came, shown, number)
+        _, counts = together(
+            warehouse.spark,
+            partial(_write_rejected, warehouse, _brought(came, shown), run_id, started_at),
+            partial(_counts, warehouse, settings, came, shown, number),
+        )
     rows = [(number, *count, newest, new.bindings) for count in counts]
     warehouse.replace(BATCHES, small_frame(warehouse.spark, rows, BATCHES.struct), where=f"batch = {number}")
     totals = Counter[str]()
@@ -278,15 +282,17 @@ def _counts(
 ) -> list[tuple[str, int, int, int, int]]:
     """(source, events, accepted, duplicates, rejected); what was accepted is counted in the tables."""
     brought = {each.source: each for each in came}
-    counts = []
-    for source in settings.inputs.by_name():
-        if each := brought.get(source):
-            rows = warehouse.read(ACCEPTED[source]).where(
-                f"fold = {number} and batch = {number} and seen_at is null"
-            )
-            counts.append((source, each.rows, rows.count(), each.duplicates, each.rejected))
-        else:
-            counts.append((source, 0, 0, 0, 0))
+
+    def counted(source: str) -> tuple[str, int, int, int, int]:
+        each = brought.get(source)
+        if each is None:
+            return source, 0, 0, 0, 0
+        rows = warehouse.read(ACCEPTED[source]).where(
+            f"fold = {number} and batch = {number} and seen_at is null"
+        )
+        return source, each.rows, rows.count(), each.duplicates, each.rejected
+
+    counts = list(together(warehouse.spark, *[partial(counted, name) for name in settings.inputs.by_name()]))
     if shown is not None:
         counts.append((SOURCE, shown.rows, shown.rows - shown.rejected, 0, shown.rejected))
     return counts
