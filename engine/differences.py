@@ -24,6 +24,9 @@ A = TypeVar("A")
 B = TypeVar("B")
 log = logging.getLogger(__name__)
 
+Keep = Callable[[DataFrame], DataFrame]
+"""Computes a frame once for all that reads it afterwards; see `kept`."""
+
 
 @contextmanager
 def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:

@@ -4,7 +4,8 @@ from datetime import datetime
 
 from config.catalog import BINDINGS
 from config.load import Settings
-from pipelines.schedules.orders import Backlog, Catalog, Keep, backlog
+from engine.differences import Keep
+from pipelines.schedules.orders import Backlog, Catalog, backlog
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import BATCHES

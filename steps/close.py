@@ -1,6 +1,6 @@
 """Write a batch into the ledger: its events and the open rows, each with the day on which it closes."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
@@ -8,7 +8,7 @@ from functools import partial
 from pyspark.sql import DataFrame, Row, functions as F
 
 from config.catalog import BINDINGS
-from engine.differences import together
+from engine.differences import Keep, together
 from engine.session import is_embedded
 from pipelines.ledger.endpoints import endpoints, first_places
 from pipelines.ledger.given_back import given_back
@@ -32,8 +32,6 @@ from schemas.table import Table
 from steps.looked_at import KEYS, Batch, Looked, looked_at, united_rows
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse, sql_text
-
-Keep = Callable[[DataFrame], DataFrame]
 
 MOST_NAMED = 500
 """So many keys are named one by one where closed rows move; more of them move with their partitions."""

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, functions as F
 from config.errors import InputError
 from config.load import Settings
 from config.snapshots.server import ServerSnapshot
-from engine.differences import together
+from engine.differences import Keep, together
 from engine.united import united
 from pipelines.ledger.days import full_days, newest_day
 from pipelines.ledger.late import SMALL_HISTORY, Reach
@@ -27,7 +27,7 @@ from schemas import ACCEPTED, CONTRACTS
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS
 from steps.close import write_ledger
 from steps.looked_at import Batch
-from steps.take_in import CameIn, Keep, take_in
+from steps.take_in import CameIn, take_in
 from steps.take_snapshots import (
     SOURCE,
     Shown,

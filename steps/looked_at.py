@@ -1,12 +1,12 @@
 """What a fold looks at: its events, what was open before it, and the closed rows that its events concern."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from pyspark.sql import DataFrame, functions as F
 
-from engine.differences import together
+from engine.differences import Keep, together
 from engine.united import united
 from pipelines.ledger.late import Reach, brought_back
 from pipelines.ledger.open_rows import Until
@@ -108,7 +108,7 @@ class Looked:
     arrivals: DataFrame | None
 
 
-def looked_at(warehouse: Warehouse, batch: Batch, keep: Callable[[DataFrame], DataFrame]) -> Looked:
+def looked_at(warehouse: Warehouse, batch: Batch, keep: Keep) -> Looked:
     """Find the rows that a fold looks at.
 
     Args:

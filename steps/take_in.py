@@ -1,6 +1,6 @@
 """Take in what is new of one input: say what is an event, what is a repeat, and what is neither."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
@@ -8,7 +8,7 @@ from pyspark.sql import Column as Value, DataFrame, SparkSession, functions as F
 
 from config.errors import InputError
 from config.model import EventSource
-from engine.differences import checked_text
+from engine.differences import Keep, checked_text
 from pipelines.ledger.days import full_days
 from pipelines.ledger.duplicates import (
     EVENT,
@@ -31,7 +31,6 @@ from storage.inputs.scattered import are_slow_to_open
 from storage.warehouse import Warehouse
 
 TEXT = ("json", "csv")
-Keep = Callable[[DataFrame], DataFrame]
 """Computes a frame once for the time of the fold."""
 
 

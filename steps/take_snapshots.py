@@ -21,6 +21,7 @@ from config.snapshots.views import (
     is_queue,
     queue_of,
 )
+from engine.differences import Keep
 from engine.united import united
 from pipelines.snapshots.identity import Rows, named
 from pipelines.snapshots.judged import judged_endpoints, judged_of_queues
@@ -118,7 +119,7 @@ def take_snapshots(
     warehouse: Warehouse,
     snapshots: Sequence[ServerSnapshot],
     events: Mapping[str, DataFrame],
-    keep: Callable[[DataFrame], DataFrame],
+    keep: Keep,
 ) -> Shown:
     """Read new snapshots, and say whose their rows are as far as it is known.
 
@@ -213,7 +214,7 @@ def _with_names(
     warehouse: Warehouse,
     made: Mapping[str, DataFrame],
     events: Mapping[str, DataFrame],
-    keep: Callable[[DataFrame], DataFrame],
+    keep: Keep,
 ) -> dict[str, DataFrame]:
     """The rows with the ids that events know, those of this batch and all before."""
     messages, conversations = (

@@ -1,6 +1,5 @@
 """How well the receives of queues kept to the levels."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -8,6 +7,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from config.errors import ReconciliationError
 from config.load import Settings
+from engine.differences import Keep
 from insight.backlog import catalog_frames, has_queue_events
 from pipelines.conformance.timeline import Ledger, timeline
 from pipelines.conformance.windows import FIGURES, figures
@@ -56,7 +56,7 @@ def asked_at(
     *,
     as_of: datetime,
     window: timedelta | None,
-    keep: Callable[[DataFrame], DataFrame],
+    keep: Keep,
 ) -> Asked:
     """Read what happened on the queues before as_of.
 
@@ -86,9 +86,7 @@ def asked_at(
     return Asked(messages, told, numbered, as_of, micros(start), has_queue_events(warehouse))
 
 
-def receives_at(
-    asked: Asked, *, tolerance: timedelta, keep: Callable[[DataFrame], DataFrame]
-) -> tuple[DataFrame, DataFrame, DataFrame]:
+def receives_at(asked: Asked, *, tolerance: timedelta, keep: Keep) -> tuple[DataFrame, DataFrame, DataFrame]:
     """`conformance`, `conformance_hours` and `conformance_deviations`.
 
     Args:

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from config.load import Settings
 from config.proposal import Proposal, standing
+from engine.differences import Keep
 from insight.backlog import catalog_frames, has_queue_events, read_backlog
 from insight.whatif.levels import as_proposed, changed_kinds, rules_frame
 from pipelines.replay.leaves import leaves
@@ -18,7 +19,6 @@ from pipelines.replay.receivers import receivers, receiving
 from pipelines.replay.services import counts_for_medians, services, with_service
 from pipelines.replay.timeline import Inputs
 from pipelines.replay.transactions import open_transactions, outcomes
-from pipelines.schedules.orders import Keep
 from pipelines.state.endpoints import SIDE
 from pipelines.state.messages import ARRIVALS, facts_of_many
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS

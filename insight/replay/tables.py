@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from engine.differences import Keep
 from insight.replay.inputs import Read
 from pipelines.replay.period import Period
 from pipelines.replay.waits import calibration, milliseconds, waits
-from pipelines.schedules.orders import Keep
 from schemas.keys import QUEUE
 from schemas.replay import (
     REPLAY_CALIBRATION,

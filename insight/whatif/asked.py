@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from config.load import Settings
 from config.proposal import Proposal, standing
+from engine.differences import Keep
 from insight.backlog import catalog_frames
 from insight.endpoint_kinds import NAMES
 from insight.whatif.levels import as_proposed, changed_endpoints, changed_kinds, rules_frame, with_cause
@@ -17,7 +18,7 @@ from insight.whatif.moves import groups_moved, received_moved, sent_moved
 from insight.whatif.places import places_anew, rows_of, sides_anew
 from insight.whatif.published import SIDES, published_owners, received_by_level, sent_by_level
 from pipelines.ledger.queues import with_queue
-from pipelines.schedules.orders import Keep, receive_order, send_order
+from pipelines.schedules.orders import receive_order, send_order
 from pipelines.schedules.ready import in_conversations
 from pipelines.state.endpoints import SIDE
 from schemas.keys import GROUP, QUEUE

@@ -1,11 +1,12 @@
 """One window of all monitored queues: from the ledger's rows to the two tables."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
+from engine.differences import Keep
 from pipelines.activation.backlog import count_groups, groups_then, holders_then, members_then
 from pipelines.activation.messages import monitored_messages, receivers, returning_transactions
 from pipelines.activation.ready import given_back, taken_once
@@ -52,7 +53,7 @@ def activation_of_window(
     *,
     as_of: datetime,
     every_receive_counts: bool,
-    keep: Callable[[DataFrame], DataFrame],
+    keep: Keep,
 ) -> tuple[DataFrame, DataFrame]:
     """Replay the window before as_of.
 

@@ -1,10 +1,11 @@
 """Events that came twice: duplicates are counted once, conflicts are rejected."""
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from datetime import date
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from engine.differences import Keep
 from engine.hashed import hashed
 from pipelines.ledger.days import in_days
 from schemas import EventContract
@@ -155,7 +156,7 @@ def accepted(
     near_rows: DataFrame,
     verdicts: DataFrame,
     contract: EventContract,
-    keep: Callable[[DataFrame], DataFrame],
+    keep: Keep,
 ) -> DataFrame:
     """The events to record, each once, with the declared columns; key (UTC day of event_time, event_id).
 

@@ -1,10 +1,10 @@
 """Messages that are received for good, and that a ROLLBACK gives back to their queue all the same."""
 
-from collections.abc import Callable
 from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
+from engine.differences import Keep
 from pipelines.state.messages import order_of_events
 from pipelines.state.transactions import TRANSACTION
 
@@ -17,7 +17,7 @@ def given_back(
     sides: DataFrame,
     *,
     state_at: datetime,
-    keep: Callable[[DataFrame], DataFrame],
+    keep: Keep,
 ) -> DataFrame:
     """The messages without a state that a ROLLBACK has given back last, or may still give back: hardly any.
 

@@ -2,8 +2,8 @@
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
+from engine.differences import Keep
 from pipelines.replay.period import Period
-from pipelines.schedules.orders import Keep
 from pipelines.state.several import alone_and_several
 from pipelines.state.transactions import TRANSACTION
 from schemas.keys import QUEUE

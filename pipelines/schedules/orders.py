@@ -1,12 +1,12 @@
 """What waits at as_of, and both orders of it."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
 from pyspark.sql import DataFrame
 
 from config.model import Blocks, Receive, Transmission
+from engine.differences import Keep
 from pipelines.schedules.blocks import in_blocks, without_blocks
 from pipelines.schedules.groups import ready_conversations, ready_groups
 from pipelines.schedules.placed import placed_messages
@@ -19,7 +19,6 @@ from pipelines.state.happened import happened
 from pipelines.state.of_messages import state_of_messages
 from pipelines.state.transactions import named_locks
 
-Keep = Callable[[DataFrame], DataFrame]
 """Computes a frame once (`engine.differences.kept`)."""
 
 

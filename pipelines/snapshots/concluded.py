@@ -1,10 +1,10 @@
 """All that a fold looks at, with what follows from snapshots: ids that events know, and what has gone."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, functions as F
 
+from engine.differences import Keep
 from pipelines.ledger.endpoints import created, first_places
 from pipelines.ledger.queues import with_queue
 from pipelines.ledger.sides import conversation_sides, without_target
@@ -39,7 +39,7 @@ def concluded(
     bindings: DataFrame,
     number: int,
     every_receive_counts: bool,
-    keep: Callable[[DataFrame], DataFrame],
+    keep: Keep,
 ) -> Concluded:
     """Conclude anew what snapshots say, now that other rows have come.
 

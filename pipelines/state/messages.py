@@ -1,10 +1,10 @@
 """Messages: what they are, and what became of them."""
 
-from collections.abc import Callable
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from engine.differences import Keep
 from pipelines.state.happened import ever, moment_rank_and_id
 from pipelines.state.several import alone_and_several
 from pipelines.state.transactions import TRANSACTION
@@ -124,9 +124,7 @@ def _of_the_only_event() -> list[Column | str]:
     ]
 
 
-def facts_of_many(
-    message_events: DataFrame, keep: Callable[[DataFrame], DataFrame], *, ids: DataFrame | None = None
-) -> DataFrame:
+def facts_of_many(message_events: DataFrame, keep: Keep, *, ids: DataFrame | None = None) -> DataFrame:
     """`OF_ANY_EVENT`, `sent_at` and `arrived_at` as in `facts`, and quicker where messages are many.
 
     The least and the greatest value together cost a third of the value of the earliest event. They are the

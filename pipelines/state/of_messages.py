@@ -1,11 +1,11 @@
 """The state of messages at a moment, from the events."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 
 from pyspark.sql import DataFrame
 
+from engine.differences import Keep
 from pipelines.state.ends import ends
 from pipelines.state.happened import happened
 from pipelines.state.messages import facts_of_few, forwarding, undecided
@@ -35,7 +35,7 @@ def state_of_messages(
     *,
     as_of: datetime,
     every_receive_counts: bool,
-    keep: Callable[[DataFrame], DataFrame],
+    keep: Keep,
 ) -> StateOfMessages:
     """Find the messages that have a state at as_of: few, as most are received for good.
 
