@@ -1,11 +1,8 @@
 """Say whether the server did what its rules say: its levels, its receives, its links."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
-
-from pyspark.sql import DataFrame
 
 from insight.conformance.ask import levels_at, links_at, told_levels, told_links, told_receives
 from insight.conformance.receives import asked_at, figures_at, receives_at, require_the_same
@@ -53,11 +50,7 @@ def main(argv: Sequence[str]) -> int:
     answers = answers_in(warehouse, options.out) if options.out else None
     as_of = published_as_of(warehouse, settings, options.as_of)
     window = None if options.window_hours is None else timedelta(hours=options.window_hours)
-    with ExitStack() as stack:
-
-        def keep(rows: DataFrame) -> DataFrame:
-            return stack.enter_context(warehouse.kept(rows))
-
+    with warehouse.keeping() as keep:
         asked = asked_at(warehouse, settings, as_of=as_of, window=window, keep=keep)
         if options.check:
             asked = replace(asked, timeline=keep(asked.timeline))

@@ -19,7 +19,6 @@
 
 # %%
 import os
-from contextlib import ExitStack
 from dataclasses import replace
 from datetime import timedelta
 from tempfile import TemporaryDirectory
@@ -27,7 +26,7 @@ from tempfile import TemporaryDirectory
 import matplotlib.dates as mdates
 import matplotlib.pyplot as plt
 import pandas as pd
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import functions as F
 
 from config.load import load_for_lint
 from config.proposal import Proposal
@@ -57,11 +56,7 @@ as_of = published_as_of(warehouse, settings, None)
 # stands what to look at first: its readers, and not its rules.
 
 # %%
-with ExitStack() as stack:
-
-    def keep(rows: DataFrame) -> DataFrame:
-        return stack.enter_context(warehouse.kept(rows))
-
+with warehouse.keeping() as keep:
     asked = asked_at(warehouse, settings, as_of=as_of, window=None, keep=keep)
     frames = receives_at(asked, tolerance=timedelta(milliseconds=10), keep=keep)
     queues, hours, deviations = (

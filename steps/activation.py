@@ -1,9 +1,6 @@
 """The replay of queue monitors, from table to table."""
 
-from contextlib import ExitStack
 from datetime import datetime, timedelta
-
-from pyspark.sql import DataFrame
 
 from config.load import Settings
 from config.model import Activation
@@ -58,11 +55,7 @@ def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime) 
         warehouse.replace_as_of(ACTIVATION_SUMMARY, unknown, as_of)
         return "no queue has a monitor"
     every_receive_counts = not has_queue_events(warehouse)
-    with ExitStack() as stack:
-
-        def keep(rows: DataFrame) -> DataFrame:
-            return stack.enter_context(warehouse.kept(rows))
-
+    with warehouse.keeping() as keep:
         runs, told = activation_of_window(
             facts, watched, clock, as_of=as_of, every_receive_counts=every_receive_counts, keep=keep
         )

@@ -1,7 +1,6 @@
 """Write a batch into the ledger: its events and the open rows, each with the day on which it closes."""
 
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
@@ -48,11 +47,7 @@ def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
     as it was kept and as it was moved: what reads another table than its own must not count rows, or asks for
     `Rows.each_once`.
     """
-    with ExitStack() as stack:
-
-        def keep(rows: DataFrame) -> DataFrame:
-            return stack.enter_context(warehouse.kept(rows))
-
+    with warehouse.keeping() as keep:
         looked = looked_at(warehouse, batch, keep)
         facts = _facts(warehouse, batch, looked, keep)
         state, made = together(

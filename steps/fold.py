@@ -8,7 +8,6 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
@@ -126,11 +125,7 @@ def fold(warehouse: Warehouse, settings: Settings, new: New, *, run_id: str, sta
     done, number = new.done, new.done.batch + 1
     _write_files(warehouse, number, new.files)
     write_taken(warehouse, number, new.snapshots)
-    with ExitStack() as stack:
-
-        def keep(rows: DataFrame) -> DataFrame:
-            return stack.enter_context(warehouse.kept(rows))
-
+    with warehouse.keeping() as keep:
         came = _take_in(warehouse, settings, new.files, number, keep)
         shown = None
         if new.snapshots:

@@ -1,6 +1,5 @@
 """Write group priorities and the two schedules of one as_of."""
 
-from contextlib import ExitStack
 from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
@@ -28,11 +27,7 @@ def write_schedules(warehouse: Warehouse, settings: Settings, as_of: datetime) -
         The open messages by what they wait for, as counted before any schedule was made:
         open_receive, open_transmission and open_forwarded.
     """
-    with ExitStack() as stack:
-
-        def keep(rows: DataFrame) -> DataFrame:
-            return stack.enter_context(warehouse.kept(rows))
-
+    with warehouse.keeping() as keep:
         catalog = catalog_frames(warehouse, settings)
         waiting = read_backlog(warehouse, catalog, as_of, keep)
         messages = keep(placed(waiting))

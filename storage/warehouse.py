@@ -3,7 +3,8 @@
 import logging
 import re
 import time
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
 
 from pyspark.errors import AnalysisException
@@ -11,7 +12,7 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession, functions as F
 
 from config.errors import ConfigError
 from config.model import SparkSchema
-from engine.differences import identifier_of_new, kept, tested_last, with_nullable_values
+from engine.differences import Keep, identifier_of_new, kept, tested_last, with_nullable_values
 from engine.never_null import never_null
 from engine.session import is_embedded
 from schemas.ledger import ENDPOINTS
@@ -84,6 +85,12 @@ class Warehouse:
     def kept(self, rows: DataFrame) -> AbstractContextManager[DataFrame]:
         """Compute the rows once for all that reads them inside the block; see `engine.differences.kept`."""
         return kept(rows, f"{self.root}/{SCRATCH}")
+
+    @contextmanager
+    def keeping(self) -> Iterator[Keep]:
+        """What keeps any number of frames until the end of the block."""
+        with ExitStack() as stack:
+            yield lambda rows: stack.enter_context(self.kept(rows))
 
     def exists(self, table: Table) -> bool:
         """Whether the table was ever written.

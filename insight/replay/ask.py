@@ -1,11 +1,11 @@
 """Play the log again: the tables of the answer, and what of them is told."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import functions as F
 
 from config.errors import ConfigError
 from config.instants import format_instant
@@ -100,11 +100,7 @@ def replayed(warehouse: Warehouse, settings: Settings, asked: Asked) -> Iterator
     """
     names = find_queues(settings, asked.queues)
     numbered_names = queue_numbers(names)
-    with ExitStack() as stack:
-
-        def keep(rows: DataFrame) -> DataFrame:
-            return stack.enter_context(warehouse.kept(rows))
-
+    with warehouse.keeping() as keep:
         spark = warehouse.spark
         numbered = small_frame(
             spark, numbered_names, "queue_number int, instance string, database string, queue string"

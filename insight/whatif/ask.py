@@ -1,7 +1,7 @@
 """What if other rules had stood: the tables of the answer, and what of them is told."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import reduce
@@ -62,11 +62,7 @@ def what_if(
     What waits, and what holds it back, is what was published. So is its order, but where levels or settings
     are others than those it was made by: only such queues and instances are ordered anew.
     """
-    with ExitStack() as stack:
-
-        def keep(rows: DataFrame) -> DataFrame:
-            return stack.enter_context(warehouse.kept(rows))
-
+    with warehouse.keeping() as keep:
         asked = Asked(warehouse, settings, proposal, as_of, as_if, keep)
         kinds = asked.kinds()
         levels = asked.levels(kinds)
