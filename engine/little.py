@@ -1,7 +1,8 @@
 """Apache Spark for little work: what pays off over millions of rows makes a small night slower."""
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from engine.differences import Keep
 from engine.session import is_classic
 
 LITTLE = {
@@ -23,3 +24,17 @@ def expect_little(spark: SparkSession) -> None:
     if is_classic(spark):
         for name, value in LITTLE.items():
             spark.conf.set(name, value)
+
+
+def keeps_little(spark: SparkSession) -> bool:
+    """Whether what several queries read of tables is worth keeping: where Apache Spark expects little.
+
+    Which files of a Delta table a query reads is itself a query. Where rows are few, that takes longer than
+    to read them.
+    """
+    return is_classic(spark) and all(spark.conf.get(name) == LITTLE[name] for name in LITTLE)
+
+
+def kept_if_little(rows: DataFrame, keep: Keep) -> DataFrame:
+    """Rows of tables that several queries read, kept if `keeps_little`."""
+    return keep(rows) if keeps_little(rows.sparkSession) else rows

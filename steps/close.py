@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, Row, functions as F
 
 from config.catalog import BINDINGS
 from engine.differences import Keep, together
+from engine.little import keeps_little, kept_if_little
 from engine.session import is_embedded
 from pipelines.ledger.endpoints import endpoints, first_places
 from pipelines.ledger.given_back import given_back
@@ -104,17 +105,21 @@ class _Facts:
 
 
 def _facts(warehouse: Warehouse, batch: Batch, looked: Looked, keep: Keep) -> _Facts:
-    messages, conversations, transactions = (
-        rows.all(warehouse) for rows in (looked.messages, looked.conversations, looked.transactions)
+    looked_at = (looked.messages, looked.conversations, looked.transactions)
+    messages, conversations, transactions, known = together(
+        warehouse.spark,
+        *[partial(kept_if_little, rows.all(warehouse), keep) for rows in looked_at],
+        partial(kept_if_little, looked.known, keep),
     )
     if batch.views is None:
-        known, creations = looked.known, looked.conversations.each_once(warehouse)
+        kept = keeps_little(warehouse.spark)
+        creations = conversations if kept else looked.conversations.each_once(warehouse)
     else:
         with_shown = concluded(
             messages,
             conversations,
             transactions,
-            looked.known,
+            known,
             arrivals=looked.arrivals,
             views=batch.views,
             bindings=small_frame(warehouse.spark, batch.bindings, BINDINGS),
