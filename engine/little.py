@@ -26,15 +26,15 @@ def expect_little(spark: SparkSession) -> None:
             spark.conf.set(name, value)
 
 
-def keeps_little(spark: SparkSession) -> bool:
-    """Whether what several queries read of tables is worth keeping: where Apache Spark expects little.
-
-    Which files of a Delta table a query reads is itself a query. Where rows are few, that takes longer than
-    to read them.
-    """
+def expects_little(spark: SparkSession) -> bool:
+    """Whether this is a session of `expect_little`."""
     return is_classic(spark) and all(spark.conf.get(name) == LITTLE[name] for name in LITTLE)
 
 
 def kept_if_little(rows: DataFrame, keep: Keep) -> DataFrame:
-    """Rows of tables that several queries read, kept if `keeps_little`."""
-    return keep(rows) if keeps_little(rows.sparkSession) else rows
+    """Rows of the ledger that several queries read, kept first where little is expected.
+
+    To Apache Spark, which files of a Delta table a query reads is a query of its own. Where rows are few,
+    that takes longer than to read them.
+    """
+    return keep(rows) if expects_little(rows.sparkSession) else rows

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, Row, functions as F
 
 from config.catalog import BINDINGS
 from engine.differences import Keep, together
-from engine.little import keeps_little, kept_if_little
+from engine.little import expects_little, kept_if_little
 from engine.session import is_embedded
 from pipelines.ledger.endpoints import endpoints, first_places
 from pipelines.ledger.given_back import given_back
@@ -112,8 +112,9 @@ def _facts(warehouse: Warehouse, batch: Batch, looked: Looked, keep: Keep) -> _F
         partial(kept_if_little, looked.known, keep),
     )
     if batch.views is None:
-        kept = keeps_little(warehouse.spark)
-        creations = conversations if kept else looked.conversations.each_once(warehouse)
+        # Kept rows stay as they are when the table is written.
+        are_kept = expects_little(warehouse.spark)
+        creations = conversations if are_kept else looked.conversations.each_once(warehouse)
     else:
         with_shown = concluded(
             messages,
