@@ -133,8 +133,15 @@ def _rows(file: ViewFile) -> Iterator[dict[str, Any]]:
     if file.format == "csv":
         with system.open_input_stream(inner) as stream, io.TextIOWrapper(stream, "utf-8-sig") as text:
             csv.field_size_limit(LONGEST_FIELD)
-            for row in csv.DictReader(text):
-                yield {name: value or None for name, value in row.items() if name is not None}
+            rows = csv.DictReader(text)
+            for row in rows:
+                if None in row or None in row.values():
+                    width = "more" if None in row else "fewer"
+                    raise ValueError(
+                        f"{file.path}: line {rows.line_num}: the row has {width} fields than the header; "
+                        "a value with a comma needs quotes"
+                    )
+                yield {name: value or None for name, value in row.items()}
         return
     if file.format == "delta":
         yield from DeltaTable(file.path).to_pyarrow_table().to_pylist()

@@ -58,8 +58,8 @@ class ServerSnapshot:
         return [
             (
                 row["name"],
-                _named(contracts, row["service_contract_id"]),
-                _named(services, row["local_service_id"]),
+                contracts.get(row["service_contract_id"]),
+                services.get(row["local_service_id"]),
                 row["remote_service_name"],
                 row["priority"],
             )
@@ -103,7 +103,7 @@ def read_snapshots(declared: Sequence[Snapshot]) -> tuple[ServerSnapshot, ...]:
                     problems.append(str(error))
         found.append(ServerSnapshot(snapshot, files, small))
         try:
-            problems += _repeated(found[-1])
+            problems += _repeated(found[-1]) + _unknown(found[-1])
             found[-1].database()
         except ValidationError as error:
             first = error.errors()[0]
@@ -183,11 +183,6 @@ def _drop(snapshot: ServerSnapshot, name: str) -> RuleStatement:
     return RuleStatement(Kind.DROP, snapshot.taken_at, *snapshot.place, name, origin)
 
 
-def _named(names: Mapping[int, str], id: int | None) -> str | None:
-    """The name of an id, null for null; of an id that the snapshot lacks, the id itself."""
-    return None if id is None else names.get(id, f"#{id}")
-
-
 def _queue(row: Mapping[str, Any]) -> Queue:
     """A queue; whether it is on is a fact of the snapshot's moment, not of the catalog."""
     activation = None
@@ -219,4 +214,21 @@ def _repeated(snapshot: ServerSnapshot) -> list[str]:
         if not 1 <= row["priority"] <= 10:
             path = snapshot.files[PRIORITIES].path
             problems.append(f"{path}: the level of {row['name']!r} is {row['priority']}, not 1 to 10")
+    return problems
+
+
+def _unknown(snapshot: ServerSnapshot) -> list[str]:
+    """Ids of rules that their views lack: the rules would be for other conversations, or for none."""
+    problems = []
+    for view, key, column in (
+        (CONTRACTS, "service_contract_id", "service_contract_id"),
+        (SERVICES, "service_id", "local_service_id"),
+    ):
+        known = snapshot.names(view, key)
+        for row in snapshot.small.get(PRIORITIES, []) if view in snapshot.small else ():
+            if row[column] is not None and row[column] not in known:
+                problems.append(
+                    f"{snapshot.files[PRIORITIES].path}: {column} of {row['name']!r} is {row[column]}, which "
+                    f"{view} lacks; ANY is an empty field"
+                )
     return problems

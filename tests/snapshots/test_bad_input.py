@@ -60,6 +60,35 @@ def test_all_that_is_missing_or_mistyped_is_listed(tmp_path: Path) -> None:
     ]
 
 
+def test_what_small_views_can_not_mean_is_listed(tmp_path: Path) -> None:
+    """A comma without quotes, a line of a tool behind the rows, and ANY written as 0."""
+    rule = {"name": "Base", "service_contract_id": 0, "local_service_id": 9, "remote_service_name": None}
+    rules = [{**rule, "priority": 7}]
+    for name in ("comma", "tool", "any"):
+        write_views(tmp_path / name, views(conversation_priorities=rules if name == "any" else []), "csv")
+    with (tmp_path / "comma" / "service_contracts.csv").open("a") as file:
+        file.write("10,Simple,Contract\n")
+    with (tmp_path / "tool" / "services.csv").open("a") as file:
+        file.write("(1 row affected)\n")
+    contracts, services = tmp_path / "comma" / "service_contracts.csv", tmp_path / "tool" / "services.csv"
+    more, fewer = (len(path.read_text().splitlines()) for path in (contracts, services))
+    path = settings_of(
+        tmp_path, *({"path": name, "format": "csv", "database": name} for name in ("comma", "tool", "any"))
+    )
+    with pytest.raises(InputError) as caught:
+        load_settings(path)
+    assert str(caught.value).splitlines()[1:] == [
+        f"  {contracts}: line {more}: the row has more fields than the header; a value with a comma needs "
+        "quotes",
+        f"  {services}: line {fewer}: the row has fewer fields than the header; a value with a comma needs "
+        "quotes",
+        f"  {tmp_path}/any/conversation_priorities.csv: service_contract_id of 'Base' is 0, which "
+        "service_contracts lacks; ANY is an empty field",
+        f"  {tmp_path}/any/conversation_priorities.csv: local_service_id of 'Base' is 9, which "
+        "services lacks; ANY is an empty field",
+    ]
+
+
 def test_two_snapshots_of_one_moment_are_refused(tmp_path: Path) -> None:
     write_views(tmp_path / "snap", views(), "parquet")
     with pytest.raises(ConfigError, match=r"SQL1\.B has another snapshot of that moment, on line"):
