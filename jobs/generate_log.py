@@ -20,6 +20,7 @@ from typing import Any
 import yaml
 from deltalake import convert_to_deltalake
 
+from config.errors import ConfigError
 from generator import presets, synthetic
 from generator.log import pieces
 from generator.plan import Plan, Volume
@@ -33,6 +34,15 @@ MESSAGES_PER_FILE = 250_000
 SAMPLE_MESSAGES = 20_000
 PIECES = ".pieces"
 """Where files are until all are there."""
+MARK = ".generate_log"
+"""In a folder that this job wrote, and so may write again."""
+SETTINGS_FILES = ("catalog.yaml", "rules.yaml", "settings.yaml")
+MOST_DAYS = 3_660
+FIRST_YEAR, LAST_YEAR = 1900, 9998
+"""Outside of these the contract of the inputs rejects events."""
+
+WORLD = ("instances", "services", "kinds", "rules", "same_level")
+"""The options that say how large a world by number is: `synthetic.Size`."""
 
 DOCUMENTATION = {
     "path": "documentation.sql",
@@ -44,8 +54,15 @@ DOCUMENTATION = {
 
 def main(argv: Sequence[str]) -> int:
     """Parse the command line and write the log."""
-    options = _parser().parse_args(argv)
+    parser = _parser()
+    options = parser.parse_args(argv)
+    last = options.start.year + options.days // 365
+    if options.start.year < FIRST_YEAR or last > LAST_YEAR:
+        parser.error(f"argument --start: the log must lie in the years {FIRST_YEAR} to {LAST_YEAR}")
     is_sample = options.preset == "sample"
+    given = [name for name in WORLD if getattr(options, name) is not None]
+    if is_sample and given:
+        parser.error(f"argument --{given[0].replace('_', '-')}: not with --preset, whose company is fixed")
     plan = _sample(options) if is_sample else _numbered(options)
     run(plan, options.out, format=options.format, daily=options.history == "daily")
     if is_sample:
@@ -61,8 +78,14 @@ def run(plan: Plan, out: Path, *, format: str, daily: bool) -> None:
         out: the folder.
         format: json, csv, parquet or delta.
         daily: one folder per night.
+
+    Raises:
+        ConfigError: the folder can't be written, or holds such files of somebody else.
     """
-    _clear(out)
+    try:
+        _clear(out)
+    except OSError as error:
+        raise ConfigError(f"--out {out}: {error.strerror}; name a folder that can be written") from error
     for piece in pieces(plan, daily=daily):
         write(piece, out / PIECES, format=format)
     name(out / PIECES, out, format=format, daily=daily)
@@ -87,13 +110,21 @@ def _write_settings(world: World, out: Path, *, format: str) -> None:
 
 
 def _clear(out: Path) -> None:
-    """Make the folder, and remove what an earlier run of this job left in it."""
+    """Make the folder, and remove what an earlier run of this job left in it; other files stay.
+
+    Raises:
+        ConfigError: what would go is not of this job.
+    """
     out.mkdir(parents=True, exist_ok=True)
-    for path in [
-        *(out / source for source in CONTRACTS),
-        out / PIECES,
-        *out.glob("night=*"),
-    ]:
+    folders = [*(out / source for source in CONTRACTS), out / PIECES, *sorted(out.glob("night=*"))]
+    own = [path for path in (*folders, *(out / file for file in SETTINGS_FILES)) if path.exists()]
+    if own and not (out / MARK).exists():
+        raise ConfigError(
+            f"--out {out}: {own[0].name} is there and was not written by this job, which would replace it; "
+            "name another folder"
+        )
+    (out / MARK).write_text("Written by jobs/generate_log.py, which replaces its files.\n", encoding="utf-8")
+    for path in folders:
         shutil.rmtree(path, ignore_errors=True)
 
 
@@ -104,13 +135,8 @@ def _sample(options: argparse.Namespace) -> Plan:
 
 def _numbered(options: argparse.Namespace) -> Plan:
     """The plan of a world by number."""
-    size = synthetic.Size(
-        instances=options.instances,
-        services=options.services,
-        kinds=options.kinds,
-        rules=options.rules,
-        same_level=options.same_level,
-    )
+    given: dict[str, Any] = {name: getattr(options, name) for name in WORLD}
+    size = synthetic.Size(**{name: value for name, value in given.items() if value is not None})
     return presets.numbered(_volume(options, messages=100_000, errors=0.001, backlog=0.05, parts=None), size)
 
 
@@ -152,31 +178,32 @@ def _parser() -> Parser:
         example=".venv/bin/python -m jobs.generate_log --messages 100000 --format parquet --out build/log",
         config=False,
     )
-    parser.add_argument("--out", type=Path, required=True, help="folder to write to")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        required=True,
+        help="folder to write to; what this job wrote there before is replaced",
+    )
     parser.add_argument(
         "--preset", choices=["sample"], help="the sample: a small company's day before 2026-11-21"
     )
     parser.add_argument(
         "--messages", type=whole_number(1), help="messages sent (default 100000; sample 20000)"
     )
-    parser.add_argument("--instances", type=whole_number(1), default=4, help="instances (default 4)")
-    parser.add_argument("--services", type=whole_number(3), default=400, help="services (default 400)")
-    parser.add_argument(
-        "--rules", type=whole_number(0), default=200, help="priority rules per database (default 200)"
-    )
+    parser.add_argument("--instances", type=whole_number(1), help="instances (default 4)")
+    parser.add_argument("--services", type=whole_number(3), help="services (default 400)")
+    parser.add_argument("--rules", type=whole_number(0), help="priority rules per database (default 200)")
     parser.add_argument(
         "--same-level",
         type=_share,
-        default=0.0,
         help="share of the rules whose level is 5, which is that of endpoints without a rule too",
     )
     parser.add_argument(
         "--kinds",
         type=whole_number(2),
-        default=3_000,
         help="distinct (contract, initiator, target service) (default 3000)",
     )
-    parser.add_argument("--days", type=whole_number(1), default=1, help="days (default 1)")
+    parser.add_argument("--days", type=whole_number(1, MOST_DAYS), default=1, help="days (default 1)")
     parser.add_argument(
         "--start", type=instant, default=instant("2026-11-20"), help="first day (default 2026-11-20)"
     )

@@ -79,12 +79,13 @@ def instant(text: str) -> datetime:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def whole_number(least: int) -> Callable[[str], int]:
-    """Read a whole number of the command line that is not less than `least`."""
+def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
+    """Read a whole number of the command line, from `least` to `most` if there is one."""
+    allowed = f"of {least} or more" if most is None else f"from {least} to {most}"
 
     def count(text: str) -> int:
-        if not text.isdecimal() or int(text) < least:
-            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of {least} or more")
+        if not text.isdecimal() or int(text) < least or (most is not None and int(text) > most):
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {allowed}")
         return int(text)
 
     return count

@@ -202,3 +202,54 @@ def test_rules_of_the_same_level() -> None:
     assert len(levels) == 400
     assert 0.85 < levels.count(5) / len(levels) < 0.96
     assert set(levels) == set(range(1, 11))
+
+
+SMALLEST = ("--messages", "10", "--services", "4", "--kinds", "2", "--rules", "0")
+
+
+@pytest.mark.parametrize("name", ["endpoint_events", "night=2026-11-20", "settings.yaml", "catalog.yaml"])
+def test_files_of_somebody_else_stay(tmp_path, name):
+    theirs = tmp_path / name
+    if "." not in name:
+        theirs.mkdir()
+        theirs = theirs / "1.jsonl"
+    theirs.write_text("theirs")
+    with pytest.raises(ConfigError, match=f"{name} is there and was not written by this job"):
+        generate_log.main(["--out", str(tmp_path), *SMALLEST])
+    assert [path.name for path in tmp_path.iterdir()] == [name]
+    assert theirs.read_text() == "theirs"
+
+
+def test_a_log_is_replaced_and_what_lies_beside_it_stays(tmp_path):
+    (tmp_path / "notes.txt").write_text("theirs")
+    for seed in ("1", "2"):
+        options = ["--out", str(tmp_path), *SMALLEST, "--seed", seed]
+        assert generate_log.main(options) == 0
+    again = tmp_path.parent / f"{tmp_path.name}-again"
+    assert generate_log.main(["--out", str(again), *SMALLEST, "--seed", "2"]) == 0
+    for source in CONTRACTS:
+        left, right = (sorted((folder / source).iterdir()) for folder in (tmp_path, again))
+        assert [path.read_bytes() for path in left] == [path.read_bytes() for path in right]
+    assert (tmp_path / "notes.txt").read_text() == "theirs"
+
+
+def test_a_file_is_no_folder(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ConfigError, match="name a folder that can be written"):
+        generate_log.main(["--out", str(tmp_path / "file"), *SMALLEST])
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--preset", "sample", "--instances", "9"], "argument --instances: not with --preset"),
+        (["--preset", "sample", "--same-level", "0"], "argument --same-level: not with --preset"),
+        (["--start", "1899-12-31"], "the log must lie in the years 1900 to 9998"),
+        (["--start", "9998-06-01", "--days", "800"], "the log must lie in the years 1900 to 9998"),
+        (["--days", "100000"], "is not a whole number from 1 to 3660"),
+    ],
+)
+def test_options_that_can_not_be(tmp_path, options, complaint):
+    with pytest.raises(ConfigError, match=complaint):
+        generate_log.main(["--out", str(tmp_path / "log"), *options])
+    assert not (tmp_path / "log").exists()
