@@ -79,12 +79,17 @@ def instant(text: str) -> datetime:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
-def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
-    """Read a whole number of the command line, from `least` to `most` if there is one."""
-    allowed = f"of {least} or more" if most is None else f"from {least} to {most}"
+LARGEST = 2_147_483_647
+"""What engines take for a count of rows."""
+CENTURY_DAYS = 36_500
+
+
+def whole_number(least: int, most: int = LARGEST) -> Callable[[str], int]:
+    """Read a whole number of the command line from `least` to `most`."""
+    allowed = f"of {least} or more" if most == LARGEST else f"from {least} to {most}"
 
     def count(text: str) -> int:
-        if not text.isdecimal() or int(text) < least or (most is not None and int(text) > most):
+        if not text.isdecimal() or not least <= int(text) <= most:
             raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {allowed}")
         return int(text)
 

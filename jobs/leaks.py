@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from insight.leaks import DAYS, what_leaks
 from insight.leaks_view import show
 from insight.terminal import as_json
-from jobs.launch import Parser, launch, opened, whole_number
+from jobs.launch import CENTURY_DAYS, Parser, launch, opened, whole_number
 from storage.published import published_as_of
 
 SHOWN = 20
@@ -18,7 +18,10 @@ def main(argv: Sequence[str]) -> int:
         example="python -m jobs.leaks --config conf/local.yaml --days 30 --as-of 2026-11-21T00:00:00Z",
     )
     parser.add_argument(
-        "--days", type=whole_number(1), default=DAYS, help=f"days without traffic (default {DAYS})"
+        "--days",
+        type=whole_number(1, CENTURY_DAYS),
+        default=DAYS,
+        help=f"days without traffic (default {DAYS})",
     )
     parser.add_as_of("an as_of that was run; the latest run's by default")
     parser.add_argument(

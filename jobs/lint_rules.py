@@ -38,6 +38,7 @@ def main(argv: Sequence[str]) -> int:
         found = lint_files(settings, folded, moment=options.as_of)
     else:
         warehouse = Warehouse(open_session("lint_rules", settings.warehouse), settings.warehouse)
+        warehouse.require_this_shape()
         found, remarks = lint_warehouse(warehouse, settings, folded, moment=options.as_of)
         for remark in remarks:
             print(visible(remark), file=sys.stderr)

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 
 from config.load import load_settings
 from engine.session import open_session
-from jobs.launch import Parser, launch, whole_number
+from jobs.launch import CENTURY_DAYS, Parser, launch, whole_number
 from steps.maintain import maintain
 from storage.only_writer import only_writer
 from storage.upkeep import SAFE_HOURS
@@ -25,7 +25,7 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument(
         "--keep-hours",
-        type=whole_number(0),
+        type=whole_number(0, 24 * CENTURY_DAYS),
         default=SAFE_HOURS,
         help=f"keep unused files for so long (default {SAFE_HOURS}); less only if nobody is reading",
     )

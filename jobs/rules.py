@@ -10,6 +10,7 @@ from config.rules.tsql_script import script_of
 from jobs.launch import Parser, launch, opened
 from steps.progress import step
 from steps.rules import write_rules
+from steps.whole import require_whole
 from storage.only_writer import only_writer
 
 
@@ -30,6 +31,7 @@ def main(argv: Sequence[str]) -> int:
         return 0
     settings, warehouse = opened(options, "rules")
     with only_writer(warehouse.root, "rules"):
+        require_whole(warehouse)
         step("rules", partial(write_rules, warehouse, settings))()
     return 0
 

@@ -1,10 +1,12 @@
 """Housekeeping: what is too old goes, what is in small pieces is joined."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from config.instants import format_instant
 from schemas import TABLES
 from schemas.outputs import BATCHES, RUNS
+from steps.whole import require_as_left
 from storage.upkeep import SAFE_HOURS, Upkeep
 
 
@@ -25,9 +27,16 @@ def maintain(
 
     Returns:
         A line for each table that has anything to do.
+
+    Raises:
+        ConfigError: the warehouse is one of an older version.
+        WarehouseError: a table has lost commits; what is left to put it back stays.
     """
     upkeep = Upkeep(root, keep_hours=keep_hours)
-    before = _first_to_keep(upkeep, keep_days)
+    upkeep.require_this_shape()
+    published = [row for row in upkeep.rows(RUNS) if row["status"] == "succeeded"]
+    require_as_left(root, published)
+    before = _first_to_keep([row["as_of"] for row in published], keep_days)
     last_fold = max((row["batch"] for row in upkeep.rows(BATCHES)), default=0)
     lines = []
     for table in TABLES.values():
@@ -58,9 +67,10 @@ def maintain(
     return lines
 
 
-def _first_to_keep(upkeep: Upkeep, keep_days: int | None) -> datetime | None:
+def _first_to_keep(published: Sequence[datetime], keep_days: int | None) -> datetime | None:
     """The first as_of to keep; null if all are kept."""
-    if keep_days is None:
+    if keep_days is None or not published:
         return None
-    published = [row["as_of"] for row in upkeep.rows(RUNS) if row["status"] == "succeeded"]
-    return max(published) - timedelta(days=keep_days) if published else None
+    newest = max(published)
+    since_the_first = newest - datetime.min.replace(tzinfo=newest.tzinfo)
+    return None if keep_days > since_the_first.days else newest - timedelta(days=keep_days)

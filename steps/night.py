@@ -67,12 +67,23 @@ def take_in_new(warehouse: Warehouse, settings: Settings, *, run_id: str, starte
 
 
 def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
-    """Describe one as_of from the ledger as it is: all steps of a night after the fold."""
+    """Describe one as_of from the ledger as it is: all steps of a night after the fold.
+
+    Raises:
+        InputError: too much was rejected; no table of this as_of is touched.
+        WarehouseError: a table has lost commits.
+        ReconciliationError: the sums do not add up.
+    """
     run = Run.begin(as_of)
+
+    def steps() -> None:
+        require_good_input(warehouse, settings)
+        _describe(warehouse, settings, run)
+
     _, done = together(warehouse.spark, partial(require_whole, warehouse), partial(what_is_done, warehouse))
     if done.is_little:
         expect_little(warehouse.spark)
-    return _recorded(warehouse, settings, run, partial(_describe, warehouse, settings, run))
+    return _recorded(warehouse, settings, run, steps)
 
 
 def _describe(warehouse: Warehouse, settings: Settings, run: Run) -> None:

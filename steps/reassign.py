@@ -13,6 +13,7 @@ from pipelines.ladder.restate import GIVEN, WAS, changes_by_kind, restated
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES
 from steps.rules import stored_history
+from steps.whole import require_whole
 from storage.collected import collected
 from storage.warehouse import Warehouse
 
@@ -56,7 +57,9 @@ def reassign(
 
     Raises:
         PipelineError: the rule files are not what was loaded last.
+        WarehouseError: a table has lost commits.
     """
+    require_whole(warehouse)
     if stored_history(warehouse) != list(settings.rule_history):
         raise PipelineError(
             f"{settings.path}: rules: the files are not what priority_rules holds; "

@@ -1,6 +1,8 @@
 """Stop before a table that has lost commits is taken for whole."""
 
+from collections.abc import Iterable, Mapping
 from operator import itemgetter
+from typing import Any
 
 from config.errors import WarehouseError
 from config.instants import format_instant
@@ -15,17 +17,25 @@ def require_whole(warehouse: Warehouse) -> None:
     Raises:
         WarehouseError: a table is at an older version, or is gone; every one is listed.
     """
-    runs = published_runs(warehouse, "as_of", "finished_at", "versions")
+    require_as_left(warehouse.root, published_runs(warehouse, "as_of", "finished_at", "versions"))
+
+
+def require_as_left(root: str, runs: Iterable[Mapping[str, Any]]) -> None:
+    """Compare the tables under a folder with what the last of these runs left, which were published.
+
+    Raises:
+        WarehouseError: as `require_whole`.
+    """
     last = max(runs, key=itemgetter("finished_at"), default=None)
-    found = versions_of(warehouse.root) if last else None
+    found = versions_of(root) if last else None
     if last is None or found is None:
         return
     lost = [
-        f"warehouse: {warehouse.root}/{name} is {_state(found.get(name))}, but the run of "
+        f"warehouse: {root}/{name} is {_state(found.get(name))}, but the run of "
         f"{format_instant(last['as_of'])} that finished at {format_instant(last['finished_at'])} left it at "
         f"version {version}: commits are lost. Put back what is missing, or rebuild the warehouse "
         "(docs/operations.md, Rebuild a warehouse)"
-        for name, version in sorted((last["versions"] or {}).items())
+        for name, version in sorted(dict(last["versions"] or {}).items())
         if found.get(name, -1) < version
     ]
     if lost:

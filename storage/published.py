@@ -1,6 +1,7 @@
 """Which as_of readers may rely on."""
 
 import json
+from collections.abc import Mapping
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
@@ -10,6 +11,7 @@ from pyspark.sql import functions as F
 from config.errors import PipelineError
 from config.instants import format_instant
 from config.load import Settings
+from schemas import TABLES
 from schemas.outputs import BATCHES, RUNS
 from storage.collected import collected
 from storage.warehouse import Warehouse
@@ -38,34 +40,48 @@ def settings_of(warehouse: Warehouse, as_of: datetime) -> dict[str, Any]:
 
 def batches_since(warehouse: Warehouse, as_of: datetime) -> int:
     """Count the batches of events that came in after an as_of was published last: its tables lack them."""
-    covered = [
-        row["last_batch"] for row in published_runs(warehouse, "as_of", "last_batch") if row["as_of"] == as_of
-    ]
+    runs = published_runs(warehouse, "as_of", "last_batch")
+    # A run before any batch has none.
+    covered = [row["last_batch"] or 0 for row in runs if row["as_of"] == as_of]
     came = {row["batch"] for row in collected(warehouse.read(BATCHES).select("batch"))}
     return sum(batch > max(covered) for batch in came)
 
 
 def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | None) -> datetime:
-    """Find an as_of that was published: the one asked for, or that of the latest run.
+    """Find an as_of that was published and is still there: the one asked for, or that of the latest run.
 
     Raises:
-        PipelineError: nothing was published, or not this as_of.
+        PipelineError: nothing was published, or not this as_of, or housekeeping has removed it.
     """
     # An engine would sort and shuffle for what is done here at once.
-    runs = published_runs(warehouse, "started_at", "as_of")
+    runs = published_runs(warehouse, "started_at", "as_of", "row_counts")
+    latest = {row["as_of"]: row for row in sorted(runs, key=itemgetter("started_at"))}
     if as_of is None:
-        if not runs:
-            raise PipelineError(
-                f"{settings.warehouse}: no run was published yet; "
-                f"run jobs/nightly.py --config {settings.path} first"
-            )
-        latest: datetime = max(runs, key=itemgetter("started_at", "as_of"))["as_of"]
-        return latest
-    known = sorted({row["as_of"] for row in runs}, reverse=True)
-    if as_of not in known:
-        there = ", ".join(map(format_instant, known[:AS_OFS_SHOWN])) or "none yet"
+        for row in sorted(latest.values(), key=itemgetter("started_at", "as_of"), reverse=True):
+            if _is_there(warehouse, row):
+                found: datetime = row["as_of"]
+                return found
+        raise PipelineError(
+            f"{settings.warehouse}: no run was published yet; "
+            f"run jobs/nightly.py --config {settings.path} first"
+        )
+    if as_of not in latest:
+        there = ", ".join(map(format_instant, sorted(latest, reverse=True)[:AS_OFS_SHOWN])) or "none yet"
         raise PipelineError(
             f"--as-of {format_instant(as_of)} was not published; the latest are: {there}; take one of these, "
             f"or run jobs/nightly.py --config {settings.path} for it first"
         )
+    if not _is_there(warehouse, latest[as_of]):
+        raise PipelineError(
+            f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
+            f"(jobs/maintain.py --keep-days); run jobs/schedules.py --config {settings.path} for it, which "
+            "makes them again"
+        )
     return as_of
+
+
+def _is_there(warehouse: Warehouse, run: Mapping[str, Any]) -> bool:
+    """Whether the tables still hold what a run wrote: one is looked at, of which it has counted rows."""
+    counts = dict(run["row_counts"] or {})
+    counted = [table for name, table in TABLES.items() if counts.get(name)]
+    return not counted or not warehouse.read_as_of(counted[0], run["as_of"]).isEmpty()

@@ -16,9 +16,11 @@ from deltalake.fs import DeltaStorageHandler
 from pyarrow import fs
 
 from schemas.events import FOLD, LEDGER_PARTITIONS
-from schemas.outputs import AS_OF_KEY
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import AS_OF_KEY, BATCHES
 from schemas.reading import as_of_key
 from schemas.table import Table
+from storage.older_shape import OLD_TABLE, older_shape
 
 SAFE_HOURS = 168
 """How long a file is kept that no version needs any more: a reader may still be at it."""
@@ -53,6 +55,18 @@ class Upkeep:
     def __init__(self, root: str, *, keep_hours: int) -> None:
         """Name the warehouse's folder, and for how many hours unused files are kept."""
         self._root, self._keep_hours = _local(root), keep_hours
+
+    def require_this_shape(self) -> None:
+        """Refuse the tables of an older version; see `Warehouse.require_this_shape`.
+
+        Raises:
+            ConfigError: this is a warehouse of an older version.
+        """
+        is_old = self._open(BATCHES) is None and DeltaTable.is_deltatable(f"{self._root}/{OLD_TABLE}")
+        endpoints = self._open(ENDPOINTS)
+        columns = {field.name for field in endpoints.schema().fields} if endpoints else set(ENDPOINTS.names)
+        if is_old or not columns.issuperset(ENDPOINTS.names):
+            raise older_shape(self._root)
 
     def rows(self, table: Table) -> list[dict[str, Any]]:
         """All rows of a small table; none if it was never written."""

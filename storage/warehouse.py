@@ -21,6 +21,7 @@ from schemas.reading import as_of_key, of_as_of, open_at
 from schemas.table import Table
 from storage.commits import rows_added
 from storage.inputs.delta_log import current_version
+from storage.older_shape import OLD_TABLE, older_shape
 from storage.small_frame import empty_frame
 from storage.spark_schema import folder_of, register
 
@@ -30,8 +31,6 @@ UNSAFE = re.compile(r"[^A-Za-z0-9_.,:@=+~/\\-]")
 """What the embedded engine spells otherwise in a path: it would write to another folder than it reads."""
 SCRATCH = "_scratch"
 """The folder of rows that a run on a cluster keeps for its time; what a killed run leaves is no table."""
-OLD_TABLE = "ledger_batches"
-"""A table that every warehouse of the older shape has, and none of this one."""
 
 
 class Warehouse:
@@ -67,16 +66,9 @@ class Warehouse:
             ConfigError: this is a warehouse of an older version.
         """
         if not self.exists(BATCHES) and self._columns(f"{self.root}/{OLD_TABLE}"):
-            raise self._refusal()
+            raise older_shape(self.root)
         # Refused at once, and not only when the first table is read that lacks a column.
         self.exists(ENDPOINTS)
-
-    def _refusal(self) -> ConfigError:
-        return ConfigError(
-            f"warehouse: {self.root} was written by an older version, whose tables are not read; "
-            "move the folder away (or name another one) and run jobs/nightly.py again: it makes all "
-            "tables anew from the event files (docs/operations.md, Old warehouses)"
-        )
 
     def path(self, table: Table) -> str:
         """The table's folder."""
@@ -102,7 +94,7 @@ class Warehouse:
             return True
         columns = self._columns(self.path(table))
         if columns and not columns.issuperset(table.names):
-            raise self._refusal()
+            raise older_shape(self.root)
         if columns:
             self._written.add(table.name)
         return bool(columns)

@@ -4,11 +4,14 @@ from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from random import Random
+from typing import Any
 
+import pyarrow as pa
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
+from config.errors import ConfigError, PipelineError
 from jobs import maintain as job
 from schemas.events import ACCEPTED
 from schemas.ledger import ENDPOINTS
@@ -18,6 +21,7 @@ from steps.fold import fold, what_is_new
 from steps.maintain import maintain
 from steps.rules import write_rules
 from steps.schedules import write_schedules
+from storage.published import published_as_of
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 from tests.factories import Events, at, catalog
@@ -33,14 +37,14 @@ MESSAGES = [("receive", f"m{number}", "endpoint_unknown") for number in range(2)
 FILES_A_WRITE = 2
 
 
-def night(warehouse: Warehouse, as_of: datetime) -> None:
+def night(warehouse: Warehouse, as_of: datetime, **run: Any) -> None:
     """What a run leaves of a table with an as_of, and of `runs`; the first is written twice (a rerun)."""
     rows = [(as_of, as_of_key(as_of), *message) for message in MESSAGES]
     first, last = (small_frame(warehouse.spark, part, UNRESOLVED.struct) for part in (rows[:1], rows[1:]))
     for _ in range(2):
         warehouse.replace_as_of(UNRESOLVED, first.drop("as_of", "as_of_key"), as_of)
         warehouse.append(UNRESOLVED, last)
-    values = [ended_run(f"run of {as_of}", as_of).get(name) for name in RUNS.names]
+    values = [ended_run(f"run of {as_of}", as_of, **run).get(name) for name in RUNS.names]
     warehouse.append(RUNS, small_frame(warehouse.spark, [values], RUNS.struct))
 
 
@@ -199,6 +203,38 @@ def test_what_readers_may_be_at_is_kept(embedded: SparkSession, tmp_path: Path) 
     assert on_disk(project)["unresolved"] == 2 * FILES_A_WRITE + 1
     before = DeltaTable(f"{project.settings().warehouse}/unresolved", version=2)
     assert before.to_pyarrow_table().num_rows == len(MESSAGES)
+
+
+def test_what_was_removed_is_not_taken_for_published(session: SparkSession, tmp_path: Path) -> None:
+    """The run of the first day comes last, as a backfill does. That of the third day left no row."""
+    project = Project(tmp_path, catalog=catalog())
+    warehouse, settings = project.warehouse(session), project.settings()
+    night(warehouse, at(day=1), started_at=at(60, day=8), row_counts={"receive_schedule": 0, "unresolved": 2})
+    night(warehouse, at(day=4), started_at=at(60, day=4), row_counts={"unresolved": 2})
+    values = [ended_run("empty", at(day=3), started_at=at(60, day=3)).get(name) for name in RUNS.names]
+    warehouse.append(RUNS, small_frame(session, [values], RUNS.struct))
+    assert published_as_of(warehouse, settings, None) == at(day=1)
+    maintain(warehouse.root, keep_days=0, keep_hours=0)
+    assert published_as_of(warehouse, settings, None) == at(day=4)
+    assert published_as_of(warehouse, settings, at(day=3)) == at(day=3)
+    with pytest.raises(PipelineError, match=r"2026-11-21T12:00:00Z was published, but its rows were removed"):
+        published_as_of(warehouse, settings, at(day=1))
+
+
+def test_a_warehouse_of_an_older_version_is_refused(tmp_path: Path) -> None:
+    write_deltalake(f"{tmp_path}/ledger_batches", pa.table({"batch": [1]}))
+    with pytest.raises(ConfigError, match="was written by an older version"):
+        maintain(str(tmp_path), keep_hours=0)
+
+
+@pytest.mark.parametrize("days", [0, 800_000, 2_000_000_000])
+def test_more_days_than_there_are_keep_all(embedded: SparkSession, tmp_path: Path, days: int) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    warehouse = project.warehouse(embedded)
+    for day in range(2):
+        night(warehouse, at(day=day))
+    maintain(warehouse.root, keep_days=days, keep_hours=0)
+    assert len({row["as_of"] for row in project.table("unresolved")}) == (2 if days else 1)
 
 
 def test_the_command_starts_no_engine(

@@ -6,6 +6,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,10 @@ from engine.session import is_embedded
 from jobs import fold as job, nightly
 from jobs.launch import launch
 from steps.fold import fold, what_is_new
+from steps.night import describe
 from steps.publish import require_good_input
 from steps.take_in import CameIn, take_in as take_in_of_one
+from storage.versions import versions_of
 from tests.factories import Events, Row, at, by_source, catalog, endpoint_event, message_event
 from tests.harness import SOURCES, Project, difference
 from tests.model import Accepted, accept
@@ -182,6 +185,23 @@ def test_quality_gate_stays_shut_until_more_good_rows_come_or_more_is_allowed(
     project.add(good(8, start=8))
     assert "8 events, 8 accepted, 0 duplicates, 0 rejected" in take_in(session, project)
     assert len(project.table("rejected_events")) == 2
+
+
+@pytest.mark.slow
+def test_what_is_published_stays_while_the_gate_is_shut(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    project.add(good(3))
+    project.run(session, at(60))
+    project.add(by_source(*good(3, start=3)["endpoint_events"], message_event(event_type="OTHER")))
+    with pytest.raises(InputError, match="1 of 4 rows were rejected"):
+        take_in(session, project)
+    before = versions_of(project.settings().warehouse)
+    with pytest.raises(InputError, match="1 of 4 rows were rejected"):
+        describe(project.warehouse(session), project.settings(), at(60))
+    assert before is not None
+    assert versions_of(project.settings().warehouse) == before | {"runs": before["runs"] + 1}
+    runs = sorted(project.table("runs"), key=itemgetter("started_at"))
+    assert [run["status"] for run in runs] == ["succeeded", "failed"]
 
 
 @pytest.mark.slow

@@ -8,7 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from config.errors import WarehouseError
+from jobs import rules
+from steps.maintain import maintain
 from steps.night import describe
+from steps.reassign import reassign
 from tests.factories import at
 from tests.harness import Project
 from tests.jobs.warehouses import changed, contents
@@ -47,12 +50,24 @@ def test_lost_commits_are_named_and_put_back(session: SparkSession, tmp_path: Pa
     assert dict(published["versions"])["endpoints"] == version
     shutil.move(warehouse / "files", tmp_path / "files")
     project.add(night_after())
-    for run in (lambda: project.run(session, next_day), lambda: describe_again(session, project)):
+    kept = files_of(warehouse)
+    for run in (
+        lambda: project.run(session, next_day),
+        lambda: describe_again(session, project),
+        lambda: maintain(str(warehouse), keep_days=0, keep_hours=0),
+        lambda: reassign(project.warehouse(session), project.settings(), at(), next_day, apply=True),
+        lambda: write_rules_of(project),
+    ):
         with pytest.raises(WarehouseError) as caught:
             run()
         gone, back = str(caught.value).splitlines()
         assert re.fullmatch(said(project, "endpoints", f"at version {version - 1}", version), gone)
         assert re.fullmatch(said(project, "files", "gone", dict(published["versions"])["files"]), back)
+    # Nothing was written but the rows of failed runs: what is there still goes with what is put back.
+    assert files_of(warehouse) >= kept
+    assert {path.parent.parent.name for path in files_of(warehouse) - kept if path.suffix == ".json"} == {
+        "runs"
+    }
 
     shutil.move(tmp_path / "files", warehouse / "files")
     for file, content in lost.items():
@@ -60,6 +75,14 @@ def test_lost_commits_are_named_and_put_back(session: SparkSession, tmp_path: Pa
     assert changed(before, contents(project)) == {}
     project.run(session, next_day)
     assert {row["status"] for row in project.table("runs")} == {"succeeded", "failed"}
+
+
+def files_of(warehouse: Path) -> set[Path]:
+    return {path for path in warehouse.rglob("*") if path.is_file()}
+
+
+def write_rules_of(project: Project) -> None:
+    rules.main(["--config", project.config])
 
 
 def describe_again(session: SparkSession, project: Project) -> None:
