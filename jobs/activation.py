@@ -18,7 +18,7 @@ def main(argv: Sequence[str]) -> int:
     """Parse the command line and replay, or show a queue."""
     parser = Parser(
         "Replay the queue monitors of one as_of, or show what they found on one queue.",
-        example="python -m jobs.activation --config conf/local.yaml --as-of 2026-11-21T00:00:00Z "
+        example=".venv/bin/python -m jobs.activation --config conf/local.yaml --as-of 2026-11-21T00:00:00Z "
         "--queue OrderQueue",
     )
     parser.add_as_of("end of the window", required=True)

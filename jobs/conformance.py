@@ -23,7 +23,7 @@ def main(argv: Sequence[str]) -> int:
     """Parse the command line, and print what differs; the warehouse stays as it is."""
     parser = Parser(
         "Say whether the server did what its rules say: its levels, its receives, its links.",
-        example="python -m jobs.conformance --config conf/local.yaml --window-hours 24",
+        example=".venv/bin/python -m jobs.conformance --config conf/local.yaml --window-hours 24",
     )
     parser.add_as_of("an as_of that was run; the latest run's by default")
     parser.add_argument(

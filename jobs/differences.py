@@ -15,7 +15,7 @@ def main(argv: Sequence[str]) -> int:
     """Parse the command line, and print the differences; nothing is written."""
     parser = Parser(
         "Say what snapshots of a server show otherwise than rules, catalog and ledger do.",
-        example="python -m jobs.differences --config conf/snapshot.yaml",
+        example=".venv/bin/python -m jobs.differences --config conf/snapshot.yaml",
     )
     parser.add_as_of("an as_of that was run; the latest run's by default")
     parser.add_argument(

@@ -16,7 +16,7 @@ def main(argv: Sequence[str]) -> int:
     """Print what is known of one conversation, message or group."""
     parser = Parser(
         "Explain the priority of a conversation, the place of a message, or the level of a group.",
-        example="python -m jobs.explain --config conf/local.yaml --message ID",
+        example=".venv/bin/python -m jobs.explain --config conf/local.yaml --message ID",
     )
     what = parser.add_mutually_exclusive_group(required=True)
     for kind in KINDS:

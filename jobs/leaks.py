@@ -15,7 +15,8 @@ def main(argv: Sequence[str]) -> int:
     """Parse the command line, and print what leaks; nothing is written."""
     parser = Parser(
         "Say which conversations are never ended: the far side has ended, or nothing came for days.",
-        example="python -m jobs.leaks --config conf/local.yaml --days 30 --as-of 2026-11-21T00:00:00Z",
+        example=".venv/bin/python -m jobs.leaks --config conf/local.yaml --days 30 "
+        "--as-of 2026-11-21T00:00:00Z",
     )
     parser.add_argument(
         "--days",

@@ -15,7 +15,7 @@ def main(argv: Sequence[str]) -> int:
     """Parse the command line, and print what comes next."""
     parser = Parser(
         "Say what comes next in a queue, or out of an instance, and why.",
-        example="python -m jobs.next --config conf/local.yaml --queue TargetQueue --limit 20",
+        example=".venv/bin/python -m jobs.next --config conf/local.yaml --queue TargetQueue --limit 20",
     )
     parser.add_argument("--queue", help="the queue to receive from")
     parser.add_argument("--instance", help="its instance; with --transmission, the instance that sends")

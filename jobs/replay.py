@@ -30,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
     """Parse the command line, play, and write the tables where --out says; the warehouse stays as it is."""
     parser = Parser(
         "Play a stretch of the log again, with other rules or readers. Arrivals and work are the log's.",
-        example="python -m jobs.replay --config conf/local.yaml --from 2026-11-20T08:00:00Z "
+        example=".venv/bin/python -m jobs.replay --config conf/local.yaml --from 2026-11-20T08:00:00Z "
         "--to 2026-11-20T15:00:00Z --queue PackingQueue --readers 1..4",
     )
     parser.add_argument("--from", dest="start", required=True, type=instant, help="start of the period")

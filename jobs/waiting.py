@@ -15,7 +15,7 @@ def main(argv: Sequence[str]) -> int:
     """Parse the command line, and print the report."""
     parser = Parser(
         "Say who waits how long, and who is overtaken most.",
-        example="python -m jobs.waiting --config conf/local.yaml --as-of 2026-11-21T00:00:00Z",
+        example=".venv/bin/python -m jobs.waiting --config conf/local.yaml --as-of 2026-11-21T00:00:00Z",
     )
     parser.add_as_of("an as_of that was run; the latest run's by default")
     parser.add_argument(

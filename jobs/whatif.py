@@ -1,6 +1,7 @@
 """Say what other rules would change in the backlog of an as_of: who gains, who pays, by how much.
 
-.venv/bin/python -m jobs.whatif --config conf/local.yaml --as-of 2026-11-21T00:00:00Z --rules proposed.sql
+.venv/bin/python -m jobs.whatif --config conf/local.yaml --as-of 2026-11-21T00:00:00Z \
+  --rules conf/rules/company.yaml DOC1=conf/rules/documentation.sql ERP1=samples/proposal/silver-first.sql
 """
 
 import argparse
@@ -28,8 +29,9 @@ def main(argv: Sequence[str]) -> int:
     """Parse the command line, answer, and write the tables where --out says; the warehouse stays as it is."""
     parser = Parser(
         "Say what other rules would change in the backlog of an as_of. Nothing is changed by asking.",
-        example="python -m jobs.whatif --config conf/local.yaml --as-of 2026-11-21T00:00:00Z "
-        "--rules proposed.sql",
+        example=".venv/bin/python -m jobs.whatif --config conf/local.yaml --as-of 2026-11-21T00:00:00Z "
+        "--rules conf/rules/company.yaml DOC1=conf/rules/documentation.sql "
+        "ERP1=samples/proposal/silver-first.sql",
     )
     parser.add_as_of("an as_of that was run; the latest run's by default")
     what = parser.add_mutually_exclusive_group(required=True)
