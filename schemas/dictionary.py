@@ -7,6 +7,9 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from schemas import CONTRACTS, TABLES, Column, EventContract, Table
+from schemas.conformance import CONFORMANCE_TABLES
+from schemas.replay import REPLAY_CURVE, REPLAY_TABLES
+from schemas.whatif import WHATIF_TABLES
 
 INTRODUCTION = """\
 # Data dictionary
@@ -17,22 +20,37 @@ Tables are Delta tables, each in the folder of its name in the warehouse. All ti
 microseconds. A level is a priority from 1 (lowest) to 10 (highest). Users and their queries may rely on the
 public tables; the internal ones are how the pipeline keeps its books, and may change with any version."""
 
+ANSWERS = (*WHATIF_TABLES, *REPLAY_TABLES, REPLAY_CURVE, *CONFORMANCE_TABLES)
+ANSWERS_ARE = """\
+What `--out DIR` of [what-if](before-you-change-a-rule.md#keep-the-answer), [replay](replay.md#the-tables) and
+[conformance](conformance.md) writes: Delta tables in the folder DIR, never in the warehouse. A run replaces
+them whole."""
+
 INPUTS = """\
 What the events must look like; columns that are not declared are ignored. In JSON lines an absent field is
 null. [Data quality](data-quality.md) says what becomes of rows that do not fit."""
 
 
 def dictionary() -> str:
-    """The whole page: the public tables, the internal ones, and the inputs, each in its declared order."""
+    """The whole page: public tables, internal ones, those of answers, and inputs, in their declared order."""
     public = [table for table in TABLES.values() if table.public]
     internal = [table for table in TABLES.values() if not table.public]
     blocks = [
         INTRODUCTION,
-        "\n".join([*_contents("Public tables", public), *_contents("Internal tables", internal)]),
+        "\n".join(
+            [
+                *_contents("Public tables", public),
+                *_contents("Internal tables", internal),
+                *_contents("Tables of answers", ANSWERS),
+            ]
+        ),
         "## Public tables",
         *(block for table in public for block in _table(table)),
         "## Internal tables",
         *(block for table in internal for block in _table(table)),
+        "## Tables of answers",
+        ANSWERS_ARE,
+        *(block for table in ANSWERS for block in _table(table)),
         "## Inputs",
         INPUTS,
         *(block for contract in CONTRACTS.values() for block in _contract(contract)),
