@@ -45,9 +45,9 @@ function conformance() {
     return;
   }
   const queues = rowsOf("conformance_queues");
-  const sum = (key) => queues.reduce((total, row) => total + row[key], 0);
+  const [counts] = rowsOf("conformance_counts");
   document.getElementById("conformance-said").textContent =
-    `Of ${count(sum("with_choice"))} receives that could choose between levels, ${count(sum("conforming"))} passed no higher one.`;
+    `Of ${count(counts.with_choice)} receives that could choose between levels, ${count(counts.conforming)} passed no higher one.`;
   fitnessByHour(queues, rowsOf("conformance_hours"));
   table("conformance-queues", {
     caption: "Receives by queue, those that passed most first",

@@ -10,7 +10,7 @@ from insight.conformance.ask import worst_first
 from insight.conformance.links import LINK
 from insight.conformance.view import QUEUES
 from insight.report.page import Part
-from insight.report.parts import numbered, part
+from insight.report.parts import numbered, part, sums
 from schemas.conformance import (
     CONFORMANCE,
     CONFORMANCE_DEVIATIONS,
@@ -33,8 +33,9 @@ def conformance_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
     """Read what the page shows of the tables that `jobs/conformance.py --out` wrote.
 
     Returns:
-        Tables by name: `conformance_queues` (those that passed most first), `conformance_hours` (of these
-        queues, by their place in them), `conformance_deviations` (the worst first), `conformance_links`.
+        Tables by name: `conformance_counts` (over all queues), `conformance_queues` (those that passed most
+        first), `conformance_hours` (of these queues, by their place in them), `conformance_deviations` (the
+        worst first), `conformance_links`.
 
     Raises:
         ConfigError: they are of another as_of.
@@ -55,6 +56,7 @@ def conformance_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
         .select("place", "hour", "fitness")
     )
     return {
+        "conformance_counts": sums(queues, ("with_choice", "conforming")),
         "conformance_queues": shown,
         "conformance_hours": part(
             of_hours, order=[F.col("place"), F.col("hour")], limit=QUEUES_SHOWN * HOURS_SHOWN

@@ -16,6 +16,12 @@ def part(rows: DataFrame, *, order: Sequence[Column], limit: int) -> Part:
     return Part(rows.columns, [list(row.values()) for row in found], total)
 
 
+def sums(rows: DataFrame, names: Sequence[str]) -> Part:
+    """One row: the sums of these columns over all rows, 0 if there are none."""
+    [found] = collected(rows.agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names)))
+    return Part(names, [list(found.values())], 1)
+
+
 def numbered(spark: SparkSession, shown: Part, key: Sequence[str]) -> DataFrame:
     """The rows of a part as a small frame to join with: `place`, from 0, and the key, its first columns."""
     rows = [(number, *row[: len(key)]) for number, row in enumerate(shown.rows)]

@@ -9,6 +9,7 @@ from selenium.webdriver.common.by import By
 
 from config.errors import ConfigError
 from config.load import Settings
+from insight.report.conformance import QUEUES_SHOWN, conformance_parts
 from insight.report.replay import MOMENTS, STEPS, replay_parts
 from jobs import report
 from schemas.conformance import CONFORMANCE_TABLES
@@ -100,6 +101,8 @@ def test_the_sections_show_hours_deviations_and_waits(
     asked = ["--config", full.path, "--conformance", conformance, "--replay", replay.root]
     assert report.main([*asked, "--out", str(out)]) == 0
     seen = opened(browser, out.read_text(), tmp_path)
+    said = seen.find_element(By.ID, "conformance-said").text
+    assert said == "Of 4 receives that could choose between levels, 1 passed no higher one."
     hours = table(seen, "conformance-hours").text
     assert "12:00" in hours
     assert "99.9%" in hours
@@ -139,6 +142,27 @@ def test_a_check_of_another_as_of_is_refused(session: SparkSession, full: Settin
     folder = answers_of(session, tmp_path / "other", CONFORMANCE_TABLES, other).root
     with pytest.raises(ConfigError, match="is of 2026-11-20T12:05:00Z; write it again with --as-of"):
         report.main(["--config", full.path, "--conformance", folder, "--out", str(tmp_path / "p")])
+
+
+def test_more_queues_than_are_shown_are_counted(session: SparkSession, tmp_path: Path) -> None:
+    [row] = CONFORMANCE["conformance"]
+    queues = QUEUES_SHOWN + 3
+    rows = [{**row, "queue": f"Queue {number}"} for number in range(queues)]
+    folder = tmp_path / "many"
+    many = answers_of(session, folder, CONFORMANCE_TABLES, {**CONFORMANCE, "conformance": rows})
+    parts = conformance_parts(many, AS_OF)
+    assert len(parts["conformance_queues"].rows) == QUEUES_SHOWN
+    counts = parts["conformance_counts"]
+    assert dict(zip(counts.columns, counts.rows[0], strict=True)) == {
+        "with_choice": 4 * queues,
+        "conforming": queues,
+    }
+
+
+def test_no_queue_counts_as_nothing(session: SparkSession, tmp_path: Path) -> None:
+    none = {name: list[Row]() for name in CONFORMANCE}
+    parts = conformance_parts(answers_of(session, tmp_path / "none", CONFORMANCE_TABLES, none), AS_OF)
+    assert parts["conformance_counts"].rows == [[0, 0]]
 
 
 def test_the_curves_are_those_of_the_messages(session: SparkSession, tmp_path: Path) -> None:
