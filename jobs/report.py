@@ -33,7 +33,9 @@ def main(argv: Sequence[str]) -> int:
         "--out", type=Path, default=Path(DEFAULT_OUT), help=f"file to write (default {DEFAULT_OUT})"
     )
     parser.add_argument(
-        "--whatif", metavar="DIR", help="show the what-if that jobs/whatif.py --out DIR wrote"
+        "--whatif",
+        metavar="DIR",
+        help="show the what-if that jobs/whatif.py --out DIR wrote for the same as_of",
     )
     parser.add_argument(
         "--conformance",
@@ -50,7 +52,7 @@ def main(argv: Sequence[str]) -> int:
     shown = parts(warehouse, as_of)
     if options.whatif is not None:
         found = read_answers(warehouse, options.whatif, WHATIF_TABLES, option="--whatif")
-        shown |= whatif_parts(found)
+        shown |= whatif_parts(found, as_of)
     if options.conformance is not None:
         found = read_answers(warehouse, options.conformance, CONFORMANCE_TABLES, option="--conformance")
         shown |= conformance_parts(found, as_of)

@@ -17,9 +17,10 @@ from insight.terminal import as_json
 from insight.whatif.ask import told, what_if
 from insight.whatif.view import sentence, show
 from jobs.launch import Parser, instant, launch, opened, whole_number
-from schemas.whatif import WHATIF_TABLES
+from schemas.whatif import WHATIF_AS_OF, WHATIF_TABLES
 from storage.answers import answers_in, write_answers
 from storage.published import batches_since, published_as_of
+from storage.small_frame import small_frame
 
 ALWAYS = "always"
 LIMIT = 20
@@ -68,6 +69,8 @@ def main(argv: Sequence[str]) -> int:
     with what_if(warehouse, settings, proposal, as_of=as_of, as_if=as_if) as answer:
         if answers:
             write_answers(answers, WHATIF_TABLES, answer.by_name())
+            # Last: a first run that is killed before does not say that its tables are whole.
+            answers.replace(WHATIF_AS_OF, small_frame(answers.spark, [[as_of]], WHATIF_AS_OF.struct))
         report = {"as_of": as_of, "as_if": options.as_if, **told(answer, limit=options.limit)}
     report["batches_since"] = batches_since(warehouse, as_of)
     findings = [relative(finding) for finding in findings]

@@ -104,3 +104,10 @@ WHATIF_PAIRS = Table(
 )
 
 WHATIF_TABLES = (WHATIF_ENDPOINTS, WHATIF_GROUPS, WHATIF_MESSAGES, WHATIF_SUMMARY, WHATIF_PAIRS)
+
+WHATIF_AS_OF = Table(
+    name="whatif_as_of",
+    comment="One row: the as_of whose backlog the other tables compare.",
+    columns=(required("as_of", "timestamp", "as_of of the schedules, UTC"),),
+    key=("as_of",),
+)

@@ -1,10 +1,14 @@
 """What the page shows of a what-if: where messages move, which levels pass which, who gains and who pays."""
 
+from datetime import datetime
+
 from pyspark.sql import DataFrame, functions as F
 
+from config.errors import ConfigError
+from config.instants import format_instant
 from insight.report.page import Part
 from insight.report.parts import part
-from schemas.whatif import WHATIF_ENDPOINTS, WHATIF_MESSAGES, WHATIF_PAIRS, WHATIF_SUMMARY
+from schemas.whatif import WHATIF_AS_OF, WHATIF_ENDPOINTS, WHATIF_MESSAGES, WHATIF_PAIRS, WHATIF_SUMMARY
 from storage.collected import collected
 from storage.warehouse import Warehouse
 
@@ -14,13 +18,17 @@ SUMMARY_SHOWN = 200
 PLACE = ("kind", "instance", "database", "queue")
 
 
-def whatif_parts(answers: Warehouse) -> dict[str, Part]:
+def whatif_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
     """Read what the page shows of the tables that `jobs/whatif.py --out` wrote.
 
     Returns:
         Tables by name: `whatif_causes`, `whatif_summary` (what moved, most first), `whatif_pairs` (over all
         queues), `whatif_place` (the order that changes most) and `whatif_points` of it.
+
+    Raises:
+        ConfigError: they are of another as_of, or do not say of which.
     """
+    _require_as_of(answers, as_of)
     messages = answers.read(WHATIF_MESSAGES).where("moved is not null")
     place = _most_moved(messages)
     causes = answers.read(WHATIF_ENDPOINTS).groupBy("cause").agg(F.count(F.lit(1)).alias("endpoints"))
@@ -42,6 +50,16 @@ def whatif_parts(answers: Warehouse) -> dict[str, Part]:
         "whatif_place": Part(PLACE, [list(place.values())] if place else [], 1 if place else 0),
         "whatif_points": _points(messages, place) if place else Part((), [], 0),
     }
+
+
+def _require_as_of(answers: Warehouse, as_of: datetime) -> None:
+    found = [row["as_of"] for row in collected(answers.read(WHATIF_AS_OF))]
+    if found == [as_of]:
+        return
+    of = f"is of {format_instant(found[0])}" if found else "does not say its as_of, so it isn't known"
+    raise ConfigError(
+        f"--whatif {answers.root}: {of}; run jobs/whatif.py again with --as-of {format_instant(as_of)}"
+    )
 
 
 def _most_moved(messages: DataFrame) -> dict[str, str | None] | None:

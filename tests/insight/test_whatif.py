@@ -15,12 +15,13 @@ from hypothesis import given, strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
 from config.errors import ConfigError, PipelineError
+from config.instants import format_instant
 from config.load import load_settings
 from config.proposal import proposed_rules, proposed_settings
 from insight.inversions import passed_by_level
 from insight.whatif.ask import told, what_if
 from insight.whatif.view import sentence
-from jobs import reassign, whatif as job
+from jobs import reassign, report as page, whatif as job
 from pipelines.schedules.orders import receive_order
 from schemas.whatif import WHATIF_TABLES
 from storage.collected import collected
@@ -275,6 +276,25 @@ def test_after_is_what_reassigning_would_give(
     project.run(session, at(60))
     positions = {row["message_id"]: row["position"] for row in project.table("receive_schedule")}
     assert positions == {name: after for name, (_, after) in answer.items()}
+
+
+@pytest.mark.slow
+def test_the_page_takes_the_answer_of_its_own_as_of_only(session: SparkSession, tmp_path: Path) -> None:
+    project = two_tiers(tmp_path / "project")
+    empty, full = at(-60), at(60)
+    for as_of in (empty, full):
+        project.run(session, as_of)
+    out, html = tmp_path / "out", tmp_path / "page.html"
+    config = ["--config", project.config]
+    asked = [*config, "--rules", str(project.folder / "rules.yaml"), "--out", str(out)]
+    shown = [*config, "--whatif", str(out), "--out", str(html)]
+    for as_of, other in ((empty, full), (full, empty)):
+        assert job.main([*asked, "--as-of", as_of.isoformat()]) == 0
+        messages = DeltaTable(str(out / "whatif_messages")).to_pyarrow_table().num_rows
+        assert messages == (4 if as_of == full else 0)
+        with pytest.raises(ConfigError, match=f"is of {format_instant(as_of)}; run jobs/whatif"):
+            page.main([*shown, "--as-of", other.isoformat()])
+        assert page.main([*shown, "--as-of", as_of.isoformat()]) == 0
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """The section of a what-if: in the page if it is asked for, with its picture and nasty names as text."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -9,15 +10,16 @@ from pyspark.sql import SparkSession
 from selenium.webdriver.common.by import By
 
 from config.errors import ConfigError
+from config.instants import format_instant
 from config.load import Settings
 from jobs import report
 from schemas.table import Table
-from schemas.whatif import WHATIF_TABLES
+from schemas.whatif import WHATIF_AS_OF, WHATIF_TABLES
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
-from tests.factories import Row
+from tests.factories import Row, at
 from tests.report.test_browser import Browser, complaints, first_column, opened, requests, table
-from tests.report.warehouse import NASTY
+from tests.report.warehouse import AS_OF, NASTY
 
 QUEUE = {"instance": "SQL1", "database": "A", "queue": NASTY}
 
@@ -70,9 +72,15 @@ def answers_of(
     return answers
 
 
+def answers_at(session: SparkSession, folder: Path, *as_of: datetime) -> Warehouse:
+    """A folder with the tables of a what-if of this as_of."""
+    rows = [{"as_of": moment} for moment in as_of]
+    return answers_of(session, folder, (*WHATIF_TABLES, WHATIF_AS_OF), {**ANSWER, WHATIF_AS_OF.name: rows})
+
+
 @pytest.fixture
 def answers(session: SparkSession, tmp_path: Path) -> str:
-    return answers_of(session, tmp_path / "answers", WHATIF_TABLES, ANSWER).root
+    return answers_at(session, tmp_path / "answers", AS_OF).root
 
 
 def test_the_section_shows_moves_pairs_and_who_pays(
@@ -107,3 +115,23 @@ def test_a_folder_without_the_tables_is_named(full: Settings, tmp_path: Path) ->
         report.main(
             ["--config", full.path, "--whatif", str(tmp_path / "nothing"), "--out", str(tmp_path / "p")]
         )
+
+
+def test_a_what_if_of_another_as_of_is_refused(session: SparkSession, full: Settings, tmp_path: Path) -> None:
+    folder = answers_at(session, tmp_path / "other", at(5)).root
+    out = tmp_path / "p"
+    again = f"run jobs/whatif.py again with --as-of {format_instant(AS_OF)}"
+    with pytest.raises(ConfigError) as told_of:
+        report.main(["--config", full.path, "--whatif", folder, "--out", str(out)])
+    assert str(told_of.value) == f"--whatif {folder}: is of 2026-11-20T12:05:00Z; {again}"
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("is_there", [False, True], ids=["without the table", "without its row"])
+def test_a_what_if_of_an_unknown_as_of_is_refused(
+    session: SparkSession, full: Settings, tmp_path: Path, is_there: bool
+) -> None:
+    folder = tmp_path / "old"
+    old = answers_at(session, folder) if is_there else answers_of(session, folder, WHATIF_TABLES, ANSWER)
+    with pytest.raises(ConfigError, match="does not say its as_of, so it isn't known; run jobs/whatif"):
+        report.main(["--config", full.path, "--whatif", old.root, "--out", str(tmp_path / "p")])
