@@ -49,15 +49,22 @@ function passing(pairs) {
   });
 }
 
+/** The answer in one sentence, as on the terminal. */
+function answer() {
+  const { proposal = 0, drift = 0 } = Object.fromEntries(rowsOf("whatif_causes").map((row) => [row.cause, row.endpoints]));
+  const [{ messages, gained, lost }] = rowsOf("whatif_counts");
+  if (!proposal && !drift && !gained) return "The proposal changes no level and no order.";
+  const drifting = drift ? `, ${count(drift)} of them to what today's rules give too` : "";
+  return `The proposal changes the level of ${count(proposal + drift)} endpoints${drifting}: `
+    + `of ${count(messages)} messages ${count(gained)} come earlier and ${count(lost)} later.`;
+}
+
 function whatif() {
   if (!data.parts.whatif_summary) {
     document.querySelectorAll("[data-only=whatif_summary]").forEach((part) => part.remove());
     return;
   }
-  const causes = Object.fromEntries(rowsOf("whatif_causes").map((row) => [row.cause, row.endpoints]));
-  document.getElementById("whatif-said").textContent =
-    `The proposal changes the level of ${count((causes.proposal ?? 0) + (causes.drift ?? 0))} endpoints, `
-    + `${count(causes.drift ?? 0)} of them to what today's rules give too.`;
+  document.getElementById("whatif-said").textContent = answer();
   const [place] = rowsOf("whatif_place");
   if (place) moves(place, rowsOf("whatif_points"), data.parts.whatif_points.total);
   else document.getElementById("whatif-picture").remove();
@@ -77,6 +84,25 @@ function whatif() {
       column("Largest gain", "count", "largest_gain"),
       column("Largest loss", "count", "largest_loss"),
       column("Median move", "count", "median_moved"),
+    ],
+  });
+  table("whatif-moves", {
+    caption: "The largest moves",
+    note: leftOut("whatif_moves", "largest"),
+    empty: "none.",
+    rows: rowsOf("whatif_moves"),
+    columns: [
+      placed("Queue", "queue"),
+      column("Order", "word", "kind"),
+      column("Message", "id", "message_id"),
+      column("From", "count", "position_before"),
+      column("To", "count", "position_after"),
+      column("Moved", "count", "moved"),
+      {
+        ...column("Level", "level", "level_before"),
+        cell: (row) => row.level_before === row.level_after ? String(row.level_before)
+          : `${row.level_before} to ${row.level_after}`,
+      },
     ],
   });
 }

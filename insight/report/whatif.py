@@ -1,4 +1,4 @@
-"""What the page shows of a what-if: where messages move, which levels pass which, who gains and who pays."""
+"""What the page shows of a what-if: who gains and who pays, which levels pass which, the largest moves."""
 
 from datetime import datetime
 
@@ -7,7 +7,8 @@ from pyspark.sql import DataFrame, functions as F
 from config.errors import ConfigError
 from config.instants import format_instant
 from insight.report.page import Part
-from insight.report.parts import part
+from insight.report.parts import part, sums
+from insight.whatif.ask import MOST_MOVED, PLACES, largest_first
 from schemas.whatif import WHATIF_AS_OF, WHATIF_ENDPOINTS, WHATIF_MESSAGES, WHATIF_PAIRS, WHATIF_SUMMARY
 from storage.collected import collected
 from storage.warehouse import Warehouse
@@ -16,14 +17,24 @@ POINTS = 1000
 """Of the picture: evenly spread over the order that changes most."""
 SUMMARY_SHOWN = 200
 PLACE = ("kind", "instance", "database", "queue")
+OF_MOVES = (
+    *PLACE,
+    "message_id",
+    "position_before",
+    "position_after",
+    "moved",
+    "level_before",
+    "level_after",
+)
 
 
 def whatif_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
     """Read what the page shows of the tables that `jobs/whatif.py --out` wrote.
 
     Returns:
-        Tables by name: `whatif_causes`, `whatif_summary` (what moved, most first), `whatif_pairs` (over all
-        queues), `whatif_place` (the order that changes most) and `whatif_points` of it.
+        Tables by name: `whatif_causes`, `whatif_counts` (over all messages), `whatif_summary` (what moved,
+        most first), `whatif_moves` (the largest, as on the terminal), `whatif_pairs` (over all queues),
+        `whatif_place` (the order that changes most) and `whatif_points` of it.
 
     Raises:
         ConfigError: they are of another as_of, or do not say of which.
@@ -32,19 +43,25 @@ def whatif_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
     messages = answers.read(WHATIF_MESSAGES).where("moved is not null")
     place = _most_moved(messages)
     causes = answers.read(WHATIF_ENDPOINTS).groupBy("cause").agg(F.count(F.lit(1)).alias("endpoints"))
-    moved = answers.read(WHATIF_SUMMARY).where("gained > 0 or lost > 0")
+    summary = answers.read(WHATIF_SUMMARY)
     pairs = (
         answers.read(WHATIF_PAIRS).groupBy("passing_level", "passed_level").agg(F.sum("pairs").alias("pairs"))
     )
     return {
         "whatif_causes": part(causes, order=[F.col("cause")], limit=2),
+        "whatif_counts": sums(
+            summary.where(F.col("dimension").isin(*PLACES)), ("messages", "gained", "lost")
+        ),
         "whatif_summary": part(
-            moved,
+            summary.where("gained > 0 or lost > 0"),
             order=[
                 F.desc(F.col("positions_gained") + F.col("positions_lost")),
                 *map(F.col, ("kind", "dimension", "name")),
             ],
             limit=SUMMARY_SHOWN,
+        ),
+        "whatif_moves": part(
+            messages.where("moved <> 0").select(*OF_MOVES), order=largest_first(), limit=MOST_MOVED
         ),
         "whatif_pairs": part(pairs, order=[F.desc("passing_level"), F.desc("passed_level")], limit=100),
         "whatif_place": Part(PLACE, [list(place.values())] if place else [], 1 if place else 0),

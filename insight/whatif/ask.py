@@ -96,9 +96,7 @@ def told(answer: WhatIf, *, limit: int) -> dict[str, Any]:
     causes = {row["cause"]: row["endpoints"] for row in collected(counted)}
     rows = collected(answer.summary)
     totals = [row for row in rows if row["dimension"] in PLACES]
-    moves = answer.messages.where("moved <> 0").orderBy(
-        F.desc(F.abs("moved")), "kind", "instance", "database", "queue", "message_id"
-    )
+    moves = answer.messages.where("moved <> 0").orderBy(*largest_first())
     return {
         "endpoints": {cause: causes.get(cause, 0) for cause in ("proposal", "drift")},
         "messages": {name: sum(row[name] for row in totals) for name in ("messages", "gained", "lost")},
@@ -110,6 +108,11 @@ def told(answer: WhatIf, *, limit: int) -> dict[str, Any]:
             ).limit(limit)
         ),
     }
+
+
+def largest_first() -> list[Column]:
+    """The order of moves: those over most positions first."""
+    return [F.desc(F.abs("moved")), *map(F.col, WHATIF_MESSAGES.key)]
 
 
 def _most_moved_first(row: Mapping[str, Any]) -> tuple[Any, ...]:

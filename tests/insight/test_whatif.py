@@ -19,12 +19,14 @@ from config.instants import format_instant
 from config.load import load_settings
 from config.proposal import proposed_rules, proposed_settings
 from insight.inversions import passed_by_level
+from insight.report.whatif import whatif_parts
 from insight.whatif.ask import told, what_if
 from insight.whatif.view import sentence
 from jobs import reassign, report as page, whatif as job
 from pipelines.schedules.orders import receive_order
 from schemas.whatif import WHATIF_TABLES
 from storage.collected import collected
+from storage.warehouse import Warehouse
 from tests.factories import Row, at, by_source, catalog, create_rule, endpoint_event, message_event
 from tests.harness import Project, difference, one_log
 from tests.model.whatif import Settings, what_if as by_model
@@ -253,6 +255,12 @@ def test_after_is_what_reassigning_would_give(
         for row in DeltaTable(str(out / "whatif_messages")).to_pyarrow_table().to_pylist()
     }
     assert answer == {"Silver 0/0": (3, 1), "Gold 1/0": (1, 3), "Silver 2/0": (4, 2), "Gold 3/0": (2, 4)}
+    parts = whatif_parts(Warehouse(session, str(out)), at(60))
+    moves = [dict(zip(parts["whatif_moves"].columns, row, strict=True)) for row in parts["whatif_moves"].rows]
+    assert moves == [
+        {name: row[name] for name in move} for move, row in zip(moves, report["largest_moves"], strict=True)
+    ]
+    assert parts["whatif_counts"].rows == [list(report["messages"].values())]
     (pairs,) = DeltaTable(str(out / "whatif_pairs")).to_pyarrow_table().to_pylist()
     assert (pairs["passing_level"], pairs["passed_level"], pairs["pairs"]) == (6, 8, 4)
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from axe_core_python.selenium import Axe
@@ -12,6 +13,8 @@ from selenium.webdriver.common.by import By
 from config.errors import ConfigError
 from config.instants import format_instant
 from config.load import Settings
+from insight.report.whatif import whatif_parts
+from insight.whatif.ask import MOST_MOVED
 from jobs import report
 from schemas.table import Table
 from schemas.whatif import WHATIF_AS_OF, WHATIF_TABLES
@@ -24,7 +27,7 @@ from tests.report.warehouse import AS_OF, NASTY
 QUEUE = {"instance": "SQL1", "database": "A", "queue": NASTY}
 
 
-def moved(number: int, before: int, after: int, level: int) -> Row:
+def moved(number: int, before: int, after: int, level: int, **others: Any) -> Row:
     return {
         **QUEUE,
         "kind": "receive",
@@ -35,28 +38,36 @@ def moved(number: int, before: int, after: int, level: int) -> Row:
         "level_before": level,
         "level_after": level,
         "state": "ready",
+        **others,
+    }
+
+
+def counted(dimension: str, name: str, **others: Any) -> Row:
+    return {
+        "kind": "receive",
+        "dimension": dimension,
+        "name": name,
+        "messages": 3,
+        "gained": 1,
+        "lost": 1,
+        "positions_gained": 1,
+        "positions_lost": 1,
+        "largest_gain": 1,
+        "largest_loss": 1,
+        "median_moved": 0.0,
+        **others,
     }
 
 
 ANSWER: dict[str, list[Row]] = {
     "whatif_endpoints": [],
     "whatif_groups": [],
-    "whatif_messages": [moved(1, 1, 2, 9), moved(2, 2, 1, 7), moved(3, 3, 3, 5)],
-    "whatif_summary": [
-        {
-            "kind": "receive",
-            "dimension": "contract",
-            "name": NASTY,
-            "messages": 3,
-            "gained": 1,
-            "lost": 1,
-            "positions_gained": 1,
-            "positions_lost": 1,
-            "largest_gain": 1,
-            "largest_loss": 1,
-            "median_moved": 0.0,
-        }
+    "whatif_messages": [
+        moved(1, 1, 2, 9, message_id=NASTY),
+        moved(2, 2, 1, 7, level_after=8),
+        moved(3, 3, 3, 5),
     ],
+    "whatif_summary": [counted("queue", f"[SQL1].[A].[{NASTY}]"), counted("contract", NASTY)],
     "whatif_pairs": [{**QUEUE, "passing_level": 7, "passed_level": 9, "pairs": 1}],
 }
 
@@ -72,10 +83,12 @@ def answers_of(
     return answers
 
 
-def answers_at(session: SparkSession, folder: Path, *as_of: datetime) -> Warehouse:
-    """A folder with the tables of a what-if of this as_of."""
+def answers_at(session: SparkSession, folder: Path, *as_of: datetime, **others: list[Row]) -> Warehouse:
+    """A folder with the tables of a what-if of this as_of; `others` take the place of some of them."""
     rows = [{"as_of": moment} for moment in as_of]
-    return answers_of(session, folder, (*WHATIF_TABLES, WHATIF_AS_OF), {**ANSWER, WHATIF_AS_OF.name: rows})
+    return answers_of(
+        session, folder, (*WHATIF_TABLES, WHATIF_AS_OF), {**ANSWER, WHATIF_AS_OF.name: rows, **others}
+    )
 
 
 @pytest.fixture
@@ -89,6 +102,10 @@ def test_the_section_shows_moves_pairs_and_who_pays(
     out = tmp_path / "page.html"
     assert report.main(["--config", full.path, "--whatif", answers, "--out", str(out)]) == 0
     seen = opened(browser, out.read_text(), tmp_path)
+    said = seen.find_element(By.ID, "whatif-said").text
+    assert said == (
+        "The proposal changes the level of 0 endpoints: of 3 messages 1 come earlier and 1 later."
+    )
     dots = seen.find_elements(By.CSS_SELECTOR, "#whatif-picture circle")
     assert [dot.get_attribute("class") for dot in dots] == ["pays", "gains", "stays"]
     caption = seen.find_element(By.TAG_NAME, "figcaption").text
@@ -96,12 +113,51 @@ def test_the_section_shows_moves_pairs_and_who_pays(
     assert NASTY in caption
     assert first_column(seen, "whatif-pairs") == ["7"]
     assert "Passes level 9" in table(seen, "whatif-pairs").text
-    assert first_column(seen, "whatif-summary") == [NASTY]
+    assert first_column(seen, "whatif-summary") == [NASTY, f"[SQL1].[A].[{NASTY}]"]
+    assert first_column(seen, "whatif-moves") == [NASTY, NASTY]
+    moves = table(seen, "whatif-moves").find_elements(By.CSS_SELECTOR, "tbody tr")
+    assert [[cell.text for cell in move.find_elements(By.TAG_NAME, "td")] for move in moves] == [
+        ["receive", NASTY, "1", "2", "-1", "9"],
+        ["receive", "m2", "2", "1", "1", "7 to 8"],
+    ]
     assert seen.title != "owned"
     assert complaints(seen) == []
     assert requests(seen) == []
     found = Axe().run(seen)["violations"]
     assert [(each["id"], each["nodes"][0]["html"]) for each in found] == []
+
+
+def test_the_largest_moves_are_those_of_the_terminal(session: SparkSession, tmp_path: Path) -> None:
+    sent = {"kind": "transmission", "queue": None, "state": None}
+    rows = [moved(number, number, number, 5) for number in range(1, 20)]
+    rows += [moved(number, 30 + number, 31, 5) for number in range(20, 30)]
+    rows += [moved(30, 1, 30, 5), moved(31, 1, 30, 5, **sent), moved(32, 1, 30, 5, queue="Another")]
+    rows += [moved(33, 1, 90, 5, position_after=None, moved=None)]
+    answers = answers_at(session, tmp_path / "many", AS_OF, whatif_messages=rows)
+    part = whatif_parts(answers, AS_OF)["whatif_moves"]
+    shown = [dict(zip(part.columns, row, strict=True)) for row in part.rows]
+    assert [(row["message_id"], row["moved"]) for row in shown] == [
+        ("m30", -29),
+        ("m32", -29),
+        ("m31", -29),
+        *[(f"m{number}", number - 1) for number in range(29, 29 - MOST_MOVED + 3, -1)],
+    ]
+    assert part.total == 10 + 3
+
+
+def test_all_messages_are_counted_once(session: SparkSession, tmp_path: Path) -> None:
+    sent = counted("instance", "[SQL1]", kind="transmission", messages=5, gained=2, lost=3)
+    summary = [*ANSWER["whatif_summary"], counted("level", "9"), sent]
+    answers = answers_at(session, tmp_path / "sums", AS_OF, whatif_summary=summary)
+    counts = whatif_parts(answers, AS_OF)["whatif_counts"]
+    assert dict(zip(counts.columns, counts.rows[0], strict=True)) == {"messages": 8, "gained": 3, "lost": 4}
+
+
+def test_an_empty_answer_counts_nothing(session: SparkSession, tmp_path: Path) -> None:
+    none = {name: list[Row]() for name in ANSWER}
+    parts = whatif_parts(answers_at(session, tmp_path / "none", AS_OF, **none), AS_OF)
+    assert parts["whatif_counts"].rows == [[0, 0, 0]]
+    assert parts["whatif_moves"].rows == []
 
 
 def test_without_one_there_is_no_section(browser: Browser, full_page: str, tmp_path: Path) -> None:
