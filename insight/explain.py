@@ -13,6 +13,7 @@ from pyspark.sql import functions as F, types as T
 from config.catalog import Catalog
 from config.errors import PipelineError
 from config.instants import format_instant
+from insight.explain_closed import closed_state
 from insight.explain_endpoint import Endpoint, explain_endpoint
 from insight.explain_queue import (
     Group,
@@ -23,9 +24,8 @@ from insight.explain_queue import (
     explain_transmission,
 )
 from insight.open_first import open_first
-from insight.receipts import last_taken
 from pipelines.state.messages import facts
-from schemas.events import MESSAGES, QUEUE_FACTS, accepted_names
+from schemas.events import MESSAGES, accepted_names
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import (
@@ -128,6 +128,7 @@ def explain_message(
     events = open_first(
         warehouse.read(MESSAGES).where(F.col("message_id") == message_id),
         *FACTS,
+        "batch",
         moment="event_time",
     )
     if not events:
@@ -150,7 +151,7 @@ def explain_message(
     if receive is not None or transmissions or missing:
         state = _open_state(receive, transmissions, missing)
     else:
-        state = _closed_state(warehouse, events, known, as_of)
+        state = closed_state(warehouse, events, known, as_of)
     return Message(
         as_of=as_of,
         message_id=message_id,
@@ -243,20 +244,3 @@ def _open_state(
         return f"It waits to be sent by {' and '.join(place.instance for place in transmissions)}."
     kind, reason = next(iter(missing.items()))
     return f"It is open, but the {kind} schedule can't place it: {reason}."
-
-
-def _closed_state(
-    warehouse: Warehouse, events: Sequence[Mapping[str, Any]], known: Mapping[str, Any], as_of: datetime
-) -> str:
-    taken = last_taken(events, warehouse.read(QUEUE_FACTS), as_of=as_of)
-    if taken is not None and taken.is_received:
-        return f"It is in no schedule: it was received at {format_instant(taken.at)}."
-    if taken is not None:
-        return (
-            f"It is in no schedule: a RECEIVE took it at {format_instant(taken.at)}, in a transaction "
-            "of which no end before as_of is known."
-        )
-    begun = [time for time in (known["sent_at"], known["arrived_at"]) if time is not None]
-    if begun and min(begun) >= as_of:
-        return f"It is in no schedule: its first event, at {format_instant(min(begun))}, is not before as_of."
-    return "It is in no schedule: an end of its conversation dropped it."

@@ -17,8 +17,8 @@ from insight.terminal import as_json
 from schemas.reading import as_of_key
 from storage.warehouse import Warehouse
 from tests import written
-from tests.factories import LONG_AGO, Row, at, message_event, queue_event
-from tests.written import warehouse_of
+from tests.factories import LONG_AGO, Row, at, endpoint_event, message_event, queue_event
+from tests.written import ended_run, warehouse_of
 
 AS_OF = at(60)
 HONORS = {("SQL1", "A"): True, ("SQL1", "B"): False}
@@ -40,6 +40,17 @@ def taken(message: str, transaction: str | None, minute: float, **changes: Any) 
         message_event("DELIVERED", message, event_time=at(2), **changes),
         message_event("RECEIVED", message, event_time=at(minute), transaction_id=transaction, **changes),
     ]
+
+
+def ended(conversation: str, event_type: str = "END_CONVERSATION", **changes: Any) -> Row:
+    """An end of the initiator endpoint."""
+    return endpoint_event(event_type, conversation, **{"event_time": at(30), **changes})
+
+
+def batch(number: int) -> Row:
+    """One batch of message events."""
+    counts = dict.fromkeys(("events", "accepted", "duplicates", "rejected"), 0)
+    return {"batch": number, "source": "message_events", **counts, "bindings": ""}
 
 
 def received(message_id: str, position: int | None, level: int, conversation: str, **changes: Any) -> Row:
@@ -122,7 +133,31 @@ def warehouse(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
             message_event("SENT", "c1/12"),
             message_event("DELIVERED", "c1/12", event_time=at(2)),
             message_event("FORWARD_ACCEPTED", "c1/12", instance="SQL9", event_time=at(1.5)),
+            message_event("FORWARD_ACCEPTED", "f/1", instance="SQL9"),
+            message_event("FORWARDED", "f/1", instance="SQL9", event_time=at(2)),
+            message_event("FORWARD_ACCEPTED", "f/2", instance="SQL9", event_time=AS_OF),
+            message_event("SENT", "left/0"),
+            message_event("LEFT", "left/0", event_time=at(40), seen_at=at(41), inferred=True),
+            message_event("SENT", "read/0"),
+            message_event("DELIVERED", "read/0", event_time=at(2)),
+            message_event("SENT", "plain/0"),
+            message_event("SENT", "error/0"),
+            message_event("SENT", "error/1", message_type="x/ServiceBroker/Error"),
+            message_event("SENT", "error/2"),
+            message_event("DELIVERED", "error/2", event_time=at(2)),
+            message_event("SENT", "cleanup/0", message_type="x/ServiceBroker/Error"),
+            message_event("SENT", "later/0"),
         ],
+        "endpoint_events": [
+            ended("read", is_initiator=False, closed_on=CLOSED),
+            ended("read", is_initiator=False, closed_on=CLOSED, event_time=at(40), event_id="again"),
+            ended("plain"),
+            ended("error", "END_CONVERSATION_WITH_ERROR"),
+            ended("cleanup", "END_CONVERSATION_WITH_CLEANUP", seen_at=at(31)),
+            ended("later", is_initiator=False, event_time=AS_OF),
+        ],
+        "runs": [ended_run("r", AS_OF, last_batch=1)],
+        "batches": [batch(1)],
         "queue_events": [
             queue_event("COMMIT", transaction_id="done", event_time=at(3.5)),
             queue_event("COMMIT", transaction_id="open", event_time=at(61)),
@@ -227,6 +262,9 @@ def test_a_message_that_waits_and_is_forwarded(
 
 
 OPEN = "in a transaction of which no end before as_of is known."
+DROPPED = "It is in no schedule: an end of its conversation dropped it"
+HALF_PAST = "2026-11-20T12:30:00Z"
+UNKNOWN = "It is in no schedule: the events that are known don't say why."
 
 
 @pytest.mark.parametrize(
@@ -240,14 +278,42 @@ OPEN = "in a transaction of which no end before as_of is known."
             id="commit after as_of",
         ),
         pytest.param("c1/9", "It is in no schedule: it was received at 2026-11-20T12:08:00Z.", id="again"),
-        pytest.param(
-            "c1/10", "It is in no schedule: an end of its conversation dropped it.", id="given back"
-        ),
+        pytest.param("c1/10", UNKNOWN, id="given back"),
         pytest.param(
             "c1/11",
             "It is in no schedule: its first event, at 2026-11-20T13:00:00Z, is not before as_of.",
             id="later",
         ),
+        pytest.param(
+            "f/1",
+            "It is in no schedule: SQL9 passed it on at 2026-11-20T12:02:00Z, and neither its SENT nor its "
+            "arrival before as_of is known.",
+            id="forwarded",
+        ),
+        pytest.param(
+            "f/2",
+            "It is in no schedule: its first event, at 2026-11-20T13:00:00Z, is not before as_of.",
+            id="forwarded later",
+        ),
+        pytest.param(
+            "left/0",
+            "It is in no schedule: the snapshot of 2026-11-20T12:41:00Z no longer shows it in the "
+            "transmission queue, and no arrival before as_of is known.",
+            id="left",
+        ),
+        pytest.param("read/0", f"{DROPPED}: END_CONVERSATION of its receiver at {HALF_PAST}.", id="receiver"),
+        pytest.param("plain/0", UNKNOWN, id="a plain end of the sender drops nothing"),
+        pytest.param(
+            "error/0", f"{DROPPED}: END_CONVERSATION_WITH_ERROR of its sender at {HALF_PAST}.", id="error"
+        ),
+        pytest.param("error/1", UNKNOWN, id="its own Error message survives"),
+        pytest.param("error/2", UNKNOWN, id="what was delivered survives"),
+        pytest.param(
+            "cleanup/0",
+            f"{DROPPED}: END_CONVERSATION_WITH_CLEANUP of its sender at {HALF_PAST}, by a snapshot.",
+            id="cleanup",
+        ),
+        pytest.param("later/0", UNKNOWN, id="an end after as_of"),
         pytest.param(
             "c2/0", "It is open, but the receive schedule can't place it: endpoint_unknown.", id="unresolved"
         ),
@@ -255,6 +321,35 @@ OPEN = "in a transaction of which no end before as_of is known."
 )
 def test_messages_without_a_place(warehouse: Warehouse, message_id: str, state: str) -> None:
     assert explain_message(warehouse, message_id, as_of=AS_OF, honors=HONORS).state == state
+
+
+AGAIN = "run jobs/schedules.py --as-of 2026-11-20T13:00:00Z to schedule it with them."
+
+
+def test_messages_that_came_in_after_the_as_of_was_published(session: SparkSession, tmp_path: Path) -> None:
+    rows = {
+        "message_events": [
+            message_event("SENT", "c1/0", batch=1),
+            message_event("DELIVERED", "c1/1", batch=2, event_time=at(2)),
+            message_event("DELIVERED", "c1/2", batch=3, event_time=at(2)),
+            message_event("DELIVERED", "c1/2", event_id="x", batch=4, event_time=AS_OF),
+        ],
+        "runs": [
+            ended_run("first", AS_OF, last_batch=1),
+            ended_run("second", AS_OF, last_batch=2),
+            ended_run("other", YESTERDAY, last_batch=4),
+            ended_run("broken", AS_OF, "failed", last_batch=None),
+        ],
+        "batches": [batch(number) for number in (1, 2, 3, 4)],
+    }
+    warehouse = warehouse_of(session, tmp_path, rows)
+    states = [
+        explain_message(warehouse, f"c1/{n}", as_of=AS_OF, honors=HONORS).state.split(": ", 1)[1]
+        for n in (0, 1, 2)
+    ]
+    unknown = "what came in up to then doesn't say why, and more came in later (batches: 2)"
+    late = "events of it came in after this as_of was published"
+    assert states == [f"{unknown}; {AGAIN}", f"{unknown}; {AGAIN}", f"{late}; {AGAIN}"]
 
 
 def test_without_queue_events_every_receive_counts(session: SparkSession, tmp_path: Path) -> None:
