@@ -2,21 +2,26 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 
 from config.rules.history import RuleVersion
-from pipelines.ladder.ladder import DEFAULT_PRIORITY
+from pipelines.ladder.ladder import DEFAULT_PRIORITY, STANDING
 from pipelines.ladder.steps import CRITERIA, STEPS
 
 NEAR_MISSES_SHOWN = 3
+SERVER = "server"
+"""The `level_source` of an endpoint whose level a snapshot shows, and no event its creation."""
 Triple: TypeAlias = tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A level, with the rule and the step that give it; both None for the default."""
+    """A level, with the rule and the step that give it; both None for the default.
+
+    A level of the server's has those that give the same level today, both None if no rule does.
+    """
 
     level: int
     rule_name: str | None
@@ -25,7 +30,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class NearMiss:
-    """A rule in force at creation that a step would have found but for one criterion."""
+    """A rule in force at the moment looked at that a step would have found but for one criterion."""
 
     rule_name: str
     level: int
@@ -36,7 +41,7 @@ class NearMiss:
 
 @dataclass(frozen=True)
 class OtherTime:
-    """A rule that a step would have found at another time than the creation."""
+    """A rule that a step would have found at another time than the moment looked at."""
 
     rule_name: str
     level: int
@@ -46,10 +51,11 @@ class OtherTime:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of the ladder.
+    """One step of the ladder at the endpoint's creation; where the level is the server's, by today's rules.
 
     `contract`, `local_service` and `remote_service` are what a rule has to say, None for ANY. `rule` is the
-    version in force at creation that says so, None for a miss; `decides` is true for the first hit.
+    version in force then that says so, None for a miss; `decides` is true for the first hit, which does not
+    decide a level of the server's.
     `near_misses` are the nearest by spelling, and `more_near_misses` counts the rest.
     """
 
@@ -76,8 +82,9 @@ class Later:
 class Endpoint:
     """An endpoint and why it has its priority.
 
-    `given` is what it has. `by_present_rules` is what the rules say now of the moment of its creation; the
-    two differ where rules were edited for the past (see jobs/reassign.py).
+    `given` is what it has. `by_present_rules` is what the rules say now of the moment of its creation; where
+    the level is the server's (`level_source`), that level with the rule that gives the same today. The two
+    differ where rules were edited since (see jobs/reassign.py). `later` is empty for a level of the server's.
     """
 
     conversation_id: str
@@ -93,6 +100,8 @@ class Endpoint:
     ended_at: datetime | None
     inferred: bool
     logged_priority: int | None
+    created_by: str | None
+    level_source: str | None
     given: Outcome
     by_present_rules: Outcome
     steps: tuple[Step, ...]
@@ -108,7 +117,8 @@ def explain_endpoint(endpoint: Mapping[str, Any], rules: Iterable[RuleVersion]) 
 
     Returns:
         What each step of the ladder looked for and found at the endpoint's creation, and what later
-        versions would have given.
+        versions would have given. The ladder did not decide a level of the server's: for that, what the
+        steps find under the rules that stand once all statements were carried out.
 
     Source: the precedence of CREATE BROKER PRIORITY in the vendor's documentation; near misses are ours.
     """
@@ -125,22 +135,26 @@ def explain_endpoint(endpoint: Mapping[str, Any], rules: Iterable[RuleVersion]) 
     for rule in own:
         if rule.triple in by_triple:
             by_triple[rule.triple].append(rule)
-    created_at = endpoint["created_at"]
-    decided = _decide(by_triple, wanted, created_at)
-    in_force = [rule for rule in own if _is_valid(rule, created_at)]
+    by_server = endpoint["level_source"] == SERVER
+    moment = datetime.fromisoformat(STANDING).replace(tzinfo=UTC) if by_server else endpoint["created_at"]
+    decided = _decide(by_triple, wanted, moment)
+    in_force = [rule for rule in own if _is_valid(rule, moment)]
     near = _near_misses(in_force, names)
     steps = tuple(
-        _step(number, triple, by_triple[triple], near[number - 1], created_at, decided)
+        _step(number, triple, by_triple[triple], near[number - 1], moment, decided)
         for number, triple in enumerate(wanted, start=1)
     )
+    by_present_rules = decided
+    if by_server and decided.level != endpoint["logged_priority"]:
+        by_present_rules = Outcome(endpoint["logged_priority"], None, None)
     derived = ("given", "by_present_rules", "steps", "later")
     columns = [name for name in Endpoint.__dataclass_fields__ if name not in derived]
     return Endpoint(
         **{name: endpoint[name] for name in columns},
         given=Outcome(endpoint["priority"], endpoint["rule_name"], endpoint["ladder_step"]),
-        by_present_rules=decided,
+        by_present_rules=by_present_rules,
         steps=steps,
-        later=tuple(_later(by_triple, wanted, created_at, decided)),
+        later=tuple(_later(by_triple, wanted, moment, decided)),
     )
 
 
@@ -161,16 +175,16 @@ def _decide(
 def _later(
     by_triple: Mapping[Triple, Sequence[RuleVersion]],
     wanted: Sequence[Triple],
-    created_at: datetime,
+    since: datetime,
     outcome: Outcome,
 ) -> Iterable[Later]:
-    """The moments after creation at which the outcome changes."""
+    """The moments after this one at which the outcome changes."""
     bounds = {
         bound
         for versions in by_triple.values()
         for rule in versions
         for bound in (rule.valid_from, rule.valid_to)
-        if bound is not None and bound > created_at
+        if bound is not None and bound > since
     }
     for moment in sorted(bounds):
         then = _decide(by_triple, wanted, moment)
@@ -203,11 +217,11 @@ def _step(
     triple: Triple,
     versions: Sequence[RuleVersion],
     near: Sequence[NearMiss],
-    created_at: datetime,
+    moment: datetime,
     decided: Outcome,
 ) -> Step:
     times = [OtherTime(rule.name, rule.level, rule.valid_from, rule.valid_to) for rule in versions]
-    hits = [time for time, rule in zip(times, versions, strict=True) if _is_valid(rule, created_at)]
+    hits = [time for time, rule in zip(times, versions, strict=True) if _is_valid(rule, moment)]
     return Step(
         number,
         triple[0],

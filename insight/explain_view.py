@@ -9,10 +9,12 @@ from rich.table import Table as Grid
 
 from config.instants import format_instant
 from insight.explain import Conversation, Message
-from insight.explain_endpoint import Endpoint, Outcome, Step
+from insight.explain_endpoint import SERVER, Endpoint, Outcome, Step
 from insight.explain_queue import Ahead, Group, ReceivePlace, TransmissionPlace
 from insight.terminal import terminal
 
+CREATED = {"lifetime": " as its lifetime says", "snapshot": " or before"}
+"""What is to be said of the moment of a creation that is not logged."""
 Explained: TypeAlias = Conversation | Message | tuple[Group, ...]
 
 
@@ -80,18 +82,32 @@ def _say(console: Console, text: str) -> None:
 
 def _endpoint(console: Console, endpoint: Endpoint) -> None:
     side = "Initiator" if endpoint.is_initiator else "Target"
+    created = f"{format_instant(endpoint.created_at)}{CREATED.get(endpoint.created_by or '', '')}"
     inferred = ", inferred from its first arrival" if endpoint.inferred else ""
+    by_server = endpoint.level_source == SERVER
+    outcome = _of_the_server if by_server else _outcome
     _say(
         console,
         f"\n{side} endpoint in {endpoint.instance}.{endpoint.database}, created "
-        f"{format_instant(endpoint.created_at)}{inferred}, ended {_time(endpoint.ended_at)}: "
-        f"{_outcome(endpoint.given)}",
+        f"{created}{inferred}, ended {_time(endpoint.ended_at)}: {outcome(endpoint.given)}",
     )
     names = f"contract {endpoint.contract}, local service {endpoint.local_service}, remote service "
     _say(console, names + endpoint.remote_service)
     if endpoint.logged_priority not in (None, endpoint.given.level):
         _say(console, f"The live engine reported level {endpoint.logged_priority}.")
-    if endpoint.given != endpoint.by_present_rules:
+    if by_server:
+        _say(
+            console,
+            "Its creation is not logged, a snapshot shows its level. The steps are those of the rules that "
+            "stand today.",
+        )
+    if by_server and endpoint.given != endpoint.by_present_rules:
+        _say(
+            console,
+            f"As the rules stand now it has {outcome(endpoint.by_present_rules)}: they were edited since; "
+            "jobs/reassign.py restates it.",
+        )
+    elif endpoint.given != endpoint.by_present_rules:
         _say(
             console,
             f"The rules as they are now would give it {_outcome(endpoint.by_present_rules)}: they were "
@@ -100,7 +116,7 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
     grid = Grid("step", "contract", "local service", "remote service", "found", "near misses and other times")
     for step in endpoint.steps:
         wanted = [value or "ANY" for value in (step.contract, step.local_service, step.remote_service)]
-        grid.add_row(str(step.step), *wanted, _found(step), "\n".join(_near(step)))
+        grid.add_row(str(step.step), *wanted, _found(step, by_server), "\n".join(_near(step)))
     console.print(grid)
     for later in endpoint.later:
         _say(
@@ -108,10 +124,11 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
         )
 
 
-def _found(step: Step) -> str:
+def _found(step: Step, by_server: bool) -> str:
     if step.rule is None:
         return "no rule"
-    used = "decides" if step.decides else "not looked for any more"
+    decides = "would decide today" if by_server else "decides"
+    used = decides if step.decides else "not looked for any more"
     return f"{step.rule.rule_name}, level {step.rule.level}: {used}"
 
 
@@ -130,6 +147,15 @@ def _outcome(outcome: Outcome) -> str:
     if outcome.rule_name is None:
         return f"level {outcome.level}, the default, as no rule matches"
     return f"level {outcome.level} by {outcome.rule_name} at step {outcome.ladder_step}"
+
+
+def _of_the_server(outcome: Outcome) -> str:
+    if outcome.rule_name is None:
+        return f"level {outcome.level}, the server's own; no rule gives the endpoint this level today"
+    return (
+        f"level {outcome.level}, the server's own, as {outcome.rule_name} gives it today at step "
+        f"{outcome.ladder_step}"
+    )
 
 
 def _group(console: Console, group: Group) -> None:

@@ -232,6 +232,50 @@ def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
     assert "Ahead of it: 2 groups, 1 at level 9, 1 at level 3." in said
 
 
+def test_endpoints_whose_level_is_the_servers(
+    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def shown(conversation: str, is_initiator: bool, level: int, created_by: str, **changes: Any) -> Row:
+        of_the_server = {"level_source": "server", "logged_priority": level, "created_by": created_by}
+        return endpoint(conversation, is_initiator, level, **of_the_server, **changes)
+
+    target = {"rule_name": "Target", "ladder_step": 2}
+    rows = {
+        "endpoints": [
+            shown("c1", True, 8, "snapshot"),
+            shown("c1", False, 3, "lifetime", **target),
+            shown("c2", False, 4, "lifetime", **target),
+        ],
+        "priority_rules": [{**rule("Target", "B", 3, "TargetService"), "valid_from": AS_OF}],
+    }
+    warehouse = warehouse_of(session, tmp_path, rows)
+    found = explain_conversation(warehouse, "c1", as_of=AS_OF)
+    show(found, AS_OF)
+    said = capsys.readouterr().out
+    assert (
+        "created 2026-11-20T12:00:00Z or before, ended never: level 8, the server's own; no rule gives the "
+        "endpoint this level today"
+    ) in said
+    assert (
+        "created 2026-11-20T12:00:00Z as its lifetime says, ended never: level 3, the server's own, as "
+        "Target gives it today at step 2"
+    ) in said
+    assert said.count("Its creation is not logged, a snapshot shows its level.") == 2
+    assert "Target, level 3: would" in said
+    assert "reassign" not in said
+    assert "default" not in said
+    printed = json.loads(as_json(asdict(found)))["endpoints"]
+    assert [(one["level_source"], one["created_by"]) for one in printed] == [
+        ("server", "snapshot"),
+        ("server", "lifetime"),
+    ]
+    show(explain_conversation(warehouse, "c2", as_of=AS_OF), AS_OF)
+    assert (
+        "As the rules stand now it has level 4, the server's own; no rule gives the endpoint this level "
+        "today: they were edited since; jobs/reassign.py restates it."
+    ) in capsys.readouterr().out
+
+
 @pytest.mark.spark
 def test_a_message_in_a_queue(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
     found = explain_message(warehouse, "c1/4", as_of=AS_OF, honors=HONORS)

@@ -52,6 +52,8 @@ def endpoint(**changes: Any) -> dict[str, Any]:
         "ended_at": None,
         "inferred": False,
         "logged_priority": None,
+        "created_by": "log",
+        "level_source": "ladder",
         "priority": 5,
         "rule_name": None,
         "ladder_step": None,
@@ -135,6 +137,41 @@ def test_a_validity_begins_at_its_first_instant_and_ends_before_its_last() -> No
     rules = [version("R", level=9, since=5, until=6)]
     assert explain(*rules, created_at=day(5)).by_present_rules == Outcome(9, "R", 8)
     assert explain(*rules, created_at=day(6)).by_present_rules == Outcome(5, None, None)
+
+
+def of_the_server(level: int, rule_name: str | None = None, ladder_step: int | None = None) -> dict[str, Any]:
+    """What an endpoint has that only a snapshot knows."""
+    found = {"created_by": "snapshot", "level_source": "server", "logged_priority": level, "priority": level}
+    return {**found, "rule_name": rule_name, "ladder_step": ladder_step}
+
+
+def test_a_level_of_the_server_is_explained_by_the_rules_that_stand() -> None:
+    # Rule  [3--)[8-----    created by day 5
+    #       1    6
+    first = version("Rule", "C", level=3, since=1, until=6)
+    stands = replace(first, level=8, valid_from=day(6), valid_to=None)
+    found = explain(first, stands, version("Base", level=2), **of_the_server(8, "Rule", 4))
+    assert (found.level_source, found.created_by) == ("server", "snapshot")
+    assert found.given == found.by_present_rules == Outcome(8, "Rule", 4)
+    hits = {step.step: (step.rule, step.decides) for step in found.steps if step.rule}
+    assert hits[4] == (OtherTime("Rule", 8, day(6), None), True)
+    assert found.steps[3].at_other_times == (OtherTime("Rule", 3, day(1), day(6)),)
+    assert found.later == ()
+
+
+def test_a_level_of_the_server_that_the_ladder_does_not_give_names_no_rule() -> None:
+    found = explain(version("Rule", "C", level=3), **of_the_server(8))
+    assert found.given == found.by_present_rules == Outcome(8, None, None)
+    assert [step.step for step in found.steps if step.decides] == [4]
+    without = explain(**of_the_server(8))
+    assert without.given == without.by_present_rules == Outcome(8, None, None)
+
+
+def test_a_level_of_the_server_whose_rule_was_edited_since_would_be_restated() -> None:
+    found = explain(version("Rule", "C", level=3), **of_the_server(8, "Rule", 4))
+    assert (found.given, found.by_present_rules) == (Outcome(8, "Rule", 4), Outcome(8, None, None))
+    found = explain(version("Rule", "C", level=8), **of_the_server(8))
+    assert (found.given, found.by_present_rules) == (Outcome(8, None, None), Outcome(8, "Rule", 4))
 
 
 CRITERIA = st.tuples(*[st.sampled_from([None, name, name.lower()]) for name in NAMES.values()])
