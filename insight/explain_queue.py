@@ -228,17 +228,27 @@ def transmit_reason(row: Mapping[str, Any], honors: bool) -> str:
 
     Args:
         row: a row of `transmission_schedule`.
-        honors: whether the database that holds the message has HONOR_BROKER_PRIORITY on.
+        honors: whether the database that holds the message has HONOR_BROKER_PRIORITY on in the catalog of
+            today, which may not be that of the run.
     """
     if row["forwarded"]:
         return f"forwarded messages are always sent at {DEFAULT_PRIORITY}"
-    if honors:
-        base = f"{row['database']} honors priorities, so the sending endpoint's level counts"
+    base = row["priority"] if honors else DEFAULT_PRIORITY
+    counts = row["transmit_priority"]
+    fits = counts > base if row["elevated"] else counts == base
+    if not fits:
+        now, then = ("on", "off") if honors else ("off", "on")
+        reason = (
+            f"the catalog was another one when it was scheduled: {row['database']} had HONOR_BROKER_PRIORITY "
+            f"{then} then, and has it {now} now"
+        )
+    elif honors:
+        reason = f"{row['database']} honors priorities, so the sending endpoint's level counts"
     else:
-        base = f"{row['database']} has HONOR_BROKER_PRIORITY off, so it is sent at {DEFAULT_PRIORITY}"
+        reason = f"{row['database']} has HONOR_BROKER_PRIORITY off, so it is sent at {DEFAULT_PRIORITY}"
     if row["elevated"]:
-        base += "; starvation prevention raised that, for it has waited long"
-    return base
+        reason += "; starvation prevention raised that, for it has waited long"
+    return reason
 
 
 def _same(row: Mapping[str, Any], columns: Sequence[str]) -> Column:

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from config.errors import PipelineError
 from insight.explain import explain_conversation, explain_group, explain_message
 from insight.explain_endpoint import Outcome
-from insight.explain_queue import Ahead
+from insight.explain_queue import Ahead, transmit_reason
 from insight.explain_view import show
 from insight.terminal import as_json
 from schemas.reading import as_of_key
@@ -303,6 +303,37 @@ def test_a_message_that_waits_and_is_forwarded(
     assert (forwarded.instance, forwarded.reason) == ("SQL9", "forwarded messages are always sent at 5")
     show(found, AS_OF)
     assert "level 8 is shown, 5 counts: B has HONOR_BROKER_PRIORITY off" in capsys.readouterr().out
+
+
+OTHER = "the catalog was another one when it was scheduled: A had HONOR_BROKER_PRIORITY"
+RAISED = "starvation prevention raised that, for it has waited long"
+
+
+@pytest.mark.parametrize(
+    ("priority", "counts", "elevated", "honors", "reason"),
+    [
+        pytest.param(
+            7, 7, False, True, "A honors priorities, so the sending endpoint's level counts", id="on"
+        ),
+        pytest.param(7, 5, False, False, "A has HONOR_BROKER_PRIORITY off, so it is sent at 5", id="off"),
+        pytest.param(7, 7, False, False, f"{OTHER} on then, and has it off now", id="was on"),
+        pytest.param(7, 5, False, True, f"{OTHER} off then, and has it on now", id="was off"),
+        pytest.param(
+            2, 4, True, False, f"{OTHER} on then, and has it off now; {RAISED}", id="was on, raised"
+        ),
+        pytest.param(
+            7, 6, True, True, f"{OTHER} off then, and has it on now; {RAISED}", id="was off, raised"
+        ),
+        pytest.param(
+            7, 6, True, False, f"A has HONOR_BROKER_PRIORITY off, so it is sent at 5; {RAISED}", id="raised"
+        ),
+    ],
+)
+def test_why_a_level_counts_for_sending(
+    priority: int, counts: int, elevated: bool, honors: bool, reason: str
+) -> None:
+    row = sent("m", 1, counts, priority=priority, elevated=elevated)
+    assert transmit_reason(row, honors) == reason
 
 
 OPEN = "in a transaction of which no end before as_of is known."
