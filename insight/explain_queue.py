@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
+from pipelines.schedules.ready import in_conversations
 from schemas.keys import QUEUE
 from storage.collected import collected
 
@@ -124,16 +125,18 @@ def _group(groups: DataFrame, receives: DataFrame, row: Mapping[str, Any]) -> Gr
     own = receives.where(_same(row, QUEUE)).where(
         F.col("conversation_group_id") == row["conversation_group_id"]
     )
-    conversations = own.groupBy("conversation_id", "is_initiator", "priority").agg(
-        F.count(F.lit(1)).alias("messages"),
-        F.min("arrived_at").alias("oldest_arrival"),
-        F.min("position").alias("position"),
+    conversations = (
+        in_conversations(own)
+        .groupBy("conversation_id", "is_initiator", "priority")
+        .agg(
+            F.count(F.lit(1)).alias("messages"),
+            F.min("arrived_at").alias("oldest_arrival"),
+            F.min("arrival_order").alias("oldest"),
+        )
     )
     first = (
-        conversations.orderBy(
-            F.desc("priority"), "oldest_arrival", "position", "conversation_id", F.desc("is_initiator")
-        )
-        .drop("position")
+        conversations.orderBy(F.desc("priority"), "oldest", "conversation_id", F.desc("is_initiator"))
+        .drop("oldest")
         .limit(CONVERSATIONS_SHOWN)
     )
     listed = [

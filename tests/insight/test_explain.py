@@ -75,7 +75,7 @@ def sent(message_id: str, position: int, counts: int, **changes: Any) -> Row:
     return written.sent(position, **{"message_id": message_id, "conversation_id": "c1", **levels, **changes})
 
 
-def group(conversation: str, position: int, level: int, **changes: Any) -> Row:
+def group(conversation: str, position: int | None, level: int, **changes: Any) -> Row:
     return {
         "as_of": AS_OF,
         "as_of_key": as_of_key(AS_OF),
@@ -450,6 +450,36 @@ def test_a_message_that_arrived_and_is_still_forwarded(warehouse: Warehouse) -> 
 def test_a_group(warehouse: Warehouse) -> None:
     [found] = explain_group(warehouse, "group c1", as_of=AS_OF)
     assert (found.priority, found.deciding_conversation_id, found.messages) == (3, "c1", 2)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("state", ["group_locked", "queue_off"])
+def test_conversations_without_positions_are_listed_as_they_arrived(
+    session: SparkSession, tmp_path: Path, state: str
+) -> None:
+    #        conversation, minute, queuing_order, message
+    rows = [
+        ("c1", 2, None, "a"),
+        ("c2", 2, None, "A"),
+        ("c3", 2, 10, "b"),
+        ("c4", 2, 9, "c"),
+        ("c5", 1, 11, "d"),
+    ]
+    own = {"conversation_group_id": "group c4", "state": state}
+    messages = [
+        received(message, None, 3, conversation, arrived_at=at(minute), queuing_order=number, **own)
+        for conversation, minute, number, message in rows
+    ]
+    # The oldest message of a conversation counts; a lower level comes last however old.
+    messages.append(received("e", None, 3, "c3", arrived_at=at(3), queuing_order=1, **own))
+    messages.append(received("f", None, 2, "c0", arrived_at=at(0), **own))
+    first = group("c4", None, 3, state=state, conversations=6, messages=7)
+    tables = {"receive_schedule": messages, "group_priorities": [{**first, "deciding_conversation_id": "c5"}]}
+    warehouse = warehouse_of(session, tmp_path, tables)
+    [found] = explain_group(warehouse, "group c4", as_of=AS_OF)
+    listed = [one.conversation_id for one in found.listed]
+    assert listed == ["c5", "c4", "c3", "c2", "c1", "c0"]
+    assert found.listed[0].decides
 
 
 @pytest.mark.spark
