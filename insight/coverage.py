@@ -5,7 +5,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.ladder.ladder import DEFAULT_PRIORITY
+from pipelines.ladder.ladder import DEFAULT_PRIORITY, STANDING
 from pipelines.state.messages import ARRIVALS, order_of_events
 from schemas.events import MESSAGES
 from schemas.ledger import ENDPOINTS
@@ -15,7 +15,9 @@ from storage.stored_rules import stored_versions
 from storage.warehouse import Warehouse
 
 VERSION = ("instance", "database", "rule_name", "valid_from")
-"""A version of a rule; a null rule_name is the default of the database."""
+"""A version of a rule; a null rule_name is the default of the database, or no rule."""
+OF_SERVER = "of_server"
+"""Whether the level is the server's, and no rule gives it today. Only a null rule_name may have it true."""
 ENDPOINT = ("conversation_id", "is_initiator")
 SUMS = ("endpoints", "conversations", "messages", "open_messages")
 COLUMNS = (*VERSION, "level", *SUMS, "first_use", "last_use")
@@ -29,6 +31,8 @@ def coverage(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
     Returns:
         COLUMNS by name, ordered by VERSION with nulls first: one row per version that began before as_of,
         used or not, and one per database with rules or endpoints for its default, without valid_from.
+        Endpoints whose level is the server's, and no rule gives it today, have a row with neither
+        rule_name nor level, after the default's.
         `endpoints` and `conversations` are those of `rule_uses`. A rule that the history has no more, or
         had not yet, has a row without valid_from and level.
     """
@@ -41,17 +45,18 @@ def coverage(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
         warehouse.read(PRIORITY_RULES),
         as_of=as_of,
     )
-    used = {tuple(row[name] for name in VERSION): row for row in collected(uses)}
+    used = {tuple(row[name] for name in (*VERSION, OF_SERVER)): row for row in collected(uses)}
     levels: dict[tuple[Any, ...], int | None] = dict.fromkeys(used)
-    levels |= {(*key[:2], None, None): DEFAULT_PRIORITY for key in used}
+    levels |= {(*key[:2], None, None, False): DEFAULT_PRIORITY for key in used}
     for version in versions:
-        levels[version.instance, version.database, None, None] = DEFAULT_PRIORITY
-        if version.valid_from < as_of:
-            levels[version.key] = version.level
+        levels[version.instance, version.database, None, None, False] = DEFAULT_PRIORITY
+        key = (*version.key, False)
+        if version.valid_from < as_of or key in used:
+            levels[key] = version.level
     unused = dict.fromkeys(SUMS, 0) | dict.fromkeys(("first_use", "last_use"))
     found = []
     for key in sorted(levels, key=_nulls_first):
-        row = dict(zip(VERSION, key, strict=True)) | {"level": levels[key]} | unused | used.get(key, {})
+        row = dict(zip(VERSION, key[:-1], strict=True)) | {"level": levels[key]} | unused | used.get(key, {})
         found.append({name: row[name] for name in COLUMNS})
     return found
 
@@ -67,8 +72,9 @@ def rule_uses(
 ) -> DataFrame:
     """Count the endpoints that have their level from each version, and what is sent to them.
 
-    An endpoint counts at the version of its rule that was valid when it was created; endpoints without a
-    rule count at the default of their database.
+    An endpoint counts at the version of its rule that was valid when it was created; if its level is the
+    server's, at the one that stands. Endpoints without a rule count at the default of their database, but
+    those with a level of the server's, which no default gave, count by themselves.
 
     Args:
         endpoints: all `endpoints` rows.
@@ -80,7 +86,7 @@ def rule_uses(
         as_of: the instant.
 
     Returns:
-        One row per version with endpoints, key VERSION (see `with_version`): `endpoints` and
+        One row per version with endpoints, key VERSION and OF_SERVER (see `with_version`): `endpoints` and
         `conversations`, created from `first_use` to `last_use`; `messages` to these endpoints, begun before
         as_of, that have an event on the UTC day before as_of's or later; `open_messages`, those in a
         schedule.
@@ -89,7 +95,7 @@ def rule_uses(
     decided = with_version(endpoints.where(F.col("created_at") < F.lit(as_of)), rules)
     return (
         decided.join(traffic, list(ENDPOINT), "left")
-        .groupBy(*VERSION)
+        .groupBy(*VERSION, OF_SERVER)
         .agg(
             F.count(F.lit(1)).alias("endpoints"),
             F.count_distinct("conversation_id").alias("conversations"),
@@ -104,32 +110,42 @@ def rule_uses(
 def with_version(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
     """Find the version of each endpoint's rule that was valid when the endpoint was created.
 
+    Of a level of the server's it is the version that stands once all statements were carried out: by that
+    one the rule was named (`pipelines.ladder.ladder.with_level`).
+
     Args:
         endpoints: any `endpoints` rows.
         rules: the rule history (`priority_rules`); few.
 
     Returns:
-        VERSION, ENDPOINT and created_at, a row per row; `valid_from` is null where the level is the
-        default, and where the history has no version of the rule for that moment.
+        VERSION, OF_SERVER, ENDPOINT and created_at, a row per row; `valid_from` is null where no rule is
+        named, and where the history has no version of the rule for that moment.
     """
+    by_server = F.coalesce(F.col("level_source") == "server", F.lit(False))
+    decided = endpoints.withColumns(
+        {
+            OF_SERVER: by_server & F.col("rule_name").isNull(),
+            "moment": F.when(by_server, F.lit(STANDING).cast("timestamp")).otherwise(F.col("created_at")),
+        }
+    )
     valid = F.broadcast(rules).alias("rule")
     same_rule = (
         (F.col("endpoint.instance") == F.col("rule.instance"))
         & (F.col("endpoint.database") == F.col("rule.database"))
         & (F.col("endpoint.rule_name") == F.col("rule.name"))
-        & (F.col("endpoint.created_at") >= F.col("rule.valid_from"))
-        & (F.col("rule.valid_to").isNull() | (F.col("endpoint.created_at") < F.col("rule.valid_to")))
+        & (F.col("endpoint.moment") >= F.col("rule.valid_from"))
+        & (F.col("rule.valid_to").isNull() | (F.col("endpoint.moment") < F.col("rule.valid_to")))
     )
-    columns = ("instance", "database", "rule_name", "created_at", *ENDPOINT)
+    columns = ("instance", "database", "rule_name", OF_SERVER, "created_at", *ENDPOINT)
     return (
-        endpoints.alias("endpoint")
+        decided.alias("endpoint")
         .join(valid, same_rule, "left")
         .select(*[f"endpoint.{name}" for name in columns], "rule.valid_from")
     )
 
 
-def _nulls_first(version: tuple[Any, ...]) -> list[tuple[bool, Any]]:
-    return [(part is not None, part) for part in version]
+def _nulls_first(key: tuple[Any, ...]) -> list[tuple[bool, Any]]:
+    return [(part is not None, part) for part in key]
 
 
 def _traffic(

@@ -20,7 +20,7 @@ from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES, RECEIVE_SCHEDULE, RUNS, TRANSMISSION_SCHEDULE
 from schemas.reading import as_of_key
 from storage.warehouse import Warehouse
-from tests.factories import Row, at, catalog, rule
+from tests.factories import Row, at, catalog, message_event, rule
 from tests.harness import Project, difference, one_log
 from tests.model import simulate
 from tests.model.messages import read_messages
@@ -150,6 +150,45 @@ def test_rules_that_the_history_has_no_more_stay_visible(session: SparkSession, 
         ("R", 7, 1, at(5)),
         ("R", 8, 0, None),
     }
+
+
+def test_levels_of_the_server_count_by_themselves(session: SparkSession, tmp_path: Path) -> None:
+    # R        [--- 8 ---)[--- 7 ---...   as_of: minute 9; c7 is created later
+    warehouse = Warehouse(session, str(tmp_path))
+    of_the_server = {"level_source": "server", "created_by": "lifetime", "database": "A"}
+    endpoints = [
+        endpoint("c1", level_source="ladder"),
+        endpoint("c2"),
+        endpoint("c3", priority=8, created_at=at(1), **of_the_server),
+        endpoint("c4", priority=3, created_at=at(2), **of_the_server),
+        endpoint("c4", False, priority=5, created_at=at(3), **of_the_server),
+        endpoint("c5", priority=7, created_at=at(4), rule_name="R", ladder_step=8, **of_the_server),
+        endpoint("c6", False, priority=2, **of_the_server | {"database": "B"}),
+        endpoint("c7", priority=2, created_at=at(20), **of_the_server),
+    ]
+    write(warehouse, ENDPOINTS, endpoints)
+    write(warehouse, MESSAGES, [message_event("SENT", "c4/0", sent_by_initiator=False, database="A")])
+    rules = [rule("R", 8, valid_from=at(2), valid_to=at(9)), rule("R", 7, valid_from=at(9))]
+    write(warehouse, PRIORITY_RULES, rules)
+    found = [
+        (row["database"], *[row[name] for name in ("rule_name", "valid_from", "level", "endpoints")])
+        for row in coverage(warehouse, at(9))
+    ]
+    assert found == [
+        ("A", None, None, 5, 2),
+        ("A", None, None, None, 3),
+        ("A", "R", at(2), 8, 0),
+        ("A", "R", at(9), 7, 1),
+        ("B", None, None, 5, 0),
+        ("B", None, None, None, 1),
+    ]
+    server = coverage(warehouse, at(9))[1]
+    assert [server[name] for name in ("conversations", "messages", "first_use", "last_use")] == [
+        2,
+        1,
+        at(1),
+        at(3),
+    ]
 
 
 def test_the_command_prints_what_was_published(
