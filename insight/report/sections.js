@@ -47,7 +47,8 @@ function rules() {
         ...placed("Rule", "rule_name"),
         value: (row) => `${row.rule_name ?? "default"} ${row.instance} ${row.database}`,
         cell: (row) => [
-          row.rule_name === null ? "default, no rule matched" : visible(row.rule_name),
+          row.rule_name !== null ? visible(row.rule_name)
+            : row.level === null ? "the server's level, no rule" : "default, no rule matched",
           element("span", { className: "where" }, `${visible(row.instance)} · ${visible(row.database)}`),
         ],
       },
