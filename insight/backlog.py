@@ -1,19 +1,14 @@
 """What waits at an as_of, read from the tables: what schedules and questions about them start from."""
 
 from datetime import datetime
-from functools import partial
-
-from pyspark.sql import DataFrame
 
 from config.catalog import BINDINGS
 from config.load import Settings
-from engine.differences import Keep, together
-from engine.little import kept_if_little
+from engine.differences import Keep
 from pipelines.schedules.orders import Backlog, Catalog, backlog
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import BATCHES
-from schemas.table import Table
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
@@ -33,7 +28,9 @@ def catalog_frames(warehouse: Warehouse, settings: Settings) -> Catalog:
 
 def read_backlog(warehouse: Warehouse, catalog: Catalog, as_of: datetime, keep: Keep) -> Backlog:
     """What waits at as_of; any as_of, published or not."""
-    message_events, endpoint_events, queue_events, endpoints = read_facts(warehouse, as_of, keep)
+    message_events, endpoint_events, queue_events, endpoints = (
+        warehouse.read_open(table, as_of) for table in (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS, ENDPOINTS)
+    )
     return backlog(
         message_events,
         endpoint_events,
@@ -44,21 +41,6 @@ def read_backlog(warehouse: Warehouse, catalog: Catalog, as_of: datetime, keep: 
         every_receive_counts=not has_queue_events(warehouse),
         keep=keep,
     )
-
-
-def read_facts(
-    warehouse: Warehouse, as_of: datetime, keep: Keep
-) -> tuple[DataFrame, DataFrame, DataFrame, DataFrame]:
-    """What may matter at as_of or later: message, endpoint and queue events, and endpoints."""
-
-    def read(table: Table) -> DataFrame:
-        return kept_if_little(warehouse.read_open(table, as_of), keep)
-
-    tables = (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS, ENDPOINTS)
-    messages, conversations, transactions, endpoints = together(
-        warehouse.spark, *[partial(read, table) for table in tables]
-    )
-    return messages, conversations, transactions, endpoints
 
 
 def has_queue_events(warehouse: Warehouse) -> bool:

@@ -4,10 +4,11 @@ from datetime import datetime, timedelta
 
 from config.load import Settings
 from config.model import Activation
-from insight.backlog import has_queue_events, read_facts
+from insight.backlog import has_queue_events
 from pipelines.activation.replay import Clock, Monitor
 from pipelines.activation.window import Facts, Watched, activation_of_window, unwatched
-from schemas.events import QUEUE_FACTS
+from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
+from schemas.ledger import ENDPOINTS
 from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
 from storage.collected import micros
 from storage.small_frame import empty_frame, small_frame
@@ -40,17 +41,21 @@ def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime) 
     # There is no time before the first one.
     start = as_of - min(options.window, as_of - datetime.min.replace(tzinfo=as_of.tzinfo))
     clock = _clock(options, start, as_of)
+    facts = Facts(
+        message_events=warehouse.read_open(MESSAGES, start),
+        endpoint_events=warehouse.read_open(ENDPOINT_FACTS, start),
+        queue_events=warehouse.read_open(QUEUE_FACTS, start),
+        endpoints=warehouse.read_open(ENDPOINTS, start),
+    )
     watched = _watched(warehouse, settings)
     if not watched.monitors:
-        queue_events = warehouse.read_open(QUEUE_FACTS, start)
         nothing = empty_frame(warehouse.spark, ACTIVATION.struct).drop("as_of", "as_of_key")
-        unknown = unwatched(queue_events, watched.queues, clock, as_of=as_of)
+        unknown = unwatched(facts.queue_events, watched.queues, clock, as_of=as_of)
         warehouse.replace_as_of(ACTIVATION, nothing, as_of)
         warehouse.replace_as_of(ACTIVATION_SUMMARY, unknown, as_of)
         return "no queue has a monitor"
     every_receive_counts = not has_queue_events(warehouse)
     with warehouse.keeping() as keep:
-        facts = Facts(*read_facts(warehouse, start, keep))
         runs, told = activation_of_window(
             facts, watched, clock, as_of=as_of, every_receive_counts=every_receive_counts, keep=keep
         )
