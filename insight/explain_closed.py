@@ -12,7 +12,7 @@ from insight.open_first import open_first
 from insight.receipts import last_taken
 from pipelines.state.messages import ARRIVALS
 from schemas.events import END_WITH_CLEANUP, END_WITH_ERROR, ENDPOINT_FACTS, ENDS, LEFT, QUEUE_FACTS
-from storage.published import batches_since, published_runs
+from storage.published import batches_since, last_batch_of
 from storage.warehouse import Warehouse
 
 
@@ -114,8 +114,7 @@ def _late(warehouse: Warehouse, before: Sequence[Mapping[str, Any]], as_of: date
     since = batches_since(warehouse, as_of)
     if not since:
         return None
-    runs = published_runs(warehouse, "as_of", "last_batch")
-    covered = max(row["last_batch"] for row in runs if row["as_of"] == as_of)
+    covered = last_batch_of(warehouse, as_of)
     again = f"run jobs/schedules.py --as-of {format_instant(as_of)} to schedule it with them"
     if any(event["batch"] > covered for event in before):
         return f"events of it came in after this as_of was published; {again}"

@@ -40,11 +40,15 @@ def settings_of(warehouse: Warehouse, as_of: datetime) -> dict[str, Any]:
 
 def batches_since(warehouse: Warehouse, as_of: datetime) -> int:
     """Count the batches of events that came in after an as_of was published last: its tables lack them."""
-    runs = published_runs(warehouse, "as_of", "last_batch")
-    # A run before any batch has none.
-    covered = [row["last_batch"] or 0 for row in runs if row["as_of"] == as_of]
+    covered = last_batch_of(warehouse, as_of)
     came = {row["batch"] for row in collected(warehouse.read(BATCHES).select("batch"))}
-    return sum(batch > max(covered) for batch in came)
+    return sum(batch > covered for batch in came)
+
+
+def last_batch_of(warehouse: Warehouse, as_of: datetime) -> int:
+    """The last batch that an as_of was published with; 0 if that was before any."""
+    runs = published_runs(warehouse, "as_of", "last_batch")
+    return max(row["last_batch"] or 0 for row in runs if row["as_of"] == as_of)
 
 
 def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | None) -> datetime:
@@ -61,9 +65,9 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | 
             if _is_there(warehouse, row):
                 found: datetime = row["as_of"]
                 return found
+        what = "the rows of all published runs are gone" if runs else "no run was published yet"
         raise PipelineError(
-            f"{settings.warehouse}: no run was published yet; "
-            f"run jobs/nightly.py --config {settings.path} first"
+            f"{settings.warehouse}: {what}; run jobs/nightly.py --config {settings.path} first"
         )
     if as_of not in latest:
         there = ", ".join(map(format_instant, sorted(latest, reverse=True)[:AS_OFS_SHOWN])) or "none yet"

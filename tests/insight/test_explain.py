@@ -427,6 +427,17 @@ def test_messages_that_came_in_after_the_as_of_was_published(session: SparkSessi
     assert states == [f"{unknown}; {AGAIN}", f"{unknown}; {AGAIN}", f"{late}; {AGAIN}"]
 
 
+def test_a_message_that_came_in_after_a_run_before_any_batch(session: SparkSession, tmp_path: Path) -> None:
+    rows = {
+        "message_events": [message_event("SENT", "c1/0", batch=1)],
+        "runs": [ended_run("empty", AS_OF, last_batch=None)],
+        "batches": [batch(1)],
+    }
+    found = explain_message(warehouse_of(session, tmp_path, rows), "c1/0", as_of=AS_OF, honors=HONORS)
+    late = "events of it came in after this as_of was published"
+    assert found.state == f"It is in no schedule: {late}; {AGAIN}"
+
+
 def test_without_queue_events_every_receive_counts(session: SparkSession, tmp_path: Path) -> None:
     warehouse = warehouse_of(session, tmp_path, {"message_events": taken("c1/0", "t", 3)})
     found = explain_message(warehouse, "c1/0", as_of=AS_OF, honors=HONORS)
