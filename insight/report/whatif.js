@@ -49,22 +49,12 @@ function passing(pairs) {
   });
 }
 
-/** The answer in one sentence, as on the terminal. */
-function answer() {
-  const { proposal = 0, drift = 0 } = Object.fromEntries(rowsOf("whatif_causes").map((row) => [row.cause, row.endpoints]));
-  const [{ messages, gained, lost }] = rowsOf("whatif_counts");
-  if (!proposal && !drift && !gained) return "The proposal changes no level and no order.";
-  const drifting = drift ? `, ${count(drift)} of them to what today's rules give too` : "";
-  return `The proposal changes the level of ${count(proposal + drift)} endpoints${drifting}: `
-    + `of ${count(messages)} messages ${count(gained)} come earlier and ${count(lost)} later.`;
-}
-
 function whatif() {
   if (!data.parts.whatif_summary) {
     document.querySelectorAll("[data-only=whatif_summary]").forEach((part) => part.remove());
     return;
   }
-  document.getElementById("whatif-said").textContent = answer();
+  document.getElementById("whatif-said").textContent = rowsOf("whatif_said")[0].sentence;
   const [place] = rowsOf("whatif_place");
   if (place) moves(place, rowsOf("whatif_points"), data.parts.whatif_points.total);
   else document.getElementById("whatif-picture").remove();

@@ -9,6 +9,7 @@ from config.instants import format_instant
 from insight.report.page import Part
 from insight.report.parts import part, sums
 from insight.whatif.ask import MOST_MOVED, PLACES, largest_first
+from insight.whatif.view import sentence
 from schemas.whatif import WHATIF_AS_OF, WHATIF_ENDPOINTS, WHATIF_MESSAGES, WHATIF_PAIRS, WHATIF_SUMMARY
 from storage.collected import collected
 from storage.warehouse import Warehouse
@@ -32,9 +33,10 @@ def whatif_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
     """Read what the page shows of the tables that `jobs/whatif.py --out` wrote.
 
     Returns:
-        Tables by name: `whatif_causes`, `whatif_counts` (over all messages), `whatif_summary` (what moved,
-        most first), `whatif_moves` (the largest, as on the terminal), `whatif_pairs` (over all queues),
-        `whatif_place` (the order that changes most) and `whatif_points` of it.
+        Tables by name: `whatif_said` (the sentence of the terminal), `whatif_counts` (its figures, over all
+        messages), `whatif_summary` (what moved, most first), `whatif_moves` (the largest, as on the
+        terminal), `whatif_pairs` (over all queues), `whatif_place` (the order that changes most) and
+        `whatif_points` of it.
 
     Raises:
         ConfigError: they are of another as_of, or do not say of which.
@@ -44,14 +46,18 @@ def whatif_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
     place = _most_moved(messages)
     causes = answers.read(WHATIF_ENDPOINTS).groupBy("cause").agg(F.count(F.lit(1)).alias("endpoints"))
     summary = answers.read(WHATIF_SUMMARY)
+    counts = sums(summary.where(F.col("dimension").isin(*PLACES)), ("messages", "gained", "lost"))
+    changed = {row["cause"]: row["endpoints"] for row in collected(causes)}
+    report = {
+        "endpoints": {cause: changed.get(cause, 0) for cause in ("proposal", "drift")},
+        "messages": dict(zip(counts.columns, counts.rows[0], strict=True)),
+    }
     pairs = (
         answers.read(WHATIF_PAIRS).groupBy("passing_level", "passed_level").agg(F.sum("pairs").alias("pairs"))
     )
     return {
-        "whatif_causes": part(causes, order=[F.col("cause")], limit=2),
-        "whatif_counts": sums(
-            summary.where(F.col("dimension").isin(*PLACES)), ("messages", "gained", "lost")
-        ),
+        "whatif_said": Part(("sentence",), [[sentence(report)]], 1),
+        "whatif_counts": counts,
         "whatif_summary": part(
             summary.where("gained > 0 or lost > 0"),
             order=[
