@@ -14,6 +14,7 @@ run the nightly job as of the end of that day, copy the next ones. File names do
 import argparse
 import shutil
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,6 @@ PIECES = ".pieces"
 """Where files are until all are there."""
 MARK = ".generate_log"
 """In a folder that this job wrote, and so may write again."""
-SETTINGS_FILES = ("catalog.yaml", "rules.yaml", "settings.yaml")
 MOST_DAYS = 3_660
 FIRST_YEAR, LAST_YEAR = 1900, 9998
 """Outside of these the contract of the inputs rejects events."""
@@ -50,14 +50,15 @@ DOCUMENTATION = {
     "effective_from": "2026-01-01T00:00:00Z",
 }
 """The rules of the documentation's example; conf/local.yaml reads the same file."""
+SETTINGS_FILES = ("catalog.yaml", "rules.yaml", "settings.yaml", DOCUMENTATION["path"])
 
 
 def main(argv: Sequence[str]) -> int:
     """Parse the command line and write the log."""
     parser = _parser()
     options = parser.parse_args(argv)
-    last = options.start.year + options.days // 365
-    if options.start.year < FIRST_YEAR or last > LAST_YEAR:
+    first, end = (datetime(year, 1, 1, tzinfo=UTC) for year in (FIRST_YEAR, LAST_YEAR + 1))
+    if not first <= options.start <= end - timedelta(days=options.days):
         parser.error(f"argument --start: the log must lie in the years {FIRST_YEAR} to {LAST_YEAR}")
     is_sample = options.preset == "sample"
     given = [name for name in WORLD if getattr(options, name) is not None]

@@ -207,7 +207,9 @@ def test_rules_of_the_same_level() -> None:
 SMALLEST = ("--messages", "10", "--services", "4", "--kinds", "2", "--rules", "0")
 
 
-@pytest.mark.parametrize("name", ["endpoint_events", "night=2026-11-20", "settings.yaml", "catalog.yaml"])
+@pytest.mark.parametrize(
+    "name", ["endpoint_events", "night=2026-11-20", "settings.yaml", "catalog.yaml", "documentation.sql"]
+)
 def test_files_of_somebody_else_stay(tmp_path, name):
     theirs = tmp_path / name
     if "." not in name:
@@ -245,6 +247,7 @@ def test_a_file_is_no_folder(tmp_path):
         (["--preset", "sample", "--instances", "9"], "argument --instances: not with --preset"),
         (["--preset", "sample", "--same-level", "0"], "argument --same-level: not with --preset"),
         (["--start", "1899-12-31"], "the log must lie in the years 1900 to 9998"),
+        (["--start", "9998-12-31", "--days", "2"], "the log must lie in the years 1900 to 9998"),
         (["--start", "9998-06-01", "--days", "800"], "the log must lie in the years 1900 to 9998"),
         (["--days", "100000"], "is not a whole number from 1 to 3660"),
     ],
