@@ -105,10 +105,10 @@ class _Facts:
 
 
 def _facts(warehouse: Warehouse, batch: Batch, looked: Looked, keep: Keep) -> _Facts:
-    looked_at = (looked.messages, looked.conversations, looked.transactions)
+    of_events = (looked.messages, looked.conversations, looked.transactions)
     messages, conversations, transactions, known = together(
         warehouse.spark,
-        *[partial(kept_if_little, rows.all(warehouse), keep) for rows in looked_at],
+        *[partial(kept_if_little, rows.all(warehouse), keep) for rows in of_events],
         partial(kept_if_little, looked.known, keep),
     )
     if batch.views is None:

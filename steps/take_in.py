@@ -31,7 +31,6 @@ from storage.inputs.scattered import are_slow_to_open
 from storage.warehouse import Warehouse
 
 TEXT = ("json", "csv")
-"""Computes a frame once for the time of the fold."""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,6 @@ from pipelines.state.happened import happened
 from pipelines.state.of_messages import state_of_messages
 from pipelines.state.transactions import named_locks
 
-"""Computes a frame once (`engine.differences.kept`)."""
-
 
 @dataclass(frozen=True)
 class Catalog:
