@@ -7,6 +7,8 @@ MAKEFLAGS += --no-print-directory
 
 # Times mean the same on every machine.
 export TZ := UTC
+# Python keeps what it has compiled. Many containers forbid that; then each process compiles pandas anew, for a second.
+unexport PYTHONDONTWRITEBYTECODE
 
 PYTHON_IN_VENV := .venv/bin/python
 AS_OF ?= 2026-11-21T00:00:00Z

@@ -61,6 +61,8 @@ packages=$("$python" "$root/tools/package.py")
 
 # A job has a Spark of its own, also in a shell that is set up for Spark Connect.
 unset SPARK_REMOTE SPARK_CONNECT_MODE_ENABLED SPARK_LOCAL_REMOTE
+# Python keeps what it has compiled. Many containers forbid that; then each run compiles pandas anew, for a second.
+unset PYTHONDONTWRITEBYTECODE
 export SPARK_HOME ENGINE=spark PATH=$venv/bin:$PATH
 # Times and text mean the same whatever the machine is set to.
 export TZ=UTC LC_ALL=C.UTF-8
