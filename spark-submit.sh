@@ -39,12 +39,15 @@ while [[ $# -gt 0 && $1 != --spark ]]; do
 done
 [[ $# -eq 0 ]] || shift # --spark itself
 
-# A master given to spark-submit decides the profile as well.
-master=${SPARK_MASTER:-local[*]} previous=
-for option; do
-  [[ $previous != --master ]] || master=$option
-  [[ $option != --master=* ]] || master=${option#--master=}
-  previous=$option
+# A master given to spark-submit decides the profile as well, and memory what follows from it.
+master=${SPARK_MASTER:-local[*]} memory=${SPARK_DRIVER_MEMORY:-${ENGINE_MEMORY:-}} previous=
+for word; do
+  [[ $word == -* ]] && option=$word || option=$previous=$word
+  case $option in
+    --master=*) master=${option#*=} ;;
+    --driver-memory=* | --conf=spark.driver.memory=* | -c=spark.driver.memory=*) memory=${option##*=} ;;
+  esac
+  previous=$word
 done
 [[ $master == local* ]] && profile=${SPARK_PROFILE:-local} || profile=${SPARK_PROFILE:-cluster}
 conf=$root/conf/spark
@@ -73,7 +76,7 @@ if [[ $profile == local ]]; then
   export PYSPARK_PYTHON=$python PYSPARK_DRIVER_PYTHON=$python
   # The same as the embedded engine takes: engine/session.py.
   half='import os; print(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**21, "m", sep="")'
-  export SPARK_DRIVER_MEMORY=${SPARK_DRIVER_MEMORY:-${ENGINE_MEMORY:-$("$python" -c "$half")}}
+  export SPARK_DRIVER_MEMORY=${memory:-$("$python" -c "$half")}
   # What is said after --spark goes before these.
   while read -r setting; do
     submit+=(--conf "$setting")

@@ -1,5 +1,8 @@
 """Apache Spark for little work: what pays off over millions of rows makes a small night slower."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from pyspark.sql import DataFrame, SparkSession
 
 from engine.differences import Keep
@@ -23,6 +26,18 @@ def expect_little(spark: SparkSession) -> None:
     """
     if is_classic(spark):
         for name, value in LITTLE.items():
+            spark.conf.set(name, value)
+
+
+@contextmanager
+def expecting_little(spark: SparkSession) -> Iterator[None]:
+    """Expect little inside of the block, and then what was expected before."""
+    before = {name: str(spark.conf.get(name)) for name in LITTLE} if is_classic(spark) else {}
+    expect_little(spark)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
             spark.conf.set(name, value)
 
 

@@ -8,7 +8,7 @@ from functools import partial
 from config.load import Settings
 from engine.differences import together
 from engine.faults import fault_of
-from engine.little import expect_little
+from engine.little import expect_little, expecting_little
 from steps.activation import write_activation
 from steps.fold import fold, what_is_done, what_is_new
 from steps.progress import step
@@ -56,9 +56,11 @@ def take_in_new(warehouse: Warehouse, settings: Settings, *, run_id: str, starte
         InputError: the input breaks its contract, or too much was rejected.
         WarehouseError: a table has lost commits.
     """
-    _, new = together(
-        warehouse.spark, partial(require_whole, warehouse), partial(what_is_new, warehouse, settings)
-    )
+    # What was done and taken so far stands in small tables.
+    with expecting_little(warehouse.spark):
+        _, new = together(
+            warehouse.spark, partial(require_whole, warehouse), partial(what_is_new, warehouse, settings)
+        )
     if new.is_little:
         expect_little(warehouse.spark)
     step("rules", partial(write_rules, warehouse, settings))()
@@ -80,7 +82,10 @@ def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
         require_good_input(warehouse, settings)
         _describe(warehouse, settings, run)
 
-    _, done = together(warehouse.spark, partial(require_whole, warehouse), partial(what_is_done, warehouse))
+    with expecting_little(warehouse.spark):
+        _, done = together(
+            warehouse.spark, partial(require_whole, warehouse), partial(what_is_done, warehouse)
+        )
     if done.is_little:
         expect_little(warehouse.spark)
     return _recorded(warehouse, settings, run, steps)

@@ -22,6 +22,9 @@ from typing import Any
 import yaml
 
 BOTH = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4"
+ROOMY = "spark.driver.extraJavaOptions=-Xms2g -Xmn1g -XX:MetaspaceSize=256m"
+ROOM = 6 << 30
+"""Of so many bytes of memory 2 GB can be taken at once (our choice)."""
 BROADCAST = "spark.sql.autoBroadcastJoinThreshold"
 MOST_BROADCAST = 64 << 20
 """Bytes of files; with 12 GiB of memory up to so many were measured."""
@@ -46,11 +49,15 @@ def main(arguments: Sequence[str], memory: str) -> None:
     """
     parser = argparse.ArgumentParser(allow_abbrev=False, add_help=False, exit_on_error=False)
     parser.add_argument("--config", type=Path)
+    room = 0
     with suppress(ValueError, LookupError):
-        print(f"{BROADCAST}={min(MOST_BROADCAST, _bytes(memory) // OF_MEMORY)}b")
+        room = _bytes(memory)
+        print(f"{BROADCAST}={min(MOST_BROADCAST, room // OF_MEMORY)}b")
     with suppress(Exception):
         if _new_bytes(parser.parse_known_args(arguments)[0].config) > MUCH:
             print(BOTH)
+        elif room >= ROOM:
+            print(ROOMY)
 
 
 def _bytes(memory: str) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from engine.little import expect_little, expects_little
+from engine.little import expect_little, expecting_little, expects_little
 from steps import fold
 from tests.factories import at
 from tests.jobs.warehouses import changed, contents
@@ -50,3 +50,9 @@ def test_much_gives_the_same_tables(much: SparkSession, tmp_path: Path) -> None:
     made.run(much, at(60, day=1))
     assert expects_little(much)
     assert changed(contents(made), large) == {}
+
+
+def test_what_was_expected_before_comes_back(much: SparkSession) -> None:
+    with expecting_little(much):
+        assert expects_little(much)
+    assert {name: much.conf.get(name) for name in MUCH} == MUCH

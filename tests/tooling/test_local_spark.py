@@ -1,4 +1,4 @@
-"""tools/local_spark.py: broadcasts by memory, and both compilers where much is new since the last fold."""
+"""tools/local_spark.py: broadcasts by memory; compilers and heap by what is new since the last fold."""
 
 import os
 import runpy
@@ -69,6 +69,17 @@ def test_more_than_much_is_worth_both(
 
     make(settings.parent / file, length + TOOL["TEXT"])
     assert settings_of(capsys, "--as-of", "x", f"--config={settings}") == [TOOL["BOTH"]]
+
+
+def test_little_work_gets_its_memory_at_once_where_there_is_room(
+    settings: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ("--config", str(settings))
+    assert TOOL["ROOMY"] in settings_of(capsys, *arguments, memory="6g")
+    assert TOOL["ROOMY"] not in settings_of(capsys, *arguments, memory="5g")
+
+    make(settings.parent / "messages" / "a.parquet", 2 * TOOL["MUCH"])
+    assert settings_of(capsys, *arguments, memory="6g")[1:] == [TOOL["BOTH"]]
 
 
 def test_what_was_there_at_the_last_fold_is_not_new(

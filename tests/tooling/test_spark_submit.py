@@ -156,6 +156,23 @@ def test_driver_memory(project: Path, given: dict[str, str], memory: str | None)
     assert submit(project, "jobs/nightly.py", env=given).env.get("SPARK_DRIVER_MEMORY") == memory
 
 
+@pytest.mark.parametrize(
+    "given",
+    [
+        ["--driver-memory", "2g"],
+        ["--driver-memory=2g"],
+        ["--conf", "spark.driver.memory=2g"],
+        ["-c", "spark.driver.memory=2g"],
+    ],
+    ids=" ".join,
+)
+def test_memory_after_spark_goes_before_all_others(project: Path, given: list[str]) -> None:
+    """What follows from memory must fit it: a JVM does not start with a heap that is larger."""
+    result = submit(project, "jobs/nightly.py", "--spark", *given, env={"SPARK_DRIVER_MEMORY": "9g"})
+    assert result.env["SPARK_DRIVER_MEMORY"] == "2g"
+    assert "spark.sql.autoBroadcastJoinThreshold=11184810b" in result.args
+
+
 MUCH_TO_TAKE_IN = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4"
 
 
