@@ -90,10 +90,13 @@ def _only_queue(counts: Sequence[dict[str, Any]], place: Place, as_of: datetime)
 
 
 def _nothing_waits(place: Place, as_of: datetime) -> PipelineError:
-    return PipelineError(
-        f"{place}: nothing waits there at {format_instant(as_of)}; names are compared byte by byte, and "
-        "jobs/waiting.py lists what waits"
-    )
+    advice = "names are compared byte by byte, and jobs/waiting.py lists what waits"
+    # Other outputs name a queue in three parts, which its own name may contain as well.
+    parts = (place.queue or "").rsplit(".", 2)
+    if len(parts) == len(QUEUE) and place.instance is None and place.database is None:
+        instance, database, queue = parts
+        advice = f"if these are its three parts, write {Place(queue, instance, database)}"
+    return PipelineError(f"{place}: nothing waits there at {format_instant(as_of)}; {advice}")
 
 
 def show(found: dict[str, Any], place: Place) -> None:

@@ -98,8 +98,9 @@ def test_the_next_of_an_instance(warehouse: Warehouse) -> None:
         (Place("q"), "--queue q: nothing waits there at 2026-11-20T13:00:00Z"),
         (Place(instance="SQL3"), "--instance SQL3: nothing waits there"),
         (Place("Two"), "--instance SQL1 --database A; --instance SQL1 --database B"),
+        (Place("SQL1.A.Q"), "three parts, write --queue Q --instance SQL1 --database A"),
     ],
-    ids=["queue", "instance", "two queues"],
+    ids=["queue", "instance", "two queues", "three parts"],
 )
 def test_what_is_not_there_is_said(warehouse: Warehouse, place: Place, complaint: str) -> None:
     with pytest.raises(PipelineError) as error:
