@@ -8,6 +8,10 @@ the files of inputs and snapshots that came after the last fold. What is not on 
 join with them; by default that ends at 10 MB of files. But memory holds them whole, at five to forty times
 the size of their files.
 
+**Heap.** Where little is new and there is room, the JVM takes 2 GB at once, half of it for new objects, and
+room for the classes that it loads. By default it starts with a 64th of the machine's memory, and collects
+garbage as it grows.
+
 The tables are the same whatever is chosen.
 """
 
