@@ -15,6 +15,7 @@ from pyarrow import fs
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 from pyspark.sql.types import MapType
 
+from engine.little import in_one_task
 from engine.scratch import local_scratch
 from engine.session import is_classic, is_embedded
 from engine.united import united
@@ -49,7 +50,7 @@ def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
         # A frame without rows may leave no file to take the schema from. To ask for it is to plan once more.
         known = is_embedded(spark) and os.path.isdir(f"{folder}/rows")
         reader = spark.read if known else spark.read.schema(rows.schema)
-        yield reader.parquet(f"{folder}/rows")
+        yield in_one_task(reader.parquet(f"{folder}/rows"))
     finally:
         _remove(folder)
 

@@ -1,17 +1,18 @@
 """Apache Spark for little work: what pays off over millions of rows makes a small night slower."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pyspark.sql import DataFrame, SparkSession
 
-from engine.differences import Keep
 from engine.session import is_classic
 
 LITTLE = {
     # Expressions are looked up row by row. To write, compile and warm up Java for each query takes longer.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    # To evaluate common parts of expressions once takes a cache that is emptied for each row.
+    "spark.sql.subexpressionElimination.enabled": "false",
     # A query is one job. To look at sizes between its stages makes a job of each.
     "spark.sql.adaptive.enabled": "false",
     # Other queries run on the other cores.
@@ -46,7 +47,12 @@ def expects_little(spark: SparkSession) -> bool:
     return is_classic(spark) and all(spark.conf.get(name) == LITTLE[name] for name in LITTLE)
 
 
-def kept_if_little(rows: DataFrame, keep: Keep) -> DataFrame:
+def in_one_task(rows: DataFrame) -> DataFrame:
+    """Rows that are read; where little is expected by one task, so that no join or group shuffles them."""
+    return rows.coalesce(1) if expects_little(rows.sparkSession) else rows
+
+
+def kept_if_little(rows: DataFrame, keep: Callable[[DataFrame], DataFrame]) -> DataFrame:
     """Rows of the ledger that several queries read, kept first where little is expected.
 
     To Apache Spark, which files of a Delta table a query reads is a query of its own. Where rows are few,

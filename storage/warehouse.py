@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession, functions as F
 from config.errors import ConfigError
 from config.model import SparkSchema
 from engine.differences import Keep, identifier_of_new, kept, tested_last, with_nullable_values
+from engine.little import in_one_task
 from engine.never_null import never_null
 from engine.session import is_embedded
 from schemas.ledger import ENDPOINTS
@@ -145,7 +146,7 @@ class Warehouse:
             log.info("%s: %s rows in %s files, version %s, %.1f s", table.name, rows, files, version, seconds)
 
     def _load(self, table: Table) -> DataFrame:
-        return self.spark.read.format("delta").load(self.path(table))
+        return in_one_task(self.spark.read.format("delta").load(self.path(table)))
 
     def _columns(self, path: str) -> set[str]:
         """The columns of the table at a path; none if there is no table."""

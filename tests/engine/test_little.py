@@ -18,6 +18,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 MUCH = {
     "spark.sql.codegen.wholeStage": "true",
     "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.subexpressionElimination.enabled": "true",
     "spark.sql.adaptive.enabled": "true",
     "spark.sql.shuffle.partitions": "2",
 }

@@ -10,6 +10,7 @@ LOCAL_ONLY = {
     "spark.driver.defaultJavaOptions",
     "spark.driver.host",
     "spark.network.timeout",
+    "spark.sql.icu.caseMappings.enabled",
     "spark.sql.shuffle.partitions",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism",
     "spark.sql.streaming.checkpointFileManagerClass",
