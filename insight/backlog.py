@@ -26,8 +26,18 @@ def catalog_frames(warehouse: Warehouse, settings: Settings) -> Catalog:
     )
 
 
-def read_backlog(warehouse: Warehouse, catalog: Catalog, as_of: datetime, keep: Keep) -> Backlog:
-    """What waits at as_of; any as_of, published or not."""
+def read_backlog(
+    warehouse: Warehouse, catalog: Catalog, as_of: datetime, keep: Keep, *, knows_queues: bool
+) -> Backlog:
+    """What waits at as_of; any as_of, published or not.
+
+    Args:
+        warehouse: what to read.
+        catalog: `catalog_frames`.
+        as_of: the instant.
+        keep: computes a frame once.
+        knows_queues: whether any queue event was ever accepted.
+    """
     message_events, endpoint_events, queue_events, endpoints = (
         warehouse.read_open(table, as_of) for table in (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS, ENDPOINTS)
     )
@@ -38,7 +48,7 @@ def read_backlog(warehouse: Warehouse, catalog: Catalog, as_of: datetime, keep: 
         endpoints,
         catalog,
         as_of=as_of,
-        every_receive_counts=not has_queue_events(warehouse),
+        every_receive_counts=not knows_queues,
         keep=keep,
     )
 

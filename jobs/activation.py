@@ -10,6 +10,7 @@ from insight.activation_view import show_activation
 from insight.terminal import as_json
 from jobs.launch import Parser, launch
 from steps.activation import write_activation
+from steps.done import what_is_done
 from storage.only_writer import only_writer
 from storage.warehouse import Warehouse
 
@@ -34,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
     warehouse = Warehouse(open_session("activation", settings.warehouse), settings.warehouse)
     if queue is None:
         with only_writer(warehouse.root, "activation"):
-            write_activation(warehouse, settings, options.as_of)
+            write_activation(warehouse, settings, options.as_of, what_is_done(warehouse))
         return 0
     told = activation_of_queue(warehouse, options.as_of, queue)
     if options.format == "json":

@@ -4,12 +4,12 @@ from datetime import datetime, timedelta
 
 from config.load import Settings
 from config.model import Activation
-from insight.backlog import has_queue_events
 from pipelines.activation.replay import Clock, Monitor
 from pipelines.activation.window import Facts, Watched, activation_of_window, unwatched
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
+from steps.done import Done
 from storage.collected import micros
 from storage.small_frame import empty_frame, small_frame
 from storage.warehouse import Warehouse
@@ -23,13 +23,14 @@ SERVICES = "instance string, database string, local_service string, queue_number
 QUEUES = "instance string, database string, queue string"
 
 
-def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime) -> str:
+def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime, done: Done) -> str:
     """Replace the rows of this as_of in `activation` and `activation_summary`; other rows stay.
 
     Args:
         warehouse: the tables.
         settings: the catalog, and the activation settings; without these there are no rows of this as_of.
         as_of: the end of the window.
+        done: the folds that made the ledger.
 
     Returns:
         What was replayed, in words.
@@ -54,7 +55,7 @@ def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime) 
         warehouse.replace_as_of(ACTIVATION, nothing, as_of)
         warehouse.replace_as_of(ACTIVATION_SUMMARY, unknown, as_of)
         return "no queue has a monitor"
-    every_receive_counts = not has_queue_events(warehouse)
+    every_receive_counts = not done.has_queue_events
     with warehouse.keeping() as keep:
         runs, told = activation_of_window(
             facts, watched, clock, as_of=as_of, every_receive_counts=every_receive_counts, keep=keep

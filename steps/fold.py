@@ -25,6 +25,7 @@ from pipelines.ledger.open_rows import Until
 from schemas import ACCEPTED, CONTRACTS
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS
 from steps.close import write_ledger
+from steps.done import Done, what_is_done
 from steps.looked_at import Batch
 from steps.take_in import CameIn, take_in
 from steps.take_snapshots import (
@@ -46,9 +47,8 @@ FILE = ("source", "path", "length", "modified_at", "version")
 SUMS = ("events", "accepted", "duplicates", "rejected")
 
 
-LITTLE_EVENTS = 500_000
 LITTLE_BYTES = 16 << 20
-"""Up to so many accepted events and new bytes a fold is little work (our choice)."""
+"""Up to so many new bytes a fold on a small ledger is little work (our choice)."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class New:
 
     files: Sequence[InputFile]
     snapshots: Sequence[ServerSnapshot]
-    done: "Done"
+    done: Done
     bindings: str
     broken_off: bool
 
@@ -153,35 +153,6 @@ def fold(warehouse: Warehouse, settings: Settings, new: New, *, run_id: str, sta
     return ", ".join(f"{totals[name]:,} {name}" for name in SUMS)
 
 
-@dataclass(frozen=True)
-class Done:
-    """What the completed folds have done."""
-
-    batch: int
-    events: int
-    queue_events: int
-    newest: datetime | None
-    bindings: str | None
-
-    @property
-    def is_little(self) -> bool:
-        """Whether the ledger is small."""
-        return self.events <= LITTLE_EVENTS
-
-
-def what_is_done(warehouse: Warehouse) -> Done:
-    """Read `batches`."""
-    rows = collected(warehouse.read(BATCHES))
-    last = max((row["batch"] for row in rows), default=0)
-    return Done(
-        batch=last,
-        events=sum(row["accepted"] for row in rows),
-        queue_events=sum(row["accepted"] for row in rows if row["source"] == "queue_events"),
-        newest=next((row["newest"] for row in rows if row["batch"] == last), None),
-        bindings=next((row["bindings"] for row in rows if row["batch"] == last), None),
-    )
-
-
 def _take_in(
     warehouse: Warehouse, settings: Settings, files: Sequence[InputFile], number: int, keep: Keep
 ) -> list[CameIn]:
@@ -244,9 +215,9 @@ def _batch(
         until=Until.newest(newest),
         reach=Reach(full, by_day.keys() - full, everywhere=done.events <= SMALL_HISTORY),
         bindings=list(settings.catalog.service_bindings()),
-        has_queue_events=done.queue_events + queue_events > 0,
+        has_queue_events=done.has_queue_events or queue_events > 0,
         # Without queue events every RECEIVED counted; what was closed by that means something else now.
-        starts_anew=done.queue_events == 0 and queue_events > 0,
+        starts_anew=not done.has_queue_events and queue_events > 0,
     )
 
 

@@ -10,7 +10,8 @@ from engine.differences import together
 from engine.faults import fault_of
 from engine.little import expect_little, expecting_little
 from steps.activation import write_activation
-from steps.fold import fold, what_is_done, what_is_new
+from steps.done import Done, what_is_done
+from steps.fold import fold, what_is_new
 from steps.progress import step
 from steps.publish import Left, Run, publish, require_good_input, write_run
 from steps.rules import write_rules
@@ -43,14 +44,17 @@ def night(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     run = Run.begin(as_of)
 
     def steps() -> None:
-        take_in_new(warehouse, settings, run_id=run.run_id, started_at=run.started_at)
-        _describe(warehouse, settings, run)
+        done = take_in_new(warehouse, settings, run_id=run.run_id, started_at=run.started_at)
+        _describe(warehouse, settings, run, done)
 
     return _recorded(warehouse, settings, run, steps)
 
 
-def take_in_new(warehouse: Warehouse, settings: Settings, *, run_id: str, started_at: datetime) -> None:
+def take_in_new(warehouse: Warehouse, settings: Settings, *, run_id: str, started_at: datetime) -> Done:
     """Write the rules, and fold what is new: the first steps of a night, without an as_of.
+
+    Returns:
+        What is done now.
 
     Raises:
         InputError: the input breaks its contract, or too much was rejected.
@@ -58,14 +62,16 @@ def take_in_new(warehouse: Warehouse, settings: Settings, *, run_id: str, starte
     """
     # What was done and taken so far stands in small tables.
     with expecting_little(warehouse.spark):
-        _, new = together(
+        published, new = together(
             warehouse.spark, partial(require_whole, warehouse), partial(what_is_new, warehouse, settings)
         )
     if new.is_little:
         expect_little(warehouse.spark)
     step("rules", partial(write_rules, warehouse, settings))()
     step("fold", partial(fold, warehouse, settings, new, run_id=run_id, started_at=started_at))()
-    require_good_input(warehouse, settings)
+    done = new.done if new.is_nothing else what_is_done(warehouse)
+    require_good_input(settings, done, published)
+    return done
 
 
 def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
@@ -79,11 +85,11 @@ def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     run = Run.begin(as_of)
 
     def steps() -> None:
-        require_good_input(warehouse, settings)
-        _describe(warehouse, settings, run)
+        require_good_input(settings, done, published)
+        _describe(warehouse, settings, run, done)
 
     with expecting_little(warehouse.spark):
-        _, done = together(
+        published, done = together(
             warehouse.spark, partial(require_whole, warehouse), partial(what_is_done, warehouse)
         )
     if done.is_little:
@@ -91,17 +97,17 @@ def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     return _recorded(warehouse, settings, run, steps)
 
 
-def _describe(warehouse: Warehouse, settings: Settings, run: Run) -> None:
+def _describe(warehouse: Warehouse, settings: Settings, run: Run, done: Done) -> None:
     open_messages: dict[str, int] = {}
 
     def schedule() -> str:
-        open_messages.update(write_schedules(warehouse, settings, run.as_of))
+        open_messages.update(write_schedules(warehouse, settings, run.as_of, done))
         return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in open_messages.items())
 
     def complete() -> None:
-        publish(warehouse, settings, run, open_messages)
+        publish(warehouse, settings, run, done, open_messages)
 
-    activate = partial(write_activation, warehouse, settings, run.as_of)
+    activate = partial(write_activation, warehouse, settings, run.as_of, done)
     together(
         warehouse.spark,
         step("schedules", schedule),

@@ -1,9 +1,10 @@
 """Check that the sums of an as_of add up, and publish it with a row in `runs`."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import Column, functions as F
@@ -15,9 +16,8 @@ from pipelines.publish.quality import require_quality
 from pipelines.publish.reconcile import reconcile
 from schemas import TABLES
 from schemas.ledger import ENDPOINTS
-from schemas.outputs import BATCHES, REJECTED_EVENTS, RUNS
-from storage.collected import collected
-from storage.published import published_runs
+from schemas.outputs import REJECTED_EVENTS, RUNS
+from steps.done import Done
 from storage.small_frame import small_frame
 from storage.versions import versions_of
 from storage.warehouse import Warehouse
@@ -60,7 +60,7 @@ class Left:
 
 
 def publish(
-    warehouse: Warehouse, settings: Settings, run: Run, open_messages: Mapping[str, int]
+    warehouse: Warehouse, settings: Settings, run: Run, done: Done, open_messages: Mapping[str, int]
 ) -> dict[str, int]:
     """Check the sums, then write the run's row: the last write, which tells readers that all is there.
 
@@ -68,41 +68,40 @@ def publish(
         warehouse: the tables.
         settings: what the row tells of them.
         run: the run to publish.
+        done: the folds that its tables were made from.
         open_messages: the open messages as `steps.schedules` counted them.
 
     Returns:
         The reconciliation: what was added up.
 
     Raises:
-        InputError: too much was rejected; nothing is published.
         ReconciliationError: the sums do not add up; nothing is published.
     """
-    batches = collected(warehouse.read(BATCHES))
-    require_good_input(warehouse, settings)
     # A reader by path finds what a run without endpoints or without rejected rows never wrote.
     for table in (ENDPOINTS, REJECTED_EVENTS):
         warehouse.create_missing(table)
     counted = _counted(warehouse, run.as_of)
     row_counts = {name: sum(of_parts.values()) for name, of_parts in counted.items()}
-    events = {name: sum(row[name] for row in batches) for name in CAME_IN}
+    events = {name: sum(row[name] for row in done.batches) for name in CAME_IN}
     sums = reconcile(events, open_messages, _written(row_counts, counted))
     left = Left(
         row_counts=row_counts,
         sums=sums,
-        last_batch=max((row["batch"] for row in batches), default=None),
+        last_batch=done.batch or None,
         versions=versions_of(warehouse.root),
     )
     write_run(warehouse, settings, run, "succeeded", left)
     return sums
 
 
-def require_good_input(warehouse: Warehouse, settings: Settings) -> None:
-    """The quality gate over all that no successful run covers; see `require_quality`."""
-    after = max((row["last_batch"] or 0 for row in published_runs(warehouse, "last_batch")), default=0)
+def require_good_input(settings: Settings, done: Done, published: Sequence[Mapping[str, Any]]) -> None:
+    """The quality gate over all that no published run covers; see `require_quality`."""
+    after = max((run["last_batch"] or 0 for run in published), default=0)
     counts: dict[str, tuple[int, int]] = {}
-    for row in collected(warehouse.read(BATCHES).where(F.col("batch") > after)):
-        events, rejected = counts.get(row["source"], (0, 0))
-        counts[row["source"]] = (events + row["events"], rejected + row["rejected"])
+    for row in done.batches:
+        if row["batch"] > after:
+            events, rejected = counts.get(row["source"], (0, 0))
+            counts[row["source"]] = (events + row["events"], rejected + row["rejected"])
     require_quality(counts, max_rejected_share=settings.quality.max_rejected_share)
 
 

@@ -12,16 +12,18 @@ from pipelines.schedules.orders import orders, placed
 from pipelines.schedules.transmission import forwarded_elsewhere
 from pipelines.schedules.unresolved import unresolved
 from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
+from steps.done import Done
 from storage.warehouse import Warehouse
 
 
-def write_schedules(warehouse: Warehouse, settings: Settings, as_of: datetime) -> dict[str, int]:
+def write_schedules(warehouse: Warehouse, settings: Settings, as_of: datetime, done: Done) -> dict[str, int]:
     """Replace the rows of this as_of in the schedule tables; other rows stay.
 
     Args:
         warehouse: the tables.
         settings: the catalog, and what the schedules depend on.
         as_of: the instant to describe.
+        done: the folds that made the ledger.
 
     Returns:
         The open messages by what they wait for, as counted before any schedule was made:
@@ -29,7 +31,7 @@ def write_schedules(warehouse: Warehouse, settings: Settings, as_of: datetime) -
     """
     with warehouse.keeping() as keep:
         catalog = catalog_frames(warehouse, settings)
-        waiting = read_backlog(warehouse, catalog, as_of, keep)
+        waiting = read_backlog(warehouse, catalog, as_of, keep, knows_queues=done.has_queue_events)
         messages = keep(placed(waiting))
         counts = _count_open(messages, waiting.forwarding)
         made = orders(

@@ -1,6 +1,6 @@
 """Stop before a table that has lost commits is taken for whole."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -11,13 +11,18 @@ from storage.versions import versions_of
 from storage.warehouse import Warehouse
 
 
-def require_whole(warehouse: Warehouse) -> None:
+def require_whole(warehouse: Warehouse) -> Sequence[Mapping[str, Any]]:
     """Compare the tables with what the last published run left.
+
+    Returns:
+        The published runs: as_of, finished_at, versions, last_batch.
 
     Raises:
         WarehouseError: a table is at an older version, or is gone; every one is listed.
     """
-    require_as_left(warehouse.root, published_runs(warehouse, "as_of", "finished_at", "versions"))
+    runs = published_runs(warehouse, "as_of", "finished_at", "versions", "last_batch")
+    require_as_left(warehouse.root, runs)
+    return runs
 
 
 def require_as_left(root: str, runs: Iterable[Mapping[str, Any]]) -> None:

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from config.model import Receive, Transmission
 from engine.session import is_embedded
+from steps.done import what_is_done
 from steps.schedules import write_schedules
 from tests.harness import Project, Row, difference, one_log
 from tests.model import simulate
@@ -111,7 +112,8 @@ def test_schedules_with_settings_equal_the_model(
         receive=Receive(top=top),
         transmission=Transmission.model_validate({"starvation": starvation, "blocks": blocks}),
     )
-    write_schedules(project.warehouse(session), changed, log.as_of)
+    warehouse = project.warehouse(session)
+    write_schedules(warehouse, changed, log.as_of, what_is_done(warehouse))
     require_equal(project, replace(log, top=top, starvation=starvation, blocks=blocks))
 
 

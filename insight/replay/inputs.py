@@ -67,7 +67,7 @@ def read_inputs(
     spark = warehouse.spark
     knows_queues = has_queue_events(warehouse)
     catalog = catalog_frames(warehouse, settings)
-    waiting = read_backlog(warehouse, catalog, period.start, keep)
+    waiting = read_backlog(warehouse, catalog, period.start, keep, knows_queues=knows_queues)
     since = _since(warehouse, waiting.messages, period)
     message_events, endpoint_events, queue_events, endpoints = (
         warehouse.read_open(table, since) for table in (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS, ENDPOINTS)

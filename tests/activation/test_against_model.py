@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from steps import fold
 from steps.activation import write_activation
+from steps.done import what_is_done
 from storage.warehouse import Warehouse
 from tests.factories import message_event
 from tests.harness import Project, difference, one_log
@@ -77,7 +78,8 @@ def test_the_step_finds_what_the_model_finds(
 ) -> None:
     log = one_log(random_logs(number))
     project = Project(tmp_path, catalog=log.catalog, activation=timing.settings)
-    write_activation(warehouse_of_log(session, tmp_path / "warehouse", log), project.settings(), AS_OF)
+    warehouse = warehouse_of_log(session, tmp_path / "warehouse", log)
+    write_activation(warehouse, project.settings(), AS_OF, what_is_done(warehouse))
     require_equal(project, log, timing)
 
 
@@ -113,7 +115,8 @@ def test_nights_of_days_find_what_the_model_finds(
         project.add({**events, "message_events": [*events["message_events"], sent]})
         project.take_in(session)
     for day in DAYS:
-        write_activation(project.warehouse(session), project.settings(), day)
+        warehouse = project.warehouse(session)
+        write_activation(warehouse, project.settings(), day, what_is_done(warehouse))
         require_equal(project, log, SLOW, day, more_than=LOGS_A_RUN / 4)
 
 

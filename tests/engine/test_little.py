@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.little import expect_little, expecting_little, expects_little
-from steps import fold
+from steps import done
 from tests.factories import at
 from tests.jobs.warehouses import changed, contents
 from tests.steps.test_broken_off import a_bit_of_everything, night_after, project_in
@@ -29,7 +29,7 @@ def much(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[Spark
     """The session as it is where much is expected; no night takes its work for little."""
     for name, value in MUCH.items():
         spark.conf.set(name, value)
-    monkeypatch.setattr(fold, "LITTLE_EVENTS", -1)
+    monkeypatch.setattr(done, "LITTLE_EVENTS", -1)
     yield spark
     expect_little(spark)
 

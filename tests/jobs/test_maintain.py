@@ -17,6 +17,7 @@ from schemas.events import ACCEPTED
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import BATCHES, RUNS, UNRESOLVED
 from schemas.reading import as_of_key
+from steps.done import what_is_done
 from steps.fold import fold, what_is_new
 from steps.maintain import maintain
 from steps.rules import write_rules
@@ -159,7 +160,7 @@ def test_folds_go_on_from_what_was_put_together(session: SparkSession, tmp_path:
     assert of_fold(project, 3) == broken_off
 
     take_in(warehouse, project, last)
-    write_schedules(warehouse, project.settings(), log.as_of)
+    write_schedules(warehouse, project.settings(), log.as_of, what_is_done(warehouse))
     require_equal(project, log)
     before = contents(project, leave_out=["fold"])
     maintain(warehouse.root, keep_hours=0)

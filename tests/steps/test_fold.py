@@ -22,10 +22,12 @@ from config.errors import InputError
 from engine.session import is_embedded
 from jobs import fold as job, nightly
 from jobs.launch import launch
+from steps.done import what_is_done
 from steps.fold import fold, what_is_new
 from steps.night import describe
 from steps.publish import require_good_input
 from steps.take_in import CameIn, take_in as take_in_of_one
+from steps.whole import require_whole
 from storage.versions import versions_of
 from tests.factories import Events, Row, at, by_source, catalog, endpoint_event, message_event
 from tests.harness import SOURCES, Project, difference
@@ -43,7 +45,7 @@ def take_in(session: SparkSession, project: Project, run_id: str = "run") -> str
     warehouse, settings = project.warehouse(session), project.settings()
     new = what_is_new(warehouse, settings)
     said = fold(warehouse, settings, new, run_id=run_id, started_at=datetime.now(UTC))
-    require_good_input(warehouse, settings)
+    require_good_input(settings, what_is_done(warehouse), require_whole(warehouse))
     return said
 
 
