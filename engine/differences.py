@@ -23,6 +23,7 @@ from engine.united import united
 T = TypeVar("T")
 A = TypeVar("A")
 B = TypeVar("B")
+C = TypeVar("C")
 log = logging.getLogger(__name__)
 
 Keep = Callable[[DataFrame], DataFrame]
@@ -86,6 +87,10 @@ EMBEDDED_TASKS = 2
 
 @overload
 def together(spark: SparkSession, one: Callable[[], A], other: Callable[[], B], /) -> tuple[A, B]: ...
+@overload
+def together(
+    spark: SparkSession, one: Callable[[], A], other: Callable[[], B], third: Callable[[], C], /
+) -> tuple[A, B, C]: ...
 @overload
 def together(spark: SparkSession, *tasks: Callable[[], T]) -> tuple[T, ...]: ...
 def together(spark: SparkSession, *tasks: Callable[[], object]) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ from config.nearest import instead
 from config.rules.tsql_script import script_of
 from jobs.launch import Parser, launch, opened
 from steps.progress import step
-from steps.rules import write_rules
+from steps.rules import stored_history, write_rules
 from steps.whole import require_whole
 from storage.only_writer import only_writer
 
@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
     settings, warehouse = opened(options, "rules")
     with only_writer(warehouse.root, "rules"):
         require_whole(warehouse)
-        step("rules", partial(write_rules, warehouse, settings))()
+        step("rules", partial(write_rules, warehouse, settings, stored_history(warehouse)))()
     return 0
 
 

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from config.load import Settings
 from config.model import Activation
+from engine.differences import together
 from pipelines.activation.replay import Clock, Monitor
 from pipelines.activation.window import Facts, Watched, activation_of_window, unwatched
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
@@ -60,9 +61,12 @@ def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime, 
         runs, told = activation_of_window(
             facts, watched, clock, as_of=as_of, every_receive_counts=every_receive_counts, keep=keep
         )
-        warehouse.replace_as_of(ACTIVATION, runs, as_of)
-        # A row for each queue: CHECKs on how the rows came about cost more to plan than to keep them.
-        warehouse.replace_as_of(ACTIVATION_SUMMARY, keep(told), as_of)
+        together(
+            warehouse.spark,
+            lambda: warehouse.replace_as_of(ACTIVATION, runs, as_of),
+            # A row for each queue: CHECKs on how the rows came about cost more to plan than to keep them.
+            lambda: warehouse.replace_as_of(ACTIVATION_SUMMARY, keep(told), as_of),
+        )
     count = len(watched.monitors)
     return f"{options.window_hours:g} hours of {count:,} queue{'' if count == 1 else 's'}"
 

@@ -14,7 +14,7 @@ from steps.done import Done, what_is_done
 from steps.fold import fold, what_is_new
 from steps.progress import step
 from steps.publish import Left, Run, publish, require_good_input, write_run
-from steps.rules import write_rules
+from steps.rules import stored_history, write_rules
 from steps.schedules import write_schedules
 from steps.whole import require_whole
 from storage.warehouse import Warehouse
@@ -62,12 +62,15 @@ def take_in_new(warehouse: Warehouse, settings: Settings, *, run_id: str, starte
     """
     # What was done and taken so far stands in small tables.
     with expecting_little(warehouse.spark):
-        published, new = together(
-            warehouse.spark, partial(require_whole, warehouse), partial(what_is_new, warehouse, settings)
+        published, new, stored = together(
+            warehouse.spark,
+            partial(require_whole, warehouse),
+            partial(what_is_new, warehouse, settings),
+            partial(stored_history, warehouse),
         )
     if new.is_little:
         expect_little(warehouse.spark)
-    step("rules", partial(write_rules, warehouse, settings))()
+    step("rules", partial(write_rules, warehouse, settings, stored))()
     step("fold", partial(fold, warehouse, settings, new, run_id=run_id, started_at=started_at))()
     done = new.done if new.is_nothing else what_is_done(warehouse)
     require_good_input(settings, done, published)

@@ -28,7 +28,7 @@ RULE = (
 PERIOD = "instance string, database string, since timestamp, until timestamp"
 
 
-def write_rules(warehouse: Warehouse, settings: Settings) -> str:
+def write_rules(warehouse: Warehouse, settings: Settings, stored: Sequence[RuleVersion] | None) -> str:
     """Replace `priority_rules` by the rule history, if it differs.
 
     Endpoints that have a priority keep it, whatever becomes of the rules. Where the sources were edited
@@ -38,11 +38,12 @@ def write_rules(warehouse: Warehouse, settings: Settings) -> str:
     Args:
         warehouse: the tables.
         settings: the rule history, folded from all sources before an engine started.
+        stored: `stored_history`.
 
     Returns:
         What was read, in words: rule versions, and the statements of scripts that are about other things.
     """
-    history, stored = list(settings.rule_history), stored_history(warehouse)
+    history = list(settings.rule_history)
     if stored != history:
         # Before the first history nothing was decided, so nothing was edited.
         edited = edited_periods(history if stored is None else stored, history)

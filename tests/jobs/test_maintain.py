@@ -145,7 +145,7 @@ def test_folds_go_on_from_what_was_put_together(session: SparkSession, tmp_path:
     project, random = project_of(tmp_path, log), Random(23)
     warehouse = project.warehouse(session)
     last: dict[str, list[dict[str, object]]] = {source: [] for source in SOURCES}
-    write_rules(warehouse, project.settings())
+    write_rules(warehouse, project.settings(), None)
     for events in nights(log.events, random):
         for source, rows in events.items():
             late = [row for row in rows if random.random() < 0.2]

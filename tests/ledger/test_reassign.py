@@ -15,7 +15,7 @@ from config.load import Settings, load_settings
 from jobs import reassign as job, rules as rules_job
 from schemas.ledger import ENDPOINTS
 from steps.reassign import Reassignment, reassign
-from steps.rules import write_rules
+from steps.rules import stored_history, write_rules
 from storage.warehouse import Warehouse
 from tests.factories import at, catalog, create_rule
 from tests.harness import Project
@@ -65,7 +65,7 @@ class Company:
         return load_settings(self.project.config)
 
     def load(self) -> str:
-        return write_rules(self.warehouse, self.settings)
+        return write_rules(self.warehouse, self.settings, stored_history(self.warehouse))
 
     def edit(self, *statements: Row) -> None:
         self.project.set_rules(statements)
