@@ -92,8 +92,9 @@ def what_is_new(warehouse: Warehouse, settings: Settings) -> New:
     Raises:
         InputError: an input is missing or unreadable, or a file changed after it was taken.
     """
-    done = what_is_done(warehouse)
-    taken = collected(warehouse.read(FILES))
+    done, taken = together(
+        warehouse.spark, partial(what_is_done, warehouse), lambda: collected(warehouse.read(FILES))
+    )
     completed = [InputFile(*[row[name] for name in FILE]) for row in taken if row["batch"] <= done.batch]
     return New(
         files=new_files(settings.inputs.by_name(), completed),
@@ -104,7 +105,9 @@ def what_is_new(warehouse: Warehouse, settings: Settings) -> New:
     )
 
 
-def fold(warehouse: Warehouse, settings: Settings, new: New, *, run_id: str, started_at: datetime) -> str:
+def fold(
+    warehouse: Warehouse, settings: Settings, new: New, *, run_id: str, started_at: datetime
+) -> tuple[Done, str]:
     """Take in what is new as one batch, and write the ledger; nothing happens if nothing is new.
 
     Args:
@@ -115,18 +118,20 @@ def fold(warehouse: Warehouse, settings: Settings, new: New, *, run_id: str, sta
         started_at: its start, for `rejected_events.first_seen`.
 
     Returns:
-        What came in, in words.
+        What is done now, and what came in, in words.
 
     Raises:
         InputError: an input breaks its contract, or a file changed while it was read.
     """
     if new.is_nothing:
-        return "nothing new"
+        return new.done, "nothing new"
     done, number = new.done, new.done.batch + 1
-    _write_files(warehouse, number, new.files)
-    write_taken(warehouse, number, new.snapshots)
     with warehouse.keeping() as keep:
-        came = _take_in(warehouse, settings, new.files, number, keep)
+        came, _ = together(
+            warehouse.spark,
+            partial(_take_in, warehouse, settings, new.files, number, keep),
+            partial(_write_taken, warehouse, number, new),
+        )
         shown = None
         if new.snapshots:
             events = {each.source: each.events for each in came}
@@ -147,10 +152,11 @@ def fold(warehouse: Warehouse, settings: Settings, new: New, *, run_id: str, sta
         )
     rows = [(number, *count, newest, new.bindings) for count in counts]
     warehouse.replace(BATCHES, small_frame(warehouse.spark, rows, BATCHES.struct), where=f"batch = {number}")
+    batches = [dict(zip(BATCHES.names, row, strict=True)) for row in rows]
     totals = Counter[str]()
     for count in counts:
         totals.update(dict(zip(SUMS, count[1:], strict=True)))
-    return ", ".join(f"{totals[name]:,} {name}" for name in SUMS)
+    return Done([*done.batches, *batches]), ", ".join(f"{totals[name]:,} {name}" for name in SUMS)
 
 
 def _take_in(
@@ -221,10 +227,13 @@ def _batch(
     )
 
 
-def _write_files(warehouse: Warehouse, number: int, files: Sequence[InputFile]) -> None:
-    """Say first which files the batch takes: without its rows in `batches` they are taken again."""
-    rows = [(number, file.source, file.path, file.length, file.modified_at, file.version) for file in files]
+def _write_taken(warehouse: Warehouse, number: int, new: New) -> None:
+    """Say before the ledger is written what the batch takes: it is taken again without rows in `batches`."""
+    rows = [
+        (number, file.source, file.path, file.length, file.modified_at, file.version) for file in new.files
+    ]
     warehouse.replace(FILES, small_frame(warehouse.spark, rows, FILES.struct), where=f"batch >= {number}")
+    write_taken(warehouse, number, new.snapshots)
 
 
 def _write_rejected(

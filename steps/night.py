@@ -71,8 +71,14 @@ def take_in_new(warehouse: Warehouse, settings: Settings, *, run_id: str, starte
     if new.is_little:
         expect_little(warehouse.spark)
     step("rules", partial(write_rules, warehouse, settings, stored))()
-    step("fold", partial(fold, warehouse, settings, new, run_id=run_id, started_at=started_at))()
-    done = new.done if new.is_nothing else what_is_done(warehouse)
+    done: Done = new.done
+
+    def fold_new() -> str:
+        nonlocal done
+        done, said = fold(warehouse, settings, new, run_id=run_id, started_at=started_at)
+        return said
+
+    step("fold", fold_new)()
     require_good_input(settings, done, published)
     return done
 

@@ -44,8 +44,10 @@ def take_in(session: SparkSession, project: Project, run_id: str = "run") -> str
     """Fold what is new, and look whether too much of it was rejected, as the job does."""
     warehouse, settings = project.warehouse(session), project.settings()
     new = what_is_new(warehouse, settings)
-    said = fold(warehouse, settings, new, run_id=run_id, started_at=datetime.now(UTC))
-    require_good_input(settings, what_is_done(warehouse), require_whole(warehouse))
+    done, said = fold(warehouse, settings, new, run_id=run_id, started_at=datetime.now(UTC))
+    place = itemgetter("batch", "source")
+    assert sorted(done.batches, key=place) == sorted(what_is_done(warehouse).batches, key=place)
+    require_good_input(settings, done, require_whole(warehouse))
     return said
 
 
