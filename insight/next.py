@@ -35,6 +35,14 @@ class Place:
                 schedule = schedule.where(F.col(name) == F.lit(wanted))
         return schedule
 
+    def in_full(self) -> "Place | None":
+        """The same place if its queue is written INSTANCE.DATABASE.QUEUE; None if it can't be."""
+        parts = (self.queue or "").rsplit(".", 2)
+        if len(parts) < len(QUEUE) or self.instance is not None or self.database is not None:
+            return None
+        instance, database, queue = parts
+        return Place(queue, instance, database)
+
     def __str__(self) -> str:
         named = (("--queue", self.queue), ("--instance", self.instance), ("--database", self.database))
         return " ".join(f"{option} {value}" for option, value in named if value is not None)
@@ -45,7 +53,8 @@ def what_comes_next(warehouse: Warehouse, place: Place, *, as_of: datetime, limi
 
     Args:
         warehouse: what to read.
-        place: the queue; without a queue, the instance that sends.
+        place: the queue, by its name or else as INSTANCE.DATABASE.QUEUE; without a queue, the instance that
+            sends.
         as_of: an as_of that was published.
         limit: how many messages.
 
@@ -65,6 +74,9 @@ def what_comes_next(warehouse: Warehouse, place: Place, *, as_of: datetime, limi
     received = place.of(warehouse.read_as_of(RECEIVE_SCHEDULE, as_of))
     # Of the whole queue only these columns are read; of its messages, the first.
     found = collected(received.groupBy(*QUEUE, "state").count())
+    # A queue's own name may have dots as well.
+    if not found and (in_full := place.in_full()):
+        return what_comes_next(warehouse, in_full, as_of=as_of, limit=limit)
     counts = sorted(found, key=itemgetter(*QUEUE, "state"))
     queue = _only_queue(counts, place, as_of)
     return {
@@ -90,13 +102,10 @@ def _only_queue(counts: Sequence[dict[str, Any]], place: Place, as_of: datetime)
 
 
 def _nothing_waits(place: Place, as_of: datetime) -> PipelineError:
-    advice = "names are compared byte by byte, and jobs/waiting.py lists what waits"
-    # Other outputs name a queue in three parts, which its own name may contain as well.
-    parts = (place.queue or "").rsplit(".", 2)
-    if len(parts) == len(QUEUE) and place.instance is None and place.database is None:
-        instance, database, queue = parts
-        advice = f"if these are its three parts, write {Place(queue, instance, database)}"
-    return PipelineError(f"{place}: nothing waits there at {format_instant(as_of)}; {advice}")
+    return PipelineError(
+        f"{place}: nothing waits there at {format_instant(as_of)}; names are compared byte by byte, and "
+        "jobs/waiting.py lists what waits"
+    )
 
 
 def show(found: dict[str, Any], place: Place) -> None:

@@ -17,7 +17,7 @@ def main(argv: Sequence[str]) -> int:
         "Say what comes next in a queue, or out of an instance, and why.",
         example=".venv/bin/python -m jobs.next --config conf/local.yaml --queue TargetQueue --limit 20",
     )
-    parser.add_argument("--queue", help="the queue to receive from")
+    parser.add_argument("--queue", help="the queue to receive from (QUEUE or INSTANCE.DATABASE.QUEUE)")
     parser.add_argument("--instance", help="its instance; with --transmission, the instance that sends")
     parser.add_argument("--database", help="its database")
     parser.add_argument("--transmission", action="store_true", help="what the instance sends next")

@@ -52,6 +52,7 @@ def warehouse(session: SparkSession, folder: Path) -> Warehouse:
             received("Two", 1),
             received("Two", 1, database="B", message_id="other"),
             received("Locked", None),
+            received("SQL1.A.Two", 1, message_id="dotted"),
             received("Q", 1, **YESTERDAY, message_id="gone"),
         ],
         "transmission_schedule": [sent(1), sent(2), sent(1, instance="SQL2"), sent(3, **YESTERDAY)],
@@ -92,15 +93,26 @@ def test_the_next_of_an_instance(warehouse: Warehouse) -> None:
     ]
 
 
+def test_a_queue_in_full(warehouse: Warehouse) -> None:
+    """As the summary and jobs/waiting.py write it; what a queue itself is called goes first."""
+    in_full = what_comes_next(warehouse, Place("SQL1.B.Two"), as_of=AS_OF, limit=1)
+    assert (in_full["instance"], in_full["database"], in_full["queue"]) == ("SQL1", "B", "Two")
+    assert [row["message_id"] for row in in_full["next"]] == ["other"]
+    dotted = what_comes_next(warehouse, Place("SQL1.A.Two"), as_of=AS_OF, limit=1)
+    assert (dotted["queue"], dotted["next"][0]["message_id"]) == ("SQL1.A.Two", "dotted")
+
+
 @pytest.mark.parametrize(
     ("place", "complaint"),
     [
         (Place("q"), "--queue q: nothing waits there at 2026-11-20T13:00:00Z"),
         (Place(instance="SQL3"), "--instance SQL3: nothing waits there"),
         (Place("Two"), "--instance SQL1 --database A; --instance SQL1 --database B"),
-        (Place("SQL1.A.Q"), "three parts, write --queue Q --instance SQL1 --database A"),
+        (Place("SQL1.A.q"), "--queue q --instance SQL1 --database A: nothing waits there"),
+        (Place("SQL1.A.Q", instance="SQL1"), "--queue SQL1.A.Q --instance SQL1: nothing waits there"),
+        (Place("A.Q"), "--queue A.Q: nothing waits there"),
     ],
-    ids=["queue", "instance", "two queues", "three parts"],
+    ids=["queue", "instance", "two queues", "three parts", "three parts and an instance", "two parts"],
 )
 def test_what_is_not_there_is_said(warehouse: Warehouse, place: Place, complaint: str) -> None:
     with pytest.raises(PipelineError) as error:
