@@ -48,7 +48,7 @@ def expects_little(spark: SparkSession) -> bool:
 
 
 def in_one_task(rows: DataFrame) -> DataFrame:
-    """Rows that are read; where little is expected by one task, so that no join or group shuffles them."""
+    """The rows, read by one task where little is expected: to join or group them then needs no shuffle."""
     return rows.coalesce(1) if expects_little(rows.sparkSession) else rows
 
 

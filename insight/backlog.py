@@ -8,7 +8,6 @@ from engine.differences import Keep
 from pipelines.schedules.orders import Backlog, Catalog, backlog
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
-from schemas.outputs import BATCHES
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
@@ -51,9 +50,3 @@ def read_backlog(
         every_receive_counts=not knows_queues,
         keep=keep,
     )
-
-
-def has_queue_events(warehouse: Warehouse) -> bool:
-    """Whether any queue event was ever accepted; without any, every RECEIVED counts as committed."""
-    accepted = warehouse.read(BATCHES).where("source = 'queue_events' and accepted > 0")
-    return not accepted.isEmpty()

@@ -10,7 +10,7 @@ from insight.activation_view import show_activation
 from insight.terminal import as_json
 from jobs.launch import Parser, launch
 from steps.activation import write_activation
-from steps.done import what_is_done
+from storage.done import what_is_done
 from storage.only_writer import only_writer
 from storage.warehouse import Warehouse
 

@@ -10,8 +10,8 @@ from pipelines.activation.window import Facts, Watched, activation_of_window, un
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
-from steps.done import Done
 from storage.collected import micros
+from storage.done import Done
 from storage.small_frame import empty_frame, small_frame
 from storage.warehouse import Warehouse
 

@@ -25,7 +25,6 @@ from pipelines.ledger.open_rows import Until
 from schemas import ACCEPTED, CONTRACTS
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS
 from steps.close import write_ledger
-from steps.done import Done, what_is_done
 from steps.looked_at import Batch
 from steps.take_in import CameIn, take_in
 from steps.take_snapshots import (
@@ -37,6 +36,7 @@ from steps.take_snapshots import (
     write_taken,
 )
 from storage.collected import collected
+from storage.done import Done, what_is_done
 from storage.inputs.contract import contract_problems, raise_together
 from storage.inputs.faulty import faulty_files
 from storage.inputs.listing import InputFile, new_files, require_unchanged
@@ -130,7 +130,7 @@ def fold(
         came, _ = together(
             warehouse.spark,
             partial(_take_in, warehouse, settings, new.files, number, keep),
-            partial(_write_taken, warehouse, number, new),
+            partial(_write_what_is_taken, warehouse, number, new),
         )
         shown = None
         if new.snapshots:
@@ -227,7 +227,7 @@ def _batch(
     )
 
 
-def _write_taken(warehouse: Warehouse, number: int, new: New) -> None:
+def _write_what_is_taken(warehouse: Warehouse, number: int, new: New) -> None:
     """Say before the ledger is written what the batch takes: it is taken again without rows in `batches`."""
     rows = [
         (number, file.source, file.path, file.length, file.modified_at, file.version) for file in new.files

@@ -10,13 +10,13 @@ from engine.differences import together
 from engine.faults import fault_of
 from engine.little import expect_little, expecting_little
 from steps.activation import write_activation
-from steps.done import Done, what_is_done
 from steps.fold import fold, what_is_new
 from steps.progress import step
 from steps.publish import Left, Run, publish, require_good_input, write_run
 from steps.rules import stored_history, write_rules
 from steps.schedules import write_schedules
 from steps.whole import require_whole
+from storage.done import Done, what_is_done
 from storage.warehouse import Warehouse
 
 log = logging.getLogger(__name__)

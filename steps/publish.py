@@ -17,7 +17,7 @@ from pipelines.publish.reconcile import reconcile
 from schemas import TABLES
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import REJECTED_EVENTS, RUNS
-from steps.done import Done
+from storage.done import Done
 from storage.small_frame import small_frame
 from storage.versions import versions_of
 from storage.warehouse import Warehouse

@@ -12,7 +12,7 @@ from pipelines.schedules.orders import orders, placed
 from pipelines.schedules.transmission import forwarded_elsewhere
 from pipelines.schedules.unresolved import unresolved
 from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
-from steps.done import Done
+from storage.done import Done
 from storage.warehouse import Warehouse
 
 

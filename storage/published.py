@@ -12,8 +12,9 @@ from config.errors import PipelineError
 from config.instants import format_instant
 from config.load import Settings
 from schemas import TABLES
-from schemas.outputs import BATCHES, RUNS
+from schemas.outputs import RUNS
 from storage.collected import collected
+from storage.done import what_is_done
 from storage.warehouse import Warehouse
 
 AS_OFS_SHOWN = 5
@@ -41,7 +42,7 @@ def settings_of(warehouse: Warehouse, as_of: datetime) -> dict[str, Any]:
 def batches_since(warehouse: Warehouse, as_of: datetime) -> int:
     """Count the batches of events that came in after an as_of was published last: its tables lack them."""
     covered = last_batch_of(warehouse, as_of)
-    came = {row["batch"] for row in collected(warehouse.read(BATCHES).select("batch"))}
+    came = {row["batch"] for row in what_is_done(warehouse).batches}
     return sum(batch > covered for batch in came)
 
 

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from config.model import Receive, Transmission
 from engine.session import is_embedded
-from steps.done import what_is_done
 from steps.schedules import write_schedules
+from storage.done import what_is_done
 from tests.harness import Project, Row, difference, one_log
 from tests.model import simulate
 from tests.strategies import Log, logs

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from config.errors import ReconciliationError
 from config.load import Settings
 from engine.differences import Keep
-from insight.backlog import catalog_frames, has_queue_events
+from insight.backlog import catalog_frames
 from pipelines.conformance.timeline import Ledger, timeline
 from pipelines.conformance.windows import FIGURES, figures
 from pipelines.conformance.workers import watched
@@ -18,6 +18,7 @@ from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
 from storage.collected import collected, micros
+from storage.done import what_is_done
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
@@ -83,7 +84,7 @@ def asked_at(
     told = timeline(
         Ledger(messages, *read), numbered, catalog_frames(warehouse, settings).bindings, as_of=as_of
     )
-    return Asked(messages, told, numbered, as_of, micros(start), has_queue_events(warehouse))
+    return Asked(messages, told, numbered, as_of, micros(start), what_is_done(warehouse).has_queue_events)
 
 
 def receives_at(asked: Asked, *, tolerance: timedelta, keep: Keep) -> tuple[DataFrame, DataFrame, DataFrame]:

@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from config.load import Settings
 from config.proposal import Proposal, standing
 from engine.differences import Keep
-from insight.backlog import catalog_frames, has_queue_events, read_backlog
+from insight.backlog import catalog_frames, read_backlog
 from insight.whatif.levels import as_proposed, changed_kinds, rules_frame
 from pipelines.replay.leaves import leaves
 from pipelines.replay.messages import played_messages
@@ -25,6 +25,7 @@ from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
 from storage.collected import collected
+from storage.done import what_is_done
 from storage.warehouse import Warehouse
 
 MILLISECOND = 1000
@@ -65,7 +66,7 @@ def read_inputs(
         keep: computes a frame once.
     """
     spark = warehouse.spark
-    knows_queues = has_queue_events(warehouse)
+    knows_queues = what_is_done(warehouse).has_queue_events
     catalog = catalog_frames(warehouse, settings)
     waiting = read_backlog(warehouse, catalog, period.start, keep, knows_queues=knows_queues)
     since = _since(warehouse, waiting.messages, period)

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from steps import fold
 from steps.activation import write_activation
-from steps.done import what_is_done
+from storage.done import what_is_done
 from storage.warehouse import Warehouse
 from tests.factories import message_event
 from tests.harness import Project, difference, one_log

@@ -12,7 +12,7 @@ from insight.activation import activation_of_queue, find_queue
 from insight.activation_view import drawn, show_activation
 from schemas.outputs import ACTIVATION
 from steps.activation import write_activation
-from steps.done import what_is_done
+from storage.done import what_is_done
 from tests.factories import Row, at, by_source, endpoint_event, message_event, queue_event
 from tests.harness import Project
 

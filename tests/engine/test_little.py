@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from engine.little import expect_little, expecting_little, expects_little
-from steps import done
+from storage import done
 from tests.factories import at
 from tests.jobs.warehouses import changed, contents
 from tests.steps.test_broken_off import a_bit_of_everything, night_after, project_in

@@ -17,11 +17,11 @@ from schemas.events import ACCEPTED
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import BATCHES, RUNS, UNRESOLVED
 from schemas.reading import as_of_key
-from steps.done import what_is_done
 from steps.fold import fold, what_is_new
 from steps.maintain import maintain
 from steps.rules import write_rules
 from steps.schedules import write_schedules
+from storage.done import what_is_done
 from storage.published import published_as_of
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse

@@ -15,8 +15,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from pyspark.sql import SparkSession
 
 from schemas import TABLES
-from steps import done
 from steps.publish import COUNTED
+from storage import done
 from tests import plans
 from tests.factories import (
     INITIATOR,
@@ -223,7 +223,7 @@ def test_a_night_is_few_commits(session: SparkSession, tmp_path: Path) -> None:
 def test_a_night_that_is_not_little_on_spark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All other nights of the tests are little work: interpreted, in two tasks (engine/little.py)."""
+    """All other nights of the tests are little work: interpreted, in one task (engine/little.py)."""
     monkeypatch.setattr(done, "LITTLE_EVENTS", -1)
     log = one_log(random_logs(15, 22))
     project = project_of(tmp_path, log)

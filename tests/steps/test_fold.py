@@ -22,12 +22,12 @@ from config.errors import InputError
 from engine.session import is_embedded
 from jobs import fold as job, nightly
 from jobs.launch import launch
-from steps.done import what_is_done
 from steps.fold import fold, what_is_new
 from steps.night import describe
 from steps.publish import require_good_input
 from steps.take_in import CameIn, take_in as take_in_of_one
 from steps.whole import require_whole
+from storage.done import what_is_done
 from storage.versions import versions_of
 from tests.factories import Events, Row, at, by_source, catalog, endpoint_event, message_event
 from tests.harness import SOURCES, Project, difference
