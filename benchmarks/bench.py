@@ -23,8 +23,6 @@ from benchmarks.server_views import make_views, snapshot_of
 from schemas.events import CONTRACTS
 
 HIGHEST = 10
-FIRST_COMPILER = 700_000
-"""Messages up to which the floor gets the JVM's first compiler alone, as a night does (docs/running.md)."""
 LAST_MIDNIGHT = datetime(2026, 11, 21, tzinfo=UTC)
 """The end of the generator's first day, which is the as_of of logs of one day."""
 
@@ -207,12 +205,14 @@ class Case:
 
     def floor(self, engine: str, new: Collection[Path] | None = None) -> Measure:
         """Run the floor on the inputs and the finished warehouse of the engine; its tables go."""
-        out = self.folder / engine / "floor"
-        settings = self._settings(engine)
-        options: list[str | Path] = ["--config", settings, "--finished", self.warehouse(engine), "--out", out]
+        # A warehouse without tables: all is new, so spark-submit.sh chooses as for the night.
+        system = FLOOR + engine
+        out = self.warehouse(system)
+        options: list[str | Path] = ["--config", self._settings(system)]
+        options += ["--finished", self.warehouse(engine)]
         finished = self._job(engine, "benchmarks.floor", options)
-        measure = self._measure(FLOOR + engine, finished, new, out)
-        shutil.rmtree(out)
+        measure = self._measure(system, finished, new, out)
+        shutil.rmtree(out, ignore_errors=True)
         return measure
 
     def ask(self, engine: str) -> Measure:
@@ -275,9 +275,6 @@ class Case:
         command: list[str | Path] = [sys.executable, "-m", module, *options]
         if engine != EMBEDDED:
             command = [PROJECT / "spark-submit.sh", f"{module.replace('.', '/')}.py", *options, "--spark"]
-            # spark-submit.sh chooses by what the settings name; the floor has none.
-            if "--config" not in options and self.messages > FIRST_COMPILER:
-                command += ["--driver-java-options", "-XX:TieredStopAtLevel=4"]
         if event_log:
             shutil.rmtree(event_log, ignore_errors=True)
             event_log.mkdir(parents=True)

@@ -1,39 +1,43 @@
 """The floor: an engine reads the same inputs and writes the same tables, and does nothing in between.
 
-./spark-submit.sh benchmarks/floor.py --config SETTINGS --finished WAREHOUSE --out FOLDER
-.venv/bin/python -m benchmarks.floor --config SETTINGS --finished WAREHOUSE --out FOLDER
+./spark-submit.sh benchmarks/floor.py --config SETTINGS --finished WAREHOUSE
+.venv/bin/python -m benchmarks.floor --config SETTINGS --finished WAREHOUSE
 
-Inputs become the tables of accepted events, row by row and unchecked. Every other table of a finished
-warehouse is read and written again, with its partitions. All as Delta.
+Inputs become the tables of accepted events, row by row, but for rows that lack what a table requires. Every
+other table of a finished warehouse is read and written again. They come into the warehouse of the settings,
+and are of the same make: with their partitions, NOT NULLs, CHECKs and statistics.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession, functions as F
+from pyspark.sql import DataFrame, functions as F
 
-from config.load import Settings, load_settings
-from engine.session import open_session
-from jobs.launch import Parser, launch
+from config.load import Settings
+from engine.little import expect_little
+from jobs.launch import Parser, launch, opened
 from schemas import ACCEPTED, CONTRACTS, TABLES
 from schemas.table import Table
+from storage.done import what_is_done
+from storage.warehouse import Warehouse
 
 
-def run(spark: SparkSession, settings: Settings, finished: Path, out: Path) -> None:
+def run(settings: Settings, finished: Warehouse, out: Warehouse) -> None:
     """Copy the inputs to the tables of accepted events, and the other tables of a finished warehouse.
 
     Args:
-        spark: the session.
         settings: where the inputs are, in Parquet.
         finished: the warehouse of a run on the same inputs.
-        out: the folder to write the tables to; none of them is there yet.
+        out: the warehouse to write to; none of its tables is there yet.
     """
+    # As a night of this size does.
+    if what_is_done(finished).is_little:
+        expect_little(out.spark)
     for source, place in settings.inputs.by_name().items():
-        rows = spark.read.parquet(place.path).select(*CONTRACTS[source].names)
-        _write(_as_accepted(rows, ACCEPTED[source]), ACCEPTED[source], out)
+        rows = out.spark.read.parquet(place.path).select(*CONTRACTS[source].names)
+        out.append(ACCEPTED[source], _as_accepted(rows, ACCEPTED[source]))
     for name, table in TABLES.items():
-        if name not in ACCEPTED and (finished / name).exists():
-            _write(spark.read.format("delta").load(str(finished / name)), table, out)
+        if name not in ACCEPTED and finished.exists(table):
+            out.append(table, finished.read(table))
 
 
 def _as_accepted(rows: DataFrame, table: Table) -> DataFrame:
@@ -43,21 +47,17 @@ def _as_accepted(rows: DataFrame, table: Table) -> DataFrame:
         name: F.to_date(F.lit("2026-11-20")) if type == "date" else F.lit(1).cast(type)
         for name, type in more.items()
     }
-    return rows.withColumns(constants).select(*table.names)
-
-
-def _write(rows: DataFrame, table: Table, out: Path) -> None:
-    rows.write.format("delta").partitionBy(*table.partition_by).save(str(out / table.name))
+    needed = [column.name for column in table.columns if not column.nullable]
+    return rows.withColumns(constants).select(*table.names).dropna(subset=needed)
 
 
 def main(argv: Sequence[str]) -> int:
     """Parse the command line and run."""
     parser = Parser("Read the inputs and write the tables of a finished warehouse again.")
-    parser.add_argument("--finished", required=True, type=Path, help="warehouse of a finished run")
-    parser.add_argument("--out", required=True, type=Path, help="folder to write to")
+    parser.add_argument("--finished", required=True, help="warehouse of a finished run")
     options = parser.parse_args(argv)
-    settings = load_settings(options.config)
-    run(open_session("floor", settings.warehouse), settings, options.finished, options.out)
+    settings, out = opened(options, "floor")
+    run(settings, Warehouse(out.spark, options.finished), out)
     return 0
 
 
