@@ -21,6 +21,7 @@ from schemas.whatif import WHATIF_AS_OF, WHATIF_TABLES
 from storage.answers import answers_in, write_answers
 from storage.published import batches_since, published_as_of
 from storage.small_frame import small_frame
+from storage.warehouse import Warehouse
 
 ALWAYS = "always"
 LIMIT = 20
@@ -68,9 +69,11 @@ def main(argv: Sequence[str]) -> int:
     as_if = None if options.as_if == ALWAYS else options.as_if
     with what_if(warehouse, settings, proposal, as_of=as_of, as_if=as_if) as answer:
         if answers:
+            # An answer that is broken off does not say that its tables are whole.
+            if answers.exists(WHATIF_AS_OF):
+                _say_as_of(answers, None)
             write_answers(answers, WHATIF_TABLES, answer.by_name())
-            # Last: a first run that is killed before does not say that its tables are whole.
-            answers.replace(WHATIF_AS_OF, small_frame(answers.spark, [[as_of]], WHATIF_AS_OF.struct))
+            _say_as_of(answers, as_of)
         report = {"as_of": as_of, "as_if": options.as_if, **told(answer, limit=options.limit)}
     report["batches_since"] = batches_since(warehouse, as_of)
     findings = [relative(finding) for finding in findings]
@@ -86,6 +89,11 @@ def _proposal(settings: Settings, options: argparse.Namespace) -> Proposal:
     if options.rules:
         return proposed_rules(settings, options.rules)
     return proposed_settings(settings, options.proposed)
+
+
+def _say_as_of(answers: Warehouse, as_of: datetime | None) -> None:
+    rows = [] if as_of is None else [[as_of]]
+    answers.replace(WHATIF_AS_OF, small_frame(answers.spark, rows, WHATIF_AS_OF.struct))
 
 
 def _moment(text: str) -> str | datetime:

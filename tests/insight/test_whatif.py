@@ -306,6 +306,27 @@ def test_the_page_takes_the_answer_of_its_own_as_of_only(session: SparkSession, 
 
 
 @pytest.mark.slow
+def test_the_page_takes_no_answer_that_was_broken_off(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = two_tiers(tmp_path / "project")
+    project.run(session, at(60))
+    out, config = str(tmp_path / "out"), ["--config", project.config]
+    asked = [*config, "--rules", str(project.folder / "rules.yaml"), "--out", out]
+    assert job.main(asked) == 0
+
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(job, "write_answers", killed)
+        with pytest.raises(KeyboardInterrupt):
+            job.main(asked)
+    with pytest.raises(ConfigError, match="does not say its as_of"):
+        page.main([*config, "--whatif", out, "--out", str(tmp_path / "page.html")])
+
+
+@pytest.mark.slow
 def test_it_is_told_on_one_screen(
     session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
