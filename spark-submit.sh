@@ -80,7 +80,7 @@ if [[ $profile == local ]]; then
   # What is said after --spark goes before these.
   while read -r setting; do
     submit+=(--conf "$setting")
-  done < <("$python" "$root/tools/local_spark.py" ${job_options[@]+"${job_options[@]}"})
+  done < <("$python" "$root/tools/local_spark.py" "$job" ${job_options[@]+"${job_options[@]}"})
 else
   # On a cluster the workers may have their Python elsewhere, and its own settings hold where ours are silent.
   export PYSPARK_PYTHON=${PYSPARK_PYTHON:-$python} PYSPARK_DRIVER_PYTHON=${PYSPARK_DRIVER_PYTHON:-$python}

@@ -2,15 +2,16 @@
 
 **Compilers.** The JVM's second compiler costs a small night more than it gains; a large one takes up to two
 thirds longer without it. It has to be chosen before the JVM starts, so this looks at sizes alone: those of
-the files of inputs and snapshots that came after the last fold. What is not on this disk counts nothing.
+the files of inputs and snapshots that came after the last fold, and, for a job that describes an as_of, of
+the events that are open then. What is not on this disk counts nothing.
 
 **Broadcasts.** To send a few hundred thousand ids to every task costs less than to shuffle all events for a
 join with them; by default that ends at 10 MB of files. But memory holds them whole, at five to forty times
 the size of their files.
 
-**Heap.** Where little is new and there is room, the JVM takes 2 GB at once, half of it for new objects, and
-room for the classes that it loads. By default it starts with a 64th of the machine's memory, and collects
-garbage as it grows.
+**Heap.** Where there is little to do and room for it, the JVM takes 2 GB at once, half of it for new
+objects, and room for the classes that it loads. By default it starts with a 64th of the machine's memory,
+and collects garbage as it grows.
 
 The tables are the same whatever is chosen.
 """
@@ -18,8 +19,9 @@ The tables are the same whatever is chosen.
 import argparse
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +39,13 @@ OF_MEMORY = 192
 UNITS = {"k": 10, "m": 20, "g": 30, "t": 40}
 MUCH = 150_000_000
 """Bytes of new Parquet files: those of some 700,000 messages (figures in benchmarks/README.md)."""
+OPEN = 2
+"""So many bytes of events that were taken in before are as much work as a new one."""
+DESCRIBING = ("nightly", "schedules", "activation")
+"""Jobs that read all events which are open at an as_of, or in the window before it."""
+EVENTS = ("endpoint_events", "message_events", "queue_events")
+DAY_HOURS = 24
+"""What activation looks back, unless the settings say otherwise."""
 VIEWS = 10
 """A byte of a view is as much work as so many of a log: its rows become rows of five tables."""
 PLAIN = (".csv", ".json", ".jsonl")
@@ -44,21 +53,25 @@ TEXT = 4
 """So many bytes of text are as much work as one of a packed file (our choice, not measured)."""
 
 
-def main(arguments: Sequence[str], memory: str) -> None:
+def main(job: str, arguments: Sequence[str], memory: str) -> None:
     """Print the settings; what is wrong with the job's own says the job itself, and with memory the JVM.
 
     Args:
-        arguments: the job's options.
+        job: its file.
+        arguments: its options.
         memory: of the driver, as Spark writes it, such as 8g.
     """
     parser = argparse.ArgumentParser(allow_abbrev=False, add_help=False, exit_on_error=False)
     parser.add_argument("--config", type=Path)
+    parser.add_argument("--as-of")
     room = 0
     with suppress(ValueError, LookupError):
         room = _bytes(memory)
         print(f"{BROADCAST}={min(MOST_BROADCAST, room // OF_MEMORY)}b")
     with suppress(Exception):
-        if _new_bytes(parser.parse_known_args(arguments)[0].config) > MUCH:
+        options = parser.parse_known_args(arguments)[0]
+        as_of = options.as_of if Path(job).stem in DESCRIBING else None
+        if _work(options.config, as_of) > MUCH:
             print(BOTH)
         elif room >= ROOM:
             print(ROOMY)
@@ -69,14 +82,27 @@ def _bytes(memory: str) -> int:
     return int(number) << UNITS[unit]
 
 
-def _new_bytes(settings_file: Path) -> int:
+def _work(settings_file: Path, as_of: str | None) -> int:
+    """Bytes of new Parquet files that would be as much work as this job."""
     settings: dict[str, Any] = yaml.safe_load(settings_file.read_bytes())
     folder = settings_file.parent
+    warehouse = folder / str(settings["warehouse"])
     # A fold writes this table last.
-    since = _last_commit(folder / str(settings["warehouse"]) / "batches")
+    since = _last_commit(warehouse / "batches")
     inputs = [folder / given["path"] for given in (settings.get("inputs") or {}).values()]
     views = [folder / given["path"] for given in settings.get("snapshots") or []]
-    return _bytes_since(since, inputs) + VIEWS * _bytes_since(since, views)
+    new = _bytes_since(since, inputs) + VIEWS * _bytes_since(since, views)
+    return new + (_open_bytes(settings, warehouse, as_of) // OPEN if as_of else 0)
+
+
+def _open_bytes(settings: Mapping[str, Any], warehouse: Path, as_of: str) -> int:
+    """Of the files of events, by their partitions; what a later commit has replaced counts until it goes."""
+    activation = settings.get("activation", {})
+    hours = 0 if activation is None else float(activation.get("window_hours", DAY_HOURS))
+    day = (datetime.fromisoformat(as_of) - timedelta(hours=hours)).date().isoformat()
+    # That of events that have not closed yet comes after all days.
+    parts = [part for name in EVENTS for part in (warehouse / name).glob("closed_on=*")]
+    return _bytes_since(0, [part for part in parts if part.name >= f"closed_on={day}"])
 
 
 def _last_commit(table: Path) -> float:
@@ -103,4 +129,4 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:], os.environ["SPARK_DRIVER_MEMORY"])
+    main(sys.argv[1], sys.argv[2:], os.environ["SPARK_DRIVER_MEMORY"])

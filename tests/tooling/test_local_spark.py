@@ -1,4 +1,4 @@
-"""tools/local_spark.py: broadcasts by memory; compilers and heap by what is new since the last fold."""
+"""tools/local_spark.py: broadcasts by memory; compilers and heap by how much there is to do."""
 
 import os
 import runpy
@@ -18,6 +18,9 @@ snapshots:
 """
 
 
+AS_OF = "2026-11-21T00:00:00Z"
+
+
 def make(path: Path, length: int) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
@@ -30,8 +33,10 @@ def settings(tmp_path: Path) -> Path:
     return tmp_path / "settings.yaml"
 
 
-def settings_of(capsys: pytest.CaptureFixture[str], *arguments: str, memory: str = "") -> list[str]:
-    TOOL["main"](arguments, memory)
+def settings_of(
+    capsys: pytest.CaptureFixture[str], *arguments: str, memory: str = "", job: str = "jobs/nightly.py"
+) -> list[str]:
+    TOOL["main"](job, arguments, memory)
     out, err = capsys.readouterr()
     assert err == ""
     return out.splitlines()
@@ -65,10 +70,10 @@ def test_more_than_much_is_worth_both(
     settings: Path, capsys: pytest.CaptureFixture[str], file: str, length: int
 ) -> None:
     make(settings.parent / file, length)
-    assert settings_of(capsys, "--as-of", "x", "--config", str(settings)) == []
+    assert settings_of(capsys, "--as-of", AS_OF, "--config", str(settings)) == []
 
     make(settings.parent / file, length + TOOL["TEXT"])
-    assert settings_of(capsys, "--as-of", "x", f"--config={settings}") == [TOOL["BOTH"]]
+    assert settings_of(capsys, "--as-of", AS_OF, f"--config={settings}") == [TOOL["BOTH"]]
 
 
 def test_little_work_gets_its_memory_at_once_where_there_is_room(
@@ -99,6 +104,32 @@ def test_what_was_there_at_the_last_fold_is_not_new(
     os.utime(settings.parent / "c.parquet", (0, 0))
     (settings.parent / "c.parquet").rename(settings.parent / "messages" / "c.parquet")
     assert settings_of(capsys, "--config", str(settings)) == [TOOL["BOTH"]]
+
+
+@pytest.mark.parametrize(
+    ("part", "activation", "counts"),
+    [
+        pytest.param("closed_on=__HIVE_DEFAULT_PARTITION__", "{}", True, id="open"),
+        pytest.param("closed_on=2026-11-21", "null", True, id="closed since"),
+        pytest.param("closed_on=2026-11-20", "{}", True, id="closed in the window of activation"),
+        pytest.param("closed_on=2026-11-20", "{window_hours: 0.5}", True, id="closed in a short window"),
+        pytest.param("closed_on=2026-11-20", "null", False, id="closed before, without activation"),
+        pytest.param("closed_on=2026-11-19", "{}", False, id="closed before"),
+    ],
+)
+def test_what_is_open_is_half_as_much_work(
+    settings: Path, capsys: pytest.CaptureFixture[str], part: str, activation: str, counts: bool
+) -> None:
+    settings.write_text(f"{SETTINGS}activation: {activation}\n")
+    half, whole = TOOL["MUCH"], TOOL["MUCH"] * TOOL["OPEN"]
+    make(settings.parent / "warehouse" / "message_events" / part / "fold=000001" / "a.parquet", half)
+    make(settings.parent / "warehouse" / "endpoints" / part / "fold=000001" / "a.parquet", whole)
+    arguments = ("--config", str(settings), "--as-of", AS_OF)
+    assert settings_of(capsys, *arguments) == []
+
+    make(settings.parent / "warehouse" / "queue_events" / part / "fold=000001" / "b.parquet", half + 2)
+    assert settings_of(capsys, *arguments, job="jobs/schedules.py") == ([TOOL["BOTH"]] if counts else [])
+    assert settings_of(capsys, *arguments, job="/else/where/next.py") == []
 
 
 @pytest.mark.parametrize(
