@@ -206,12 +206,11 @@ class Case:
     def floor(self, engine: str, new: Collection[Path] | None = None) -> Measure:
         """Run the floor on the inputs and the finished warehouse of the engine; its tables go."""
         # A warehouse without tables: all is new, so spark-submit.sh chooses as for the night.
-        system = FLOOR + engine
-        out = self.warehouse(system)
-        options: list[str | Path] = ["--config", self._settings(system)]
-        options += ["--finished", self.warehouse(engine)]
+        place = f"floor_{engine}"
+        out = self.warehouse(place)
+        options: list[str | Path] = ["--config", self._settings(place), "--finished", self.warehouse(engine)]
         finished = self._job(engine, "benchmarks.floor", options)
-        measure = self._measure(system, finished, new, out)
+        measure = self._measure(FLOOR + engine, finished, new, out)
         shutil.rmtree(out, ignore_errors=True)
         return measure
 
