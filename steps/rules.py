@@ -11,6 +11,7 @@ from config.instants import format_instant
 from config.load import Settings
 from config.rules.edits import EditedPeriod, edited_periods
 from config.rules.history import RuleVersion
+from engine.little import expecting_little
 from pipelines.ladder.restate import restated, within_periods
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES
@@ -49,8 +50,10 @@ def write_rules(warehouse: Warehouse, settings: Settings, stored: Sequence[RuleV
         edited = edited_periods(history if stored is None else stored, history)
         if edited:
             _warn_of_decided(warehouse, settings, edited)
-        rules = small_frame(warehouse.spark, map(astuple, history), RULE)
-        warehouse.replace(PRIORITY_RULES, rules)
+        # Rules are few in a night of any size.
+        with expecting_little(warehouse.spark):
+            rules = small_frame(warehouse.spark, map(astuple, history), RULE)
+            warehouse.replace(PRIORITY_RULES, rules)
     said = [f"{len(history)} rule versions"]
     for file in settings.rule_files:
         if file.passed_over:
