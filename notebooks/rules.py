@@ -40,37 +40,42 @@ settings, warehouse = open_warehouse(SETTINGS)
 # ## Coverage
 #
 # A row for each rule, used or not, and one per database for the default of 5. A rule without endpoints is
-# unused, or one of its names is misspelt.
+# unused, or one of its names is misspelt. After a snapshot, endpoints whose level is the server's, where no
+# rule gives it today, have a row of their own.
 
 # %%
 as_of = published_as_of(warehouse, settings, None)
 # In the order of their versions, so that a rule's last level is that of its newest version.
 versions = pd.DataFrame(coverage(warehouse, as_of))
+without = versions["level"].isna().map({False: "default", True: "no rule, the server's level"})
+versions["decided_by"] = versions["rule_name"].fillna(without)
 rules = (
-    versions.groupby(["instance", "database", "rule_name"], dropna=False)
+    versions.groupby(["instance", "database", "rule_name", "decided_by"], dropna=False)
     .agg({"level": "last", "endpoints": "sum", "open_messages": "sum"})
     .reset_index()
     .sort_values("endpoints", ascending=False, kind="stable")
 )
-rules["rule"] = (
-    rules["rule_name"].fillna("default") + " (" + rules["instance"] + "." + rules["database"] + ")"
-)
+rules["rule"] = rules["decided_by"] + " (" + rules["instance"] + "." + rules["database"] + ")"
 rules[["rule", "level", "endpoints", "open_messages"]].head(200)
 
 # %%
 most = rules.head(25).iloc[::-1]
-levels = most["level"].fillna(5).astype(int)
+# The server's levels are several; no colour tells them.
+levels = most["level"].fillna(0).astype(int)
 figure, axes = plt.subplots(figsize=(9, 0.3 * len(most) + 1.5), layout="constrained")
 bars = axes.barh(
     most["rule"],
     most["endpoints"],
-    color=plt.colormaps["viridis_r"]((levels - 1) / 9.0),
+    color=[plt.colormaps["viridis_r"]((level - 1) / 9.0) if level else "lightgrey" for level in levels],
     hatch=["//" if is_default else "" for is_default in most["rule_name"].isna()],
     edgecolor="white",
 )
 axes.bar_label(
     bars,
-    [f"{count:,}, level {level}" for count, level in zip(most["endpoints"], levels, strict=True)],
+    [
+        f"{count:,}, level {level}" if level else f"{count:,}"
+        for count, level in zip(most["endpoints"], levels, strict=True)
+    ],
     padding=4,
     fontsize=8,
 )
