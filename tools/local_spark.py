@@ -21,7 +21,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -91,15 +91,19 @@ def _work(settings_file: Path, as_of: str | None) -> int:
     since = _last_commit(warehouse / "batches")
     inputs = [folder / given["path"] for given in (settings.get("inputs") or {}).values()]
     views = [folder / given["path"] for given in settings.get("snapshots") or []]
-    new = _bytes_since(since, inputs) + VIEWS * _bytes_since(since, views)
-    return new + (_open_bytes(settings, warehouse, as_of) // OPEN if as_of else 0)
+    work = _bytes_since(since, inputs) + VIEWS * _bytes_since(since, views)
+    # What is wrong with a moment says the job.
+    with suppress(ValueError, OverflowError):
+        work += _open_bytes(settings, warehouse, as_of) // OPEN if as_of else 0
+    return work
 
 
 def _open_bytes(settings: Mapping[str, Any], warehouse: Path, as_of: str) -> int:
     """Of the files of events, by their partitions; what a later commit has replaced counts until it goes."""
     activation = settings.get("activation", {})
     hours = 0 if activation is None else float(activation.get("window_hours", DAY_HOURS))
-    day = (datetime.fromisoformat(as_of) - timedelta(hours=hours)).date().isoformat()
+    moment = datetime.fromisoformat(as_of).astimezone(UTC) - timedelta(hours=hours)
+    day = moment.date().isoformat()
     # That of events that have not closed yet comes after all days.
     parts = [part for name in EVENTS for part in (warehouse / name).glob("closed_on=*")]
     return _bytes_since(0, [part for part in parts if part.name >= f"closed_on={day}"])

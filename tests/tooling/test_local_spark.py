@@ -3,9 +3,13 @@
 import os
 import runpy
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+
+from config.model import Activation
+from schemas import ACCEPTED
 
 TOOL = runpy.run_path(str(Path(__file__).resolve().parents[2] / "tools" / "local_spark.py"))
 SETTINGS = """
@@ -16,8 +20,6 @@ inputs:
 snapshots:
 - {path: views, instance: SQL01, database: Orders, taken_at: 2026-11-21T00:00:00Z, format: parquet}
 """
-
-
 AS_OF = "2026-11-21T00:00:00Z"
 
 
@@ -70,10 +72,10 @@ def test_more_than_much_is_worth_both(
     settings: Path, capsys: pytest.CaptureFixture[str], file: str, length: int
 ) -> None:
     make(settings.parent / file, length)
-    assert settings_of(capsys, "--as-of", AS_OF, "--config", str(settings)) == []
+    assert settings_of(capsys, "--as-of", "x", "--config", str(settings)) == []
 
     make(settings.parent / file, length + TOOL["TEXT"])
-    assert settings_of(capsys, "--as-of", AS_OF, f"--config={settings}") == [TOOL["BOTH"]]
+    assert settings_of(capsys, "--as-of", "x", f"--config={settings}") == [TOOL["BOTH"]]
 
 
 def test_little_work_gets_its_memory_at_once_where_there_is_room(
@@ -130,6 +132,16 @@ def test_what_is_open_is_half_as_much_work(
     make(settings.parent / "warehouse" / "queue_events" / part / "fold=000001" / "b.parquet", half + 2)
     assert settings_of(capsys, *arguments, job="jobs/schedules.py") == ([TOOL["BOTH"]] if counts else [])
     assert settings_of(capsys, *arguments, job="/else/where/next.py") == []
+
+    # The same moment, elsewhere on earth.
+    arguments = (*arguments[:-1], "2026-11-20T18:30:00-05:30")
+    assert settings_of(capsys, *arguments) == ([TOOL["BOTH"]] if counts else [])
+
+
+def test_it_knows_the_tables_and_the_window_of_the_project() -> None:
+    """It imports nothing of it, because every start of Spark waits for this."""
+    assert set(TOOL["EVENTS"]) == {table.name for table in ACCEPTED.values()}
+    assert Activation().window == timedelta(hours=TOOL["DAY_HOURS"])
 
 
 @pytest.mark.parametrize(
