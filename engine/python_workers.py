@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 Work = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
-FEW_ROWS = 65_536
-"""What a task with fewer rows does is done before another process has started (our choice)."""
+FEW_ROWS = 262_144
+"""A task with fewer rows gains less from a process of its own than it takes to start it (our choice)."""
 LENGTH = 8
 """Bytes of a number that says how long what follows is."""
 

@@ -5,7 +5,8 @@ from datetime import datetime, timedelta
 from config.load import Settings
 from config.model import Activation
 from engine.differences import together
-from pipelines.activation.replay import Clock, Monitor
+from pipelines.activation.checks import Clock
+from pipelines.activation.replay import Monitor
 from pipelines.activation.window import Facts, Watched, activation_of_window, unwatched
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS

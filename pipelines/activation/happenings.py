@@ -32,6 +32,9 @@ TURNED_ON = 12
 TURNED_OFF = 13
 ALTERED = 14
 """A QUEUE_ALTERED that says nothing about on or off."""
+OVER = 15
+"""The window is over; it is in no timeline."""
+KINDS = 16
 
 CHECKED_ONLY = (RECEIVE, ROLLBACK, ALTERED)
 """What a monitor checks after, and what changes nothing that lasts."""

@@ -12,7 +12,8 @@ Source: the design, "Activation".
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import Column, DataFrame, functions as F
 
@@ -117,7 +118,31 @@ def _place(time: str, rank: int) -> Column:
     return h.place(F.col(time), rank).alias("place")
 
 
-@dataclass
+class Event(NamedTuple):
+    """What happens to a message; `t` is the transaction."""
+
+    message_id: str
+    queue_number: int
+    conversation_id: str
+    is_initiator: bool
+    place: int
+    event_id: str
+    t: str | None
+
+
+class Spell(NamedTuple):
+    """A row of the frame of spells."""
+
+    queue_number: int
+    conversation_id: str
+    is_initiator: bool
+    ready_from: int | None
+    ready_until: int | None
+    given_back_by: str | None
+    not_ready: int
+
+
+@dataclass(slots=True)
 class Message:
     """One message, played in order.
 
@@ -134,34 +159,29 @@ class Message:
     has_ended: bool = False
     not_ready: int = 0
 
-    def play(self, place: int, event_id: str, transaction: str | None, start: int) -> dict[str, Any] | None:
+    def play(self, event: Event, start: int) -> Spell | None:
         """Play what happens next; return the spell that this ends, if it ends one."""
-        time, rank = divmod(place, h.KINDS_AT_AN_INSTANT)
+        time, rank = divmod(event.place, h.KINDS_AT_AN_INSTANT)
         if rank == h.ARRIVALS and not self.has_ended:
             self.ready_from = time
-        elif rank == h.QUEUE_EVENTS and self.holder is not None and self.holder == transaction:
-            self.ready_from, self.given_back_by, self.holder = time, event_id, None
+        elif rank == h.QUEUE_EVENTS and self.holder is not None and self.holder == event.t:
+            self.ready_from, self.given_back_by, self.holder = time, event.event_id, None
         elif rank in (h.RECEIVES, h.ENDS):
-            spell = self.spell(time)
+            spell = self.spell(event, time)
             if rank == h.RECEIVES and spell is None:
                 self.not_ready += time >= start
                 return None
             self.ready_from, self.has_ended = None, rank == h.ENDS or self.has_ended
             # After an end nothing holds the message, so nothing gives it back.
-            self.holder = None if rank == h.ENDS else transaction
+            self.holder = None if rank == h.ENDS else event.t
             return spell
         return None
 
-    def spell(self, until: int | None) -> dict[str, Any] | None:
-        """The spell that it is in, if it is in one."""
+    def spell(self, event: Event, until: int | None) -> Spell | None:
+        """The spell that it is in, if it is in one; `event` is any of its own."""
         if self.ready_from is None:
             return None
-        return {
-            "ready_from": self.ready_from,
-            "ready_until": until,
-            "given_back_by": self.given_back_by,
-            "not_ready": 0,
-        }
+        return Spell(*event[1:4], self.ready_from, until, self.given_back_by, not_ready=0)
 
 
 def _spells(start: int) -> Work:
@@ -179,56 +199,53 @@ def _spells(start: int) -> Work:
                 ("not_ready", pa.int64()),
             ]
         )
-        rows: list[dict[str, Any]] = []
-        for row in spells_of((row for batch in batches for row in batch.to_pylist()), start):
-            rows.append(row)
-            if len(rows) >= OUTPUT_ROWS:
-                yield pa.RecordBatch.from_pylist(rows, schema=schema)
-                rows = []
-        yield pa.RecordBatch.from_pylist(rows, schema=schema)
+        spells = spells_of((event for batch in batches for event in _events(batch)), start)
+        while some := list(islice(spells, OUTPUT_ROWS)):
+            yield pa.RecordBatch.from_pydict(
+                dict(zip(schema.names, zip(*some, strict=True), strict=True)), schema
+            )
 
     return play
 
 
-def spells_of(rows: Iterable[dict[str, Any]], start: int) -> Iterator[dict[str, Any]]:
+def _events(batch: "pa.RecordBatch") -> Iterator[Event]:
+    columns = (batch.column(name).to_pylist() for name in Event._fields)
+    return map(Event._make, zip(*columns, strict=True))
+
+
+def spells_of(events: Iterable[Event], start: int) -> Iterator[Spell]:
     """Play messages, each after the other.
 
     Args:
-        rows: message_id, queue_number, conversation_id, is_initiator, `place`, event_id and `t`, the
-            transaction; in the order of message_id, place and event_id.
+        events: in the order of message_id, place and event_id.
         start: start of the window, in microseconds.
 
     Raises:
-        RuntimeError: the rows are not in order.
+        RuntimeError: the events are not in order.
     """
-    before: dict[str, Any] | None = None
+    before: Event | None = None
     message = Message()
-    for row in rows:
-        if before and row["message_id"] != before["message_id"]:
-            yield from _last_rows(before, message)
+    for event in events:
+        if before and event.message_id != before.message_id:
+            yield from _last_spells(before, message)
             message = Message()
-        if before and _order(row) < _order(before):
+        if before and _order(event) < _order(before):
             raise RuntimeError("the engine did not keep the order of the events of messages")
-        spell = message.play(row["place"], row["event_id"], row["t"], start)
+        spell = message.play(event, start)
         if spell:
-            yield _of(row) | spell
-        before = row
+            yield spell
+        before = event
     if before:
-        yield from _last_rows(before, message)
+        yield from _last_spells(before, message)
 
 
-def _order(row: dict[str, Any]) -> tuple[str, int, str]:
-    return row["message_id"], row["place"], row["event_id"]
+def _order(event: Event) -> tuple[str, int, str]:
+    return event.message_id, event.place, event.event_id
 
 
-def _of(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: row[name] for name in ("queue_number", *SIDE)}
-
-
-def _last_rows(row: dict[str, Any], message: Message) -> Iterator[dict[str, Any]]:
-    last = message.spell(None)
+def _last_spells(event: Event, message: Message) -> Iterator[Spell]:
+    last = message.spell(event, None)
     if last:
-        yield _of(row) | last
+        yield last
     if message.not_ready:
-        never = dict.fromkeys(("ready_from", "ready_until", "given_back_by"))
-        yield _of(row) | never | {"not_ready": message.not_ready}
+        yield Spell(*event[1:4], None, None, None, message.not_ready)

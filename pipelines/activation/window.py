@@ -8,9 +8,10 @@ from pyspark.sql import DataFrame, functions as F
 
 from engine.differences import Keep
 from pipelines.activation.backlog import count_groups, groups_then, holders_then, members_then
+from pipelines.activation.checks import Clock
 from pipelines.activation.messages import monitored_messages, receivers, returning_transactions
 from pipelines.activation.ready import given_back, taken_once
-from pipelines.activation.replay import Clock, Monitor
+from pipelines.activation.replay import Monitor
 from pipelines.activation.runs import activation
 from pipelines.activation.summary import most_ready, of_unknown_queues, seen_queues, summary
 from pipelines.activation.timeline import of_queue_events, of_spells

@@ -7,39 +7,42 @@ from typing import TYPE_CHECKING, get_args, get_type_hints
 from pyspark.sql import DataFrame
 
 from engine.ordered import in_order, stretches
-from engine.python_workers import Work, in_python
+from engine.python_workers import Work
 from pipelines.activation import happenings as h
-from pipelines.activation.replay import Clock, Monitor, Replay, Run, Totals
+from pipelines.activation.checks import OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Checks, Clock
+from pipelines.activation.replay import Monitor, Replay
+from pipelines.activation.states import Totals
 from pipelines.activation.timeline import COLUMNS, ORDER
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-TYPES = {int: "bigint", str: "string", bool: "boolean"}
+TYPES = {int: "bigint", bool: "boolean"}
+NAMES = {"trigger": TRIGGERS, "reason": REASONS, "suppressed_by": SUPPRESSED_BY}
+"""Of the columns that are numbers in a worker and text outside."""
+RUN = {
+    **dict.fromkeys(("first_check", "last_check", "until", "checks"), "bigint"),
+    **dict.fromkeys(("trigger", "reason"), "string"),
+    **dict.fromkeys(("ready_messages", "running_tasks"), "bigint"),
+    "occurs": "boolean",
+    "suppressed_by": "string",
+}
+TOTALS = {
+    name: TYPES[next(kind for kind in (get_args(hint) or (hint,)) if kind is not NoneType)]
+    for name, hint in get_type_hints(Totals).items()
+}
 
 
-def _fields(row: type[Run] | type[Totals]) -> list[tuple[str, str]]:
-    """Names and Spark types of a dataclass's fields."""
-    return [
-        (name, TYPES[next(kind for kind in (get_args(hint) or (hint,)) if kind is not NoneType)])
-        for name, hint in get_type_hints(row).items()
-    ]
+def _ddl(fields: dict[str, str]) -> str:
+    return ", ".join(f"{name} {type}" for name, type in fields.items())
 
 
-def _ddl(fields: list[tuple[str, str]]) -> str:
-    return ", ".join(f"{name} {type}" for name, type in fields)
-
-
-RUN, TOTALS = _fields(Run), _fields(Totals)
 REPLAYED = f"queue_number int, ordinal bigint, run struct<{_ddl(RUN)}>, totals struct<{_ddl(TOTALS)}>"
 OUTPUT_ROWS = 4096
 
 
 def replayed(timeline: DataFrame, monitors: Sequence[Monitor], clock: Clock) -> DataFrame:
     """Replay the queues, each in one task, with memory for a batch and not for a queue.
-
-    This is the one place where Python looks at each row: a pending notification depends on the one before
-    it, which no window function can say.
 
     Args:
         timeline: queue_number, `place`, event_id, `kind` and `number`; see `pipelines.activation.timeline`.
@@ -51,7 +54,7 @@ def replayed(timeline: DataFrame, monitors: Sequence[Monitor], clock: Clock) -> 
         ordinal 0 and `totals`. Times are microseconds. No order.
     """
     ordered = in_order(timeline.select(*COLUMNS), "queue_number", ORDER)
-    return in_python(ordered.drop("event_id"), _play(list(monitors), clock), REPLAYED)
+    return ordered.drop("event_id").mapInArrow(_play(list(monitors), clock), REPLAYED)
 
 
 def _play(monitors: list[Monitor], clock: Clock) -> Work:
@@ -64,9 +67,7 @@ def _play(monitors: list[Monitor], clock: Clock) -> Work:
                     if current:
                         current.finish(output)
                     current = _Queue(number, Replay(monitors[number], clock))
-                places, kinds, numbers = batch.slice(begin, end - begin).columns[1:4]
-                current.play(places, kinds, numbers)
-                current.move_runs(output)
+                current.play(batch.slice(begin, end - begin), output)
                 yield from output.full_batches()
         if current:
             current.finish(output)
@@ -79,10 +80,10 @@ class _Queue:
     """The queue that is being replayed."""
 
     def __init__(self, number: int, replay: Replay) -> None:
-        self.number, self.replay, self._ordinal = number, replay, 0
+        self.number, self._replay, self._runs = number, replay, 0
         self._last_place: int | None = None
 
-    def play(self, places: "pa.Array", kinds: "pa.Array", numbers: "pa.Array") -> None:
+    def play(self, stretch: "pa.RecordBatch", output: "_Output") -> None:
         """Play one stretch of the queue.
 
         Raises:
@@ -90,23 +91,21 @@ class _Queue:
         """
         import numpy as np
 
-        whens = places.to_numpy(zero_copy_only=False)
-        first = whens[0] if self._last_place is None else self._last_place
-        if whens[0] < first or np.any(whens[1:] < whens[:-1]):
+        places, kinds, numbers = (column.to_numpy(zero_copy_only=False) for column in stretch.columns[1:4])
+        first = places[0] if self._last_place is None else self._last_place
+        if places[0] < first or np.any(places[1:] < places[:-1]):
             raise RuntimeError("the engine did not keep the order of what happened on a queue")
-        self._last_place = whens[-1]
-        self.replay.feed((whens // h.KINDS_AT_AN_INSTANT).tolist(), kinds.to_pylist(), numbers.to_pylist())
-
-    def move_runs(self, output: "_Output") -> None:
-        for run in self.replay.runs:
-            self._ordinal += 1
-            output.add(self.number, self._ordinal, run, None)
-        self.replay.runs.clear()
+        self._last_place = places[-1]
+        self._add(self._replay.feed(places // h.KINDS_AT_AN_INSTANT, kinds, numbers), output)
 
     def finish(self, output: "_Output") -> None:
-        totals = self.replay.finish()
-        self.move_runs(output)
-        output.add(self.number, 0, None, totals)
+        runs, totals = self._replay.finish()
+        self._add(runs, output)
+        output.add_totals(self.number, totals)
+
+    def _add(self, runs: Checks, output: "_Output") -> None:
+        output.add_runs(self.number, self._runs, runs)
+        self._runs += len(runs)
 
 
 class _Output:
@@ -115,28 +114,54 @@ class _Output:
     def __init__(self) -> None:
         import pyarrow as pa
 
-        types = {"bigint": pa.int64(), "string": pa.string(), "boolean": pa.bool_(), "int": pa.int32()}
-        self._pa, self._rows = pa, list[dict[str, object]]()
-        run, totals = (pa.struct([(name, types[type]) for name, type in fields]) for fields in (RUN, TOTALS))
+        types = {"bigint": pa.int64(), "string": pa.string(), "boolean": pa.bool_()}
+        run, totals = (
+            pa.struct([(name, types[type]) for name, type in fields.items()]) for fields in (RUN, TOTALS)
+        )
         self._schema = pa.schema(
             [("queue_number", pa.int32()), ("ordinal", pa.int64()), ("run", run), ("totals", totals)]
         )
+        self._batches: list[pa.RecordBatch] = []
+        self._rows = 0
 
-    def add(self, number: int, ordinal: int, run: Run | None, totals: Totals | None) -> None:
-        self._rows.append(
-            {
-                "queue_number": number,
-                "ordinal": ordinal,
-                "run": run and {name: getattr(run, name) for name, _ in RUN},
-                "totals": totals and {name: getattr(totals, name) for name, _ in TOTALS},
-            }
+    def add_runs(self, number: int, before: int, runs: Checks) -> None:
+        """Add runs of a queue that has had so many before."""
+        import numpy as np
+        import pyarrow as pa
+
+        if not len(runs):
+            return
+        columns = {name: pa.array(runs[name]) for name in runs.dtype.names or ()}
+        columns |= {name: pa.array(names).take(columns[name]) for name, names in NAMES.items()}
+        columns["occurs"] = pa.array(runs["suppressed_by"] == OCCURS)
+        run = self._schema.field("run").type
+        self._add(
+            pa.array(np.full(len(runs), number, np.int32)),
+            pa.array(np.arange(before + 1, before + 1 + len(runs))),
+            pa.StructArray.from_arrays([columns[name] for name in RUN], fields=list(run)),
+            pa.nulls(len(runs), self._schema.field("totals").type),
         )
 
+    def add_totals(self, number: int, totals: Totals) -> None:
+        import pyarrow as pa
+
+        row = {name: getattr(totals, name) for name in TOTALS}
+        run, told = (self._schema.field(name).type for name in ("run", "totals"))
+        self._add(pa.array([number], pa.int32()), pa.array([0]), pa.nulls(1, run), pa.array([row], told))
+
+    def _add(self, *columns: "pa.Array") -> None:
+        import pyarrow as pa
+
+        self._batches.append(pa.RecordBatch.from_arrays(list(columns), schema=self._schema))
+        self._rows += len(columns[0])
+
     def full_batches(self) -> Iterator["pa.RecordBatch"]:
-        if len(self._rows) >= OUTPUT_ROWS:
+        if self._rows >= OUTPUT_ROWS:
             yield from self.rest()
 
     def rest(self) -> Iterator["pa.RecordBatch"]:
-        if self._rows:
-            yield self._pa.RecordBatch.from_pylist(self._rows, schema=self._schema)
-            self._rows = []
+        import pyarrow as pa
+
+        if self._batches:
+            yield from pa.Table.from_batches(self._batches).combine_chunks().to_batches()
+            self._batches, self._rows = [], 0

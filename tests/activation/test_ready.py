@@ -6,7 +6,7 @@ a arrives, r is received by t, s by another transaction that gives nothing back,
 import pytest
 
 from pipelines.activation import happenings as h
-from pipelines.activation.ready import spells_of
+from pipelines.activation.ready import Event, spells_of
 
 RANKS = {
     "a": (h.ARRIVALS, None),
@@ -19,22 +19,18 @@ RANKS = {
 
 def played(timeline: str, start: int = 0) -> tuple[list[tuple[int, int | None]], int]:
     """The spells, and the RECEIVED events that did not find the message ready."""
-    rows = [
-        {
-            "message_id": "m",
-            "queue_number": 0,
-            "conversation_id": "c",
-            "is_initiator": False,
-            "place": time * h.KINDS_AT_AN_INSTANT + RANKS[letter][0],
-            "event_id": f"{letter}{time}",
-            "t": RANKS[letter][1],
-        }
+    events = [
+        event("m", time * h.KINDS_AT_AN_INSTANT + RANKS[letter][0], f"{letter}{time}", RANKS[letter][1])
         for time, letter in enumerate(timeline)
         if letter != "."
     ]
-    found = list(spells_of(rows, start))
-    spells = [(row["ready_from"], row["ready_until"]) for row in found if row["ready_from"] is not None]
-    return spells, sum(row["not_ready"] for row in found)
+    found = list(spells_of(events, start))
+    spells = [(spell.ready_from, spell.ready_until) for spell in found if spell.ready_from is not None]
+    return spells, sum(spell.not_ready for spell in found)
+
+
+def event(message_id: str, place: int, event_id: str = "", transaction: str | None = None) -> Event:
+    return Event(message_id, 0, "c", False, place, event_id, transaction)
 
 
 @pytest.mark.parametrize(
@@ -60,8 +56,6 @@ def test_only_receives_in_the_window_are_counted() -> None:
     assert played("asss", start=3) == ([(0, 1)], 1)
 
 
-def test_rows_out_of_order_are_an_error() -> None:
-    rows = [{"message_id": message, "place": 0, "event_id": "", "t": None} for message in ("b", "a")]
-    names = {"queue_number": 0, "conversation_id": "c", "is_initiator": False}
+def test_events_out_of_order_are_an_error() -> None:
     with pytest.raises(RuntimeError, match="did not keep the order"):
-        list(spells_of([row | names for row in rows], 0))
+        list(spells_of([event("b", 0), event("a", 0)], 0))

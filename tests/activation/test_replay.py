@@ -7,7 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from pipelines.activation import happenings as h
-from pipelines.activation.replay import Clock, Monitor, Replay, Totals
+from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Clock
+from pipelines.activation.replay import Monitor, Replay
+from pipelines.activation.states import Totals
 from tests.harness import difference
 from tests.model import activation as model
 from tests.strategies import Log
@@ -78,30 +80,32 @@ def replayed(recorded: Recorded) -> tuple[list[Row], Totals]:
         recorded.empty // timedelta(microseconds=1),
     )
     replay = Replay(Monitor(0, monitor.max_queue_readers, timeout, monitor.on), clock)
+    runs: list[Any] = []
     # In pieces, as batches come.
     for begin in range(0, len(recorded.feed), 3):
-        times, kinds, sessions = zip(*recorded.feed[begin : begin + 3], strict=True)
-        replay.feed(times, kinds, sessions)
-    totals = replay.finish()
+        times, kinds, numbers = zip(*recorded.feed[begin : begin + 3], strict=True)
+        runs += replay.feed(times, kinds, numbers).tolist()
+    last, totals = replay.finish()
     instance, database, queue = monitor.queue
+    named = [dict(zip(CHECKS.names or (), run, strict=True)) for run in [*runs, *last.tolist()]]
     rows = [
         {
             "instance": instance,
             "database": database,
             "queue": queue,
             "ordinal": ordinal,
-            "first_check": EPOCH + timedelta(microseconds=run.first_check),
-            "last_check": EPOCH + timedelta(microseconds=run.last_check),
-            "checks": run.checks,
-            "trigger": run.trigger,
-            "reason": run.reason,
-            "ready_messages": run.ready_messages,
-            "running_tasks": run.running_tasks,
+            "first_check": EPOCH + timedelta(microseconds=run["first_check"]),
+            "last_check": EPOCH + timedelta(microseconds=run["last_check"]),
+            "checks": run["checks"],
+            "trigger": TRIGGERS[run["trigger"]],
+            "reason": REASONS[run["reason"]],
+            "ready_messages": run["ready_messages"],
+            "running_tasks": run["running_tasks"],
             "mode": "internal" if timeout is None else "external",
-            "occurs": run.occurs,
-            "suppressed_by": run.suppressed_by,
+            "occurs": run["suppressed_by"] == OCCURS,
+            "suppressed_by": SUPPRESSED_BY[run["suppressed_by"]],
         }
-        for ordinal, run in enumerate(replay.runs, start=1)
+        for ordinal, run in enumerate(named, start=1)
     ]
     return rows, totals
 
