@@ -2,13 +2,12 @@
 
 from datetime import datetime
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import DataFrame, functions as F
 
+from engine.differences import Keep
 from pipelines.state.endpoints import SIDE
 from pipelines.state.messages import ARRIVALS, order_of_events
 from pipelines.state.transactions import TRANSACTION
-
-LENGTH_DIGITS = 9
 
 
 def receivers(endpoints: DataFrame, services: DataFrame, *, as_of: datetime) -> DataFrame:
@@ -57,7 +56,7 @@ def returning_transactions(queue_events: DataFrame) -> DataFrame:
 
 
 def monitored_messages(
-    message_events: DataFrame, receivers: DataFrame, returning: DataFrame, *, start: int
+    message_events: DataFrame, receivers: DataFrame, returning: DataFrame, *, start: int, keep: Keep
 ) -> DataFrame:
     """The messages that arrived in a monitored queue.
 
@@ -66,79 +65,80 @@ def monitored_messages(
         receivers: `receivers`.
         returning: `returning_transactions`.
         start: start of the window, in microseconds.
+        keep: computes a frame once (`engine.differences.kept`).
 
     Returns:
         One row per message whose receiving endpoint exists and has a monitored queue: `queue_number`,
         conversation_id and is_initiator of the receiving endpoint; in microseconds `arrived`, `received`
         (the first RECEIVED, null if none) and `ended`; `receives`, the RECEIVED events in the window;
-        `message_id` and `queue_instance`, for those that a ROLLBACK may have given back, else null.
+        `may_return`, whether a ROLLBACK may have given it back; `message_id` and `queue_instance`.
+
+    A message has the side of its earliest event. Nearly always all its events name the same one, so they
+    are grouped by message and side first, which engines do in a hash table; the earliest of several texts
+    takes a sort. Only messages with several sides are looked at again.
 
     Source: the design, "message_events".
     """
-    event_type = F.col("event_type")
+    by_side = keep(_by_side(message_events, receivers, returning, start=start))
+    several = by_side.groupBy("message_id").agg(F.count(F.lit(1)).alias("sides")).where("sides > 1")
+    messages = by_side
+    if not several.isEmpty():
+        few = keep(several.select("message_id"))
+        theirs = _with_earliest_side(few.join(message_events, "message_id", "inner"))
+        again = keep(_by_side(theirs, receivers, returning, start=start))
+        messages = by_side.join(few, "message_id", "left_anti").unionByName(again)
+    return messages.where("queue_number is not null and arrived is not null")
+
+
+def _by_side(
+    message_events: DataFrame, receivers: DataFrame, returning: DataFrame, *, start: int
+) -> DataFrame:
+    """`monitored_messages` and all others; a row per message and side that events name."""
+    event_type, time = F.col("event_type"), F.unix_micros("event_time")
     is_receive = event_type == "RECEIVED"
-    time = F.unix_micros("event_time")
-    side = _side(F.col("conversation_id"), F.col("sent_by_initiator"))
     rows = message_events.select(
         "message_id",
+        "conversation_id",
+        # Of the receiving endpoint.
+        (~F.col("sent_by_initiator")).alias("is_initiator"),
         time.alias("time"),
         is_receive.alias("is_receive"),
         event_type.isin(*ARRIVALS).alias("arrives"),
         "instance",
         F.when(is_receive, F.col("transaction_id")).alias("transaction_id"),
-        _placed(side).alias("placed_side"),
     )
     flags = returning.select(*TRANSACTION, F.lit(True).alias("returns"))
-    flagged = rows.join(F.broadcast(flags), TRANSACTION, "left")
     found = (
-        flagged.groupBy("message_id")
+        rows.join(F.broadcast(flags), TRANSACTION, "left")
+        .groupBy("message_id", *SIDE)
         .agg(
-            _earliest("placed_side").alias("side"),
             F.min(F.when(F.col("arrives"), F.col("time"))).alias("arrived"),
             F.min(F.when(F.col("is_receive"), F.col("time"))).alias("received"),
             F.count_if(F.col("is_receive") & (F.col("time") >= start)).alias("receives"),
             # Counted, because the embedded engine is slow at `bool_or`.
             F.count("returns").alias("returning"),
         )
-        .where("arrived is not null")
     )
-    to = receivers.select(
-        _side(F.col("conversation_id"), ~F.col("is_initiator")).alias("side"),
-        *SIDE,
-        "queue_number",
-        "queue_instance",
-        "ended",
-    )
-    may_return = F.col("returning") > 0
-    return to.join(found, "side", "inner").select(
-        "queue_number",
-        *SIDE,
-        "arrived",
-        "received",
-        "ended",
-        "receives",
-        F.when(may_return, F.col("message_id")).alias("message_id"),
-        F.when(may_return, F.col("queue_instance")).alias("queue_instance"),
+    return (
+        receivers.select(*SIDE, "queue_number", "queue_instance", "ended")
+        .join(found, SIDE, "right")
+        .select(
+            "message_id",
+            "queue_number",
+            *SIDE,
+            "arrived",
+            "received",
+            "ended",
+            "receives",
+            (F.col("returning") > 0).alias("may_return"),
+            "queue_instance",
+        )
     )
 
 
-def _placed(side: Column) -> Column:
-    """The text behind the event's place in the message, so that the least of them is the earliest.
-
-    Engines are many times quicker at the least text than at `min_by`. The place ends with what is less than
-    any character, as one event_id may begin with another; how long the text is comes last.
-    """
-    length = F.lpad(F.length(side).cast("string"), LENGTH_DIGITS, "0")
-    return F.concat(order_of_events(), F.lit("\0"), side, length)
-
-
-def _earliest(placed: str) -> Column:
-    """An aggregate: the text of the earliest event."""
-    least = F.min(placed)
-    length = F.right(least, F.lit(LENGTH_DIGITS)).cast("int")
-    return F.substring(least, F.length(least) - LENGTH_DIGITS - length + 1, length)
-
-
-def _side(conversation_id: Column, sent_by_initiator: Column) -> Column:
-    """Conversation and direction as one text: engines are slow at comparing structs."""
-    return F.concat(F.when(sent_by_initiator, F.lit("1")).otherwise(F.lit("0")), conversation_id)
+def _with_earliest_side(message_events: DataFrame) -> DataFrame:
+    """The events, each with the side of the earliest one of its message."""
+    sides = ("conversation_id", "sent_by_initiator")
+    placed = message_events.withColumn("place", order_of_events())
+    earliest = placed.groupBy("message_id").agg(*[F.min_by(name, "place").alias(name) for name in sides])
+    return earliest.join(message_events.drop(*sides), "message_id", "inner")

@@ -47,7 +47,7 @@ def taken_once(messages: DataFrame, *, start: int) -> DataFrame:
     arrives = ended.isNull() | (F.col("arrived") <= ended)
     takes = arrives & received.isNotNull() & (ended.isNull() | (received <= ended))
     takes_in_window = (takes & (received >= start)).cast("bigint")
-    return messages.where("message_id is null").select(
+    return messages.where("not may_return").select(
         "queue_number",
         *SIDE,
         F.when(arrives, F.col("arrived")).alias("ready_from"),
@@ -77,7 +77,7 @@ def given_back(
     Returns:
         One row per spell, and per such message; see the top of this module.
     """
-    few = messages.where("message_id is not null")
+    few = messages.where("may_return")
     alone = F.lit(None).cast("string")
     arrivals = few.select(
         *OF_MESSAGE, _place("arrived", h.ARRIVALS), F.lit("").alias("event_id"), alone.alias("t")

@@ -81,7 +81,7 @@ def activation_of_window(
     numbered = numbers.join(queue_events, QUEUE, "inner")
     receiving = receivers(facts.endpoints, watched.services, as_of=as_of)
     returning = keep(returning_transactions(queue_events))
-    messages = keep(monitored_messages(message_events, receiving, returning, start=start))
+    messages = monitored_messages(message_events, receiving, returning, start=start, keep=keep)
     returned = keep(given_back(messages, message_events, numbered, returning, start=start))
     spells = taken_once(messages, start=start).unionByName(returned)
     timeline = of_spells(spells, start=start).unionByName(of_queue_events(numbered, start=start))

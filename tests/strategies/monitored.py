@@ -17,6 +17,7 @@ SECONDS = (-20, -19, -15, -15, -14, -10, -10, -10, -8, -7, -5, -5, -4, -2, -1, 0
 HISTORY = (-4 * 86400, -2 * 86400 - 30, -86400 + 3, -3600, -29, -25, -22, -21)
 TRANSACTIONS = ("t1", "t2", "t3")
 SESSIONS = (51, 52, None)
+OTHER_SIDES: tuple[Row, ...] = ({"conversation_id": "c1"}, {"sent_by_initiator": False})
 ENDS = ("END_CONVERSATION", "END_CONVERSATION_WITH_ERROR", "END_CONVERSATION_WITH_CLEANUP")
 
 
@@ -147,6 +148,8 @@ def _message_events(draw: st.DrawFn, conversation: str, message_id: str) -> list
             "event_type": event_type,
             "event_time": moment(draw),
             "transaction_id": one_of(draw, (*TRANSACTIONS, None)) if event_type == "RECEIVED" else None,
+            # No server logs this; the earliest event decides.
+            **(one_of(draw, OTHER_SIDES) if seldom(draw, 12) else {}),
         }
         for event_type in types
     ]
