@@ -13,6 +13,7 @@ from pyspark.sql import functions as F, types as T
 from config.catalog import Catalog
 from config.errors import PipelineError
 from config.instants import format_instant
+from engine.differences import together
 from insight.explain_closed import closed_state
 from insight.explain_endpoint import Endpoint, explain_endpoint
 from insight.explain_queue import (
@@ -96,7 +97,7 @@ def explain_conversation(warehouse: Warehouse, conversation_id: str, *, as_of: d
     Raises:
         PipelineError: no endpoint of the conversation is known.
     """
-    endpoints = _endpoints(warehouse, conversation_id)
+    endpoints = _explained(warehouse, _found_endpoints(warehouse, conversation_id))
     if not endpoints:
         raise PipelineError(
             f"conversation {conversation_id!r}: no endpoint of it is known; check the id (case counts), and "
@@ -136,9 +137,18 @@ def explain_message(
             f"message {message_id!r}: no event of it is known; check the id (case counts), and whether its "
             "events are among the inputs or in rejected_events"
         )
-    known = _facts(warehouse, events)
-    endpoints = _endpoints(warehouse, known["conversation_id"])
-    receive, group = _receive(warehouse, message_id, known, endpoints, as_of)
+    # Queries that need nothing of each other run side by side: on Apache Spark most of each is planning.
+    likely = events[0]["conversation_id"]
+    known, found = together(
+        warehouse.spark, lambda: _facts(warehouse, events), lambda: _found_endpoints(warehouse, likely)
+    )
+    if known["conversation_id"] != likely:
+        found = _found_endpoints(warehouse, known["conversation_id"])
+    endpoints, (receive, group) = together(
+        warehouse.spark,
+        lambda: _explained(warehouse, found),
+        lambda: _receive(warehouse, message_id, known, found, as_of),
+    )
     transmissions: list[TransmissionPlace] = []
     # What stands in a queue waits for nothing else, but an instance may still have to pass on its copy.
     if receive is None or any(event["event_type"] == "FORWARD_ACCEPTED" for event in events):
@@ -191,14 +201,14 @@ def _receive(
     warehouse: Warehouse,
     message_id: str,
     known: Mapping[str, Any],
-    endpoints: Iterable[Endpoint],
+    endpoints: Iterable[Mapping[str, Any]],
     as_of: datetime,
 ) -> tuple[ReceivePlace | None, Group | None]:
     """Look for a message in the queues, first in that of the endpoint which receives it."""
     if known["arrived_at"] is None or known["arrived_at"] >= as_of:
         return None, None
-    receiver = [one for one in endpoints if one.is_initiator != known["sent_by_initiator"]]
-    likely = {name: getattr(receiver[0], name) for name in QUEUE} if receiver else None
+    receiver = [one for one in endpoints if one["is_initiator"] != known["sent_by_initiator"]]
+    likely = {name: receiver[0][name] for name in QUEUE} if receiver else None
     return explain_receive(
         warehouse.read_as_of(GROUP_PRIORITIES, as_of),
         warehouse.read_as_of(RECEIVE_SCHEDULE, as_of),
@@ -215,21 +225,25 @@ def _groups(warehouse: Warehouse, group_id: str, as_of: datetime) -> list[Group]
     )
 
 
-def _endpoints(warehouse: Warehouse, conversation_id: str) -> tuple[Endpoint, ...]:
-    """The endpoints of a conversation, explained; only the rules of their databases are read."""
+def _found_endpoints(warehouse: Warehouse, conversation_id: str) -> list[dict[str, Any]]:
+    """What the ledger knows of a conversation's endpoints."""
     columns = {field.name for field in fields(Endpoint)} | {"priority", "rule_name", "ladder_step"}
-    rows = open_first(
+    return open_first(
         warehouse.read(ENDPOINTS).where(F.col("conversation_id") == conversation_id),
         *[name for name in ENDPOINTS.names if name in columns],
         moment="created_at",
     )
-    if not rows:
+
+
+def _explained(warehouse: Warehouse, endpoints: Sequence[Mapping[str, Any]]) -> tuple[Endpoint, ...]:
+    """Endpoints explained, the initiator's first; only the rules of their databases are read."""
+    if not endpoints:
         return ()
     theirs = F.lit(False)
-    for row in rows:
+    for row in endpoints:
         theirs |= (F.col("instance") == row["instance"]) & (F.col("database") == row["database"])
     rules = stored_versions(warehouse.read(PRIORITY_RULES).where(theirs))
-    initiator_first = sorted(rows, key=lambda row: not row["is_initiator"])
+    initiator_first = sorted(endpoints, key=lambda row: not row["is_initiator"])
     return tuple(explain_endpoint(row, rules) for row in initiator_first)
 
 

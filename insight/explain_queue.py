@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from engine.differences import together
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
 from pipelines.schedules.ready import in_conversations
 from schemas.keys import QUEUE
@@ -139,16 +140,21 @@ def _group(groups: DataFrame, receives: DataFrame, row: Mapping[str, Any]) -> Gr
         .drop("oldest")
         .limit(CONVERSATIONS_SHOWN)
     )
+    ahead, shown = together(
+        groups.sparkSession,
+        lambda: _ahead(groups.where(_same(row, QUEUE)), row["position"], "priority"),
+        lambda: collected(first),
+    )
     listed = [
         GroupConversation(
             **conversation, decides=conversation["conversation_id"] == row["deciding_conversation_id"]
         )
-        for conversation in collected(first)
+        for conversation in shown
     ]
     columns = [name for name in Group.__dataclass_fields__ if name not in ("ahead", "listed")]
     return Group(
         **{name: row[name] for name in columns},
-        ahead=_ahead(groups.where(_same(row, QUEUE)), row["position"], "priority"),
+        ahead=ahead,
         listed=tuple(listed),
     )
 
@@ -179,22 +185,17 @@ def _in_queue(
     groups: DataFrame, receives: DataFrame, message_id: str, queue: Mapping[str, Any]
 ) -> tuple[ReceivePlace | None, Group | None]:
     messages = receives.where(_same(queue, QUEUE))
-    place = _place(messages, message_id)
-    if place is None:
+    rows = collected(messages.where(F.col("message_id") == message_id).limit(1))
+    if not rows:
         return None, None
-    found = explain_groups(groups.where(_same(queue, QUEUE)), messages, place.conversation_group_id)
-    return place, found[0] if found else None
-
-
-def _place(messages: DataFrame, message_id: str) -> ReceivePlace | None:
-    found = collected(messages.where(F.col("message_id") == message_id).limit(1))
-    if not found:
-        return None
-    row = found[0]
-    columns = [name for name in ReceivePlace.__dataclass_fields__ if name != "ahead"]
-    return ReceivePlace(
-        **{name: row[name] for name in columns}, ahead=_ahead(messages, row["position"], "group_priority")
+    row = rows[0]
+    ahead, found = together(
+        groups.sparkSession,
+        lambda: _ahead(messages, row["position"], "group_priority"),
+        lambda: explain_groups(groups.where(_same(queue, QUEUE)), messages, row["conversation_group_id"]),
     )
+    columns = [name for name in ReceivePlace.__dataclass_fields__ if name != "ahead"]
+    return ReceivePlace(**{name: row[name] for name in columns}, ahead=ahead), found[0] if found else None
 
 
 def explain_transmission(

@@ -147,6 +147,11 @@ def warehouse(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
             message_event("DELIVERED", "error/2", event_time=at(2)),
             message_event("SENT", "cleanup/0", message_type="x/ServiceBroker/Error"),
             message_event("SENT", "later/0"),
+            # No server logs this: of one message two conversations, once the earlier one first.
+            message_event("SENT", "torn/0", conversation_id="c1"),
+            message_event("FORWARD_ACCEPTED", "torn/0", conversation_id="c2", event_time=at(2)),
+            message_event("FORWARD_ACCEPTED", "torn/1", conversation_id="c2", event_time=at(2)),
+            message_event("SENT", "torn/1", conversation_id="c1"),
         ],
         "endpoint_events": [
             ended("read", is_initiator=False, closed_on=CLOSED),
@@ -396,6 +401,15 @@ UNKNOWN = "It is in no schedule: the events that are known don't say why."
 )
 def test_messages_without_a_place(warehouse: Warehouse, message_id: str, state: str) -> None:
     assert explain_message(warehouse, message_id, as_of=AS_OF, honors=HONORS).state == state
+
+
+@pytest.mark.parametrize("message_id", ["torn/0", "torn/1"])
+def test_the_earliest_event_says_of_which_conversation_a_message_is(
+    warehouse: Warehouse, message_id: str
+) -> None:
+    found = explain_message(warehouse, message_id, as_of=AS_OF, honors=HONORS)
+    assert found.conversation_id == "c1"
+    assert [one.is_initiator for one in found.endpoints] == [True, False]
 
 
 AGAIN = "run jobs/schedules.py --as-of 2026-11-20T13:00:00Z to schedule it with them."
