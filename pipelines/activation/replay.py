@@ -7,7 +7,6 @@ whatever the number of messages. All times are whole microseconds since the epoc
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from pipelines.activation import happenings as h
 from pipelines.activation.checks import (
@@ -41,7 +40,7 @@ class Monitor:
 
 
 class Replay:
-    """One queue's monitor; feed it everything in order, then finish it.
+    """One queue's monitor; feed it what happened in order, piece by piece, and finish it with the last one.
 
     What lies before the window only sets the state: the monitor checks within the window.
     """
@@ -55,13 +54,12 @@ class Replay:
         self._now = clock.start
         self._open: Checks = np.empty(0, CHECKS)
 
-    def feed(self, times: npt.ArrayLike, kinds: npt.ArrayLike, numbers: npt.ArrayLike) -> Checks:
-        """Play happenings: a time, a kind, and the session of a wait or a task, or how many messages.
+    def feed(self, played: Happenings) -> Checks:
+        """Play what happened next.
 
         Returns:
             The runs of checks that have ended, in order.
         """
-        played = Happenings(*(np.asarray(column, np.int64) for column in (times, kinds, numbers)))
         now = np.maximum(played.times, self._now)
         before = np.concatenate(([self._now], now[:-1]))
         states = self._standing.play(played)
@@ -69,17 +67,19 @@ class Replay:
         self._now = int(now[-1])
         return self._runs(self._decide(checks_of(played, states, before, now, self._clock)))
 
-    def finish(self) -> tuple[Checks, Totals]:
-        """Play the rest of the window.
+    def finish(self, played: Happenings) -> tuple[Checks, Totals]:
+        """Play what happened last, and the rest of the window.
 
         Returns:
             The last runs, and the totals.
         """
-        runs = self.feed([self._clock.end], [h.OVER], [0])
+        over = (self._clock.end, h.OVER, 0)
+        columns = zip(played, over, strict=True)
+        runs = self.feed(Happenings(*(np.concatenate((column, [last])) for column, last in columns)))
         self._totals.waits_without_end = sum(
             begun < self._clock.start for begun in self._standing.waiting.values()
         )
-        return np.concatenate((runs, self._open)), self._totals
+        return np.concatenate((runs, self._open)) if len(self._open) else runs, self._totals
 
     def _look_for_most(self, ready: Numbers, before: Numbers, now: Numbers) -> None:
         """Look at each instant of which everything is known: the clock goes on to another one."""
@@ -99,7 +99,8 @@ class Replay:
 
     def _runs(self, checks: Checks) -> Checks:
         """Sum up consecutive checks that find the same need; the last run may go on, and is kept."""
-        checks = np.concatenate((self._open, checks))
+        if len(self._open):
+            checks = np.concatenate((self._open, checks))
         if not len(checks):
             return checks
         is_needed = checks["reason"] != NOT_NECESSARY

@@ -144,5 +144,7 @@ class Standing:
 
 def _lasting(first: int, places: Numbers, values: Numbers, count: int) -> Numbers:
     """A column of states: `first`, and after the happening at each place its value, until the next one."""
+    if not len(places):
+        return np.full(count + 1, first, np.int64)
     begins = np.concatenate(([0], places + 1, [count + 1]))
     return np.repeat(np.concatenate(([first], values)), np.diff(begins))

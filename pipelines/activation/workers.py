@@ -1,17 +1,19 @@
 """The replay: a queue's happenings stream through a Python worker, batch by batch."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
 from types import NoneType
 from typing import TYPE_CHECKING, get_args, get_type_hints
 
+import numpy as np
 from pyspark.sql import DataFrame
 
 from engine.ordered import in_order, stretches
 from engine.python_workers import Work
 from pipelines.activation import happenings as h
-from pipelines.activation.checks import OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Checks, Clock
+from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Checks, Clock
 from pipelines.activation.replay import Monitor, Replay
-from pipelines.activation.states import Totals
+from pipelines.activation.states import Happenings, Numbers, Totals
 from pipelines.activation.timeline import COLUMNS, ORDER
 
 if TYPE_CHECKING:
@@ -60,108 +62,118 @@ def replayed(timeline: DataFrame, monitors: Sequence[Monitor], clock: Clock) -> 
 def _play(monitors: list[Monitor], clock: Clock) -> Work:
     def play(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         output = _Output()
-        current: _Queue | None = None
-        for batch in batches:
-            for number, begin, end in stretches(batch.column(0)):
-                if current is None or current.number != number:
-                    if current:
-                        current.finish(output)
-                    current = _Queue(number, Replay(monitors[number], clock))
-                current.play(batch.slice(begin, end - begin), output)
-                yield from output.full_batches()
-        if current:
-            current.finish(output)
-        yield from output.rest()
+        queue: _Queue | None = None
+        for number, stretch, is_last in _stretches(batches):
+            queue = queue or _Queue(number, Replay(monitors[number], clock))
+            queue.play(stretch, output, is_last=is_last)
+            queue = None if is_last else queue
+            if output.rows >= OUTPUT_ROWS:
+                yield from output.batches()
+        yield from output.batches()
 
     return play
+
+
+def _stretches(batches: Iterable["pa.RecordBatch"]) -> Iterator[tuple[int, "pa.RecordBatch", bool]]:
+    """Rows of one queue each, with its number and whether they are the last of it."""
+    before: tuple[int, pa.RecordBatch] | None = None
+    for batch in batches:
+        for number, begin, end in stretches(batch.column(0)):
+            if before:
+                yield *before, before[0] != number
+            before = number, batch.slice(begin, end - begin)
+    if before:
+        yield *before, True
 
 
 class _Queue:
     """The queue that is being replayed."""
 
     def __init__(self, number: int, replay: Replay) -> None:
-        self.number, self._replay, self._runs = number, replay, 0
+        self._number, self._replay, self._runs = number, replay, 0
         self._last_place: int | None = None
 
-    def play(self, stretch: "pa.RecordBatch", output: "_Output") -> None:
+    def play(self, stretch: "pa.RecordBatch", output: "_Output", *, is_last: bool) -> None:
         """Play one stretch of the queue.
 
         Raises:
             RuntimeError: the engine did not keep the order.
         """
-        import numpy as np
-
         places, kinds, numbers = (column.to_numpy(zero_copy_only=False) for column in stretch.columns[1:4])
         first = places[0] if self._last_place is None else self._last_place
         if places[0] < first or np.any(places[1:] < places[:-1]):
             raise RuntimeError("the engine did not keep the order of what happened on a queue")
         self._last_place = places[-1]
-        self._add(self._replay.feed(places // h.KINDS_AT_AN_INSTANT, kinds, numbers), output)
-
-    def finish(self, output: "_Output") -> None:
-        runs, totals = self._replay.finish()
-        self._add(runs, output)
-        output.add_totals(self.number, totals)
-
-    def _add(self, runs: Checks, output: "_Output") -> None:
-        output.add_runs(self.number, self._runs, runs)
+        played = Happenings(places // h.KINDS_AT_AN_INSTANT, kinds, numbers)
+        if is_last:
+            runs, totals = self._replay.finish(played)
+            output.add_totals(self._number, totals)
+        else:
+            runs = self._replay.feed(played)
+        output.add_runs(self._number, self._runs, runs)
         self._runs += len(runs)
 
 
 class _Output:
-    """Rows that have not left the worker yet."""
+    """Rows that have not left the worker yet.
+
+    Attributes:
+        rows: how many there are.
+    """
 
     def __init__(self) -> None:
         import pyarrow as pa
 
         types = {"bigint": pa.int64(), "string": pa.string(), "boolean": pa.bool_()}
-        run, totals = (
+        self._run, self._told = (
             pa.struct([(name, types[type]) for name, type in fields.items()]) for fields in (RUN, TOTALS)
         )
-        self._schema = pa.schema(
-            [("queue_number", pa.int32()), ("ordinal", pa.int64()), ("run", run), ("totals", totals)]
-        )
-        self._batches: list[pa.RecordBatch] = []
-        self._rows = 0
+        self._clear()
+
+    def _clear(self) -> None:
+        self.rows = 0
+        self._numbers: list[Numbers] = []
+        self._ordinals: list[Numbers] = []
+        self._runs: list[Checks] = []
+        self._totals: dict[int, Totals] = {}
 
     def add_runs(self, number: int, before: int, runs: Checks) -> None:
         """Add runs of a queue that has had so many before."""
-        import numpy as np
-        import pyarrow as pa
-
-        if not len(runs):
-            return
-        columns = {name: pa.array(runs[name]) for name in runs.dtype.names or ()}
-        columns |= {name: pa.array(names).take(columns[name]) for name, names in NAMES.items()}
-        columns["occurs"] = pa.array(runs["suppressed_by"] == OCCURS)
-        run = self._schema.field("run").type
-        self._add(
-            pa.array(np.full(len(runs), number, np.int32)),
-            pa.array(np.arange(before + 1, before + 1 + len(runs))),
-            pa.StructArray.from_arrays([columns[name] for name in RUN], fields=list(run)),
-            pa.nulls(len(runs), self._schema.field("totals").type),
-        )
+        self._numbers.append(np.full(len(runs), number))
+        self._ordinals.append(np.arange(before + 1, before + 1 + len(runs)))
+        self._runs.append(runs)
+        self.rows += len(runs)
 
     def add_totals(self, number: int, totals: Totals) -> None:
+        """Add the totals of a queue."""
+        self._totals[number] = totals
+        self.rows += 1
+
+    def batches(self) -> Iterator["pa.RecordBatch"]:
+        """All rows; none are left."""
         import pyarrow as pa
 
-        row = {name: getattr(totals, name) for name in TOTALS}
-        run, told = (self._schema.field(name).type for name in ("run", "totals"))
-        self._add(pa.array([number], pa.int32()), pa.array([0]), pa.nulls(1, run), pa.array([row], told))
+        if self._runs:
+            runs = np.concatenate(self._runs)
+            columns = {name: pa.array(runs[name]) for name in CHECKS.names or ()}
+            columns |= {name: pa.array(names).take(columns[name]) for name, names in NAMES.items()}
+            columns["occurs"] = pa.array(runs["suppressed_by"] == OCCURS)
+            run = pa.StructArray.from_arrays([columns[name] for name in RUN], fields=list(self._run))
+            numbers, ordinals = np.concatenate(self._numbers), np.concatenate(self._ordinals)
+            yield self._batch(numbers, ordinals, run, pa.nulls(len(runs), self._told))
+        if self._totals:
+            told = pa.array([asdict(totals) for totals in self._totals.values()], self._told)
+            yield self._batch(list(self._totals), [0] * len(told), pa.nulls(len(told), self._run), told)
+        self._clear()
 
-    def _add(self, *columns: "pa.Array") -> None:
+    def _batch(
+        self,
+        numbers: Sequence[int] | Numbers,
+        ordinals: Sequence[int] | Numbers,
+        run: "pa.Array",
+        totals: "pa.Array",
+    ) -> "pa.RecordBatch":
         import pyarrow as pa
 
-        self._batches.append(pa.RecordBatch.from_arrays(list(columns), schema=self._schema))
-        self._rows += len(columns[0])
-
-    def full_batches(self) -> Iterator["pa.RecordBatch"]:
-        if self._rows >= OUTPUT_ROWS:
-            yield from self.rest()
-
-    def rest(self) -> Iterator["pa.RecordBatch"]:
-        import pyarrow as pa
-
-        if self._batches:
-            yield from pa.Table.from_batches(self._batches).combine_chunks().to_batches()
-            self._batches, self._rows = [], 0
+        columns = [pa.array(numbers, pa.int32()), pa.array(ordinals, pa.int64()), run, totals]
+        return pa.RecordBatch.from_arrays(columns, names=["queue_number", "ordinal", "run", "totals"])

@@ -3,13 +3,14 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from pipelines.activation import happenings as h
 from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Clock
 from pipelines.activation.replay import Monitor, Replay
-from pipelines.activation.states import Totals
+from pipelines.activation.states import Happenings, Totals
 from tests.harness import difference
 from tests.model import activation as model
 from tests.strategies import Log
@@ -80,12 +81,11 @@ def replayed(recorded: Recorded) -> tuple[list[Row], Totals]:
         recorded.empty // timedelta(microseconds=1),
     )
     replay = Replay(Monitor(0, monitor.max_queue_readers, timeout, monitor.on), clock)
-    runs: list[Any] = []
-    # In pieces, as batches come.
-    for begin in range(0, len(recorded.feed), 3):
-        times, kinds, numbers = zip(*recorded.feed[begin : begin + 3], strict=True)
-        runs += replay.feed(times, kinds, numbers).tolist()
-    last, totals = replay.finish()
+    # In pieces, as batches come; the last one may be empty.
+    columns = np.array(recorded.feed, np.int64).reshape(-1, 3).T
+    pieces = [Happenings(*columns[:, begin : begin + 3]) for begin in range(0, len(recorded.feed) + 1, 3)]
+    runs = [run for piece in pieces[:-1] for run in replay.feed(piece).tolist()]
+    last, totals = replay.finish(pieces[-1])
     instance, database, queue = monitor.queue
     named = [dict(zip(CHECKS.names or (), run, strict=True)) for run in [*runs, *last.tolist()]]
     rows = [
