@@ -18,15 +18,15 @@ REASONS = ("arrival_on_empty_queue", "readers_falling_behind")
 OCCURS, MAX_QUEUE_READERS, NOTIFICATION_PENDING = 0, 1, 2
 SUPPRESSED_BY = (None, "max_queue_readers", "notification_pending")
 TRIGGERS = ("arrival", "receive", "rollback", "task_exit", "queue_altered", "timer")
-NONE, TIMER = -1, 5
+NONE, TIMER = -1, TRIGGERS.index("timer")
 
 TRIGGERED = np.full(h.KINDS, NONE)
 """By kind: what it triggers."""
-TRIGGERED[h.ARRIVAL] = 0
-TRIGGERED[[h.RECEIVE, h.EMPTY_RECEIVE]] = 1
-TRIGGERED[h.ROLLBACK] = 2
-TRIGGERED[h.TASK_EXITED] = 3
-TRIGGERED[[h.TURNED_ON, h.TURNED_OFF, h.ALTERED]] = 4
+TRIGGERED[h.ARRIVAL] = TRIGGERS.index("arrival")
+TRIGGERED[[h.RECEIVE, h.EMPTY_RECEIVE]] = TRIGGERS.index("receive")
+TRIGGERED[h.ROLLBACK] = TRIGGERS.index("rollback")
+TRIGGERED[h.TASK_EXITED] = TRIGGERS.index("task_exit")
+TRIGGERED[[h.TURNED_ON, h.TURNED_OFF, h.ALTERED]] = TRIGGERS.index("queue_altered")
 
 NEVER = 2**62
 

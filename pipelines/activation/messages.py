@@ -6,8 +6,10 @@ from pyspark.sql import DataFrame, functions as F
 
 from engine.differences import Keep
 from pipelines.state.endpoints import SIDE
-from pipelines.state.messages import ARRIVALS, order_of_events
+from pipelines.state.messages import ARRIVALS, facts
 from pipelines.state.transactions import TRANSACTION
+
+MESSAGE_SIDE = ["conversation_id", "sent_by_initiator"]
 
 
 def receivers(endpoints: DataFrame, services: DataFrame, *, as_of: datetime) -> DataFrame:
@@ -84,8 +86,10 @@ def monitored_messages(
     messages = by_side
     if not several.isEmpty():
         few = keep(several.select("message_id"))
-        theirs = _with_earliest_side(few.join(message_events, "message_id", "inner"))
-        again = keep(_by_side(theirs, receivers, returning, start=start))
+        theirs = few.join(message_events, "message_id", "inner")
+        sides = facts(theirs).select("message_id", *MESSAGE_SIDE)
+        torn = sides.join(theirs.drop(*MESSAGE_SIDE), "message_id", "inner")
+        again = keep(_by_side(torn, receivers, returning, start=start))
         messages = by_side.join(few, "message_id", "left_anti").unionByName(again)
     return messages.where("queue_number is not null and arrived is not null")
 
@@ -134,11 +138,3 @@ def _by_side(
             "queue_instance",
         )
     )
-
-
-def _with_earliest_side(message_events: DataFrame) -> DataFrame:
-    """The events, each with the side of the earliest one of its message."""
-    sides = ("conversation_id", "sent_by_initiator")
-    placed = message_events.withColumn("place", order_of_events())
-    earliest = placed.groupBy("message_id").agg(*[F.min_by(name, "place").alias(name) for name in sides])
-    return earliest.join(message_events.drop(*sides), "message_id", "inner")

@@ -14,6 +14,8 @@ from pipelines.activation.checks import (
     MAX_QUEUE_READERS,
     NOT_NECESSARY,
     OCCURS,
+    REASONS,
+    SUPPRESSED_BY,
     Checks,
     Clock,
     checks_of,
@@ -105,7 +107,8 @@ class Replay:
             return checks
         is_needed = checks["reason"] != NOT_NECESSARY
         # What the checks of a run have in common, as one number.
-        alike = (checks["running_tasks"] * 3 + checks["reason"]) * 3 + checks["suppressed_by"]
+        decided = checks["reason"] * len(SUPPRESSED_BY) + checks["suppressed_by"]
+        alike = checks["running_tasks"] * ((len(REASONS) + 1) * len(SUPPRESSED_BY)) + decided
         goes_on = is_needed[1:] & (alike[1:] == alike[:-1])
         begins = np.flatnonzero(is_needed & ~np.concatenate(([False], goes_on)))
         ends = np.flatnonzero(is_needed & ~np.concatenate((goes_on, [False])))
