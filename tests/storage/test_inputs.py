@@ -536,6 +536,29 @@ def test_csv_quotes_hold_commas_and_say_no_more_than_their_text(folder: Folder) 
     assert {row.size_bytes for row in found if not row.broken} == {100}
 
 
+def test_csv_nul_is_an_empty_text_or_breaks_the_row(folder: Folder) -> None:
+    """bcp writes an empty text so; a file system leaves zeros where it lost a part of a file."""
+    header, row = csv_rows("message_events", message_event())
+    names = ["message_type", "size_bytes", "queuing_order", "transaction_id"]
+    assert [header.index(name) - header.index(names[0]) for name in names] == [0, 1, 2, 3]
+    before = ",".join(row[: header.index(names[0])])
+    behind = ",".join(row[header.index(names[-1]) + 1 :])
+    texts = {
+        "\0,\0,\0,\0": (False, None, None, None, None),
+        "T,\0,\0,x": (False, "T", None, None, "x"),
+        '"a,b",100,,\0': (False, "a,b", 100, None, None),
+        "a\0b,100,,": (True, None, None, None, None),
+        "\0\0,100,,": (True, None, None, None, None),
+        '"\0",100,,': (True, None, None, None, None),
+    }
+    path = folder.path / "a.csv"
+    lines = [",".join(each for each in (before, text, behind) if each) for text in texts]
+    path.write_text("\n".join([",".join(header), *lines, ""]), encoding="utf-8")
+    found = folder.csv("message_events", str(path))
+    assert dict(zip(texts, values(found, "broken", *names), strict=True)) == texts
+    assert values(found, "raw") == lines
+
+
 def test_csv_headers_and_blank_lines_are_no_rows(folder: Folder) -> None:
     header, row = csv_rows("message_events", message_event())
     path = folder.path / "a.csv"
