@@ -358,6 +358,20 @@ def test_parquet_text_that_is_no_utf8_is_rejected(session: SparkSession, tmp_pat
     assert json.loads(rejected["payload"])["contract"].startswith("Zo\ufffd")
 
 
+def test_a_parquet_file_with_bad_text_is_named_among_others(embedded: SparkSession, tmp_path: Path) -> None:
+    """Read by itself it shows nothing: a column with one value is taken from the statistics in the footer."""
+    project = Project(tmp_path, catalog=catalog(), format="parquet")
+    files = [tmp_path / "endpoint_events" / f"{name}.parquet" for name in ("a", "b")]
+    for file in files:
+        row = endpoint_event(conversation=file.stem, event_id=f"{file.stem} event")
+        columns = {name: pa.array([value]) for name, value in row.items()}
+        pq.write_table(pa.table(columns | {"logged_priority": pa.array([None], pa.int32())}), file)
+    files[1].write_bytes(files[1].read_bytes().replace(b"Contract", b"Contr\xffct", 1))
+    with pytest.raises(InputError, match=r"(?s)breaks its contract.*/b\.parquet: .*utf-?8") as caught:
+        take_in(embedded, project)
+    assert "a.parquet" not in str(caught.value)
+
+
 @pytest.mark.parametrize("what", ["goes away", "grows before it is read", "grows afterwards"])
 def test_a_file_that_changes_while_it_is_read_is_not_taken(
     session: SparkSession, tmp_path: Path, what: str
