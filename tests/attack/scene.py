@@ -7,6 +7,8 @@ import shutil
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
+from pprint import pformat
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,7 +17,7 @@ from deltalake import write_deltalake
 from schemas import CONTRACTS
 from tests.conftest import ON_SPARK
 from tests.factories import Events, Row, at
-from tests.harness import SOURCES, Project
+from tests.harness import SOURCES, Project, marked
 from tests.jobs.warehouses import changed, contents
 from tests.steps.test_broken_off import a_bit_of_everything, night_after, project_in
 
@@ -49,9 +51,15 @@ def second_night() -> Events:
     }
 
 
-def project(folder: Path, format: str = "json") -> Project:
-    """A project whose inputs have this format; nothing has come in yet."""
-    made = project_in(folder)
+def of_marks(events: Events, marks: Iterable[str]) -> Events:
+    """The events once for each mark, of instances of their own."""
+    there = list(marks)
+    return {source: [marked(row, mark) for mark in there for row in rows] for source, rows in events.items()}
+
+
+def project(folder: Path, format: str = "json", **options: Any) -> Project:
+    """A project whose inputs have this format; nothing has come in yet. For the options see `project_in`."""
+    made = project_in(folder, **options)
     settings = Path(made.config)
     settings.write_text(settings.read_text().replace("format: json", f"format: {format}"))
     return made
@@ -97,8 +105,8 @@ def tables(project: Project) -> dict[str, list[str]]:
 def require_equal(expected: dict[str, list[str]], project: Project, but: Iterable[str] = ()) -> None:
     """Nothing was lost and nothing was added."""
     found = tables(project)
-    different = changed(expected, found)
-    assert {name: rows for name, rows in different.items() if name not in set(but)} == {}
+    different = {name: rows for name, rows in changed(expected, found).items() if name not in set(but)}
+    assert different == {}, pformat(different)
 
 
 class Saved:

@@ -20,7 +20,7 @@ from tests.jobs.processes import PATIENCE, finish, log_of, start
 
 pytestmark = pytest.mark.spark
 
-SIZES = 4 if ENGINE == "spark" else 12
+SIZES = 12
 
 
 def test_a_disk_of_any_size(tmp_path: Path) -> None:

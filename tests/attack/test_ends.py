@@ -26,7 +26,7 @@ from tests.jobs.processes import PATIENCE, finish, kill_when, log_of, start, wri
 
 pytestmark = pytest.mark.spark
 
-KILLS = 12 if ENGINE == "spark" else 50
+KILLS = 50
 ROUNDS = 2 if ENGINE == "spark" else 6
 
 

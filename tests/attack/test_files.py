@@ -1,7 +1,8 @@
 """Input files that are cut, spoilt, moved or changed: they are refused or rejected by name, or taken whole.
 
-Each attack hits the second night's file of message events. The night is run; then the file is mended as its
-message or the documentation says, and the night is run again: the tables are those of whole files.
+Each attack hits a file of message events that comes in the second night. It is taken in; then the file is
+mended as its message or the documentation says. Attacks of one format share a project, in which each has
+instances of its own: a plain run after the last one gives the tables of whole files.
 """
 
 import gzip
@@ -21,9 +22,9 @@ from steps.take_in import CameIn, take_in
 from tests.attack.scene import (
     FIRST,
     SECOND,
-    Saved,
     content,
     first_night,
+    of_marks,
     project,
     put,
     require_equal,
@@ -54,38 +55,61 @@ HARMLESS: dict[str, Callable[[bytes], bytes]] = {
     "blank lines": lambda whole: whole.replace(b"\n", b"\n\n  \n"),
 }
 REJECTED = ("rejected_events",)
+MARKS = [f"{number:02d}." for number in range(30)]
+"""Of the instances of each attack; no format has more."""
 
 
 class Attacked:
-    """A project after its first night, of each format, and what its second night gives."""
+    """A project after its first night, of each format, whose second night comes attack by attack."""
 
     def __init__(self, session: SparkSession, folder: Path, format: str) -> None:
-        self.session, self.format = session, format
-        self.project = project(folder, format)
-        put(self.project, f"1.{format}", first_night(), format)
-        self.project.run(session, FIRST)
-        self.saved = Saved(self.project)
-        put(self.project, f"2.{format}", second_night(), format)
-        self.project.run(session, SECOND)
-        self.expected = tables(self.project)
-        self.file = self.project.folder / SOURCE / f"2.{format}"
-        self.whole = content(SOURCE, second_night()[SOURCE], format)
+        self.session, self.folder, self.format = session, folder, format
+        self.attacks = 0
+        self.project = self._after_the_first_night("attacked")
 
-    def again(self) -> None:
-        """Back to the evening of the second night."""
-        self.saved.restore()
-        for file in self.file.parent.iterdir():
-            if not file.name.startswith("1."):
-                shutil.rmtree(file) if file.is_dir() else file.unlink()
-        self.file.write_bytes(self.whole)
+    def begin(self) -> None:
+        """What the second night brings to the next instances: whole files, not taken yet."""
+        mark = MARKS[self.attacks]
+        self.attacks += 1
+        self.events = of_marks(second_night(), [mark])
+        put(self.project, f"2.{mark}{self.format}", self.events, self.format)
+        self.file = self.project.folder / SOURCE / f"2.{mark}{self.format}"
+        self.whole = self.file.read_bytes()
+        self.rejected_before = self._rejected()
 
-    def night(self) -> str | None:
-        """Run the second night; what stopped it, if anything did."""
+    def take_in(self) -> str | None:
+        """Begin a night; what stopped it, if anything did."""
         try:
-            self.project.run(self.session, SECOND)
+            self.project.take_in(self.session)
         except InputError as error:
             return str(error)
         return None
+
+    def rejected(self) -> int:
+        """Rows that were rejected in this attack."""
+        return self._rejected() - self.rejected_before
+
+    def finish(self) -> Project:
+        """Run a plain night."""
+        self.project.run(self.session, SECOND)
+        return self.project
+
+    def calm(self) -> Project:
+        """A project that got the same, and to which nothing happened."""
+        calm = self._after_the_first_night("calm")
+        events = of_marks(second_night(), MARKS[: self.attacks])
+        put(calm, f"2.{self.format}", events, self.format)
+        calm.run(self.session, SECOND)
+        return calm
+
+    def _after_the_first_night(self, name: str) -> Project:
+        made = project(self.folder / name, self.format, marks=MARKS, rejected=1.0)
+        put(made, f"1.{self.format}", of_marks(first_night(), MARKS), self.format)
+        made.run(self.session, FIRST)
+        return made
+
+    def _rejected(self) -> int:
+        return len(self.project.table("rejected_events"))
 
 
 @pytest.fixture(scope="module", params=FORMATS)
@@ -97,50 +121,42 @@ def attacked(
 
 @pytest.mark.parametrize("attack", SPOIL)
 def test_spoilt(attacked: Attacked, attack: str) -> None:
-    attacked.again()
+    attacked.begin()
     attacked.file.write_bytes(SPOIL[attack](attacked.whole))
-    said = attacked.night()
-    if said is None:
-        # Taken, and what was no event was rejected; the mended file comes under another name.
-        attacked.file.with_name(f"mended.{attacked.format}").write_bytes(attacked.whole)
-    else:
-        assert "rows were rejected" in said or attacked.file.name in said, said
-        refused = "rows were rejected" not in said
-        mended = attacked.file if refused else attacked.file.with_name(f"mended.{attacked.format}")
-        mended.write_bytes(attacked.whole)
-    assert attacked.night() is None
-    require_equal(attacked.expected, attacked.project, but=REJECTED)
+    said = attacked.take_in()
+    assert said is None or attacked.file.name in said
+    # What was taken keeps its name: it comes again under another one, and what was an event is known.
+    mended = attacked.file if said else attacked.file.with_name(f"mended.{attacked.file.name}")
+    mended.write_bytes(attacked.whole)
 
 
 @pytest.mark.parametrize("attacked", ["json", "csv"], indirect=True)
 @pytest.mark.parametrize("form", HARMLESS)
 def test_other_forms_of_text(attacked: Attacked, form: str) -> None:
-    attacked.again()
+    attacked.begin()
     attacked.file.write_bytes(HARMLESS[form](attacked.whole))
-    assert attacked.night() is None
-    require_equal(attacked.expected, attacked.project)
+    assert attacked.take_in() is None
+    assert attacked.rejected() == 0
 
 
 def test_grown_after_it_was_taken(attacked: Attacked) -> None:
     """What a copy that was still under way looks like: half of the rows, then all of them."""
-    attacked.again()
-    half = second_night()[SOURCE][:3]
+    attacked.begin()
+    half = attacked.events[SOURCE][:3]
     attacked.file.write_bytes(content(SOURCE, half, attacked.format))
-    assert attacked.night() is None
+    assert attacked.take_in() is None
     attacked.file.write_bytes(attacked.whole)
-    said = attacked.night()
+    said = attacked.take_in()
     assert said is not None
     assert f"{attacked.file} has changed since it was taken" in said
-    attacked.file.rename(attacked.file.with_name(f"again.{attacked.format}"))
-    assert attacked.night() is None
-    require_equal(attacked.expected, attacked.project)
+    attacked.file.rename(attacked.file.with_name(f"again.{attacked.file.name}"))
 
 
 @pytest.mark.parametrize("what", ["goes away", "grows"])
 def test_changed_between_listing_and_reading(attacked: Attacked, what: str) -> None:
-    attacked.again()
+    attacked.begin()
     if what == "grows":
-        half = second_night()[SOURCE][:3]
+        half = attacked.events[SOURCE][:3]
         attacked.file.write_bytes(content(SOURCE, half, attacked.format))
 
     def changing(*given: Any) -> CameIn:
@@ -150,26 +166,23 @@ def test_changed_between_listing_and_reading(attacked: Attacked, what: str) -> N
 
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("steps.fold.take_in", changing)
-        said = attacked.night()
+        said = attacked.take_in()
     assert said is not None
     assert str(attacked.file) in said
     attacked.file.write_bytes(attacked.whole)
-    assert attacked.night() is None
-    require_equal(attacked.expected, attacked.project)
 
 
 def test_renamed_copied_deleted(attacked: Attacked) -> None:
-    attacked.again()
-    shutil.copy(attacked.file, attacked.file.with_name(f"copy.{attacked.format}"))
-    assert attacked.night() is None
-    require_equal(attacked.expected, attacked.project)
-    attacked.file.rename(attacked.file.with_name(f"renamed.{attacked.format}"))
-    assert attacked.night() is None
-    require_equal(attacked.expected, attacked.project)
-    for file in attacked.file.parent.iterdir():
-        file.unlink()
-    assert attacked.night() is None
-    require_equal(attacked.expected, attacked.project)
+    attacked.begin()
+    copy, renamed = (attacked.file.with_name(f"{what}.{attacked.file.name}") for what in ("copy", "renamed"))
+    shutil.copy(attacked.file, copy)
+    assert attacked.take_in() is None
+    attacked.file.rename(renamed)
+    assert attacked.take_in() is None
+    copy.unlink()
+    renamed.unlink()
+    assert attacked.take_in() is None
+    assert attacked.rejected() == 0
 
 
 DRIFT: dict[str, Callable[[pa.Table], pa.Table]] = {
@@ -200,25 +213,24 @@ TOLERATED: dict[str, Callable[[pa.Table], pa.Table]] = {
 @pytest.mark.parametrize("drift", [*DRIFT, *TOLERATED])
 def test_drift_of_typed_columns(attacked: Attacked, drift: str) -> None:
     """The second night's file has other columns than the first one's."""
-    attacked.again()
+    attacked.begin()
     whole = pq.read_table(attacked.file)
     pq.write_table((DRIFT | TOLERATED)[drift](whole), attacked.file)
-    said = attacked.night()
+    said = attacked.take_in()
     if drift in DRIFT:
         assert said is not None
         assert attacked.file.name in said
         assert "column" in said
         attacked.file.write_bytes(attacked.whole)
-        assert attacked.night() is None
     else:
         assert said is None
-    require_equal(attacked.expected, attacked.project)
+        assert attacked.rejected() == 0
 
 
 @pytest.mark.parametrize("attacked", ["csv"], indirect=True)
 @pytest.mark.parametrize("drift", ["a column is missing", "one column more", "another order", "twice"])
 def test_drift_of_csv_headers(attacked: Attacked, drift: str) -> None:
-    attacked.again()
+    attacked.begin()
     lines = [line.split(",") for line in attacked.whole.decode().splitlines()]
     place = lines[0].index("message_type")
     change: dict[str, Callable[[list[str]], list[str]]] = {
@@ -229,21 +241,20 @@ def test_drift_of_csv_headers(attacked: Attacked, drift: str) -> None:
     }
     text = "".join(",".join(change[drift](line)) + "\n" for line in lines)
     attacked.file.write_text(text)
-    said = attacked.night()
+    said = attacked.take_in()
     if drift in ("a column is missing", "twice"):
         assert said is not None
         assert f"{attacked.file}:1: column message_type is" in said
         attacked.file.write_bytes(attacked.whole)
-        assert attacked.night() is None
     else:
         assert said is None
-    require_equal(attacked.expected, attacked.project)
+        assert attacked.rejected() == 0
 
 
 @pytest.mark.parametrize("attacked", ["json"], indirect=True)
 @pytest.mark.parametrize("drift", ["a number is text", "a field is missing", "one field more"])
 def test_drift_of_json_fields(attacked: Attacked, drift: str) -> None:
-    attacked.again()
+    attacked.begin()
     text = attacked.whole.decode()
     change = {
         "a number is text": text.replace('"size_bytes": 100', '"size_bytes": "100"'),
@@ -253,16 +264,21 @@ def test_drift_of_json_fields(attacked: Attacked, drift: str) -> None:
     }
     assert change[drift] != text
     attacked.file.write_text(change[drift])
-    said = attacked.night()
+    said = attacked.take_in()
     if drift == "a number is text":
         assert said is not None
         assert attacked.file.name in said
         assert "size_bytes" in said
         attacked.file.write_bytes(attacked.whole)
-        assert attacked.night() is None
     else:
         assert said is None
-    require_equal(attacked.expected, attacked.project)
+        assert attacked.rejected() == 0
+
+
+def test_all_was_made_good(attacked: Attacked) -> None:
+    """The last test of each format: after a plain run nothing is lost of any attack."""
+    assert attacked.attacks
+    require_equal(tables(attacked.calm()), attacked.finish(), but=REJECTED)
 
 
 def test_delta_inputs_that_change(session: SparkSession, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -10,9 +11,10 @@ from pyspark.sql import SparkSession
 from jobs import coverage, explain, lint_rules, next as next_messages, nightly, report, waiting
 from tests.attack.scene import FIRST
 from tests.factories import (
+    Events,
+    Row,
     at,
     by_source,
-    catalog,
     create_rule,
     database,
     endpoint_event,
@@ -51,94 +53,118 @@ def texts_in(value: Any) -> set[str]:
     return {value} if isinstance(value, str) else set()
 
 
-@pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
-def test_a_name_is_a_name(
-    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
-    """In every column that holds names: it comes out as it went in, and steers nothing on the way."""
-    services = [f"{name} initiator", f"{name} target"]
-    places = catalog(
-        {
-            name: [
-                database(f"{name} A", services[0], f"{name} queue A"),
-                database(f"{name} B", services[1], f"{name} queue B"),
-            ],
-            "SQL1": [],
-            "SQL2": [],
-        }
-    )
-    places["instances"] = [each for each in places["instances"] if each["databases"]]
-    rule = create_rule(
-        f"{name} rule",
-        9,
-        instance=name,
-        database=f"{name} A",
-        contract=f"{name} contract",
-        remote_service=services[1],
-    )
-    project = Project(tmp_path, catalog=places, rules=[rule])
+def places_of(name: str) -> list[Row]:
+    """The instances of a catalog, one, that has all its names made of this."""
+    services = services_of(name)
+    databases = [
+        database(f"{name} {side}", service, f"{name} queue {side}")
+        for side, service in zip("AB", services, strict=True)
+    ]
+    return [{"name": name, "databases": databases}]
+
+
+def services_of(name: str) -> tuple[str, str]:
+    """The services of the initiator and of the target."""
+    return f"{name} initiator", f"{name} target"
+
+
+def events_of(name: str) -> Events:
+    """A conversation with a message that is ready and one that waits to be sent."""
+    initiator, target = services_of(name)
     ids = {"instance": name, "conversation_id": f"{name} c"}
     group = {"conversation_group_id": f"{name} g", "contract": f"{name} contract"}
-    begun = {**ids, **group, "local_service": services[0], "remote_service": services[1]}
-    created = {**ids, **group, "local_service": services[1], "remote_service": services[0]}
+    begun = {**ids, **group, "local_service": initiator, "remote_service": target}
+    created = {**ids, **group, "local_service": target, "remote_service": initiator}
     message = {**ids, "message_id": f"{name} m", "message_type": f"{name} type"}
-    project.add(
-        by_source(
-            endpoint_event(**begun, database=f"{name} A", event_id=f"{name} 1"),
-            endpoint_event(
-                "DIALOG_CREATED", **created, database=f"{name} B", event_id=f"{name} 2", event_time=at(1)
-            ),
-            message_event(**message, database=f"{name} A", event_id=f"{name} 3"),
-            message_event(
-                "DELIVERED", **message, database=f"{name} B", event_id=f"{name} 4", event_time=at(2)
-            ),
-            message_event(
-                **{**message, "message_id": f"{name} waits"}, database=f"{name} A", event_id=f"{name} 5"
-            ),
-            queue_event(
-                "QUEUE_ALTERED",
-                f"{name} 6",
-                instance=name,
-                database=f"{name} B",
-                queue=f"{name} queue B",
-                queue_status="ON",
-            ),
-        )
+    waits = {**message, "message_id": f"{name} waits"}
+    here, there = {"database": f"{name} A"}, {"database": f"{name} B"}
+    return by_source(
+        endpoint_event(**begun, **here, event_id=f"{name} 1"),
+        endpoint_event("DIALOG_CREATED", **created, **there, event_id=f"{name} 2", event_time=at(1)),
+        message_event(**message, **here, event_id=f"{name} 3"),
+        message_event("DELIVERED", **message, **there, event_id=f"{name} 4", event_time=at(2)),
+        message_event(**waits, **here, event_id=f"{name} 5"),
+        queue_event(
+            "QUEUE_ALTERED", f"{name} 6", instance=name, **there, queue=f"{name} queue B", queue_status="ON"
+        ),
     )
-    config = ["--config", project.config]
-    assert nightly.main([*config, "--as-of", FIRST.isoformat()]) == 0
-    (waits,) = project.table("receive_schedule", ["queue", "message_id", "message_type", "priority"])
-    assert waits == {
-        "queue": f"{name} queue B",
-        "message_id": f"{name} m",
-        "message_type": f"{name} type",
-        "priority": 5,
-    }
-    ours = [row for row in project.table("endpoints") if row["is_initiator"]]
-    assert [(row["instance"], row["rule_name"], row["priority"]) for row in ours] == [
-        (name, f"{name} rule", 9)
+
+
+@pytest.fixture(scope="module")
+def named(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A night with all of these names, each in every column that holds names."""
+    names = list(HOSTILE.values())
+    rules = [
+        create_rule(
+            f"{name} rule",
+            9,
+            instance=name,
+            database=f"{name} A",
+            contract=f"{name} contract",
+            remote_service=services_of(name)[1],
+        )
+        for name in names
     ]
-    out = tmp_path / "page.html"
-    assert report.main([*config, "--out", str(out)]) == 0
-    assert lint_rules.main(config) in (0, 4)
-    for job, options in (
-        (coverage, []),
-        (waiting, []),
-        (next_messages, ["--queue", f"{name} queue B"]),
-        (explain, ["--conversation", f"{name} c"]),
-    ):
-        assert job.main([*config, *options]) == 0
-        shown = capsys.readouterr()
-        assert not set(shown.out + shown.err) & set("\x1b\x07\u202e\r\x00"), job.__name__
+    catalog = {"instances": [each for name in names for each in places_of(name)]}
+    made = Project(tmp_path_factory.mktemp("named") / "inside", catalog=catalog, rules=rules)
+    events = [events_of(name) for name in names]
+    made.add({source: [row for each in events for row in each[source]] for source in events[0]})
+    assert nightly.main(["--config", made.config, "--as-of", FIRST.isoformat()]) == 0
+    return made
+
+
+def steers(capsys: pytest.CaptureFixture[str]) -> set[str]:
+    """Characters that were printed and that do something to a terminal."""
+    shown = capsys.readouterr()
+    return set(shown.out + shown.err) & set("\x1b\x07\u202e\r\x00")
+
+
+@pytest.mark.parametrize("name", HOSTILE.values(), ids=HOSTILE)
+def test_a_name_is_a_name(named: Project, capsys: pytest.CaptureFixture[str], name: str) -> None:
+    """It comes out as it went in, and steers nothing on the way."""
+    columns = ["instance", "queue", "message_id", "message_type", "priority"]
+    assert [row for row in named.table("receive_schedule", columns) if row["instance"] == name] == [
+        {
+            "instance": name,
+            "queue": f"{name} queue B",
+            "message_id": f"{name} m",
+            "message_type": f"{name} type",
+            "priority": 5,
+        }
+    ]
+    columns = ["instance", "is_initiator", "rule_name", "priority"]
+    ours = [row for row in named.table("endpoints", columns) if row["instance"] == name]
+    assert sorted((row["is_initiator"], row["rule_name"], row["priority"]) for row in ours) == [
+        (False, None, 5),
+        (True, f"{name} rule", 9),
+    ]
+    config = ["--config", named.config]
+    assert next_messages.main([*config, "--queue", f"{name} queue B"]) == 0
+    assert explain.main([*config, "--conversation", f"{name} c"]) == 0
+    assert not steers(capsys)
     assert next_messages.main([*config, "--queue", f"{name} queue B", "--format", "json"]) == 0
     assert f"{name} m" in texts_in(json.loads(capsys.readouterr().out))
+
+
+@pytest.mark.parametrize("job", [coverage, lint_rules, waiting], ids=lambda job: job.__name__)
+def test_names_in_a_list(named: Project, capsys: pytest.CaptureFixture[str], job: ModuleType) -> None:
+    assert job.main(["--config", named.config]) in (0, 4)
+    assert not steers(capsys)
+
+
+def test_names_in_the_page(named: Project, tmp_path: Path) -> None:
+    out = tmp_path / "page.html"
+    assert report.main(["--config", named.config, "--out", str(out)]) == 0
     page = out.read_text()
     assert "<script>alert(1)</script>" not in page
     assert "<img src=x" not in page
-    inside = {path.name for path in tmp_path.iterdir()}
-    assert inside <= {
+
+
+def test_names_lead_nowhere(named: Project) -> None:
+    """No file was written beside the project, or in it but where it has its tables."""
+    assert {path.name for path in named.folder.parent.iterdir()} == {"inside"}
+    assert {path.name for path in named.folder.iterdir()} == {
         "warehouse",
-        "page.html",
         "settings.yaml",
         "catalog.yaml",
         "rules.yaml",
