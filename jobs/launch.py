@@ -104,9 +104,18 @@ def opened(options: Namespace, name: str) -> tuple[Settings, Warehouse]:
             the warehouse is one of an older version.
     """
     settings = load_settings(options.config)
+    return settings, warehouse_of(settings, name)
+
+
+def warehouse_of(settings: Settings, name: str) -> Warehouse:
+    """Open the session and the warehouse, for a job that looks at its settings first.
+
+    Raises:
+        ConfigError: the warehouse is one of an older version.
+    """
     warehouse = Warehouse(open_session(name, settings.warehouse), settings.warehouse)
     warehouse.require_this_shape()
-    return settings, warehouse
+    return warehouse
 
 
 def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:

@@ -15,7 +15,7 @@ from insight.replay.ask import Asked, find_queues, replayed, require_known
 from insight.replay.told import told
 from insight.replay.view import sentence, show
 from insight.terminal import as_json
-from jobs.launch import Parser, instant, launch, opened, whole_number
+from jobs.launch import Parser, instant, launch, warehouse_of, whole_number
 from pipelines.replay.period import Period
 from schemas.replay import REPLAY_CURVE, REPLAY_TABLES
 from storage.answers import answers_in, write_answers
@@ -84,10 +84,10 @@ def main(argv: Sequence[str]) -> int:
     if options.as_if != ALWAYS and not (options.rules or options.proposed):
         raise ConfigError("command line: --as-if says since when --rules or --proposed stand; name one")
     # What is wrong with files and names is said before an engine starts.
-    current = load_settings(options.config)
-    proposal = _proposal(current, options)
-    find_queues(current, options.queue)
-    settings, warehouse = opened(options, "replay")
+    settings = load_settings(options.config)
+    proposal = _proposal(settings, options)
+    find_queues(settings, options.queue)
+    warehouse = warehouse_of(settings, "replay")
     answers = answers_in(warehouse, options.out) if options.out else None
     readers, curve = options.readers
     asked = Asked(

@@ -16,7 +16,7 @@ from insight.lint_view import plain, relative
 from insight.terminal import as_json
 from insight.whatif.ask import told, what_if
 from insight.whatif.view import sentence, show
-from jobs.launch import Parser, instant, launch, opened, whole_number
+from jobs.launch import Parser, instant, launch, warehouse_of, whole_number
 from schemas.whatif import WHATIF_AS_OF, WHATIF_TABLES
 from storage.answers import answers_in, write_answers
 from storage.published import batches_since, published_as_of
@@ -61,9 +61,10 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_format()
     options = parser.parse_args(argv)
-    proposal = _proposal(load_settings(options.config), options)
+    settings = load_settings(options.config)
+    proposal = _proposal(settings, options)
     findings = in_order(lint_files(proposal.settings, proposal.folded, moment=None))
-    settings, warehouse = opened(options, "whatif")
+    warehouse = warehouse_of(settings, "whatif")
     answers = answers_in(warehouse, options.out) if options.out else None
     as_of = published_as_of(warehouse, settings, options.as_of)
     as_if = None if options.as_if == ALWAYS else options.as_if
