@@ -4,15 +4,14 @@ from collections.abc import Sequence
 
 from config.errors import ConfigError
 from config.load import load_settings
-from engine.session import open_session
 from insight.activation import activation_of_queue, find_queue
 from insight.activation_view import show_activation
 from insight.terminal import as_json
-from jobs.launch import Parser, launch
+from jobs.launch import Parser, launch, warehouse_of
 from steps.activation import write_activation
+from steps.whole import require_whole
 from storage.done import what_is_done
 from storage.only_writer import only_writer
-from storage.warehouse import Warehouse
 
 
 def main(argv: Sequence[str]) -> int:
@@ -32,9 +31,10 @@ def main(argv: Sequence[str]) -> int:
     if settings.activation is None:
         raise ConfigError(f"{settings.path}: activation is null, which leaves it out; give it a value")
     queue = None if options.queue is None else find_queue(settings, options.queue)
-    warehouse = Warehouse(open_session("activation", settings.warehouse), settings.warehouse)
+    warehouse = warehouse_of(settings, "activation")
     if queue is None:
         with only_writer(warehouse.root, "activation"):
+            require_whole(warehouse)
             write_activation(warehouse, settings, options.as_of, what_is_done(warehouse))
         return 0
     told = activation_of_queue(warehouse, options.as_of, queue)

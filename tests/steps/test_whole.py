@@ -2,13 +2,14 @@
 
 import re
 import shutil
+from datetime import datetime
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from config.errors import WarehouseError
-from jobs import rules
+from jobs import activation, rules
 from steps.maintain import maintain
 from steps.night import describe
 from steps.reassign import reassign
@@ -57,6 +58,7 @@ def test_lost_commits_are_named_and_put_back(session: SparkSession, tmp_path: Pa
         lambda: maintain(str(warehouse), keep_days=0, keep_hours=0),
         lambda: reassign(project.warehouse(session), project.settings(), at(), next_day, apply=True),
         lambda: write_rules_of(project),
+        lambda: write_activation_of(project, as_of),
     ):
         with pytest.raises(WarehouseError) as caught:
             run()
@@ -83,6 +85,10 @@ def files_of(warehouse: Path) -> set[Path]:
 
 def write_rules_of(project: Project) -> None:
     rules.main(["--config", project.config])
+
+
+def write_activation_of(project: Project, as_of: datetime) -> None:
+    activation.main(["--config", project.config, "--as-of", as_of.isoformat()])
 
 
 def describe_again(session: SparkSession, project: Project) -> None:
