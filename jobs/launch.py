@@ -20,6 +20,7 @@ from engine.faults import fault_of, lacking
 from engine.scratch import remove_local_scratch
 from engine.session import open_session, under_spark_submit
 from insight.terminal import visible
+from storage.damage import damage_of
 from storage.warehouse import Warehouse
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
@@ -114,8 +115,13 @@ def warehouse_of(settings: Settings, name: str) -> Warehouse:
         ConfigError: the warehouse is one of an older version.
     """
     warehouse = Warehouse(open_session(name, settings.warehouse), settings.warehouse)
+    _opened.append(warehouse.root)
     warehouse.require_this_shape()
     return warehouse
+
+
+_opened: list[str] = []
+"""The warehouses of this process: where an engine fails inside, a damaged one may be the cause."""
 
 
 def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:
@@ -181,4 +187,6 @@ def _outcome(error: Exception) -> tuple[int, str]:
     fault = fault_of(error)
     if advice := lacking(fault):
         return 1, f"{fault}; {advice}"
+    if damage := [line for root in _opened for line in damage_of(root)]:
+        return 1, "\n".join(damage)
     return 1, f"{type(error).__name__}: {fault} (run again with --verbose)"

@@ -54,7 +54,7 @@ class Upkeep:
 
     def __init__(self, root: str, *, keep_hours: int) -> None:
         """Name the warehouse's folder, and for how many hours unused files are kept."""
-        self._root, self._keep_hours = _local(root), keep_hours
+        self._root, self._keep_hours = local_folder(root), keep_hours
 
     def require_this_shape(self) -> None:
         """Refuse the tables of an older version; see `Warehouse.require_this_shape`.
@@ -172,6 +172,6 @@ def _as_of(key: str) -> datetime:
     return datetime.strptime(key, "%Y%m%dT%H%M%S%fZ").replace(tzinfo=UTC)
 
 
-def _local(root: str) -> str:
+def local_folder(root: str) -> str:
     """The folder as a path of this machine, where Spark's catalog gives it as file:/folder."""
     return unquote(urlparse(root).path) if root.startswith("file:") else root
