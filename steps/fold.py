@@ -7,15 +7,17 @@ its own batch and replaces all that it wrote. The rows of `batches` come last an
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
 
 from pyspark.sql import DataFrame, functions as F
 
-from config.errors import InputError
+from config.errors import InputError, PipelineError
 from config.load import Settings
+from config.model import Format
 from config.snapshots.server import ServerSnapshot
 from engine.differences import Keep, together
 from engine.united import united
@@ -137,19 +139,20 @@ def fold(
             events = {each.source: each.events for each in came}
             shown = take_snapshots(warehouse, new.snapshots, events, keep)
         newest = _newest(_brought(came, shown), done.newest)
-        if newest is not None:
-            # Facts of one moment alone can't contradict each other.
-            moments = {each.taken_at for each in new.snapshots}
-            is_one_moment = number == 1 and not came and len(moments) == 1
-            views = None if is_one_moment else complete_views(warehouse, number)
-            write_ledger(warehouse, _batch(settings, came, shown, views, done, number, newest))
-        # They have been read for the last time. What was cut off because a file was still growing is no row.
-        require_unchanged(settings.inputs.by_name(), new.files)
-        _, counts = together(
-            warehouse.spark,
-            partial(_write_rejected, warehouse, _brought(came, shown), run_id, started_at),
-            partial(_counts, warehouse, settings, came, shown, number),
-        )
+        with _naming_bad_files(warehouse, settings, new.files):
+            if newest is not None:
+                # Facts of one moment alone can't contradict each other.
+                moments = {each.taken_at for each in new.snapshots}
+                is_one_moment = number == 1 and not came and len(moments) == 1
+                views = None if is_one_moment else complete_views(warehouse, number)
+                write_ledger(warehouse, _batch(settings, came, shown, views, done, number, newest))
+            # They have been read for the last time. What was cut off as a file was still growing is no row.
+            require_unchanged(settings.inputs.by_name(), new.files)
+            _, counts = together(
+                warehouse.spark,
+                partial(_write_rejected, warehouse, _brought(came, shown), run_id, started_at),
+                partial(_counts, warehouse, settings, came, shown, number),
+            )
     rows = [(number, *count, newest, new.bindings) for count in counts]
     warehouse.replace(BATCHES, small_frame(warehouse.spark, rows, BATCHES.struct), where=f"batch = {number}")
     batches = [dict(zip(BATCHES.names, row, strict=True)) for row in rows]
@@ -171,17 +174,51 @@ def _take_in(
         except InputError as error:
             return error
         except Exception as error:
-            contract = CONTRACTS[source]
-            faulty = faulty_files(warehouse.spark, contract, given.format, found, error)
-            if not faulty:
+            problems = _problems_of(warehouse, source, given.format, found, error)
+            if not problems:
                 raise
-            return InputError(contract_problems(contract, faulty))
+            return InputError(problems)
 
-    by_source = {source: [file for file in files if file.source == source] for source in ACCEPTED}
-    tasks = [partial(read, source, found) for source, found in by_source.items() if found]
+    tasks = [partial(read, source, found) for source, found in _by_source(files).items()]
     results = together(warehouse.spark, *tasks)
     raise_together(str(result) for result in results if isinstance(result, InputError))
     return [result for result in results if isinstance(result, CameIn)]
+
+
+@contextmanager
+def _naming_bad_files(warehouse: Warehouse, settings: Settings, files: Sequence[InputFile]) -> Iterator[None]:
+    """Say which files an engine failed over: those with types are read again where their rows are written.
+
+    Raises:
+        InputError: a file can't be read to its end.
+    """
+    try:
+        yield
+    except PipelineError:
+        raise
+    except Exception as error:
+        given = settings.inputs.by_name()
+        raise_together(
+            problems
+            for source, found in _by_source(files).items()
+            if (problems := _problems_of(warehouse, source, given[source].format, found, error))
+        )
+        raise
+
+
+def _problems_of(
+    warehouse: Warehouse, source: str, format: Format, files: Sequence[InputFile], error: Exception
+) -> str | None:
+    """The files of an input that can't be read to their end, as a message; None if all can."""
+    contract = CONTRACTS[source]
+    faulty = faulty_files(warehouse.spark, contract, format, files, error)
+    return contract_problems(contract, faulty) if faulty else None
+
+
+def _by_source(files: Sequence[InputFile]) -> dict[str, list[InputFile]]:
+    """The files of the inputs that have any, in the order of the inputs."""
+    by_source = {source: [file for file in files if file.source == source] for source in ACCEPTED}
+    return {source: found for source, found in by_source.items() if found}
 
 
 def _brought(came: Sequence[CameIn], shown: Shown | None) -> list[CameIn | Shown]:

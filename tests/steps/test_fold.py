@@ -358,18 +358,49 @@ def test_parquet_text_that_is_no_utf8_is_rejected(session: SparkSession, tmp_pat
     assert json.loads(rejected["payload"])["contract"].startswith("Zo\ufffd")
 
 
-def test_a_parquet_file_with_bad_text_is_named_among_others(embedded: SparkSession, tmp_path: Path) -> None:
-    """Read by itself it shows nothing: a column with one value is taken from the statistics in the footer."""
-    project = Project(tmp_path, catalog=catalog(), format="parquet")
-    files = [tmp_path / "endpoint_events" / f"{name}.parquet" for name in ("a", "b")]
+def with_two_files(folder: Path) -> tuple[Project, list[Path]]:
+    """A project with an endpoint event in each of a.parquet and b.parquet."""
+    project = Project(folder, catalog=catalog(), format="parquet")
+    files = [folder / "endpoint_events" / f"{name}.parquet" for name in ("a", "b")]
     for file in files:
         row = endpoint_event(conversation=file.stem, event_id=f"{file.stem} event")
         columns = {name: pa.array([value]) for name, value in row.items()}
         pq.write_table(pa.table(columns | {"logged_priority": pa.array([None], pa.int32())}), file)
-    files[1].write_bytes(files[1].read_bytes().replace(b"Contract", b"Contr\xffct", 1))
+    return project, files
+
+
+def spoil_text(file: Path) -> None:
+    """Put a byte that no UTF-8 has into a text."""
+    file.write_bytes(file.read_bytes().replace(b"Contract", b"Contr\xffct", 1))
+
+
+def test_a_parquet_file_with_bad_text_is_named_among_others(embedded: SparkSession, tmp_path: Path) -> None:
+    """Read by itself it shows nothing: a column with one value is taken from the statistics in the footer."""
+    project, files = with_two_files(tmp_path)
+    spoil_text(files[1])
     with pytest.raises(InputError, match=r"(?s)breaks its contract.*/b\.parquet: .*utf-?8") as caught:
         take_in(embedded, project)
     assert "a.parquet" not in str(caught.value)
+
+
+@pytest.mark.parametrize("is_bad", [True, False])
+def test_a_file_that_fails_where_it_is_written_is_named(
+    embedded: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_bad: bool
+) -> None:
+    """Typed files are read again then, and more of them than at first. Other errors stay what they are."""
+    project, files = with_two_files(tmp_path)
+
+    def failing(*_: object) -> None:
+        if is_bad:
+            spoil_text(files[1])
+        raise RuntimeError("Parquet error: a page that is none")
+
+    monkeypatch.setattr("steps.fold.write_ledger", failing)
+    with pytest.raises(InputError if is_bad else RuntimeError) as caught:
+        take_in(embedded, project)
+    said = str(caught.value)
+    assert ("/b.parquet: " in said, "a.parquet" in said) == (is_bad, False)
+    assert ("a page that is none" in said) is not is_bad
 
 
 @pytest.mark.parametrize("what", ["goes away", "grows before it is read", "grows afterwards"])
