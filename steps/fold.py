@@ -42,6 +42,7 @@ from storage.done import Done, what_is_done
 from storage.inputs.contract import contract_problems, raise_together
 from storage.inputs.faulty import faulty_files
 from storage.inputs.listing import InputFile, new_files, require_unchanged
+from storage.inputs.read import read_input
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
@@ -211,7 +212,8 @@ def _problems_of(
 ) -> str | None:
     """The files of an input that can't be read to their end, as a message; None if all can."""
     contract = CONTRACTS[source]
-    faulty = faulty_files(warehouse.spark, contract, format, files, error)
+    opened = partial(read_input, warehouse.spark, contract, format)
+    faulty = faulty_files(files, opened, error, are_parquet=format == "parquet")
     return contract_problems(contract, faulty) if faulty else None
 
 

@@ -1,15 +1,17 @@
 """Take in new snapshots: their views as rows of the accepted event tables, each snapshot once."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import DataFrame, SparkSession, functions as F
 
+from config.errors import PipelineError
 from config.snapshots.files import ViewFile
-from config.snapshots.server import ServerSnapshot
+from config.snapshots.server import ServerSnapshot, broken_snapshots
 from config.snapshots.views import (
     CONTRACTS,
     ENDPOINTS,
@@ -38,6 +40,7 @@ from schemas.events import CONTRACTS as EVENT_CONTRACTS, ENDPOINT_FACTS, MESSAGE
 from schemas.outputs import SNAPSHOTS
 from schemas.table import Table
 from storage.collected import collected
+from storage.inputs.faulty import faulty_files
 from storage.small_frame import empty_frame, small_frame
 from storage.snapshots.views import payload, read_views
 from storage.warehouse import Warehouse
@@ -128,6 +131,9 @@ def take_snapshots(
         snapshots: `new_snapshots`; at least one.
         events: the accepted events of the same batch, by input.
         keep: computes a frame once.
+
+    Raises:
+        InputError: a view can't be read to its end.
     """
     made: dict[str, DataFrame] = {}
     counted: list[dict[str, Any]] = []
@@ -140,8 +146,9 @@ def take_snapshots(
         ]
         if not views:
             continue
-        judged = _judged(warehouse, kind, views)
-        rows = keep(judged.drop("row"))
+        with _naming_bad_views(warehouse.spark, [files for _, files in views]):
+            judged = _judged(warehouse, kind, views)
+            rows = keep(judged.drop("row"))
         found = collected(
             rows.groupBy("taken_at").agg(
                 F.count(F.lit(1)).alias("rows"), F.count("reasons").alias("rejected")
@@ -182,6 +189,37 @@ FACTS: dict[str, tuple[Table, Callable[[DataFrame], DataFrame]]] = {
 
 IDS = {CONTRACTS: "service_contract_id", SERVICES: "service_id", QUEUES: "object_id"}
 """What the small views call the ids of their names."""
+
+
+@contextmanager
+def _naming_bad_views(spark: SparkSession, views: Sequence[Sequence[ViewFile]]) -> Iterator[None]:
+    """Say which views of one kind, by snapshot, an engine failed over.
+
+    Raises:
+        InputError: a view can't be read to its end.
+    """
+
+    def opened(files: Sequence[ViewFile]) -> DataFrame:
+        return read_views(spark, files).drop("row")
+
+    try:
+        yield
+    except PipelineError:
+        raise
+    except Exception as error:
+        problems = [
+            problem
+            for files in views
+            for problem in faulty_files(
+                files,
+                opened,
+                error,
+                are_parquet=all(file.format == "parquet" and not file.is_folder for file in files),
+            )
+        ]
+        if problems:
+            raise broken_snapshots(problems) from error
+        raise
 
 
 def _kind(view: str) -> str:

@@ -20,6 +20,10 @@ from config.snapshots.views import NEEDED_WITH, Kind, ViewColumn, columns_of
 
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 HIDDEN = ("_", ".")
+UNREADABLE = (pa.ArrowException, OSError, DeltaError, csv.Error, UnicodeDecodeError)
+"""What is raised where a file is none of its format."""
+EMPTY = ("", "\0")
+"""Texts of CSV that are null; bcp writes a NUL for the empty text."""
 LONGEST_FIELD = 1 << 24
 WORDS = {
     "guid": "text",
@@ -80,8 +84,8 @@ def view_files(snapshot: Snapshot) -> tuple[dict[str, ViewFile], list[str]]:
         try:
             held = _columns(system, info, snapshot.format)
             names, wrong = _compared(columns, held)
-        except (pa.ArrowException, OSError, DeltaError, csv.Error) as error:
-            names, wrong = {}, [f"is not readable as {snapshot.format} ({str(error).partition(chr(10))[0]})"]
+        except UNREADABLE as error:
+            names, wrong = {}, [_unreadable(snapshot.format, error)]
         found[view] = ViewFile(
             view=view,
             path=path,
@@ -112,9 +116,13 @@ def small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
     """The rows of a small view by the view's names: texts, numbers, truth values and None.
 
     Raises:
-        ValueError: a value is none of its column's kind; the message says where.
+        ValueError: a value is none of its column's kind, or the file can't be read; the message says where.
     """
-    for number, row in enumerate(_rows(file), start=1):
+    try:
+        rows = list(_rows(file))
+    except UNREADABLE as error:
+        raise ValueError(f"{file.path}: {_unreadable(file.format, error)}") from error
+    for number, row in enumerate(rows, start=1):
         values = {column.name: row.get(file.names.get(column.name, "")) for column in file.columns}
         for column in file.columns:
             text = values[column.name]
@@ -126,6 +134,10 @@ def small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
                 )
             values[column.name] = value
         yield values
+
+
+def _unreadable(format: str, error: Exception) -> str:
+    return f"is not readable as {format} ({str(error).partition(chr(10))[0]})"
 
 
 def _rows(file: ViewFile) -> Iterator[dict[str, Any]]:
@@ -141,7 +153,7 @@ def _rows(file: ViewFile) -> Iterator[dict[str, Any]]:
                         f"{file.path}: line {rows.line_num}: the row has {width} fields than the header; "
                         "a value with a comma needs quotes"
                     )
-                yield {name: value or None for name, value in row.items()}
+                yield {name: None if value in EMPTY else value for name, value in row.items()}
         return
     if file.format == "delta":
         yield from DeltaTable(file.path).to_pyarrow_table().to_pylist()

@@ -109,12 +109,14 @@ def read_snapshots(declared: Sequence[Snapshot]) -> tuple[ServerSnapshot, ...]:
             first = error.errors()[0]
             problems.append(f"{snapshot.path}: {first['loc'][-1]}: {first['msg']}")
     if problems:
-        raise InputError(
-            "\n".join(
-                ["snapshots break their contract; export these anew:", *(f"  {each}" for each in problems)]
-            )
-        )
+        raise broken_snapshots(problems)
     return tuple(sorted(found, key=lambda each: (each.taken_at, each.place)))
+
+
+def broken_snapshots(problems: Iterable[str]) -> InputError:
+    """The error that lists what is wrong with files of snapshots, one a line."""
+    head = "snapshots break their contract; export these anew:"
+    return InputError("\n".join([head, *(f"  {each}" for each in problems)]))
 
 
 def with_databases(catalog: Catalog, snapshots: Iterable[ServerSnapshot]) -> Catalog:

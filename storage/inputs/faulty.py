@@ -1,33 +1,37 @@
-"""Which files of an input an engine could not read to their end, such as a truncated gz."""
+"""Which files an engine could not read to their end, such as a truncated gz."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol, TypeVar
 
-from pyspark.sql import DataFrame, SparkSession, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from config.errors import PipelineError
-from config.model import Format
 from engine.faults import fault_of, lacking
-from schemas import EventContract
-from storage.inputs.listing import InputFile
 from storage.inputs.places import GONE
-from storage.inputs.read import read_input
+
+
+class File(Protocol):
+    """A file that was read."""
+
+    @property
+    def path(self) -> str:
+        """Where it is."""
+        ...
+
+
+T = TypeVar("T", bound=File)
 
 
 def faulty_files(
-    spark: SparkSession,
-    contract: EventContract,
-    format: Format,
-    files: Sequence[InputFile],
-    error: Exception,
+    files: Sequence[T], opened: Callable[[Sequence[T]], DataFrame], error: Exception, *, are_parquet: bool
 ) -> list[str]:
     """Find the files that a failed read is about, each with what is wrong with it.
 
     Args:
-        spark: the session.
-        contract: the input's contract.
-        format: how its files are written.
         files: the files that were read.
+        opened: opens some of them.
         error: what the engine raised. If it names files, they are believed; else each is read by itself.
+        are_parquet: whether they are Parquet files.
 
     Returns:
         One line a file; nothing if all can be read, or if disk or memory did not suffice: then the error is
@@ -41,19 +45,14 @@ def faulty_files(
         return []
     told = f" {GONE}" if isinstance(error, FileNotFoundError) else f": {fault}"
     named = [f"{file.path}{told}" for file in files if file.path in fault]
-    return named or [line for file in files for line in _read_alone(spark, contract, format, file)]
+    # Where it reads one Parquet file, the embedded engine takes a column with a single value from the footer.
+    times = 2 if are_parquet else 1
+    return named or [line for file in files for line in _read_alone(file, opened, times)]
 
 
-def _read_alone(
-    spark: SparkSession,
-    contract: EventContract,
-    format: Format,
-    file: InputFile,
-) -> Iterator[str]:
-    # Where it reads one file, the embedded engine takes a column with a single value from the footer.
-    beside = [file] if format == "parquet" else []
+def _read_alone(file: T, opened: Callable[[Sequence[T]], DataFrame], times: int) -> Iterator[str]:
     try:
-        _read_all(read_input(spark, contract, format, [file, *beside]))
+        _read_all(opened([file] * times))
     except PipelineError:
         raise
     except Exception as error:

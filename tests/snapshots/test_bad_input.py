@@ -1,6 +1,7 @@
 """Snapshots that are not as they should be: what stops a run is listed, what does not is recorded."""
 
 import csv
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from pyspark.sql import SparkSession
 
 from config.errors import ConfigError, InputError
 from config.load import load_settings
+from steps.night import take_in_new
+from storage.warehouse import Warehouse
 from tests.factories import NOON, Row, at
 from tests.snapshots.server import write_csv, write_views
 from tests.snapshots.test_with_events import GROUP, Server, conversation, handle, ready, shown, views
@@ -233,3 +236,54 @@ def test_parquet_of_other_writers_is_read(session: SparkSession, tmp_path: Path)
     server.project.run(session, NOON)
     arrived = {row["message_id"]: row["arrived_at"] for row in server.project.table("receive_schedule")}
     assert arrived == {f"{conversation(number)}/initiator/0": at(-30) for number in (1, 2, 3)}
+
+
+def spoil(file: Path) -> None:
+    """Damage the first page of a Parquet file; its footer is whole."""
+    whole = file.read_bytes()
+    file.write_bytes(whole[:4] + bytes(each ^ 0xFF for each in whole[4:30]) + whole[30:])
+
+
+def test_small_views_that_can_not_be_read_are_named(tmp_path: Path) -> None:
+    write_views(tmp_path / "snap", views(), "parquet")
+    spoil(tmp_path / "snap" / "services.parquet")
+    write_views(tmp_path / "text", views(), "csv")
+    contracts = tmp_path / "text" / "service_contracts.csv"
+    contracts.write_bytes(contracts.read_bytes().replace(b"Contract", b"Contr\xffct"))
+    path = settings_of(tmp_path, {"path": "snap"}, {"path": "text", "format": "csv", "database": "C"})
+    with pytest.raises(InputError) as caught:
+        load_settings(path)
+    [head, of_parquet, of_text] = str(caught.value).splitlines()
+    assert head == "snapshots break their contract; export these anew:"
+    assert of_parquet.startswith(f"  {tmp_path}/snap/services.parquet: is not readable as parquet (")
+    assert of_text.startswith(f"  {contracts}: is not readable as csv ('utf-8' codec can't decode byte 0xff")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("view", ["conversation_endpoints", "dbo.TargetQueue"])
+def test_a_large_view_that_can_not_be_read_is_named(session: SparkSession, tmp_path: Path, view: str) -> None:
+    # The embedded engine takes a column with one value from the footer.
+    given = views(
+        conversation_endpoints=[shown(1, False), shown(2, False)],
+        dbo_TargetQueue=[ready(1, False, 0, status=0), ready(2, False, 0)],
+    )
+    write_views(tmp_path / "snap", given, "parquet")
+    spoil(tmp_path / "snap" / f"{view}.parquet")
+    settings = load_settings(settings_of(tmp_path, {"path": "snap"}))
+    with pytest.raises(InputError) as caught:
+        take_in_new(
+            Warehouse(session, settings.warehouse), settings, run_id="r", started_at=datetime.now(UTC)
+        )
+    [head, *lines] = str(caught.value).splitlines()
+    assert head == "snapshots break their contract; export these anew:"
+    assert [line.startswith(f"  {tmp_path}/snap/{view}.parquet: ") for line in lines] == [True]
+
+
+def test_a_nul_in_a_small_csv_view_is_an_empty_text(tmp_path: Path) -> None:
+    """bcp writes an empty text so."""
+    queue = {"object_id": 1, "name": "Q", "is_receive_enabled": 1, "is_enqueue_enabled": 1}
+    given = views(service_queues=[{**queue, "activation_procedure": "\0", "is_activation_enabled": 0}])
+    write_views(tmp_path / "snap", given, "csv")
+    settings = load_settings(settings_of(tmp_path, {"path": "snap", "format": "csv"}))
+    [row] = settings.snapshots[0].small["service_queues"]
+    assert (row["name"], row["activation_procedure"]) == ("Q", None)

@@ -1,15 +1,16 @@
 """Which files a failed read is about: broken ones, and none where a disk is full."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from config.model import Format
-from schemas import CONTRACTS, EventContract
-from storage.inputs import faulty
+from schemas import CONTRACTS
 from storage.inputs.faulty import faulty_files
 from storage.inputs.listing import InputFile
+from storage.inputs.read import read_input
 
 pytestmark = pytest.mark.spark
 
@@ -17,11 +18,17 @@ CUT = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
 """The beginning of a gz file."""
 
 
-def found(spark: SparkSession, folder: Path, error: Exception) -> list[str]:
+def found(
+    spark: SparkSession,
+    folder: Path,
+    error: Exception,
+    opened: Callable[[Sequence[InputFile]], DataFrame] | None = None,
+) -> list[str]:
     path = folder / "cut.jsonl.gz"
     path.write_bytes(CUT)
     file = InputFile("queue_events", str(path), len(CUT), None, None)
-    return faulty_files(spark, CONTRACTS["queue_events"], "json", [file], error)
+    opened = opened or partial(read_input, spark, CONTRACTS["queue_events"], "json")
+    return faulty_files([file], opened, error, are_parquet=False)
 
 
 def test_a_file_that_ends_too_early_is_found_where_the_error_names_none(
@@ -36,11 +43,10 @@ def test_a_full_disk_is_no_fault_of_a_file(session: SparkSession, tmp_path: Path
 
 
 def test_a_disk_that_becomes_full_while_files_are_read_alone_is_no_fault_of_a_file(
-    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    session: SparkSession, tmp_path: Path
 ) -> None:
-    def full(spark: SparkSession, contract: EventContract, format: Format, files: list[InputFile]) -> None:
+    def full(_: Sequence[InputFile]) -> DataFrame:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(faulty, "read_input", full)
     with pytest.raises(OSError, match="No space left"):
-        found(session, tmp_path, RuntimeError("something else"))
+        found(session, tmp_path, RuntimeError("something else"), full)
