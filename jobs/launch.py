@@ -115,13 +115,17 @@ def warehouse_of(settings: Settings, name: str) -> Warehouse:
         ConfigError: the warehouse is one of an older version.
     """
     warehouse = Warehouse(open_session(name, settings.warehouse), settings.warehouse)
-    _opened.append(warehouse.root)
+    suspect(warehouse.root)
     warehouse.require_this_shape()
     return warehouse
 
 
-_opened: list[str] = []
-"""The warehouses of this process: where an engine fails inside, a damaged one may be the cause."""
+_suspects: list[str] = []
+
+
+def suspect(root: str) -> None:
+    """Look whether this warehouse is damaged, should the job fail over something that is no user's fault."""
+    _suspects.append(root)
 
 
 def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:
@@ -187,6 +191,6 @@ def _outcome(error: Exception) -> tuple[int, str]:
     fault = fault_of(error)
     if advice := lacking(fault):
         return 1, f"{fault}; {advice}"
-    if damage := [line for root in _opened for line in damage_of(root)]:
+    if damage := [line for root in _suspects for line in damage_of(root)]:
         return 1, "\n".join(damage)
     return 1, f"{type(error).__name__}: {fault} (run again with --verbose)"

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 
 from config.load import load_settings
 from engine.session import open_session
-from jobs.launch import CENTURY_DAYS, Parser, launch, whole_number
+from jobs.launch import CENTURY_DAYS, Parser, launch, suspect, whole_number
 from steps.maintain import maintain
 from storage.only_writer import only_writer
 from storage.upkeep import SAFE_HOURS
@@ -34,6 +34,7 @@ def main(argv: Sequence[str]) -> int:
     place = load_settings(options.config).warehouse
     # Only Spark's catalog knows where a schema's tables lie; a folder needs no engine.
     root = place if isinstance(place, str) else Warehouse(open_session("maintain", place), place).root
+    suspect(root)
     with nullcontext() if options.dry_run else only_writer(root, "maintain"):
         lines = maintain(
             root, keep_days=options.keep_days, keep_hours=options.keep_hours, dry_run=options.dry_run

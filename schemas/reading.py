@@ -18,6 +18,11 @@ def as_of_key(as_of: datetime) -> str:
     return as_of.astimezone(UTC).strftime("%Y%m%dT%H%M%S%fZ")
 
 
+def as_of_of_key(key: str) -> datetime:
+    """The instant of an `as_of_key`."""
+    return datetime.strptime(key, "%Y%m%dT%H%M%S%fZ").replace(tzinfo=UTC)
+
+
 def of_as_of(table: Table, as_of: datetime) -> str:
     """The rows of one as_of, as SQL over the partition."""
     if table.partition_by != ("as_of_key",):

@@ -10,13 +10,17 @@ from deltalake.fs import DeltaStorageHandler
 from pyarrow import fs
 
 from config.errors import WarehouseError
+from config.instants import format_instant
 from schemas import TABLES
+from schemas.outputs import AS_OF_KEY
+from schemas.reading import as_of_of_key
+from schemas.table import Table
 from storage.inputs.contract import first_line
 from storage.upkeep import local_folder
 from storage.versions import versions_of
 
 MOST_TOLD = 10
-TO_DO = "Put it back, or rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
+REBUILD = "rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
 
 
 def damage_of(root: str) -> list[str]:
@@ -36,19 +40,25 @@ def damage_of(root: str) -> list[str]:
     except WarehouseError as error:
         return str(error).splitlines()
     try:
-        told = [line for name in TABLES if name in tables for line in _damaged_files(f"{folder}/{name}")]
+        told = [line for name in TABLES if name in tables for line in _damaged_files(folder, TABLES[name])]
     except (DeltaError, OSError):
         return []
     more = len(told) - MOST_TOLD
     return told[:MOST_TOLD] + ([f"warehouse: and {more:,} more files"] if more > 0 else [])
 
 
-def _damaged_files(path: str) -> Iterator[str]:
-    table = DeltaTable(path)
-    files = fs.PyFileSystem(DeltaStorageHandler.from_table(table._table))
-    for added in pa.table(table.get_add_actions()).select(["path", "size_bytes"]).to_pylist():
+def _damaged_files(folder: str, table: Table) -> Iterator[str]:
+    path = f"{folder}/{table.name}"
+    found = DeltaTable(path)
+    files = fs.PyFileSystem(DeltaStorageHandler.from_table(found._table))
+    of_as_of = f"partition.{AS_OF_KEY.name}"
+    for added in pa.table(found.get_add_actions(flatten=True)).to_pylist():
         if fault := _fault_of(files, added["path"], added["size_bytes"]):
-            yield f"warehouse: {path}: its data file {added['path']} {fault}. {TO_DO}"
+            anew = REBUILD
+            if of_as_of in added:
+                as_of = format_instant(as_of_of_key(added[of_as_of]))
+                anew = f"run jobs/nightly.py with --as-of {as_of} again, which makes it anew"
+            yield f"warehouse: {path}: its data file {added['path']} {fault}. Put it back, or {anew}"
 
 
 def _fault_of(files: fs.FileSystem, path: str, size: int) -> str | None:

@@ -6,7 +6,7 @@ All of it is done by delta-rs, in this process: no engine has to start for it.
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from typing import Any
 from urllib.parse import unquote, urlparse
 
@@ -18,7 +18,7 @@ from pyarrow import fs
 from schemas.events import FOLD, LEDGER_PARTITIONS
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import AS_OF_KEY, BATCHES
-from schemas.reading import as_of_key
+from schemas.reading import as_of_key, as_of_of_key
 from schemas.table import Table
 from storage.older_shape import OLD_TABLE, older_shape
 
@@ -91,7 +91,7 @@ class Upkeep:
         outdated: list[datetime] = []
         if before is not None and table.partition_by == (AS_OF_KEY.name,):
             kept = {place: files for place, files in sizes.items() if place[0] >= as_of_key(before)}
-            outdated = [_as_of(place[0]) for place in sorted(sizes.keys() - kept.keys())]
+            outdated = [as_of_of_key(place[0]) for place in sorted(sizes.keys() - kept.keys())]
             sizes = defaultdict(list, kept)
         spread = _spread(sizes, last_fold) if table.partition_by == LEDGER_PARTITIONS else []
         joined = [files for files in sizes.values() if sum(sorted(files)[:2]) <= FILE_SIZE and files[1:]]
@@ -165,11 +165,6 @@ def _spread(partitions: Iterable[tuple[Any, ...]], last_fold: int) -> list[date]
     # Open rows have no day; every fold writes them anew.
     folds = Counter(day for day, fold in partitions if day is not None and fold <= last_fold)
     return sorted(day for day, count in folds.items() if count > 1)
-
-
-def _as_of(key: str) -> datetime:
-    """The instant of an `as_of_key`."""
-    return datetime.strptime(key, "%Y%m%dT%H%M%S%fZ").replace(tzinfo=UTC)
 
 
 def local_folder(root: str) -> str:

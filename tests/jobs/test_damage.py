@@ -78,6 +78,20 @@ def test_what_is_whole_is_not_damaged(published: Project, tmp_path: Path) -> Non
     assert damage_of(str(tmp_path)) == []
 
 
+def test_what_an_as_of_had_is_made_again(embedded: SparkSession, published: Project) -> None:
+    before = published.table("receive_schedule")
+    path, file = data_file(published, "receive_schedule")
+    file.unlink()
+    folder = f"{published.folder}/warehouse/receive_schedule"
+    assert damage_of(str(published.folder / "warehouse")) == [
+        f"warehouse: {folder}: its data file {path} is gone. Put it back, or run jobs/nightly.py with "
+        "--as-of 2026-11-20T13:00:00Z again, which makes it anew"
+    ]
+    published.run(embedded, at(60))
+    assert damage_of(str(published.folder / "warehouse")) == []
+    assert published.table("receive_schedule") == before
+
+
 def test_a_damaged_log_is_said_in_place_of_files(published: Project) -> None:
     log = published.folder / "warehouse" / "endpoints" / "_delta_log" / f"{0:020}.json"
     whole = log.read_bytes()
