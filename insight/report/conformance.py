@@ -40,8 +40,10 @@ def conformance_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
     Raises:
         ConfigError: they are of another as_of.
     """
-    queues = answers.read(CONFORMANCE)
-    other = collected(queues.where(F.col("as_of") != F.lit(as_of)).select("as_of").limit(1))
+    queues, links = answers.read(CONFORMANCE), answers.read(CONFORMANCE_LINKS)
+    # The rest that is shown is of these queues.
+    moments = queues.select("as_of").unionByName(links.select("as_of"))
+    other = collected(moments.where(F.col("as_of") != F.lit(as_of)).limit(1))
     if other:
         raise ConfigError(
             f"--conformance {answers.root}: is of {format_instant(other[0]['as_of'])}; write it again with "
@@ -67,7 +69,7 @@ def conformance_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
             limit=DEVIATIONS_SHOWN,
         ),
         "conformance_links": part(
-            answers.read(CONFORMANCE_LINKS).select(*OF_LINKS),
+            links.select(*OF_LINKS),
             order=[F.desc("inversions"), *map(F.col, LINK)],
             limit=LINKS_SHOWN,
         ),

@@ -137,8 +137,21 @@ def test_without_them_there_are_no_sections(browser: Browser, full_page: str, tm
     assert seen.find_elements(By.ID, "replay") == seen.find_elements(By.ID, "conformance") == []
 
 
-def test_a_check_of_another_as_of_is_refused(session: SparkSession, full: Settings, tmp_path: Path) -> None:
-    other = {**CONFORMANCE, "conformance": [{**CONFORMANCE["conformance"][0], "as_of": at(5)}]}
+LINK = {"sending_instance": "SQL1", "receiving_instance": "SQL2", "messages": 1, "with_inversion": 0}
+OF_ANOTHER: dict[str, dict[str, list[Row]]] = {
+    "queues": {"conformance": [{**CONFORMANCE["conformance"][0], "as_of": at(5)}]},
+    "links alone": {
+        **{name: [] for name in CONFORMANCE},
+        "conformance_links": [{"as_of": at(5), **LINK, "inversions": 0, "inversions_fragmented": 0}],
+    },
+}
+
+
+@pytest.mark.parametrize("what", OF_ANOTHER)
+def test_a_check_of_another_as_of_is_refused(
+    session: SparkSession, full: Settings, tmp_path: Path, what: str
+) -> None:
+    other = {**CONFORMANCE, **OF_ANOTHER[what]}
     folder = answers_of(session, tmp_path / "other", CONFORMANCE_TABLES, other).root
     with pytest.raises(ConfigError, match="is of 2026-11-20T12:05:00Z; write it again with --as-of"):
         report.main(["--config", full.path, "--conformance", folder, "--out", str(tmp_path / "p")])
