@@ -89,7 +89,7 @@ test-fast: setup ## the tests that are not marked slow, on the embedded engine
 attack: setup ## try what may happen to a night: kills, bad files, hostile names, damaged tables (half an hour)
 	@$(PYTEST_ALONE) tests/attack $(ARGS)
 
-attack-spark: setup ## the same on Apache Spark
+attack-spark: setup ## the same on Apache Spark (hours)
 	@TEST_ENGINE=spark $(PYTEST_ALONE) tests/attack $(ARGS)
 
 .PHONY: test-without-java

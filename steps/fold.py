@@ -200,21 +200,20 @@ def _naming_bad_files(warehouse: Warehouse, settings: Settings, files: Sequence[
     except Exception as error:
         given = settings.inputs.by_name()
         raise_together(
-            problems
+            _problems_of(warehouse, source, given[source].format, found, error)
             for source, found in _by_source(files).items()
-            if (problems := _problems_of(warehouse, source, given[source].format, found, error))
         )
         raise
 
 
 def _problems_of(
     warehouse: Warehouse, source: str, format: Format, files: Sequence[InputFile], error: Exception
-) -> str | None:
-    """The files of an input that can't be read to their end, as a message; None if all can."""
+) -> str:
+    """The files of an input that can't be read to their end, as a message; nothing if all can."""
     contract = CONTRACTS[source]
     opened = partial(read_input, warehouse.spark, contract, format)
     faulty = faulty_files(files, opened, error, are_parquet=format == "parquet")
-    return contract_problems(contract, faulty) if faulty else None
+    return contract_problems(contract, faulty)
 
 
 def _by_source(files: Sequence[InputFile]) -> dict[str, list[InputFile]]:
