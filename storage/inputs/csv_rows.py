@@ -21,7 +21,7 @@ NUL = "\0"
 def read_csv(
     spark: SparkSession, contract: EventContract, paths: Sequence[str], *, with_file: bool = False
 ) -> DataFrame:
-    """Open CSV files, in the shape of `storage.inputs.read`. Nothing between two commas is null, or a NUL.
+    """Open CSV files, in the shape of `storage.inputs.read`. Nothing between two commas, or a NUL, is null.
 
     The columns go by each file's own header. A line that is the same as the header is no row. A last line
     without a line end is broken: it may be cut inside its last field (our choice). Where a whole line of such
@@ -80,17 +80,17 @@ def _from_lines(
     cut_off: Collection[str],
     file: Sequence[str],
 ) -> DataFrame:
-    lines = lines.withColumn("line", _without_empty_texts("raw"))
     # Most lines have no quotes and are cut quickly.
     cut = F.when(
-        F.contains("line", F.lit('"')),
-        F.regexp_extract_all(F.concat(F.lit(","), "line"), F.lit(FIELD), F.lit(1)),
-    ).otherwise(F.split("line", ","))
-    rows = lines.select("raw", "line", "is_text", *file, cut.alias("fields"))
+        F.contains("raw", F.lit('"')),
+        F.regexp_extract_all(F.concat(F.lit(","), "raw"), F.lit(FIELD), F.lit(1)),
+    ).otherwise(F.split("raw", ","))
+    rows = lines.select("raw", "is_text", *file, cut.alias("fields"))
     # What stands outside of its quotes is in no field.
-    is_cut_whole = ~F.contains("line", F.lit('"')) | (F.array_join("fields", ",") == F.col("line"))
-    is_text = F.col("is_text") & ~F.contains("line", F.lit(NUL))
-    broken = ~is_text | (F.size("fields") != len(header)) | ~is_cut_whole
+    is_cut_whole = ~F.contains("raw", F.lit('"')) | (F.array_join("fields", ",") == F.col("raw"))
+    others = F.array_join(F.array_remove("fields", NUL), ",")
+    has_nul = F.when(F.contains("raw", F.lit(NUL)), F.contains(others, F.lit(NUL))).otherwise(F.lit(False))
+    broken = ~F.col("is_text") | has_nul | (F.size("fields") != len(header)) | ~is_cut_whole
     if cut_off:
         broken |= F.col("raw").isin(*cut_off)
     rows = rows.select(
@@ -117,17 +117,8 @@ def _from_lines(
     )
 
 
-def _without_empty_texts(line: str) -> Column:
-    between = F.concat(F.lit(","), line, F.lit(","))
-    # Of two in a row the second one begins with the comma that ends the first.
-    for _ in range(2):
-        between = F.replace(between, F.lit(f",{NUL},"), F.lit(",,"))
-    emptied = F.substr(between, F.lit(2), F.length(between) - 2)
-    return F.when(F.contains(line, F.lit(NUL)), emptied).otherwise(F.col(line))
-
-
 def _field(place: int) -> Column:
     field = F.get("fields", F.lit(place))
     inner = F.substr(field, F.lit(2), F.length(field) - 2)
     text = F.when(F.startswith(field, F.lit('"')), F.replace(inner, F.lit('""'), F.lit('"'))).otherwise(field)
-    return F.nullif(text, F.lit(""))
+    return F.when(~text.isin("", NUL), text)

@@ -550,6 +550,7 @@ def test_csv_nul_is_an_empty_text_or_breaks_the_row(folder: Folder) -> None:
         "a\0b,100,,": (True, None, None, None, None),
         "\0\0,100,,": (True, None, None, None, None),
         '"\0",100,,': (True, None, None, None, None),
+        '"a,\0,b",100,,': (True, None, None, None, None),
     }
     path = folder.path / "a.csv"
     lines = [",".join(each for each in (before, text, behind) if each) for text in texts]
