@@ -7,17 +7,15 @@ its own batch and replaces all that it wrote. The rows of `batches` come last an
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import partial
 
 from pyspark.sql import DataFrame, functions as F
 
-from config.errors import InputError, PipelineError
+from config.errors import InputError
 from config.load import Settings
-from config.model import Format
 from config.snapshots.server import ServerSnapshot
 from engine.differences import Keep, together
 from engine.united import united
@@ -40,7 +38,7 @@ from steps.take_snapshots import (
 from storage.collected import collected
 from storage.done import Done, what_is_done
 from storage.inputs.contract import contract_problems, raise_together
-from storage.inputs.faulty import faulty_files
+from storage.inputs.faulty import blaming_files, faulty_files
 from storage.inputs.listing import InputFile, new_files, require_unchanged
 from storage.inputs.read import read_input
 from storage.small_frame import small_frame
@@ -140,7 +138,8 @@ def fold(
             events = {each.source: each.events for each in came}
             shown = take_snapshots(warehouse, new.snapshots, events, keep)
         newest = _newest(_brought(came, shown), done.newest)
-        with _naming_bad_files(warehouse, settings, new.files):
+        # Files with types are read again where their rows are written.
+        with blaming_files(partial(_blame, warehouse, settings, new.files)):
             if newest is not None:
                 # Facts of one moment alone can't contradict each other.
                 moments = {each.taken_at for each in new.snapshots}
@@ -169,16 +168,11 @@ def _take_in(
     """Read every input that has new files; what breaks the contracts is said of all of them at once."""
 
     def read(source: str, found: Sequence[InputFile]) -> CameIn | InputError:
-        given = settings.inputs.by_name()[source]
         try:
-            return take_in(warehouse, source, given, found, number, keep)
+            with blaming_files(partial(_blame, warehouse, settings, found)):
+                return take_in(warehouse, source, settings.inputs.by_name()[source], found, number, keep)
         except InputError as error:
             return error
-        except Exception as error:
-            problems = _problems_of(warehouse, source, given.format, found, error)
-            if not problems:
-                raise
-            return InputError(problems)
 
     tasks = [partial(read, source, found) for source, found in _by_source(files).items()]
     results = together(warehouse.spark, *tasks)
@@ -186,34 +180,20 @@ def _take_in(
     return [result for result in results if isinstance(result, CameIn)]
 
 
-@contextmanager
-def _naming_bad_files(warehouse: Warehouse, settings: Settings, files: Sequence[InputFile]) -> Iterator[None]:
-    """Say which files an engine failed over: those with types are read again where their rows are written.
+def _blame(warehouse: Warehouse, settings: Settings, files: Sequence[InputFile], error: Exception) -> None:
+    """Name the files that can't be read to their end.
 
     Raises:
-        InputError: a file can't be read to its end.
+        InputError: there is any.
     """
-    try:
-        yield
-    except PipelineError:
-        raise
-    except Exception as error:
-        given = settings.inputs.by_name()
-        raise_together(
-            _problems_of(warehouse, source, given[source].format, found, error)
-            for source, found in _by_source(files).items()
-        )
-        raise
 
+    def problems(source: str, found: Sequence[InputFile]) -> str:
+        contract, format = CONTRACTS[source], settings.inputs.by_name()[source].format
+        opened = partial(read_input, warehouse.spark, contract, format)
+        faulty = faulty_files(found, opened, error, are_parquet=format == "parquet")
+        return contract_problems(contract, faulty)
 
-def _problems_of(
-    warehouse: Warehouse, source: str, format: Format, files: Sequence[InputFile], error: Exception
-) -> str:
-    """The files of an input that can't be read to their end, as a message; nothing if all can."""
-    contract = CONTRACTS[source]
-    opened = partial(read_input, warehouse.spark, contract, format)
-    faulty = faulty_files(files, opened, error, are_parquet=format == "parquet")
-    return contract_problems(contract, faulty)
+    raise_together(problems(source, found) for source, found in _by_source(files).items())
 
 
 def _by_source(files: Sequence[InputFile]) -> dict[str, list[InputFile]]:

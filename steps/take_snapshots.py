@@ -1,15 +1,14 @@
 """Take in new snapshots: their views as rows of the accepted event tables, each snapshot once."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from config.errors import PipelineError
 from config.snapshots.files import ViewFile
 from config.snapshots.server import ServerSnapshot, broken_snapshots
 from config.snapshots.views import (
@@ -40,7 +39,7 @@ from schemas.events import CONTRACTS as EVENT_CONTRACTS, ENDPOINT_FACTS, MESSAGE
 from schemas.outputs import SNAPSHOTS
 from schemas.table import Table
 from storage.collected import collected
-from storage.inputs.faulty import faulty_files
+from storage.inputs.faulty import blaming_files, faulty_files
 from storage.small_frame import empty_frame, small_frame
 from storage.snapshots.views import payload, read_views
 from storage.warehouse import Warehouse
@@ -146,7 +145,7 @@ def take_snapshots(
         ]
         if not views:
             continue
-        with _naming_bad_views(warehouse.spark, [files for _, files in views]):
+        with blaming_files(partial(_blame, warehouse.spark, [files for _, files in views])):
             judged = _judged(warehouse, kind, views)
             rows = keep(judged.drop("row"))
         found = collected(
@@ -191,35 +190,26 @@ IDS = {CONTRACTS: "service_contract_id", SERVICES: "service_id", QUEUES: "object
 """What the small views call the ids of their names."""
 
 
-@contextmanager
-def _naming_bad_views(spark: SparkSession, views: Sequence[Sequence[ViewFile]]) -> Iterator[None]:
-    """Say which views of one kind, by snapshot, an engine failed over.
+def _blame(spark: SparkSession, views: Sequence[Sequence[ViewFile]], error: Exception) -> None:
+    """Name the views of one kind, by snapshot, that can't be read to their end.
 
     Raises:
-        InputError: a view can't be read to its end.
+        InputError: there is any.
     """
 
     def opened(files: Sequence[ViewFile]) -> DataFrame:
         return read_views(spark, files).drop("row")
 
-    try:
-        yield
-    except PipelineError:
-        raise
-    except Exception as error:
-        problems = [
-            problem
-            for files in views
-            for problem in faulty_files(
-                files,
-                opened,
-                error,
-                are_parquet=all(file.format == "parquet" and not file.is_folder for file in files),
-            )
-        ]
-        if problems:
-            raise broken_snapshots(problems) from error
-        raise
+    def are_parquet(files: Sequence[ViewFile]) -> bool:
+        return all(file.format == "parquet" and not file.is_folder for file in files)
+
+    problems = [
+        problem
+        for files in views
+        for problem in faulty_files(files, opened, error, are_parquet=are_parquet(files))
+    ]
+    if problems:
+        raise broken_snapshots(problems)
 
 
 def _kind(view: str) -> str:

@@ -1,6 +1,7 @@
 """Which files an engine could not read to their end, such as a truncated gz."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Protocol, TypeVar
 
 from pyspark.sql import DataFrame, functions as F
@@ -20,6 +21,22 @@ class File(Protocol):
 
 
 T = TypeVar("T", bound=File)
+
+
+@contextmanager
+def blaming_files(blame: Callable[[Exception], None]) -> Iterator[None]:
+    """Before what an engine raises inside the block is passed on, see whether files are to blame.
+
+    Args:
+        blame: is given what was raised, and raises an InputError that names the files if any are bad.
+    """
+    try:
+        yield
+    except PipelineError:
+        raise
+    except Exception as error:
+        blame(error)
+        raise
 
 
 def faulty_files(
