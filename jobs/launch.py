@@ -20,7 +20,6 @@ from engine.faults import fault_of, lacking
 from engine.scratch import remove_local_scratch
 from engine.session import open_session, under_spark_submit
 from insight.terminal import visible
-from storage.damage import damage_of
 from storage.warehouse import Warehouse
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
@@ -191,6 +190,9 @@ def _outcome(error: Exception) -> tuple[int, str]:
     fault = fault_of(error)
     if advice := lacking(fault):
         return 1, f"{fault}; {advice}"
+    # Few jobs fail, and all would wait for it.
+    from storage.damage import damage_of
+
     if damage := [line for root in _suspects for line in damage_of(root)]:
         return 1, "\n".join(damage)
     return 1, f"{type(error).__name__}: {fault} (run again with --verbose)"

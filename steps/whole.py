@@ -7,7 +7,7 @@ from typing import Any
 from config.errors import WarehouseError
 from config.instants import format_instant
 from storage.published import published_runs
-from storage.versions import versions_of
+from storage.versions import REBUILD, versions_of
 from storage.warehouse import Warehouse
 
 
@@ -38,8 +38,7 @@ def require_as_left(root: str, runs: Iterable[Mapping[str, Any]]) -> None:
     lost = [
         f"warehouse: {root}/{name} is {_state(found.get(name))}, but the run of "
         f"{format_instant(last['as_of'])} that finished at {format_instant(last['finished_at'])} left it at "
-        f"version {version}: commits are lost. Put back what is missing, or rebuild the warehouse "
-        "(docs/operations.md, Rebuild a warehouse)"
+        f"version {version}: commits are lost. Put back what is missing, or {REBUILD}"
         for name, version in sorted(dict(last["versions"] or {}).items())
         if found.get(name, -1) < version
     ]

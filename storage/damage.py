@@ -17,10 +17,9 @@ from schemas.reading import as_of_of_key
 from schemas.table import Table
 from storage.inputs.contract import first_line
 from storage.upkeep import local_folder
-from storage.versions import versions_of
+from storage.versions import REBUILD, versions_of
 
 MOST_TOLD = 10
-REBUILD = "rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
 
 
 def damage_of(root: str) -> list[str]:

@@ -11,6 +11,8 @@ from storage.inputs.delta_log import current_version
 from storage.inputs.places import on_local_disk
 
 log = logging.getLogger(__name__)
+REBUILD = "rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
+"""What is left to do where nothing can be put back."""
 
 
 def versions_of(root: str) -> dict[str, int] | None:
@@ -37,7 +39,7 @@ def versions_of(root: str) -> dict[str, int] | None:
                 return None
             damaged.append(
                 f"warehouse: {root}/{name}: its log is damaged ({fault}). Put back what is missing, or "
-                "rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
+                f"{REBUILD}"
             )
     if damaged:
         raise WarehouseError("\n".join(damaged))
