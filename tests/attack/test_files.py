@@ -64,7 +64,7 @@ class Attacked:
 
     def __init__(self, session: SparkSession, folder: Path, format: str) -> None:
         self.session, self.folder, self.format = session, folder, format
-        self.attacks = 0
+        self.attacks = self.rejected_of_spoilt = 0
         self.project = self._after_the_first_night("attacked")
 
     def begin(self) -> None:
@@ -125,6 +125,7 @@ def test_spoilt(attacked: Attacked, attack: str) -> None:
     attacked.file.write_bytes(SPOIL[attack](attacked.whole))
     said = attacked.take_in()
     assert said is None or attacked.file.name in said
+    attacked.rejected_of_spoilt += attacked.rejected()
     # What was taken keeps its name: it comes again under another one, and what was an event is known.
     mended = attacked.file if said else attacked.file.with_name(f"mended.{attacked.file.name}")
     mended.write_bytes(attacked.whole)
@@ -278,7 +279,10 @@ def test_drift_of_json_fields(attacked: Attacked, drift: str) -> None:
 def test_all_was_made_good(attacked: Attacked) -> None:
     """The last test of each format: after a plain run nothing is lost of any attack."""
     assert attacked.attacks
-    require_equal(tables(attacked.calm()), attacked.finish(), but=REJECTED)
+    calm = tables(attacked.calm())
+    require_equal(calm, attacked.finish(), but=REJECTED)
+    assert calm["rejected_events"] == []
+    assert len(attacked.project.table("rejected_events")) == attacked.rejected_of_spoilt
 
 
 def test_delta_inputs_that_change(session: SparkSession, tmp_path: Path) -> None:

@@ -52,12 +52,11 @@ class Nights:
         self.files.append(files)
         self.sizes.append(size)
         self.seconds.append(seconds)
-        self.look()
-        self.file.write_text(json.dumps([self.files, self.sizes, self.seconds]))
 
-    def look(self) -> None:
-        """Pass over what was written until now."""
+    def keep(self) -> None:
+        """The last night is over, with what was done after it."""
         self.known = self._commits()
+        self.file.write_text(json.dumps([self.files, self.sizes, self.seconds]))
 
     def _commits(self) -> set[Path]:
         return set(self.project.folder.glob("warehouse/*/_delta_log/*.json"))
@@ -110,7 +109,7 @@ def test_a_night_stays_what_it_is(session: SparkSession, tmp_path: Path) -> None
             assert maintain.main(options) == 0
             seconds, size = mean(nights.seconds[-WEEK:]), mean(nights.sizes[-WEEK:])
             print(f"night {day + 1}: {seconds:.2f} s, {size:,.0f} bytes", flush=True)
-        nights.look()
+        nights.keep()
     for name, each in (("files", nights.files), ("bytes", nights.sizes), ("seconds", nights.seconds)):
         early, late = mean(each[SOME : 2 * SOME]), mean(each[-SOME:])
         print(f"{name} of a night: {early:,.1f} at first, {late:,.1f} at last")

@@ -1,6 +1,5 @@
 """What is around a night: other moments, machines, settings of Spark, and a damaged warehouse."""
 
-import subprocess
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -25,7 +24,7 @@ from tests.attack.scene import (
 )
 from tests.factories import at, by_source, endpoint_event
 from tests.harness import Project
-from tests.jobs.processes import COMMANDS, PATIENCE, ROOT, environment
+from tests.jobs.processes import COMMANDS, ended
 
 pytestmark = pytest.mark.spark
 
@@ -98,14 +97,7 @@ def test_on_another_machine(
     for number, (events, as_of) in enumerate(((first_night(), FIRST), (second_night(), SECOND))):
         put(other, f"{number + 1}.jsonl", events)
         command = [*COMMANDS[ENGINE], "--config", other.config, "--as-of", as_of.isoformat()]
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env=environment() | machine,
-            capture_output=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        done = ended(command, machine)
         assert done.returncode == 0, done.stderr[-3000:]
     require_equal(expected, other)
 

@@ -6,9 +6,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
+from subprocess import CompletedProcess
 
 from tests.harness import Project
 
@@ -46,6 +47,20 @@ def finish(engine: str, project: Project, as_of: datetime) -> None:
     """Run a night to its end."""
     code = start(engine, project, as_of).wait(timeout=PATIENCE)
     assert code == 0, log_of(project)[-3000:]
+
+
+def ended(command: Sequence[str | Path], changes: Mapping[str, str] | None = None) -> CompletedProcess[str]:
+    """Run a command to its end, whatever its exit code, with these changes of `environment`."""
+    return subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment() | dict(changes or {}),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=PATIENCE,
+        check=False,
+    )
 
 
 def kill_when(engine: str, project: Project, as_of: datetime, moment: Callable[[], bool]) -> bool:

@@ -1,6 +1,5 @@
 """A damaged data file is named, whatever the engine says of it, with what to do."""
 
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from pyspark.sql import SparkSession
 from storage.damage import MOST_TOLD, damage_of
 from tests.factories import at
 from tests.harness import Project
-from tests.jobs.processes import PATIENCE, ROOT, environment
+from tests.jobs.processes import ended
 from tests.steps.test_broken_off import a_bit_of_everything, project_in
 
 pytestmark = pytest.mark.slow
@@ -54,15 +53,8 @@ def test_a_job_names_the_damaged_file(published: Project, damage: str) -> None:
     whole = file.read_bytes()
     file.write_bytes(spoil(whole)) if spoil else file.unlink()
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "jobs.explain", "--config", published.config, "--message", "c3/4"],
-            cwd=ROOT,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-            check=False,
-        )
+        asked = ["--config", published.config, "--message", "c3/4"]
+        done = ended([sys.executable, "-m", "jobs.explain", *asked])
     finally:
         file.write_bytes(whole)
     [last] = done.stderr.splitlines()[-1:]

@@ -1,7 +1,6 @@
 """One warehouse, two engines: nights alternate between them, and what one has written all of them read."""
 
 import pickle
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from pyspark.sql import SparkSession
 from schemas import TABLES
 from tests.factories import Row, at, by_source, endpoint_event, message_event, queue_event
 from tests.harness import Project, difference
-from tests.jobs.processes import HAS_JAVA, PATIENCE, ROOT, environment, finish, kill_when, written
+from tests.jobs.processes import HAS_JAVA, ROOT, ended, finish, kill_when, written
 from tests.jobs.warehouses import changed, contents, table_names
 from tests.steps.test_broken_off import a_bit_of_everything, night_after, project_in
 
@@ -44,15 +43,7 @@ def read_by_spark(project: Project, names: list[str]) -> dict[str, list[Row]]:
     """All rows of the tables, as Apache Spark reads them in a process of its own."""
     script, out = project.folder / "read.py", project.folder / "read.pickle"
     script.write_text(READ)
-    done = subprocess.run(
-        [str(ROOT / "spark-submit.sh"), str(script), str(project.folder / "warehouse"), str(out), *names],
-        cwd=ROOT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
+    done = ended([ROOT / "spark-submit.sh", script, project.folder / "warehouse", out, *names])
     assert done.returncode == 0, done.stderr[-3000:]
     found: dict[str, list[Row]] = pickle.loads(out.read_bytes())
     return found

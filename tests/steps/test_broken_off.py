@@ -1,9 +1,9 @@
 """A run that breaks off after any commit is run again: the tables are as if nothing had happened."""
 
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import cycle
+from copy import deepcopy
 from pathlib import Path
 
 import pytest
@@ -83,19 +83,15 @@ def night_after() -> Events:
     return by_source(*rows)
 
 
-def project_in(folder: Path, *, marks: Iterable[str] = ("",), rejected: float = 0.5) -> Project:
+def project_in(folder: Path, *, marks: Sequence[str] = ("",), rejected: float = 0.5) -> Project:
     """A project whose queues have monitors; with marks its instances are there once for each, by `marked`."""
-    names = [f"{mark}{name}" for mark in marks for name in ("SQL1", "SQL2")]
-    rules = [
-        rule
-        for name in names[::2]
-        for rule in (
-            create_rule("Gold", 9, contract="Contract", instance=name),
-            create_rule("Low", 2, database="B", instance=name),
-        )
-    ]
-    databases = [instance["databases"] for instance in catalog()["instances"]]
-    places = {"instances": [{"name": name, "databases": each} for name, each in zip(names, cycle(databases))]}
+
+    def of_marks(rows: Iterable[Row], name: str) -> list[Row]:
+        return [row | {name: mark + row[name]} for mark in marks for row in deepcopy(rows)]
+
+    own = [create_rule("Gold", 9, contract="Contract"), create_rule("Low", 2, database="B")]
+    rules = of_marks(own, "instance")
+    places = {"instances": of_marks(catalog()["instances"], "name")}
     for instance in places["instances"]:
         for database in instance["databases"]:
             for queue in database["queues"]:
