@@ -307,12 +307,17 @@ UNRESOLVED = Table(
 
 RUNS = Table(
     name="runs",
-    comment="Runs: one row per run, written last, when everything else of it can be read.",
+    comment="Runs: one row per run, written last, when everything else of it can be read. A run "
+    "of an as_of that was published before writes it first, too: failed, for it has not ended.",
     columns=(
         required("run_id", "string", "the run"),
         required("as_of", "timestamp", "the instant (UTC) that it describes"),
         required("started_at", "timestamp", "when it started, UTC"),
-        required("finished_at", "timestamp", "when it was published, or failed, UTC"),
+        required(
+            "finished_at",
+            "timestamp",
+            "when it was published, or failed, UTC; until then when it began to write",
+        ),
         required("status", "string", "succeeded or failed"),
         required("code_version", "string", "version of the code that ran"),
         required("settings", "string", "the settings as JSON"),
@@ -320,7 +325,11 @@ RUNS = Table(
         required(
             "reconciliation", "map<string,bigint>", "the sums that add up; docs/data-quality.md explains them"
         ),
-        optional("last_batch", "bigint", "the last batch that it covers; null if it failed before"),
+        optional(
+            "last_batch",
+            "bigint",
+            "the last batch that it covers; null if it failed before it wrote anything",
+        ),
         optional("versions", "map<string,bigint>", "at which version it left each table; null if it failed"),
         optional("error", "string", "what went wrong, in one line; null if it succeeded"),
     ),

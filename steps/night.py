@@ -1,9 +1,10 @@
 """The steps of a night, in their order."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from typing import Any
 
 from config.load import Settings
 from engine.differences import together
@@ -12,7 +13,7 @@ from engine.little import expect_little, expecting_little
 from steps.activation import write_activation
 from steps.fold import fold, what_is_new
 from steps.progress import step
-from steps.publish import Left, Run, publish, require_good_input, write_run
+from steps.publish import Left, Run, announce, publish, require_good_input, write_run
 from steps.rules import stored_history, write_rules
 from steps.schedules import write_schedules
 from steps.whole import require_whole
@@ -26,7 +27,8 @@ def night(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     """Do everything for one as_of. A run that is broken off is simply run again.
 
     The order of side effects stands here: rules before the ledger, the ledger before the schedules and the
-    activation, and the row in `runs` last, so that readers who go by it only ever see complete runs.
+    activation, and the row in `runs` last, so that readers who go by it only ever see complete runs. If the
+    as_of was published before, the row also stands there first, as that of a run that has not ended.
 
     Args:
         warehouse: the tables.
@@ -44,17 +46,19 @@ def night(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     run = Run.begin(as_of)
 
     def steps() -> None:
-        done = take_in_new(warehouse, settings, run_id=run.run_id, started_at=run.started_at)
-        _describe(warehouse, settings, run, done)
+        done, published = take_in_new(warehouse, settings, run_id=run.run_id, started_at=run.started_at)
+        _describe(warehouse, settings, run, done, published)
 
     return _recorded(warehouse, settings, run, steps)
 
 
-def take_in_new(warehouse: Warehouse, settings: Settings, *, run_id: str, started_at: datetime) -> Done:
+def take_in_new(
+    warehouse: Warehouse, settings: Settings, *, run_id: str, started_at: datetime
+) -> tuple[Done, Sequence[Mapping[str, Any]]]:
     """Write the rules, and fold what is new: the first steps of a night, without an as_of.
 
     Returns:
-        What is done now.
+        What is done now, and the runs that are published; see `require_whole`.
 
     Raises:
         InputError: the input breaks its contract, or too much was rejected.
@@ -80,7 +84,7 @@ def take_in_new(warehouse: Warehouse, settings: Settings, *, run_id: str, starte
 
     step("fold", fold_new)()
     require_good_input(settings, done, published)
-    return done
+    return done, published
 
 
 def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
@@ -95,7 +99,7 @@ def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
 
     def steps() -> None:
         require_good_input(settings, done, published)
-        _describe(warehouse, settings, run, done)
+        _describe(warehouse, settings, run, done, published)
 
     with expecting_little(warehouse.spark):
         published, done = together(
@@ -106,7 +110,9 @@ def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     return _recorded(warehouse, settings, run, steps)
 
 
-def _describe(warehouse: Warehouse, settings: Settings, run: Run, done: Done) -> None:
+def _describe(
+    warehouse: Warehouse, settings: Settings, run: Run, done: Done, published: Sequence[Mapping[str, Any]]
+) -> None:
     open_messages: dict[str, int] = {}
 
     def schedule() -> str:
@@ -116,6 +122,8 @@ def _describe(warehouse: Warehouse, settings: Settings, run: Run, done: Done) ->
     def complete() -> None:
         publish(warehouse, settings, run, done, open_messages)
 
+    if any(row["as_of"] == run.as_of for row in published):
+        announce(warehouse, settings, run, done)
     activate = partial(write_activation, warehouse, settings, run.as_of, done)
     together(
         warehouse.spark,
@@ -131,7 +139,7 @@ def _recorded(warehouse: Warehouse, settings: Settings, run: Run, steps: Callabl
         steps()
     except Exception as error:
         try:
-            write_run(warehouse, settings, run, "failed", Left(), error=fault_of(error))
+            write_run(warehouse, settings, run, "failed", run.announced or Left(), error=fault_of(error))
         except Exception:
             log.warning("run %s failed, and its row in runs could not be written", run.run_id, exc_info=True)
         raise

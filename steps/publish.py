@@ -33,15 +33,21 @@ COUNTED = (
 KINDS = ("receive", "transmission")
 """The kinds of `unresolved`."""
 CAME_IN = ("events", "accepted", "duplicates", "rejected")
+NOT_ENDED = "it has not ended: it is still running, or was broken off"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Run:
-    """One run: what the row in `runs` will say of it."""
+    """One run: what the row in `runs` will say of it.
+
+    Attributes:
+        announced: what its row says already: that the run has not ended, and this. Null: it has no row yet.
+    """
 
     run_id: str
     as_of: datetime
     started_at: datetime
+    announced: "Left | None" = None
 
     @classmethod
     def begin(cls, as_of: datetime) -> "Run":
@@ -51,7 +57,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Left:
-    """What a run has left, as its row in `runs` tells it; nothing if it failed."""
+    """What a run has left, as its row in `runs` tells it; the last batch at most if it failed."""
 
     row_counts: dict[str, int] = field(default_factory=dict)
     sums: dict[str, int] = field(default_factory=dict)
@@ -105,6 +111,17 @@ def require_good_input(settings: Settings, done: Done, published: Sequence[Mappi
     require_quality(counts, max_rejected_share=settings.quality.max_rejected_share)
 
 
+def announce(warehouse: Warehouse, settings: Settings, run: Run, done: Done) -> None:
+    """Say in `runs` that the tables of a published as_of are about to change, before the first does.
+
+    A run that is killed among its writes leaves this row, which counts as that of a failed run. Where the
+    as_of was not published, no row says that its tables are complete, and none is needed.
+    """
+    left = Left(last_batch=done.batch or None)
+    write_run(warehouse, settings, run, "failed", left, error=NOT_ENDED)
+    run.announced = left
+
+
 def write_run(
     warehouse: Warehouse,
     settings: Settings,
@@ -113,7 +130,7 @@ def write_run(
     left: Left,
     error: str | None = None,
 ) -> None:
-    """Add the run's row to `runs`."""
+    """Write the run's row in `runs`, in place of the one that announced it."""
     row = (
         run.run_id,
         run.as_of,
@@ -128,7 +145,11 @@ def write_run(
         left.versions,
         error,
     )
-    warehouse.append(RUNS, small_frame(warehouse.spark, [row], RUNS.struct))
+    rows = small_frame(warehouse.spark, [row], RUNS.struct)
+    if run.announced:
+        warehouse.replace(RUNS, rows, where=f"run_id = '{run.run_id}'")
+    else:
+        warehouse.append(RUNS, rows)
 
 
 def _counted(warehouse: Warehouse, as_of: datetime) -> dict[str, dict[str | None, int]]:

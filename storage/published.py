@@ -1,7 +1,8 @@
 """Which as_of readers may rely on."""
 
 import json
-from collections.abc import Mapping
+import logging
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
@@ -16,6 +17,8 @@ from schemas.outputs import RUNS
 from storage.collected import collected
 from storage.done import what_is_done
 from storage.warehouse import Warehouse
+
+log = logging.getLogger(__name__)
 
 AS_OFS_SHOWN = 5
 
@@ -55,12 +58,36 @@ def last_batch_of(warehouse: Warehouse, as_of: datetime) -> int:
 def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | None) -> datetime:
     """Find an as_of that was published and is still there: the one asked for, or that of the latest run.
 
+    A warning says so where a later run of it failed among its writes, or has not ended: its tables may be of
+    both.
+
     Raises:
         PipelineError: nothing was published, or not this as_of, or housekeeping has removed it.
     """
     # An engine would sort and shuffle for what is done here at once.
-    runs = published_runs(warehouse, "started_at", "as_of", "row_counts")
-    latest = {row["as_of"]: row for row in sorted(runs, key=itemgetter("started_at"))}
+    rows = warehouse.read(RUNS).select("started_at", "as_of", "status", "row_counts", "last_batch", "error")
+    all_runs = sorted(collected(rows), key=itemgetter("started_at"))
+    found = _found(warehouse, settings, as_of, [row for row in all_runs if row["status"] == "succeeded"])
+    last = [row for row in all_runs if row["as_of"] == found][-1]
+    # A run that failed before it wrote anything covers no batch.
+    if last["status"] != "succeeded" and last["last_batch"] is not None:
+        log.warning(
+            "the run of %s that started at %s did not succeed (%s): the tables of this as_of may be of it "
+            "and of the one before; run jobs/schedules.py --config %s --as-of %s, which makes them anew",
+            format_instant(found),
+            format_instant(last["started_at"]),
+            last["error"],
+            settings.path,
+            format_instant(found),
+        )
+    return found
+
+
+def _found(
+    warehouse: Warehouse, settings: Settings, as_of: datetime | None, runs: Sequence[Mapping[str, Any]]
+) -> datetime:
+    """The as_of to take of published runs, which come in the order of their starts."""
+    latest = {row["as_of"]: row for row in runs}
     if as_of is None:
         for row in sorted(latest.values(), key=itemgetter("started_at", "as_of"), reverse=True):
             if _is_there(warehouse, row):

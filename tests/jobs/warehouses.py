@@ -1,6 +1,8 @@
 """Whole warehouses as plain Python, to compare one with another."""
 
 from collections.abc import Iterable
+from datetime import datetime
+from operator import itemgetter
 from pathlib import Path
 
 from deltalake import DeltaTable
@@ -39,6 +41,12 @@ def changed(before: dict[str, list[str]], after: dict[str, list[str]]) -> dict[s
             different = sorted(set(left) ^ set(right)) or ["the same rows, but not as often"]
             result[name] = different[:10]
     return result
+
+
+def last_status(project: Project) -> dict[datetime, str]:
+    """How the last run of each as_of ended, as `runs` has it."""
+    runs = sorted(project.table("runs"), key=itemgetter("started_at"))
+    return {row["as_of"]: row["status"] for row in runs}
 
 
 def commits(project: Project) -> int:

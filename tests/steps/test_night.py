@@ -1,0 +1,90 @@
+"""What `runs` tells of an as_of that is run again, however that run ends."""
+
+import logging
+from collections.abc import Callable
+from operator import itemgetter
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from config.errors import InputError
+from steps import night
+from steps.publish import NOT_ENDED
+from storage.published import published_as_of
+from tests.factories import at, by_source, catalog, endpoint_event, message_event
+from tests.harness import Project
+from tests.jobs.warehouses import changed, contents
+
+pytestmark = pytest.mark.spark
+
+
+class KilledError(BaseException):
+    """Nothing catches it, as nothing catches kill -9."""
+
+
+def stopping(error: BaseException) -> Callable[..., dict[str, int]]:
+    def stop(*args: object) -> dict[str, int]:
+        raise error
+
+    return stop
+
+
+def test_readers_are_told_that_a_second_run_did_not_end(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    warehouse = project.warehouse(session)
+    project.add(by_source(endpoint_event(), message_event(), message_event("DELIVERED", event_time=at(1))))
+
+    def told() -> list[str]:
+        """What a reader is told of the as_of."""
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            assert published_as_of(warehouse, project.settings(), None) == at(60)
+        return [record.getMessage() for record in caplog.records]
+
+    def runs() -> list[tuple[str, int | None, str | None]]:
+        rows = sorted(project.table("runs"), key=itemgetter("started_at"))
+        return [(row["status"], row["last_batch"], row["error"]) for row in rows]
+
+    project.run(session, at(60))
+    first = ("succeeded", 1, None)
+    assert (runs(), told()) == ([first], [])
+    before = contents(project)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(night, "write_schedules", stopping(KilledError()))
+        with pytest.raises(KilledError):
+            project.run(session, at(60))
+    killed = ("failed", 1, NOT_ENDED)
+    assert runs() == [first, killed]
+    (said,) = told()
+    assert said.startswith("the run of 2026-11-20T13:00:00Z that started at ")
+    assert (
+        f"did not succeed ({NOT_ENDED}): the tables of this as_of may be of it and of the one before" in said
+    )
+    assert said.endswith(
+        f"run jobs/schedules.py --config {project.config} --as-of 2026-11-20T13:00:00Z, which makes them anew"
+    )
+
+    with monkeypatch.context() as patched:
+        patched.setattr(night, "write_schedules", stopping(OSError("no room")))
+        with pytest.raises(OSError, match="no room"):
+            project.run(session, at(60))
+    failed = ("failed", 1, "no room")
+    assert runs() == [first, killed, failed]
+    assert "did not succeed (no room)" in told()[0]
+
+    project.run(session, at(60))
+    assert (runs(), told()) == ([first, killed, failed, first], [])
+    assert changed(before, contents(project)) == {}
+
+    # A run that fails before it writes leaves the tables as they were.
+    with monkeypatch.context() as patched:
+        patched.setattr(night, "require_good_input", stopping(InputError("too much")))
+        with pytest.raises(InputError):
+            project.run(session, at(60))
+    assert runs() == [first, killed, failed, first, ("failed", None, "too much")]
+    assert told() == []
+    assert len({row["run_id"] for row in project.table("runs")}) == 5
