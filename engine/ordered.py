@@ -1,6 +1,6 @@
 """Rows in order before Python looks at them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, Window, functions as F
@@ -32,10 +32,22 @@ def in_order(rows: DataFrame, key: str, order: Sequence[str]) -> DataFrame:
     return rows.repartition(key).sortWithinPartitions(key, *order)
 
 
-def stretches(keys: "pa.Array") -> Iterator[tuple[Any, int, int]]:
-    """The keys of a batch whose rows are in order, each with where it begins and ends."""
+def stretches(batches: Iterable["pa.RecordBatch"]) -> Iterator[tuple[Any, "pa.RecordBatch", bool]]:
+    """Cut batches whose rows are in order into rows of one key each; the key is the first column.
+
+    Yields:
+        The key, rows of it, and whether they are the last of it.
+    """
     import pyarrow.compute as pc
 
-    encoded = pc.run_end_encode(keys, run_end_type="int64")
-    ends = encoded.run_ends.to_pylist()
-    return zip(encoded.values.to_pylist(), [0, *ends], ends, strict=False)
+    before: tuple[Any, pa.RecordBatch] | None = None
+    for batch in batches:
+        encoded = pc.run_end_encode(batch.column(0), run_end_type="int64")
+        begin = 0
+        for key, end in zip(encoded.values.to_pylist(), encoded.run_ends.to_pylist(), strict=True):
+            if before:
+                yield *before, before[0] != key
+            before = key, batch.slice(begin, end - begin)
+            begin = end
+    if before:
+        yield *before, True

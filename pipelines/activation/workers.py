@@ -1,6 +1,6 @@
 """The replay: a queue's happenings stream through a Python worker, batch by batch."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from types import NoneType
 from typing import TYPE_CHECKING, get_args, get_type_hints
@@ -63,7 +63,7 @@ def _play(monitors: list[Monitor], clock: Clock) -> Work:
     def play(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         output = _Output()
         queue: _Queue | None = None
-        for number, stretch, is_last in _stretches(batches):
+        for number, stretch, is_last in stretches(batches):
             queue = queue or _Queue(number, Replay(monitors[number], clock))
             queue.play(stretch, output, is_last=is_last)
             queue = None if is_last else queue
@@ -72,18 +72,6 @@ def _play(monitors: list[Monitor], clock: Clock) -> Work:
         yield from output.batches()
 
     return play
-
-
-def _stretches(batches: Iterable["pa.RecordBatch"]) -> Iterator[tuple[int, "pa.RecordBatch", bool]]:
-    """Rows of one queue each, with its number and whether they are the last of it."""
-    before: tuple[int, pa.RecordBatch] | None = None
-    for batch in batches:
-        for number, begin, end in stretches(batch.column(0)):
-            if before:
-                yield *before, before[0] != number
-            before = number, batch.slice(begin, end - begin)
-    if before:
-        yield *before, True
 
 
 class _Queue:

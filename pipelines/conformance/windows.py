@@ -57,17 +57,12 @@ def _sum(start: int, every_receive_counts: bool) -> Work:
         return pa.RecordBatch.from_pylist([{"queue_number": number, **found}], schema=schema)
 
     def sum_up(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        current: int | None = None
         rows: list[pa.RecordBatch] = []
-        for batch in batches:
-            for number, begin, end in stretches(batch.column(0)):
-                if number != current and rows and current is not None:
-                    yield told(current, rows)
-                    rows = []
-                current = number
-                rows.append(batch.slice(begin, end - begin))
-        if current is not None:
-            yield told(current, rows)
+        for number, stretch, is_last in stretches(batches):
+            rows.append(stretch)
+            if is_last:
+                yield told(number, rows)
+                rows = []
 
     return sum_up
 

@@ -60,20 +60,17 @@ def _watch(start: int, tolerance: int, every_receive_counts: bool) -> Work:
     def watch(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         gc.set_threshold(GARBAGE)
         output = _Output()
-        current: tuple[int, Queue] | None = None
-        for batch in batches:
-            for number, begin, end in stretches(batch.column(0)):
-                if current is None or current[0] != number:
-                    if current:
-                        yield from output.last(*current)
-                    queue = Queue(start=start, tolerance=tolerance, every_receive_counts=every_receive_counts)
-                    current = (number, queue)
-                columns = batch.slice(begin, end - begin).columns[1 : len(COLUMNS)]
-                current[1].feed(*[column.to_pylist() for column in columns])
-                if len(current[1].judge.deviations) >= OUTPUT_ROWS:
-                    yield output.deviations(*current)
-        if current:
-            yield from output.last(*current)
+        queue: Queue | None = None
+        for number, stretch, is_last in stretches(batches):
+            queue = queue or Queue(
+                start=start, tolerance=tolerance, every_receive_counts=every_receive_counts
+            )
+            queue.feed(*[column.to_pylist() for column in stretch.columns[1 : len(COLUMNS)]])
+            if is_last:
+                yield from output.last(number, queue)
+                queue = None
+            elif len(queue.judge.deviations) >= OUTPUT_ROWS:
+                yield output.deviations(number, queue)
 
     return watch
 

@@ -59,18 +59,15 @@ def _play(machines: list[Machine]) -> Work:
     def play(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         gc.set_threshold(GARBAGE)
         output = _Output()
-        current: tuple[int, Player] | None = None
-        for batch in batches:
-            for number, begin, end in stretches(batch.column(0)):
-                if current is None or current[0] != number:
-                    if current:
-                        yield from output.last(*current)
-                    current = (number, Player(machines[number]))
-                columns = batch.slice(begin, end - begin).columns[1 : len(COLUMNS) - 1]
-                current[1].feed(*[column.to_pylist() for column in columns])
-                yield from output.some(*current)
-        if current:
-            yield from output.last(*current)
+        player: Player | None = None
+        for number, stretch, is_last in stretches(batches):
+            player = player or Player(machines[number])
+            player.feed(*[column.to_pylist() for column in stretch.columns[1 : len(COLUMNS) - 1]])
+            if is_last:
+                yield from output.last(number, player)
+                player = None
+            elif len(player.finished) >= OUTPUT_ROWS:
+                yield output.messages(number, player)
 
     return play
 
@@ -85,18 +82,14 @@ class _Output:
         self._pa = pa
         self._types = {name: types[type] for name, type in PLAYED.items()}
 
-    def some(self, number: int, player: Player) -> Iterator["pa.RecordBatch"]:
-        """What is finished so far, if it is worth a batch."""
-        if len(player.finished) >= OUTPUT_ROWS:
-            yield self._messages(number, player)
-
     def last(self, number: int, player: Player) -> Iterator["pa.RecordBatch"]:
         """Play the rest: what is left, and the totals."""
         totals = player.finish()
-        yield self._messages(number, player)
+        yield self.messages(number, player)
         yield self._batch(1, {"machine": [number], **{name: [totals[name]] for name in TOTALS}})
 
-    def _messages(self, number: int, player: Player) -> "pa.RecordBatch":
+    def messages(self, number: int, player: Player) -> "pa.RecordBatch":
+        """What is finished so far."""
         rows = player.finished
         columns = dict(zip(MESSAGE, map(list, zip(*rows, strict=True)), strict=True)) if rows else {}
         batch = self._batch(len(rows), {"machine": [number] * len(rows), **columns})

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from engine.ordered import in_order
+from engine.ordered import in_order, stretches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -44,6 +44,24 @@ def steps_back(rows: DataFrame) -> int:
 @pytest.mark.spark
 def test_rows_come_in_order(session: SparkSession) -> None:
     assert steps_back(in_order(shuffled(session), "key", ["number"])) == 0
+
+
+def test_batches_are_cut_where_the_key_changes() -> None:
+    import pyarrow as pa
+
+    def batch(*keys: int) -> "pa.RecordBatch":
+        return pa.RecordBatch.from_arrays([pa.array(keys, pa.int32())], ["key"])
+
+    cut = stretches([batch(), batch(1, 1, 2), batch(2), batch(), batch(2, 5), batch(5)])
+    assert [(key, rows.column(0).to_pylist(), is_last) for key, rows, is_last in cut] == [
+        (1, [1, 1], True),
+        (2, [2], False),
+        (2, [2], False),
+        (2, [2], True),
+        (5, [5], False),
+        (5, [5], True),
+    ]
+    assert list(stretches([batch()])) == []
 
 
 def test_the_embedded_engine_still_needs_it(embedded: SparkSession) -> None:
