@@ -10,13 +10,12 @@ from pyspark.sql import SparkSession
 
 from config.errors import InputError
 from steps import night
-from steps.publish import NOT_ENDED
+from steps.publish import NOT_ENDED, Left, Run, announce, write_run
+from storage.done import Done
 from storage.published import published_as_of
 from tests.factories import at, by_source, catalog, endpoint_event, message_event
 from tests.harness import Project
 from tests.jobs.warehouses import changed, contents
-
-pytestmark = pytest.mark.spark
 
 
 class KilledError(BaseException):
@@ -28,6 +27,26 @@ def stopping(error: BaseException) -> Callable[..., dict[str, int]]:
         raise error
 
     return stop
+
+
+def told_of_runs(project: Project) -> list[tuple[str, int | None, str | None]]:
+    rows = sorted(project.table("runs"), key=itemgetter("started_at"))
+    return [(row["status"], row["last_batch"], row["error"]) for row in rows]
+
+
+@pytest.mark.spark
+def test_the_row_of_a_run_takes_the_place_of_its_announcement(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    warehouse, settings = project.warehouse(session), project.settings()
+    write_run(warehouse, settings, Run.begin(at(60)), "succeeded", Left(last_batch=1))
+    second = Run.begin(at(60))
+    announce(warehouse, settings, second, Done([{"batch": 2}]))
+    first = ("succeeded", 1, None)
+    assert told_of_runs(project) == [first, ("failed", 2, NOT_ENDED)]
+    write_run(warehouse, settings, second, "succeeded", Left(row_counts={"unresolved": 3}, last_batch=2))
+    assert told_of_runs(project) == [first, ("succeeded", 2, None)]
+    rows = {row["run_id"]: dict(row["row_counts"]) for row in project.table("runs")}
+    assert rows[second.run_id] == {"unresolved": 3}
 
 
 def test_readers_are_told_that_a_second_run_did_not_end(
@@ -44,13 +63,9 @@ def test_readers_are_told_that_a_second_run_did_not_end(
             assert published_as_of(warehouse, project.settings(), None) == at(60)
         return [record.getMessage() for record in caplog.records]
 
-    def runs() -> list[tuple[str, int | None, str | None]]:
-        rows = sorted(project.table("runs"), key=itemgetter("started_at"))
-        return [(row["status"], row["last_batch"], row["error"]) for row in rows]
-
     project.run(session, at(60))
     first = ("succeeded", 1, None)
-    assert (runs(), told()) == ([first], [])
+    assert (told_of_runs(project), told()) == ([first], [])
     before = contents(project)
 
     with monkeypatch.context() as patched:
@@ -58,7 +73,7 @@ def test_readers_are_told_that_a_second_run_did_not_end(
         with pytest.raises(KilledError):
             project.run(session, at(60))
     killed = ("failed", 1, NOT_ENDED)
-    assert runs() == [first, killed]
+    assert told_of_runs(project) == [first, killed]
     (said,) = told()
     assert said.startswith("the run of 2026-11-20T13:00:00Z that started at ")
     assert (
@@ -73,11 +88,11 @@ def test_readers_are_told_that_a_second_run_did_not_end(
         with pytest.raises(OSError, match="no room"):
             project.run(session, at(60))
     failed = ("failed", 1, "no room")
-    assert runs() == [first, killed, failed]
+    assert told_of_runs(project) == [first, killed, failed]
     assert "did not succeed (no room)" in told()[0]
 
     project.run(session, at(60))
-    assert (runs(), told()) == ([first, killed, failed, first], [])
+    assert (told_of_runs(project), told()) == ([first, killed, failed, first], [])
     assert changed(before, contents(project)) == {}
 
     # A run that fails before it writes leaves the tables as they were.
@@ -85,6 +100,6 @@ def test_readers_are_told_that_a_second_run_did_not_end(
         patched.setattr(night, "require_good_input", stopping(InputError("too much")))
         with pytest.raises(InputError):
             project.run(session, at(60))
-    assert runs() == [first, killed, failed, first, ("failed", None, "too much")]
+    assert told_of_runs(project) == [first, killed, failed, first, ("failed", None, "too much")]
     assert told() == []
     assert len({row["run_id"] for row in project.table("runs")}) == 5
