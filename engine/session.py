@@ -27,6 +27,9 @@ _embedded: dict[str, Any] = {}
 def open_session(name: str, warehouse: str | SparkSchema | None = None) -> SparkSession:
     """Open the session of this process; times are UTC, whatever the machine says.
 
+    Apache Spark writes them as numbers of microseconds. By default it takes twelve bytes of an old form
+    that tells no time zone, and the embedded engine can't read such tables.
+
     Under spark-submit it is Apache Spark's. Else it is that of the Spark Connect server which SPARK_REMOTE
     names. Else the embedded engine starts in this process, which takes about a second.
 
@@ -57,6 +60,8 @@ def open_session(name: str, warehouse: str | SparkSchema | None = None) -> Spark
     else:
         spark = _embedded_session()
     spark.conf.set("spark.sql.session.timeZone", "UTC")
+    if not is_embedded(spark):
+        spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
     return spark
 
 

@@ -94,6 +94,7 @@ def _apache_spark() -> SparkSession:
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
         .config("spark.sql.session.timeZone", "UTC")
+        .config("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
         .config("spark.sql.maxConcurrentOutputFileWriters", "8")
         .config("spark.sql.optimizer.canChangeCachedPlanOutputPartitioning", "true")
         # Every broadcast table takes a page, and every path keeps its Delta log: of hundreds of warehouses
