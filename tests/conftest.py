@@ -91,6 +91,7 @@ def _apache_spark() -> SparkSession:
         # On a machine that sleeps for two minutes, a local Spark loses its only executor, and the JVM ends
         # after sixty heartbeats that nobody answers.
         .config("spark.network.timeout", "1d")
+        .config("spark.sql.broadcastTimeout", "12h")
         .config("spark.sql.extensions", "io.delta.sql.DeltaSparkSessionExtension")
         .config("spark.sql.catalog.spark_catalog", "org.apache.spark.sql.delta.catalog.DeltaCatalog")
         .config("spark.sql.session.timeZone", "UTC")
