@@ -11,7 +11,6 @@ from pyspark.sql import DataFrame, functions as F
 from config.errors import PipelineError
 from config.instants import format_instant
 from insight.coming import next_received, next_transmitted
-from insight.terminal import show_rows, terminal
 from schemas.keys import QUEUE
 from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
 from storage.collected import collected
@@ -106,15 +105,3 @@ def _nothing_waits(place: Place, as_of: datetime) -> PipelineError:
         f"{place}: nothing waits there at {format_instant(as_of)}; names are compared byte by byte, and "
         "jobs/waiting.py lists what waits"
     )
-
-
-def show(found: dict[str, Any], place: Place) -> None:
-    """Print what comes next to standard output."""
-    console = terminal()
-    title = f"Next at {format_instant(found['as_of'])}: {place}"
-    if found["next"]:
-        show_rows(console, title, found["next"], list(found["next"][0]))
-    else:
-        console.print(f"{title}: nothing can be received", soft_wrap=True)
-    for state, messages in found.get("held_back", {}).items():
-        console.print(f"{messages:,} more held back: {state}")

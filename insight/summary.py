@@ -1,4 +1,4 @@
-"""What a run has to show a person, on one screen: what came in, what waits where, what to look at first."""
+"""What a run has to show a person: what came in, what waits where, what to look at first, and first rows."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -11,6 +11,9 @@ from rich.console import Console
 from config.instants import format_instant
 from config.load import Settings
 from engine.differences import together
+from insight.coming import next_received, next_transmitted
+from insight.next import Place
+from insight.next_view import show_received, show_sent
 from insight.terminal import show_rows, terminal
 from insight.waiting import QUEUES, overtaken
 from schemas.keys import QUEUE
@@ -18,6 +21,7 @@ from schemas.outputs import (
     ACTIVATION_SUMMARY,
     BATCHES,
     GROUP_PRIORITIES,
+    RECEIVE_SCHEDULE,
     REJECTED_EVENTS,
     TRANSMISSION_SCHEDULE,
     UNRESOLVED,
@@ -26,10 +30,15 @@ from storage.collected import collected
 from storage.warehouse import Warehouse
 
 T = TypeVar("T")
+Row = dict[str, Any]
+First = tuple[str, list[Row]]
+"""Where messages wait, and the first of them."""
 PLACES = 6
 """Queues and sending instances on the screen."""
 FINDINGS = 5
 """What an operator would look at first."""
+FIRST_ROWS = 3
+"""Messages of either schedule."""
 NEXT = {"waiting": "", "next": "--queue QUEUE", "explain": "--message ID", "report": "--out page.html"}
 """Jobs with options that ask more."""
 CAME_IN = ("source", "events", "accepted", "duplicates", "rejected")
@@ -38,22 +47,25 @@ WAITS = ("where", "messages", "held_back", "highest", "oldest")
 
 def show_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> None:
     """Print the summary of a published as_of to standard output."""
-    (came_in, queues, instances), found = together(
+    (came_in, waits, received, sent), found = together(
         warehouse.spark,
-        lambda: _asked(warehouse, as_of, _came_in, _queues, _instances),
+        lambda: _figures(warehouse, as_of),
         lambda: _asked(warehouse, as_of, _of_activation, _of_overtaken, _of_unresolved, _of_rejected),
     )
     # The most pressing ones first.
     findings = [finding for each in found for finding in each]
     console = terminal()
     show_rows(console, "Events so far", came_in, CAME_IN)
-    waits = sorted([*queues, *instances], key=lambda row: (-row["messages"], row["where"]))
     if waits:
         show_rows(console, f"Waiting at {format_instant(as_of)}", waits[:PLACES], WAITS)
         if len(waits) > PLACES:
             _say(console, f"and {len(waits) - PLACES} more places: jobs/waiting.py lists them")
     else:
         _say(console, f"Nothing waits at {format_instant(as_of)}.")
+    for where, rows in received:
+        show_received(console, f"First rows of receive_schedule, {where}", rows)
+    for where, rows in sent:
+        show_sent(console, f"First rows of transmission_schedule, {where}", rows)
     if findings:
         console.print("Look at first", style="bold")
         for finding in findings[:FINDINGS]:
@@ -61,6 +73,18 @@ def show_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> N
     _say(console, f"The tables lie in {warehouse.root}/ ; what to ask of them next:")
     for job, options in NEXT.items():
         _say(console, f"  jobs/{job}.py --config {settings.path} {options}".rstrip())
+
+
+def _figures(warehouse: Warehouse, as_of: datetime) -> tuple[list[Row], list[Row], list[First], list[First]]:
+    """What came in; what waits where, the most first; what the longest queue and instance take first."""
+    came_in, queues, instances = _asked(warehouse, as_of, _came_in, _queues, _instances)
+    waits = sorted([*queues, *instances], key=lambda row: (-row["messages"], row["where"]))
+    ready = [row for row in waits if "queue" in row and row["messages"] > row["held_back"]]
+    sending = [row for row in waits if "queue" not in row]
+    received, sent = _asked(
+        warehouse, as_of, partial(_first_received, ready[:1]), partial(_first_sent, sending[:1])
+    )
+    return came_in, waits, received, sent
 
 
 def _asked(
@@ -78,12 +102,12 @@ def _say(console: Console, line: str) -> None:
     console.print(line, soft_wrap=True)
 
 
-def _came_in(warehouse: Warehouse, _: datetime) -> list[dict[str, Any]]:
+def _came_in(warehouse: Warehouse, _: datetime) -> list[Row]:
     sums = [F.sum(name).alias(name) for name in CAME_IN[1:]]
     return collected(warehouse.read(BATCHES).groupBy("source").agg(*sums).orderBy("source"))
 
 
-def _queues(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
+def _queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     held = F.when(F.col("state") != "ready", F.col("messages")).otherwise(0)
     rows = (
         warehouse.read_as_of(GROUP_PRIORITIES, as_of)
@@ -95,10 +119,10 @@ def _queues(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
             F.min("oldest_arrival").alias("oldest"),
         )
     )
-    return [_placed(row, ".".join(row[name] for name in QUEUE)) for row in collected(rows)]
+    return [{**row, "where": ".".join(row[name] for name in QUEUE)} for row in collected(rows)]
 
 
-def _instances(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
+def _instances(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     rows = (
         warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
         .groupBy("instance")
@@ -109,11 +133,21 @@ def _instances(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
             F.min("sendable_at").alias("oldest"),
         )
     )
-    return [_placed(row, f"{row['instance']} (to send)") for row in collected(rows)]
+    return [{**row, "where": f"{row['instance']} (to send)"} for row in collected(rows)]
 
 
-def _placed(row: dict[str, Any], where: str) -> dict[str, Any]:
-    return {"where": where, **{name: row[name] for name in WAITS[1:]}}
+def _first_received(queues: list[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[First]:
+    schedule = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
+    for row in queues:
+        queue = Place(row["queue"], row["instance"], row["database"]).of(schedule)
+        yield row["where"], collected(next_received(queue, FIRST_ROWS))
+
+
+def _first_sent(instances: list[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[First]:
+    schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
+    for row in instances:
+        instance = Place(instance=row["instance"]).of(schedule)
+        yield row["instance"], collected(next_transmitted(instance, FIRST_ROWS))
 
 
 def _of_activation(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:

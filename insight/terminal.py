@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
@@ -14,8 +15,10 @@ from config.instants import format_instant
 
 PLAIN_WIDTH = 160
 """Columns of text where there is no terminal to ask."""
-
-
+MANY = 1000
+"""From here on numbers have one decimal, below it five figures."""
+BREAKS = re.compile(r"(?<=_)")
+"""Where the name of a column may be broken."""
 STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Signs that a terminal obeys in place of showing them: escapes, and changes of the direction of text."""
 
@@ -39,16 +42,35 @@ def terminal() -> Console:
 def show_rows(
     console: Console, title: str, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]
 ) -> None:
-    """Print rows as a table with a title: null is blank, numbers stand right, times are as in settings."""
+    """Print rows as a table with a title: null is blank, numbers stand right, times are as in settings.
+
+    Where the table is wider than the terminal, names of columns are broken, and then what else is long.
+    """
     # Not as the grid's title, which breaks where the grid ends.
     console.print(title, style="bold", soft_wrap=True)
-    grid, shown = Grid(), list(rows)
+    shown = list(rows)
+    cells = {column: [cell(row[column]) for row in shown] for column in columns}
+    widths = {column: max(map(cell_len, each), default=0) for column, each in cells.items()}
+    needed = sum(max(len(column), width) + len(" │ ") for column, width in widths.items())
+    grid = Grid()
     for column in columns:
         numbers = all(isinstance(row[column], int | float | None) for row in shown)
-        grid.add_column(column, overflow="fold", justify="right" if numbers else "left")
-    for row in shown:
-        grid.add_row(*[_cell(row[column]) for column in columns])
+        header = column if needed < console.width else _broken(column, widths[column])
+        grid.add_column(header, overflow="fold", justify="right" if numbers else "left")
+    for row in zip(*cells.values(), strict=True):
+        grid.add_row(*row)
     console.print(grid)
+
+
+def cell(value: object) -> str:
+    """A value as people read it: null is blank, times are as in settings, decimals are few."""
+    if value is None:
+        return ""
+    if isinstance(value, datetime):
+        return format_instant(value)
+    if isinstance(value, float):
+        return f"{value:.1f}" if abs(value) >= MANY else f"{value:.5g}"
+    return str(value)
 
 
 def as_json(content: Any) -> str:
@@ -56,10 +78,14 @@ def as_json(content: Any) -> str:
     return visible(json.dumps(content, default=_text, ensure_ascii=False, indent=2))
 
 
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return format_instant(value) if isinstance(value, datetime) else str(value)
+def _broken(column: str, width: int) -> str:
+    """The name of a column in lines that are no wider than its cells, as far as it can be broken."""
+    lines = [""]
+    for part in BREAKS.split(column):
+        if len(lines[-1] + part) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line for line in lines if line)
 
 
 def _text(value: object) -> str:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from config.errors import ConfigError
-from insight.next import Place, show, what_comes_next
+from insight.next import Place, what_comes_next
+from insight.next_view import show
 from insight.terminal import as_json
 from jobs.launch import Parser, launch, opened, whole_number
 from storage.published import published_as_of

@@ -9,7 +9,8 @@ import yaml
 from pyspark.sql import SparkSession
 
 from config.errors import ConfigError, PipelineError
-from insight.next import Place, show, what_comes_next
+from insight.next import Place, what_comes_next
+from insight.next_view import show
 from insight.waiting import who_waits
 from jobs import next as next_job, waiting as waiting_job
 from schemas.reading import as_of_key
@@ -31,6 +32,12 @@ def received(queue: str, position: int | None, **changes: Any) -> Row:
         "arrived_at": at(10 - (position or 0)),
     }
     return written.received(queue, position, **{**own, **changes})
+
+
+def cells(printed: str) -> list[list[str]]:
+    """What stands in the rows of a table on the terminal."""
+    lines = [line for line in printed.splitlines() if line.startswith("│")]
+    return [[each.strip() for each in line.strip("│").split("│")] for line in lines]
 
 
 @pytest.fixture(scope="module")
@@ -75,6 +82,16 @@ def test_the_next_of_a_queue_with_the_conversation_that_decides(
     assert found["held_back"] == {"group_locked": 1}
     show(found, Place("Q"))
     said = capsys.readouterr().out
+    assert cells(said) == [
+        ["RECEIVE 1", "group", "9", "", "g"],
+        ["", "conversation, decides", "9", "", "c1"],
+        ["1", "Order, unsequenced", "", "2026-11-20T12:09:00Z", "Q/1"],
+        ["", "conversation", "3", "", "c2"],
+        ["2", "Order, unsequenced", "", "2026-11-20T12:08:00Z", "Q/2"],
+        ["RECEIVE 2", "group", "9", "", "g"],
+        ["", "conversation, decides", "9", "", "c3"],
+        ["3", "Order, unsequenced", "", "2026-11-20T12:07:00Z", "Q/3"],
+    ]
     assert "Next at 2026-11-20T13:00:00Z: --queue Q" in said
     assert "1 more held back: group_locked" in said
 
@@ -90,6 +107,31 @@ def test_the_next_of_an_instance(warehouse: Warehouse) -> None:
     found = what_comes_next(warehouse, Place(instance="SQL1"), as_of=AS_OF, limit=1)
     assert [(row["message_id"], row["priority"], row["transmit_priority"]) for row in found["next"]] == [
         ("m1", 7, 5)
+    ]
+
+
+def test_what_an_instance_sends_says_what_is_special_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        {"block": None, "message_sequence_number": 4, **sent(1)},
+        {"block": 3, "message_sequence_number": 0, **sent(2, elevated=True, transmit_priority=10)},
+        {
+            "block": None,
+            "message_sequence_number": None,
+            **sent(3, forwarded=True, destination_instance=None),
+        },
+    ]
+    show({"as_of": AS_OF, "instance": "SQL1", "next": rows}, Place(instance="SQL1"))
+    assert cells(capsys.readouterr().out) == [
+        ["1", "5", "Order, number 4", "SQL2.C.TargetService", "2026-11-20T12:01:00Z", "m1"],
+        [
+            "2",
+            "10",
+            "Order, number 0, raised from 7, block 3",
+            "SQL2.C.TargetService",
+            "2026-11-20T12:02:00Z",
+            "m2",
+        ],
+        ["3", "5", "Order, unsequenced, forwarded", "C.TargetService", "2026-11-20T12:03:00Z", "m3"],
     ]
 
 

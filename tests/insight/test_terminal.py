@@ -1,13 +1,14 @@
 """Names from events steer no terminal, whatever signs they have."""
 
 import json
+import re
 
 import pytest
 from rich.table import Table as Grid
 
 from insight.findings import Code, Finding, Severity
 from insight.lint_view import show_findings
-from insight.terminal import as_json, show_rows, terminal, visible
+from insight.terminal import PLAIN_WIDTH, as_json, show_rows, terminal, visible
 
 HOSTILE = "Gold\x1b[2J\x1b]0;owned\x07\x9b31m \u202etxt.exe\u2066 \x00\r[b]"
 SEEN = r"Gold\u001b[2J\u001b]0;owned\u0007\u009b31m \u202etxt.exe\u2066 \u0000\u000d[b]"
@@ -37,6 +38,28 @@ def test_numbers_stand_right_and_texts_left(capsys: pytest.CaptureFixture[str]) 
     lines = capsys.readouterr().out.splitlines()
     assert "│ A      │     1234 │    │" in lines
     assert "│ Orders │        7 │    │" in lines
+
+
+def test_decimals_are_few(capsys: pytest.CaptureFixture[str]) -> None:
+    numbers = [15762.249999999993, 53994.0, 12.0, 0.99996, 0.1 + 0.2]
+    show_rows(terminal(), "Waits", [{"p95": number} for number in numbers], ["p95"])
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
+    assert [row.strip("│ ") for row in rows] == ["15762.2", "53994.0", "12", "0.99996", "0.3"]
+
+
+def test_names_of_columns_are_broken_before_what_stands_below_them(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    row = {"id": "6C7CC50F-D016-50A7-5A70-E9CF31A7C6BE", "message_sequence_number": 7, "is_on": True}
+    show_rows(terminal(), "Wide", [{**row, "why": "x" * (PLAIN_WIDTH - 72)}], [*row, "why"])
+    printed = capsys.readouterr().out
+    lines = [re.split(" *[┃│] *", line)[1:-1] for line in printed.splitlines() if line[0] in "┃│"]
+    assert [line[:3] for line in lines] == [
+        ["", "message_", ""],
+        ["", "sequence_", "is_"],
+        ["id", "number", "on"],
+        [row["id"], "7", "True"],
+    ]
 
 
 def test_json_is_read_back_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:

@@ -76,6 +76,21 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
         "2 rows of message_events were rejected (message_id is null): table rejected_events has them all",
     ]
     assert len(findings) == FINDINGS
+    received = table_rows(text, "First rows of receive_schedule, SQL1.A.OrderQueue")
+    assert [(row[0], row[-1]) for row in received if row[0]] == [
+        ("RECEIVE 1", "g"),
+        ("1", "OrderQueue/1"),
+        ("RECEIVE 2", "g"),
+        ("2", "OrderQueue/2"),
+        ("RECEIVE 3", "g"),
+        ("3", "OrderQueue/3"),
+    ]
+    sent_first = table_rows(text, "First rows of transmission_schedule, SQL1")
+    assert [(row[0], row[1], row[-1]) for row in sent_first] == [
+        ("1", "10", "m1"),
+        ("2", "5", "m2"),
+        ("3", "5", "m3"),
+    ]
     assert f"jobs/report.py --config {settings.path} --out page.html" in text
 
 
@@ -87,3 +102,4 @@ def test_a_run_without_anything_says_so(
     text = capsys.readouterr().out
     assert "Nothing waits at 2026-11-20T13:00:00Z." in text
     assert "Look at first" not in text
+    assert "First rows" not in text

@@ -1,0 +1,72 @@
+"""What comes next as text on a terminal."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as Grid
+
+from config.instants import format_instant
+from insight.next import Place
+from insight.terminal import cell, show_rows, terminal
+
+Row = dict[str, Any]
+SENT = ("position", "transmit_priority", "what", "to", "sendable_at", "message_id")
+
+
+def show(found: Row, place: Place) -> None:
+    """Print what comes next to standard output: of a queue RECEIVE by RECEIVE."""
+    console = terminal()
+    title = f"Next at {format_instant(found['as_of'])}: {place}"
+    if not found["next"]:
+        console.print(f"{title}: nothing can be received", soft_wrap=True)
+    elif "queue" in found:
+        show_received(console, title, found["next"])
+    else:
+        show_sent(console, title, found["next"])
+    for state, messages in found.get("held_back", {}).items():
+        console.print(f"{messages:,} more held back: {state}")
+
+
+def show_received(console: Console, title: str, rows: Iterable[Row]) -> None:
+    """Print what `next_received` found: of each RECEIVE the group, its conversations and their messages."""
+    grid = Grid("position", "what", "level", "arrived_at", "id")
+    for number, of_receive in groupby(rows, itemgetter("receive_number")):
+        for cells in _receive(number, list(of_receive)):
+            grid.add_row(*map(cell, cells))
+        grid.add_section()
+    console.print(title, style="bold", soft_wrap=True)
+    console.print(grid)
+
+
+def show_sent(console: Console, title: str, rows: Iterable[Row]) -> None:
+    """Print what `next_transmitted` found."""
+    show_rows(console, title, map(_sent, rows), SENT)
+
+
+def _receive(number: int, rows: Sequence[Row]) -> Iterator[tuple[object, ...]]:
+    yield f"RECEIVE {number}", "group", rows[0]["group_priority"], None, rows[0]["conversation_group_id"]
+    for (conversation, level), messages in groupby(rows, itemgetter("conversation_id", "priority")):
+        decides = ", decides" if conversation == rows[0]["deciding_conversation_id"] else ""
+        yield None, f"conversation{decides}", level, None, conversation
+        for row in messages:
+            yield row["position"], _what(row), None, row["arrived_at"], row["message_id"]
+
+
+def _sent(row: Row) -> Row:
+    raised = f", raised from {row['priority']}" if row["elevated"] else ""
+    forwarded = ", forwarded" if row["forwarded"] else ""
+    block = "" if row["block"] is None else f", block {row['block']}"
+    to = [row["destination_instance"], row["destination_database"], row["to_service"]]
+    return {
+        **row,
+        "what": f"{_what(row)}{raised}{forwarded}{block}",
+        "to": ".".join(name for name in to if name is not None),
+    }
+
+
+def _what(row: Row) -> str:
+    number = row["message_sequence_number"]
+    return f"{row['message_type']}, " + ("unsequenced" if number is None else f"number {number}")
