@@ -93,8 +93,8 @@ attack-spark: setup ## the same on Apache Spark (hours)
 	@TEST_ENGINE=spark $(PYTEST_ALONE) tests/attack $(ARGS)
 
 .PHONY: test-without-java
-test-without-java: ## in a clone of its own with Java hidden: set up, a night and the fast tests
-	@tools/without_java setup run test-fast
+test-without-java: ## in a clone of its own with Java hidden: set up, make run and make test, ENGINE=embedded
+	@tools/without_java setup run test
 
 .PHONY: cluster-run
 cluster-run: setup samples ## the nightly job on a cluster of two workers on this machine

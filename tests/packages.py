@@ -1,9 +1,17 @@
 """What is installed: all of PySpark, or its client alone (make setup ENGINE=embedded)."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import pyspark
 import pytest
 
 JARS = Path(pyspark.__file__).parent / "jars"
-needs_whole_pyspark = pytest.mark.skipif(not JARS.is_dir(), reason="PySpark's client alone is installed")
+T = TypeVar("T", bound=Callable[..., Any])
+
+
+def needs_whole_pyspark(test: T) -> T:
+    """Skip it where the client alone is installed; `make test-spark` runs it too, which has all."""
+    skip = pytest.mark.skipif(not JARS.is_dir(), reason="PySpark's client alone is installed")
+    return pytest.mark.spark(skip(test))
