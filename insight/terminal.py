@@ -44,22 +44,33 @@ def show_rows(
 ) -> None:
     """Print rows as a table with a title: null is blank, numbers stand right, times are as in settings.
 
-    Where the table is wider than the terminal, names of columns are broken, and then what else is long.
+    Where the table is wider than the terminal, names of columns are broken first, then times, then all else.
     """
     # Not as the grid's title, which breaks where the grid ends.
     console.print(title, style="bold", soft_wrap=True)
-    shown = list(rows)
-    cells = {column: [cell(row[column]) for row in shown] for column in columns}
-    widths = {column: max(map(cell_len, each), default=0) for column, each in cells.items()}
-    needed = sum(max(len(column), width) + len(" │ ") for column, width in widths.items())
+    shown, headers = list(rows), list(columns)
+    cells = [[cell(row[column]) for row in shown] for column in columns]
+    if _needed(headers, cells) > console.width:
+        headers = [_broken(header, _widest(each)) for header, each in zip(headers, cells, strict=True)]
+    if _needed(headers, cells) > console.width:
+        cells = [[_in_two(row[column]) for row in shown] for column in columns]
     grid = Grid()
-    for column in columns:
+    for column, header in zip(columns, headers, strict=True):
         numbers = all(isinstance(row[column], int | float | None) for row in shown)
-        header = column if needed < console.width else _broken(column, widths[column])
         grid.add_column(header, overflow="fold", justify="right" if numbers else "left")
-    for row in zip(*cells.values(), strict=True):
-        grid.add_row(*row)
+    for texts in zip(*cells, strict=True):
+        grid.add_row(*texts)
     console.print(grid)
+
+
+def _needed(headers: Sequence[str], cells: Iterable[Iterable[str]]) -> int:
+    """How wide the table is if nothing is broken any further."""
+    columns = zip(headers, cells, strict=True)
+    return 1 + sum(_widest([header, *each]) + len(" │ ") for header, each in columns)
+
+
+def _widest(texts: Iterable[str]) -> int:
+    return max((cell_len(line) for text in texts for line in text.split("\n")), default=0)
 
 
 def cell(value: object) -> str:
@@ -86,6 +97,12 @@ def _broken(column: str, width: int) -> str:
             lines.append("")
         lines[-1] += part
     return "\n".join(line for line in lines if line)
+
+
+def _in_two(value: object) -> str:
+    """A value with its time below its date."""
+    text = cell(value)
+    return text.replace("T", "\nT", 1) if isinstance(value, datetime) else text
 
 
 def _text(value: object) -> str:

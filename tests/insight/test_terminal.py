@@ -9,6 +9,7 @@ from rich.table import Table as Grid
 from insight.findings import Code, Finding, Severity
 from insight.lint_view import show_findings
 from insight.terminal import PLAIN_WIDTH, as_json, show_rows, terminal, visible
+from tests.factories import at
 
 HOSTILE = "Gold\x1b[2J\x1b]0;owned\x07\x9b31m \u202etxt.exe\u2066 \x00\r[b]"
 SEEN = r"Gold\u001b[2J\u001b]0;owned\u0007\u009b31m \u202etxt.exe\u2066 \u0000\u000d[b]"
@@ -59,6 +60,16 @@ def test_names_of_columns_are_broken_before_what_stands_below_them(
         ["", "sequence_", "is_"],
         ["id", "number", "on"],
         [row["id"], "7", "True"],
+    ]
+
+
+def test_times_are_broken_before_names(capsys: pytest.CaptureFixture[str]) -> None:
+    row = {"rule_name": "x" * (PLAIN_WIDTH - 30), "first_use": at(0), "last_use": None}
+    show_rows(terminal(), "Wide", [row], [*row])
+    lines = [line for line in capsys.readouterr().out.splitlines() if line[0] == "│"]
+    assert [[each.strip() for each in line.strip("│").split("│")] for line in lines] == [
+        [row["rule_name"], "2026-11-20", ""],
+        ["", "T12:00:00Z", ""],
     ]
 
 
