@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 from uuid import uuid4
 
-from pyspark.sql import Column, functions as F
+from pyspark.sql import Column, DataFrame, functions as F
 
 from config.load import Settings
 from config.version import code_version
@@ -41,7 +41,7 @@ class Run:
     """One run: what the row in `runs` will say of it.
 
     Attributes:
-        announced: what its row says already: that the run has not ended, and this. Null: it has no row yet.
+        announced: what a row says that may be there already: that the run has not ended, and this.
     """
 
     run_id: str
@@ -117,9 +117,9 @@ def announce(warehouse: Warehouse, settings: Settings, run: Run, done: Done) -> 
     A run that is killed among its writes leaves this row, which counts as that of a failed run. Where the
     as_of was not published, no row says that its tables are complete, and none is needed.
     """
-    left = Left(last_batch=done.batch or None)
-    write_run(warehouse, settings, run, "failed", left, error=NOT_ENDED)
-    run.announced = left
+    # First, as a write that raises may have been committed: the next row replaces the one that may be there.
+    run.announced = Left(last_batch=done.batch or None)
+    warehouse.append(RUNS, _row(warehouse, settings, run, "failed", run.announced, NOT_ENDED))
 
 
 def write_run(
@@ -131,6 +131,16 @@ def write_run(
     error: str | None = None,
 ) -> None:
     """Write the run's row in `runs`, in place of the one that announced it."""
+    rows = _row(warehouse, settings, run, status, left, error)
+    if run.announced:
+        warehouse.replace(RUNS, rows, where=f"run_id = '{run.run_id}'")
+    else:
+        warehouse.append(RUNS, rows)
+
+
+def _row(
+    warehouse: Warehouse, settings: Settings, run: Run, status: str, left: Left, error: str | None
+) -> DataFrame:
     row = (
         run.run_id,
         run.as_of,
@@ -145,11 +155,7 @@ def write_run(
         left.versions,
         error,
     )
-    rows = small_frame(warehouse.spark, [row], RUNS.struct)
-    if run.announced:
-        warehouse.replace(RUNS, rows, where=f"run_id = '{run.run_id}'")
-    else:
-        warehouse.append(RUNS, rows)
+    return small_frame(warehouse.spark, [row], RUNS.struct)
 
 
 def _counted(warehouse: Warehouse, as_of: datetime) -> dict[str, dict[str | None, int]]:

@@ -6,9 +6,10 @@ from operator import itemgetter
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from config.errors import InputError
+from schemas.table import Table
 from steps import night
 from steps.publish import NOT_ENDED, Left, Run, announce, write_run
 from storage.done import Done
@@ -47,6 +48,28 @@ def test_the_row_of_a_run_takes_the_place_of_its_announcement(session: SparkSess
     assert told_of_runs(project) == [first, ("succeeded", 2, None)]
     rows = {row["run_id"]: dict(row["row_counts"]) for row in project.table("runs")}
     assert rows[second.run_id] == {"unresolved": 3}
+
+
+def test_an_announcement_that_was_written_and_raised_still_has_its_place_taken(
+    embedded: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    warehouse, settings = project.warehouse(embedded), project.settings()
+    write_run(warehouse, settings, Run.begin(at(60)), "succeeded", Left(last_batch=1))
+    second, append = Run.begin(at(60)), warehouse.append
+
+    def append_and_raise(table: Table, rows: DataFrame) -> None:
+        append(table, rows)
+        raise InputError("the connection was lost")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(warehouse, "append", append_and_raise)
+        with pytest.raises(InputError):
+            announce(warehouse, settings, second, Done([{"batch": 2}]))
+    write_run(
+        warehouse, settings, second, "failed", second.announced or Left(), error="the connection was lost"
+    )
+    assert told_of_runs(project) == [("succeeded", 1, None), ("failed", 2, "the connection was lost")]
 
 
 def test_readers_are_told_that_a_second_run_did_not_end(
