@@ -9,24 +9,26 @@ from rich.console import Console
 from rich.table import Table as Grid
 
 from config.instants import format_instant
-from insight.next import Place
 from insight.terminal import cell, show_rows, terminal
+from schemas.keys import QUEUE
 
 Row = dict[str, Any]
 SENT = ("position", "transmit_priority", "what", "to", "sendable_at", "message_id")
 
 
-def show(found: Row, place: Place) -> None:
+def show(found: Row) -> None:
     """Print what comes next to standard output: of a queue RECEIVE by RECEIVE."""
     console = terminal()
-    title = f"Next at {format_instant(found['as_of'])}: {place}"
-    if not found["next"]:
-        console.print(f"{title}: nothing can be received", soft_wrap=True)
-    elif "queue" in found:
+    at = format_instant(found["as_of"])
+    if "queue" not in found:
+        show_sent(console, f"Sent next at {at}: {found['instance']}", found["next"])
+        return
+    title = f"Received next at {at}: {'.'.join(found[name] for name in QUEUE)}"
+    if found["next"]:
         show_received(console, title, found["next"])
     else:
-        show_sent(console, title, found["next"])
-    for state, messages in found.get("held_back", {}).items():
+        console.print(f"{title}: nothing can be received", soft_wrap=True)
+    for state, messages in found["held_back"].items():
         console.print(f"{messages:,} more held back: {state}")
 
 

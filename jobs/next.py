@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
     if options.format == "json":
         print(as_json(found))
     else:
-        show(found, place)
+        show(found)
     return 0
 
 

@@ -80,7 +80,7 @@ def test_the_next_of_a_queue_with_the_conversation_that_decides(
         (3, 2, "c3", "c3", at(7)),
     ]
     assert found["held_back"] == {"group_locked": 1}
-    show(found, Place("Q"))
+    show(found)
     said = capsys.readouterr().out
     assert cells(said) == [
         ["RECEIVE 1", "group", "9", "", "g"],
@@ -92,15 +92,15 @@ def test_the_next_of_a_queue_with_the_conversation_that_decides(
         ["", "conversation, decides", "9", "", "c3"],
         ["3", "Order, unsequenced", "", "2026-11-20T12:07:00Z", "Q/3"],
     ]
-    assert "Next at 2026-11-20T13:00:00Z: --queue Q" in said
+    assert "Received next at 2026-11-20T13:00:00Z: SQL1.A.Q" in said
     assert "1 more held back: group_locked" in said
 
 
 def test_a_queue_of_which_all_is_held_back(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
     found = what_comes_next(warehouse, Place("Locked"), as_of=AS_OF, limit=3)
     assert (found["next"], found["held_back"]) == ([], {"group_locked": 1})
-    show(found, Place("Locked"))
-    assert "--queue Locked: nothing can be received" in capsys.readouterr().out
+    show(found)
+    assert "SQL1.A.Locked: nothing can be received" in capsys.readouterr().out
 
 
 def test_the_next_of_an_instance(warehouse: Warehouse) -> None:
@@ -120,7 +120,7 @@ def test_what_an_instance_sends_says_what_is_special_of_it(capsys: pytest.Captur
             **sent(3, forwarded=True, destination_instance=None),
         },
     ]
-    show({"as_of": AS_OF, "instance": "SQL1", "next": rows}, Place(instance="SQL1"))
+    show({"as_of": AS_OF, "instance": "SQL1", "next": rows})
     assert cells(capsys.readouterr().out) == [
         ["1", "5", "Order, number 4", "SQL2.C.TargetService", "2026-11-20T12:01:00Z", "m1"],
         [
