@@ -12,6 +12,7 @@ from insight.explain import Conversation, Message
 from insight.explain_endpoint import SERVER, Endpoint, Outcome, Step
 from insight.explain_queue import Ahead, Group, ReceivePlace, TransmissionPlace
 from insight.terminal import terminal
+from insight.wording import counted
 
 CREATED = {"lifetime": " as its lifetime says", "snapshot": " or before"}
 """What is to be said of the moment of a creation that is not logged."""
@@ -164,7 +165,7 @@ def _group(console: Console, group: Group) -> None:
         console,
         f"\nGroup {group.conversation_group_id} in {group.instance}.{group.database}.{group.queue}: level "
         f"{group.priority}, from conversation {group.deciding_conversation_id}; {group.state}, {place}; "
-        f"{group.messages} ready messages of {group.conversations} conversations",
+        f"{counted(group.messages, 'ready message')} of {counted(group.conversations, 'conversation')}",
     )
     _ahead(console, "groups", group.ahead)
     grid = Grid("conversation", "endpoint", "level", "ready messages", "oldest arrival", "")
@@ -181,7 +182,7 @@ def _group(console: Console, group: Group) -> None:
         )
     console.print(grid)
     if group.conversations > len(group.listed):
-        _say(console, f"... and {group.conversations - len(group.listed)} more conversations")
+        _say(console, f"... and {counted(group.conversations - len(group.listed), 'more conversation')}")
 
 
 def _receive(console: Console, place: ReceivePlace) -> None:

@@ -42,6 +42,11 @@ def listed(words: Sequence[str], total: int | None = None) -> str:
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
+def counted(count: int, thing: str) -> str:
+    """Write how many there are: 1 conversation, 2,000 conversations."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 def place_name(place: tuple[str, str]) -> str:
     """Write instance and database."""
     return ".".join(place)

@@ -9,6 +9,7 @@ from config.instants import format_instant
 from insight.findings import Finding, Severity
 from insight.terminal import show_rows, terminal
 from insight.whatif.ask import PLACES
+from insight.wording import counted
 
 FINDINGS_SHOWN = 3
 SHOWN = ("kind", "name", "messages", "gained", "lost", "largest_gain", "largest_loss", "median_moved")
@@ -59,7 +60,7 @@ def _show_findings(console: Console, findings: Sequence[Finding]) -> None:
     if not findings:
         return
     counts = [
-        f"{count} {severity}{'s' if count > 1 else ''}"
+        counted(count, str(severity))
         for severity in sorted(Severity, reverse=True)
         if (count := sum(finding.severity is severity for finding in findings))
     ]

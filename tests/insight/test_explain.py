@@ -292,6 +292,7 @@ def test_a_message_in_a_queue(warehouse: Warehouse, capsys: pytest.CaptureFixtur
     assert (found.message_sequence_number, found.arrived_at, found.transmissions) == (4, at(2), ())
     show(found, AS_OF)
     said = capsys.readouterr().out
+    assert "2 ready messages of 2 conversations" in said
     assert "It is received with RECEIVE number 4 of TargetQueue." in said
     assert "Receive: position 4 of SQL1.B.TargetQueue, RECEIVE number 4, of a group with level 3 then" in said
     assert "Ahead of it: 3 messages, 1 at level 9, 2 at level 3." in said
