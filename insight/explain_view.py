@@ -5,13 +5,12 @@ from datetime import datetime
 from typing import TypeAlias
 
 from rich.console import Console
-from rich.table import Table as Grid
 
 from config.instants import format_instant
 from insight.explain import Conversation, Message
 from insight.explain_endpoint import SERVER, Endpoint, Outcome, Step
 from insight.explain_queue import Ahead, Group, ReceivePlace, TransmissionPlace
-from insight.terminal import terminal
+from insight.terminal import table, terminal
 from insight.wording import counted
 
 CREATED = {"lifetime": " as its lifetime says", "snapshot": " or before"}
@@ -114,7 +113,9 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
             f"The rules as they are now would give it {_outcome(endpoint.by_present_rules)}: they were "
             "edited for that moment after it was decided; jobs/reassign.py restates it.",
         )
-    grid = Grid("step", "contract", "local service", "remote service", "found", "near misses and other times")
+    grid = table(
+        "step", "contract", "local service", "remote service", "found", "near misses and other times"
+    )
     for step in endpoint.steps:
         wanted = [value or "ANY" for value in (step.contract, step.local_service, step.remote_service)]
         grid.add_row(str(step.step), *wanted, _found(step, by_server), "\n".join(_near(step)))
@@ -168,7 +169,7 @@ def _group(console: Console, group: Group) -> None:
         f"{counted(group.messages, 'ready message')} of {counted(group.conversations, 'conversation')}",
     )
     _ahead(console, "groups", group.ahead)
-    grid = Grid("conversation", "endpoint", "level", "ready messages", "oldest arrival", "")
+    grid = table("conversation", "endpoint", "level", "ready messages", "oldest arrival", "")
     for one in group.listed:
         side = "initiator" if one.is_initiator else "target"
         decides = "gives the group its level" if one.decides else ""

@@ -9,7 +9,7 @@ from config.rules.history import RuleVersion, VersionKey
 from config.rules.statements import Origin
 from insight.findings import Code, Finding
 from insight.standing_rules import Place, StandingRules, standing_rules
-from insight.wording import level_of, place_name
+from insight.wording import counted, level_of, place_name
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def lint_queued(
             other += kind.endpoints if level_of(now) != kind.priority else 0
         code = Code.QUEUED_BEFORE
         sentence = (
-            f"{total:,} endpoint{'s' * (total != 1)} of {place_name(place)} with queued messages are older "
+            f"{counted(total, 'endpoint')} of {place_name(place)} with queued messages are older "
             f"than the last change of its rules ({version.name!r}, {format_instant(at)}), the oldest of "
             f"{format_instant(min(kind.oldest for kind in kinds))}; {other:,} would have another level today"
         )

@@ -6,11 +6,10 @@ from operator import itemgetter
 from typing import Any
 
 from rich.console import Console
-from rich.table import Table as Grid
 
 from config.instants import format_instant
-from insight.terminal import cell, show_rows, terminal
-from schemas.keys import QUEUE
+from insight.terminal import cell, show_rows, table, terminal
+from insight.wording import queue_name
 
 Row = dict[str, Any]
 SENT = ("position", "transmit_priority", "what", "to", "sendable_at", "message_id")
@@ -23,7 +22,7 @@ def show(found: Row) -> None:
     if "queue" not in found:
         show_sent(console, f"Sent next at {at}: {found['instance']}", found["next"])
         return
-    title = f"Received next at {at}: {'.'.join(found[name] for name in QUEUE)}"
+    title = f"Received next at {at}: {queue_name(found)}"
     if found["next"]:
         show_received(console, title, found["next"])
     else:
@@ -34,7 +33,7 @@ def show(found: Row) -> None:
 
 def show_received(console: Console, title: str, rows: Iterable[Row]) -> None:
     """Print what `next_received` found: of each RECEIVE the group, its conversations and their messages."""
-    grid = Grid("position", "what", "level", "arrived_at", "id")
+    grid = table("position", "what", "level", "arrived_at", "id")
     for number, of_receive in groupby(rows, itemgetter("receive_number")):
         for cells in _receive(number, list(of_receive)):
             grid.add_row(*map(cell, cells))

@@ -1,4 +1,4 @@
-"""What a run has to show a person: what came in, what waits where, what to look at first, and first rows."""
+"""What a run has to show a person: what came in, what waits where, first rows, what to look at first."""
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
@@ -16,6 +16,7 @@ from insight.next import Place
 from insight.next_view import show_received, show_sent
 from insight.terminal import show_rows, terminal
 from insight.waiting import QUEUES, overtaken
+from insight.wording import queue_name
 from schemas.keys import QUEUE
 from schemas.outputs import (
     ACTIVATION_SUMMARY,
@@ -119,7 +120,7 @@ def _queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:
             F.min("oldest_arrival").alias("oldest"),
         )
     )
-    return [{**row, "where": ".".join(row[name] for name in QUEUE)} for row in collected(rows)]
+    return [{**row, "where": queue_name(row)} for row in collected(rows)]
 
 
 def _instances(warehouse: Warehouse, as_of: datetime) -> list[Row]:
@@ -154,7 +155,7 @@ def _of_activation(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     troubled = warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).where("advice <> 'keeps_up'")
     first = troubled.orderBy(F.col("advice") != "queue_off", F.desc("need_seconds"), *QUEUE).limit(2)
     for row in collected(first.select(*QUEUE, "sentence")):
-        yield f"{'.'.join(row[name] for name in QUEUE)}: {row['sentence']}"
+        yield f"{queue_name(row)}: {row['sentence']}"
 
 
 def _of_overtaken(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
@@ -162,7 +163,7 @@ def _of_overtaken(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     for row in collected(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)):
         if row["passed_by"]:
             yield (
-                f"{'.'.join(row[name] for name in QUEUE)}: message {row['message_id']} waits since "
+                f"{queue_name(row)}: message {row['message_id']} waits since "
                 f"{format_instant(row['since'])}; {row['passed_by']:,} that came later go before it"
             )
 

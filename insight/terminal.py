@@ -8,7 +8,7 @@ from typing import Any
 
 from rich.cells import cell_len
 from rich.console import Console
-from rich.table import Table as Grid
+from rich.table import Column, Table as Grid
 from rich.text import Text
 
 from config.instants import format_instant
@@ -61,6 +61,11 @@ def show_rows(
     for texts in zip(*cells, strict=True):
         grid.add_row(*texts)
     console.print(grid)
+
+
+def table(*headers: str) -> Grid:
+    """A table to add rows of text to: what is too long for its column goes on below, nothing is cut off."""
+    return Grid(*[Column(header, overflow="fold") for header in headers])
 
 
 def _needed(headers: Sequence[str], cells: Iterable[Iterable[str]]) -> int:

@@ -1,10 +1,12 @@
 """How findings put rules and endpoints into words."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from config.rules.history import RuleVersion
 from config.rules.statements import DEFAULT_LEVEL
 from insight.standing_rules import Names
+from schemas.keys import QUEUE
 
 SHOWN = 3
 """How many of a list are named before the rest is counted."""
@@ -45,6 +47,11 @@ def listed(words: Sequence[str], total: int | None = None) -> str:
 def counted(count: int, thing: str) -> str:
     """Write how many there are: 1 conversation, 2,000 conversations."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def queue_name(row: Mapping[str, Any]) -> str:
+    """Write the queue of a row: INSTANCE.DATABASE.QUEUE, as jobs/next.py takes it."""
+    return ".".join(row[name] for name in QUEUE)
 
 
 def place_name(place: tuple[str, str]) -> str:

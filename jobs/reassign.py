@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from contextlib import nullcontext
 
-from rich.table import Table as Grid
-
 from config.errors import ConfigError
 from config.instants import format_instant
-from insight.terminal import terminal
+from insight.terminal import table, terminal
 from jobs.launch import Parser, instant, launch, opened
 from steps.reassign import Reassignment, reassign
 from storage.only_writer import only_writer
@@ -51,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _show_kinds(outcome: Reassignment) -> None:
-    grid = Grid("instance", "database", "level was", "by rule", "becomes", "by rule", "endpoints")
+    grid = table("instance", "database", "level was", "by rule", "becomes", "by rule", "endpoints")
     for kind in outcome.kinds:
         grid.add_row(*["no rule" if value is None else str(value) for value in kind])
     console = terminal()

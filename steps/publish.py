@@ -41,7 +41,7 @@ class Run:
     """One run: what the row in `runs` will say of it.
 
     Attributes:
-        announced: what a row says that may be there already: that the run has not ended, and this.
+        announced: what a row may say already: that the run has not ended, and this. Null: it has no row yet.
     """
 
     run_id: str

@@ -9,6 +9,7 @@ from config.errors import ReconciliationError
 from config.load import Settings
 from engine.differences import Keep
 from insight.backlog import catalog_frames
+from insight.wording import queue_name
 from pipelines.conformance.timeline import Ledger, timeline
 from pipelines.conformance.windows import FIGURES, figures
 from pipelines.conformance.workers import watched
@@ -159,7 +160,7 @@ def require_the_same(receives: DataFrame, second: DataFrame) -> None:
     wrong = collected(joined.orderBy(*QUEUE).limit(1))
     if wrong:
         [first] = wrong
-        place = ".".join(first[name] for name in QUEUE)
+        place = queue_name(first)
         raise ReconciliationError(
             f"the two ways to the figures of {place} disagree: the machine says {first['machine']}; windows "
             f"say {first['windows']}; keep the warehouse and report it"

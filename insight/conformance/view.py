@@ -6,6 +6,7 @@ from typing import Any
 
 from config.instants import format_instant
 from insight.terminal import show_rows, terminal
+from insight.wording import counted
 
 SHOWN = (
     "endpoints",
@@ -109,7 +110,7 @@ def of_receives(report: Mapping[str, Any]) -> str:
 def deviation(row: Mapping[str, Any]) -> str:
     """One decision in a sentence."""
     who = f"transaction {row['transaction_id']}" if row["transaction_id"] else "a receive"
-    groups = f"{row['passed_groups']:,} group{'' if row['passed_groups'] == 1 else 's'}"
+    groups = counted(row["passed_groups"], "group")
     return (
         f"at {format_instant(row['at'])} {who} took group {row['conversation_group_id']} of {row['queue']} "
         f"at level {row['level']} while {groups} up to level {row['best_level']} were there, with message "

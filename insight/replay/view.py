@@ -5,7 +5,7 @@ from typing import Any
 
 from config.instants import format_instant
 from insight.terminal import show_rows, terminal
-from schemas.keys import QUEUE
+from insight.wording import counted, queue_name
 
 ASSUMED = (
     "Assumed: messages arrive as they did (what is handled later does not delay the replies to it), and the "
@@ -29,18 +29,18 @@ def sentence(report: Mapping[str, Any]) -> str:
     counts = report["calibration"]
     faults = counts["off"]
     trust = (
-        f"the replay follows the log in all of {_some(counts['queues'], 'queue')}"
+        f"the replay follows the log in all of {counted(counts['queues'], 'queue')}"
         if not faults
-        else f"the replay does not follow the log in {faults:,} of {_some(counts['queues'], 'queue')}, "
+        else f"the replay does not follow the log in {faults:,} of {counted(counts['queues'], 'queue')}, "
         "so mistrust the figures there"
     )
     if report["unknown_readers"]:
         trust += (
-            f"; the log knows no readers of {_some(report['unknown_readers'], 'queue')}: give --readers N"
+            f"; the log knows no readers of {counted(report['unknown_readers'], 'queue')}: give --readers N"
         )
     if report["proposes"]:
         parts = [
-            f"level {row['level']} of {_name(row)} waits {_time(abs(row['difference_p95']))} {word}"
+            f"level {row['level']} of {queue_name(row)} waits {_time(abs(row['difference_p95']))} {word}"
             for row, word in ((report["gains_most"], "less"), (report["pays_most"], "longer"))
             if row
         ]
@@ -48,7 +48,7 @@ def sentence(report: Mapping[str, Any]) -> str:
             return f"The proposal changes no wait at percentile 95 that is known; {trust}."
         return f"With the proposal, at percentile 95, {' and '.join(parts)}; {trust}."
     unserved = report["unserved"]
-    left = f"{_some(unserved, 'message')} not served" if unserved else "all messages served"
+    left = f"{counted(unserved, 'message')} not served" if unserved else "all messages served"
     return f"Played again, {left}; {trust}."
 
 
@@ -60,7 +60,7 @@ def show(report: Mapping[str, Any]) -> None:
     console.print(f"{span}: {sentence(report)}", style="bold", soft_wrap=True)
     waits = [
         {
-            "queue": _name(row),
+            "queue": queue_name(row),
             "level": row["level"],
             "messages": row["messages"],
             "p50": _figure(row["actual"], "wait_p50"),
@@ -75,7 +75,7 @@ def show(report: Mapping[str, Any]) -> None:
     show_rows(console, "Queues", [_of_queue(row) for row in report["queues"]], QUEUES)
     for row in report["queues"] if report["drained"] else ():
         when = f"is empty at {format_instant(row['empty_at'])}" if row["empty_at"] else "does not get empty"
-        console.print(f"{row['scenario']}: {_name(row)} {when}{_mistrust(row)}.", soft_wrap=True)
+        console.print(f"{row['scenario']}: {queue_name(row)} {when}{_mistrust(row)}.", soft_wrap=True)
     if report["curve"]:
         rows = [{**_of_queue(row), "p95": _figure(row, "wait_p95")} for row in report["curve"]]
         show_rows(console, "Waits by number of readers", rows, CURVE)
@@ -87,7 +87,7 @@ def _of_queue(row: Mapping[str, Any]) -> dict[str, Any]:
     share, idle = row["utilisation"], row["idle_locked_seconds"]
     return {
         **row,
-        "queue": _name(row),
+        "queue": queue_name(row),
         "utilisation": None if share is None else f"{share:.0%}",
         "idle_locked_seconds": None if idle is None else f"{idle:,.1f}",
         "calibrated": _yes(row["calibrated"]),
@@ -95,19 +95,15 @@ def _of_queue(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _advice(row: Mapping[str, Any]) -> str:
-    place = f"{row['scenario']}: {_name(row)}"
+    place = f"{row['scenario']}: {queue_name(row)}"
     if row["readers"] is None:
         return f"{place}: each more reader of this range still helps, or too few messages are served"
     why = " because only locked groups are left to them" if row["locked"] else ""
-    return f"{place}: from {_some(row['readers'], 'reader')} on, one more does not help{why}"
+    return f"{place}: from {counted(row['readers'], 'reader')} on, one more does not help{why}"
 
 
 def _mistrust(row: Mapping[str, Any]) -> str:
     return "" if row["calibrated"] else " (not calibrated)"
-
-
-def _name(row: Mapping[str, Any]) -> str:
-    return ".".join(row[name] for name in QUEUE)
 
 
 def _figure(row: Mapping[str, Any] | None, name: str) -> str | None:
@@ -134,7 +130,3 @@ def _signed(ms: float) -> str:
 
 def _yes(holds: bool) -> str:
     return "yes" if holds else "NO"
-
-
-def _some(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -4,11 +4,12 @@ import json
 import re
 
 import pytest
+from rich.console import Console
 from rich.table import Table as Grid
 
 from insight.findings import Code, Finding, Severity
 from insight.lint_view import show_findings
-from insight.terminal import PLAIN_WIDTH, as_json, show_rows, terminal, visible
+from insight.terminal import PLAIN_WIDTH, as_json, show_rows, table, terminal, visible
 from tests.factories import at
 
 HOSTILE = "Gold\x1b[2J\x1b]0;owned\x07\x9b31m \u202etxt.exe\u2066 \x00\r[b]"
@@ -71,6 +72,14 @@ def test_times_are_broken_before_names(capsys: pytest.CaptureFixture[str]) -> No
         [row["rule_name"], "2026-11-20", ""],
         ["", "T12:00:00Z", ""],
     ]
+
+
+def test_nothing_is_cut_off_on_a_narrow_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    grid = table("what", "id")
+    grid.add_row("conversation, decides", "6C7CC50F-D016-50A7-5A70-E9CF31A7C6BE")
+    Console(width=40).print(grid)
+    lines = [line.strip("│").split("│") for line in capsys.readouterr().out.splitlines() if line[0] == "│"]
+    assert "".join(line[1].strip() for line in lines) == "6C7CC50F-D016-50A7-5A70-E9CF31A7C6BE"
 
 
 def test_json_is_read_back_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
