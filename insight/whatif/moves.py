@@ -20,7 +20,7 @@ def groups_moved(published: DataFrame, anew: Mapping[str, DataFrame]) -> DataFra
 
     Args:
         published: `group_priorities` rows of one as_of.
-        anew: `ready_groups` of the queues that are ordered anew, for those of `SIDES` that have any.
+        anew: `ordered_groups` of the queues that are ordered anew, for those of `SIDES` that have any.
     """
     rows = published.select(*GROUP, "priority", "position", "messages")
     orders = {side: group_priorities(groups) for side, groups in anew.items()}

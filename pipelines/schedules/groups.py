@@ -18,25 +18,40 @@ def ready_conversations(ready: DataFrame) -> DataFrame:
         One row per (queue, group, conversation_id, is_initiator): `priority`, `state`, `messages`, `oldest`
         (the arrival order of its oldest ready message, which arrived at `oldest_at`), `number` (its place in
         the group, from 1: by priority, then oldest, then conversation_id, then the initiator's endpoint) and
-        `before` (the ready messages of the group's conversations that go before it).
+        `before` (the ready messages of the group's conversations that go before it). `is_alone`: no other
+        conversation of the group has ready messages.
     """
-    conversations = ready.groupBy(*CONVERSATION, "priority", "state").agg(
-        F.count(F.lit(1)).alias("messages"),
-        F.min("arrival_order").alias("oldest"),
-        F.min("arrived_at").alias("oldest_at"),
+    named = [*CONVERSATION, "priority", "state"]
+    of_one = ready.where("is_alone").select(
+        *named,
+        F.lit(1).cast("bigint").alias("messages"),
+        F.col("arrival_order").alias("oldest"),
+        F.col("arrived_at").alias("oldest_at"),
     )
+    of_several = (
+        ready.where("not is_alone")
+        .groupBy(*named)
+        .agg(
+            F.count(F.lit(1)).alias("messages"),
+            F.min("arrival_order").alias("oldest"),
+            F.min("arrived_at").alias("oldest_at"),
+        )
+    )
+    conversations = of_one.unionByName(of_several)
     in_group = Window.partitionBy(*GROUP).orderBy(
         F.desc("priority"), "oldest", "conversation_id", F.desc("is_initiator")
     )
     earlier = in_group.rowsBetween(Window.unboundedPreceding, -1)
     alone, several = alone_and_several(conversations, GROUP)
-    numbered = several.withColumns(
+    ordered = several.withColumns(
         {
             "number": F.row_number().over(in_group),
             "before": F.coalesce(F.sum("messages").over(earlier), F.lit(0)),
+            "is_alone": F.lit(False),
         }
     )
-    return alone.withColumns({"number": F.lit(1), "before": F.lit(0).cast("bigint")}).unionByName(numbered)
+    first = {"number": F.lit(1), "before": F.lit(0).cast("bigint"), "is_alone": F.lit(True)}
+    return alone.withColumns(first).unionByName(ordered)
 
 
 def ready_groups(conversations: DataFrame) -> DataFrame:
@@ -52,46 +67,65 @@ def ready_groups(conversations: DataFrame) -> DataFrame:
         `oldest_at`; `state`;
         `conversations`, `messages` and `oldest_arrival` of all of them.
     """
-    first = F.col("number") == 1
-    return conversations.groupBy(*GROUP, "state").agg(
-        F.max(F.when(first, F.col("priority"))).alias("priority"),
-        F.max(F.when(first, F.col("conversation_id"))).alias("deciding_conversation_id"),
-        F.max(F.when(first, F.col("oldest"))).alias("oldest_at_priority"),
-        F.max(F.when(first, F.col("oldest_at"))).alias("oldest_at"),
-        F.count(F.lit(1)).alias("conversations"),
-        F.sum("messages").alias("messages"),
-        F.min("oldest_at").alias("oldest_arrival"),
+    of_one = conversations.where("is_alone").select(
+        *GROUP,
+        "state",
+        "priority",
+        F.col("conversation_id").alias("deciding_conversation_id"),
+        F.col("oldest").alias("oldest_at_priority"),
+        "oldest_at",
+        F.lit(1).cast("bigint").alias("conversations"),
+        "messages",
+        F.col("oldest_at").alias("oldest_arrival"),
     )
+    first = F.col("number") == 1
+    of_several = (
+        conversations.where("not is_alone")
+        .groupBy(*GROUP, "state")
+        .agg(
+            F.max(F.when(first, F.col("priority"))).alias("priority"),
+            F.max(F.when(first, F.col("conversation_id"))).alias("deciding_conversation_id"),
+            F.max(F.when(first, F.col("oldest"))).alias("oldest_at_priority"),
+            F.max(F.when(first, F.col("oldest_at"))).alias("oldest_at"),
+            F.count(F.lit(1)).alias("conversations"),
+            F.sum("messages").alias("messages"),
+            F.min("oldest_at").alias("oldest_arrival"),
+        )
+    )
+    return of_one.unionByName(of_several)
 
 
-def group_priorities(groups: DataFrame) -> DataFrame:
-    """The `group_priorities` table without `as_of`.
+def ordered_groups(groups: DataFrame) -> DataFrame:
+    """Groups in the order in which GET CONVERSATION GROUP would return them.
+
+    That is by priority, ties by the oldest message at that priority.
 
     Args:
         groups: `ready_groups`; read twice.
 
     Returns:
-        One row per group with ready messages. `position` is the order in which GET CONVERSATION GROUP
-        would return the ready ones: by priority, ties by the oldest message at that priority.
+        The same rows with `position`, from 1 in each queue, and `before`, the messages of the groups that go
+        first; both null where the queue is off or the group locked.
     """
     free = numbered(
         groups.where("state = 'ready'"),
         within=QUEUE,
         buckets=level_and_minute(F.col("priority"), F.col("oldest_at")),
         order=[F.desc("priority"), F.asc("oldest_at_priority")],
+        weight=F.col("messages"),
     )
-    held = groups.where("state <> 'ready'").withColumn("number", F.lit(None).cast("bigint"))
+    nothing = F.lit(None).cast("bigint")
     return (
-        free.drop("before")
-        .unionByName(held)
-        .select(
-            *GROUP,
-            "priority",
-            "deciding_conversation_id",
-            "conversations",
-            "messages",
-            "oldest_arrival",
-            "state",
-            F.col("number").cast("bigint").alias("position"),
-        )
+        free.withColumn("position", F.col("number").cast("bigint"))
+        .drop("number")
+        .unionByName(groups.where("state <> 'ready'").withColumns({"position": nothing, "before": nothing}))
     )
+
+
+def group_priorities(groups: DataFrame) -> DataFrame:
+    """The `group_priorities` table without `as_of`: one row per group with ready messages.
+
+    Args:
+        groups: `ordered_groups`.
+    """
+    return groups.drop("oldest_at_priority", "oldest_at", "before")

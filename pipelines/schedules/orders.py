@@ -8,13 +8,13 @@ from pyspark.sql import DataFrame
 from config.model import Blocks, Receive, Transmission
 from engine.differences import Keep
 from pipelines.schedules.blocks import in_blocks, without_blocks
-from pipelines.schedules.groups import ready_conversations, ready_groups
-from pipelines.schedules.placed import placed_messages
+from pipelines.schedules.groups import ordered_groups, ready_conversations, ready_groups
+from pipelines.schedules.placed import endpoints_asked_for, placed_messages
 from pipelines.schedules.queue_state import groups_locked, queues_off
 from pipelines.schedules.ready import ready_messages
 from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import sendable, transmission_order, with_transmit_priority
-from pipelines.state.endpoints import endpoints_at
+from pipelines.state.endpoints import SIDE, endpoints_at
 from pipelines.state.happened import happened
 from pipelines.state.of_messages import state_of_messages
 from pipelines.state.transactions import named_locks
@@ -41,7 +41,7 @@ class Backlog:
 
     Attributes:
         messages: `state.open_messages`.
-        endpoints: `endpoints_at` of their conversations, with `priority`.
+        endpoints: `endpoints_at` of those that matter to them, with `priority`.
         forwarding: `state.forwarding`.
         locks: `named_locks`.
         off: `queues_off`.
@@ -59,7 +59,7 @@ class Orders:
     """The orders of a backlog.
 
     Attributes:
-        groups: `ready_groups`.
+        groups: `ordered_groups`.
         received: `receive_schedule`.
         sent: the `transmission_schedule` table without `as_of`.
     """
@@ -105,7 +105,7 @@ def backlog(
     return Backlog(
         messages=state.messages,
         endpoints=endpoints_at(
-            endpoints.join(conversations, "conversation_id", "left_semi"),
+            endpoints.join(endpoints_asked_for(state.messages), SIDE, "left_semi"),
             happened(endpoint_events, as_of),
             catalog.bindings,
             as_of=as_of,
@@ -150,7 +150,7 @@ def orders(
 
 
 def receive_order(ready: DataFrame, *, top: int | None, keep: Keep) -> tuple[DataFrame, DataFrame]:
-    """Put ready messages into the order of RECEIVEs: `ready_groups`, kept, and `receive_schedule`.
+    """Put ready messages into the order of RECEIVEs: `ordered_groups`, kept, and `receive_schedule`.
 
     Args:
         ready: `ready_messages`, or `in_conversations` of others.
@@ -159,7 +159,7 @@ def receive_order(ready: DataFrame, *, top: int | None, keep: Keep) -> tuple[Dat
     """
     ready = keep(ready)
     in_groups = keep(ready_conversations(ready))
-    groups = keep(ready_groups(in_groups))
+    groups = keep(ordered_groups(keep(ready_groups(in_groups))))
     return groups, receive_schedule(ready, in_groups, groups, top=top)
 
 

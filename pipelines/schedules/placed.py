@@ -12,19 +12,35 @@ RECEIVER = (
     "priority",
 )
 SENDER = ("instance", "database", "local_service", "remote_service", "priority")
+ON_THEIR_WAY = "waits or is_forwarded"
+
+
+def endpoints_asked_for(messages: DataFrame) -> DataFrame:
+    """The endpoints that matter to open messages: (conversation_id, is_initiator), unique.
+
+    Args:
+        messages: `state.open_messages`, kept.
+
+    A message that stands in a queue has nothing to do with its sender any more.
+    """
+    by_initiator = F.col("sent_by_initiator")
+    receivers = messages.select("conversation_id", (~by_initiator).alias("is_initiator"))
+    senders = messages.where(ON_THEIR_WAY).select("conversation_id", by_initiator.alias("is_initiator"))
+    return receivers.unionByName(senders).distinct()
 
 
 def placed_messages(messages: DataFrame, endpoints: DataFrame) -> DataFrame:
     """Say of each open message who receives it and who sent it.
 
     Args:
-        messages: `state.open_messages`; key message_id.
-        endpoints: `state.endpoints_at`; key (conversation_id, is_initiator).
+        messages: `state.open_messages`, kept; key message_id.
+        endpoints: `state.endpoints_at` of those asked for; key (conversation_id, is_initiator).
 
     Returns:
         The same rows with `receiver_exists`, `sender_exists`, and `receiver_...` and `sender_...` for what
         the endpoint is: null where it does not exist at as_of. `home_instance` is the sender's, whenever its
-        endpoint was created; null where none is known.
+        endpoint was created; null where none is known. What is of the sender counts for messages that are on
+        their way; it may be missing for others.
     """
     by_initiator = F.col("is_initiator")
     receivers = endpoints.where("exists").select(
@@ -42,8 +58,9 @@ def placed_messages(messages: DataFrame, endpoints: DataFrame) -> DataFrame:
         F.col("instance").alias("home_instance"),
     )
     side = ["conversation_id", "sent_by_initiator"]
+    on_their_way = messages.where(ON_THEIR_WAY).select(*side).distinct()
     return (
         messages.join(receivers, side, "left")
-        .join(senders, side, "left")
+        .join(senders.join(on_their_way, side, "left_semi"), side, "left")
         .withColumns({name: F.coalesce(name, F.lit(False)) for name in ("receiver_exists", "sender_exists")})
     )

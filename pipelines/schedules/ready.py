@@ -23,7 +23,7 @@ def ready_messages(messages: DataFrame, off: DataFrame, locked: DataFrame) -> Da
         One row per ready message; key (instance, database, queue, message_id). `priority` is the
         receiving endpoint's, `state` says whether queue and group are free, `arrival_order` compares
         arrivals, and `rank` counts from 1 in the conversation: DialogTimer first, then Error, then
-        all others; then message_sequence_number (nulls last), then arrival.
+        all others; then message_sequence_number (nulls last), then arrival. `is_alone` if there is no other.
 
     Source: the design, "Orders"; the system messages' precedence is the vendor's "Broker System Messages".
     """
@@ -53,15 +53,16 @@ def in_conversations(ready: DataFrame) -> DataFrame:
             message_sequence_number, message_type, arrived_at and queuing_order.
 
     Returns:
-        The same rows with `arrival_order` and `rank`, as `ready_messages` has them.
+        The same rows with `arrival_order` and `rank`, as `ready_messages` has them, and `is_alone`: no other
+        message is ready in the conversation.
     """
     in_conversation = Window.partitionBy(*CONVERSATION).orderBy(
         system_first(), F.asc_nulls_last("message_sequence_number"), "arrival_order"
     )
     rows = ready.withColumn("arrival_order", _arrival_order())
     alone, several = alone_and_several(rows, ["conversation_id", "is_initiator"])
-    return alone.withColumn("rank", F.lit(1)).unionByName(
-        several.withColumn("rank", F.row_number().over(in_conversation))
+    return alone.withColumns({"rank": F.lit(1), "is_alone": F.lit(True)}).unionByName(
+        several.withColumns({"rank": F.row_number().over(in_conversation), "is_alone": F.lit(False)})
     )
 
 

@@ -17,7 +17,7 @@ def receive_schedule(
     Args:
         ready: `ready_messages`, or `in_conversations` of others.
         conversations: `ready_conversations` of them.
-        groups: `ready_groups` of those.
+        groups: `ordered_groups` of those.
         top: TOP(n) of the RECEIVE statement; None takes all ready messages of the group.
 
     Returns:
@@ -31,21 +31,16 @@ def receive_schedule(
     group, then by the group's own order, the chunks are in the order of the RECEIVEs.
     Source: the design, "Receive schedule".
     """
+    # Most conversations are the first of their group.
+    later = conversations.where("before > 0").select(*CONVERSATION, "before")
     ranked = (
-        ready.join(conversations.select(*CONVERSATION, "before"), CONVERSATION)
-        .withColumn("rank", F.col("rank") + F.col("before"))
+        ready.join(later, CONVERSATION, "left")
+        .withColumn("rank", F.col("rank") + F.coalesce("before", F.lit(0)))
         .drop("before")
     )
     ranked = ranked.withColumn("chunk", F.lit(1) if top is None else F.expr(f"(rank - 1) div {top} + 1"))
     free = ranked.where("state = 'ready'")
-    chunks = _whole_groups(groups.where("state = 'ready'")) if top is None else _chunks(free, top)
-    order = numbered(
-        chunks,
-        within=QUEUE,
-        buckets=level_and_minute(F.col("chunk_priority"), F.col("oldest_left_at")),
-        order=[F.desc("chunk_priority"), F.asc("oldest_left"), F.asc("chunk")],
-        weight=F.col("chunk_messages"),
-    ).select(*CHUNK, "chunk_priority", "first_rank", "number", "before")
+    order = _whole_groups(groups.where("state = 'ready'")) if top is None else _in_turn(_chunks(free, top))
     placed = free.join(order, CHUNK).withColumns(
         {
             "position": F.col("before") + F.col("rank") - F.col("first_rank") + 1,
@@ -58,21 +53,32 @@ def receive_schedule(
         .join(groups.select(*GROUP, F.col("priority").alias("group_priority")), GROUP)
         .withColumns({"position": F.lit(None).cast("bigint"), "receive_number": F.lit(None).cast("bigint")})
     )
-    names = [name for name in ready.columns if name not in ("arrival_order", "rank")]
+    names = [name for name in ready.columns if name not in ("arrival_order", "rank", "is_alone")]
     names += ["position", "receive_number", "group_priority"]
     return placed.select(*names).unionByName(held.select(*names))
 
 
 def _whole_groups(groups: DataFrame) -> DataFrame:
+    """The groups as chunks, which have the order of the groups."""
     return groups.select(
         *GROUP,
         F.lit(1).alias("chunk"),
-        F.lit(1).alias("first_rank"),
-        F.col("messages").alias("chunk_messages"),
         F.col("priority").alias("chunk_priority"),
-        F.col("oldest_at_priority").alias("oldest_left"),
-        F.col("oldest_at").alias("oldest_left_at"),
+        F.lit(1).alias("first_rank"),
+        F.col("position").alias("number"),
+        "before",
     )
+
+
+def _in_turn(chunks: DataFrame) -> DataFrame:
+    """The chunks with `number`, which is their RECEIVE's, and `before`, the messages of all that go first."""
+    return numbered(
+        chunks,
+        within=QUEUE,
+        buckets=level_and_minute(F.col("chunk_priority"), F.col("oldest_left_at")),
+        order=[F.desc("chunk_priority"), F.asc("oldest_left"), F.asc("chunk")],
+        weight=F.col("chunk_messages"),
+    ).select(*CHUNK, "chunk_priority", "first_rank", "number", "before")
 
 
 def _chunks(ranked: DataFrame, top: int) -> DataFrame:

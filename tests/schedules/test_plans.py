@@ -28,7 +28,7 @@ from pipelines.ledger.open_rows import (
 from pipelines.ledger.queues import with_queue
 from pipelines.ledger.sides import conversation_sides
 from pipelines.schedules.blocks import in_blocks
-from pipelines.schedules.groups import group_priorities, ready_conversations, ready_groups
+from pipelines.schedules.groups import ordered_groups, ready_conversations, ready_groups
 from pipelines.schedules.placed import placed_messages
 from pipelines.schedules.queue_state import groups_locked, queues_off
 from pipelines.schedules.ready import ready_messages
@@ -154,9 +154,13 @@ class Frames:
     @cached_property
     def groups(self) -> DataFrame:
         return ready_groups(self.kept(self.in_groups))
+    @cached_property
+    def ordered(self) -> DataFrame:
+        return ordered_groups(self.kept(self.groups))
+
 
     def receive(self, top: int | None) -> DataFrame:
-        return receive_schedule(*map(self.kept, (self.ready, self.in_groups, self.groups)), top=top)
+        return receive_schedule(*map(self.kept, (self.ready, self.in_groups, self.ordered)), top=top)
 
     def transmission(self) -> DataFrame:
         rows = sendable(self.kept(self.messages), self.state.forwarding, self.bindings, self.kept(self.off))
@@ -179,7 +183,7 @@ STEPS: dict[str, Callable[[Frames], DataFrame]] = {
     "queues that are off": lambda frames: frames.off,
     "ready conversations": lambda frames: frames.in_groups,
     "ready groups": lambda frames: frames.groups,
-    "group priorities": lambda frames: group_priorities(frames.kept(frames.groups)),
+    "ordered groups": lambda frames: frames.ordered,
     "receive schedule": lambda frames: frames.receive(None),
     "receive schedule with TOP": lambda frames: frames.receive(2),
     "transmission schedule": Frames.transmission,
