@@ -6,6 +6,7 @@ from config.catalog import BINDINGS
 from config.load import Settings
 from engine.differences import Keep
 from pipelines.schedules.orders import Backlog, Catalog, backlog
+from pipelines.state.of_messages import StateOfMessages
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
 from storage.small_frame import small_frame
@@ -26,7 +27,13 @@ def catalog_frames(warehouse: Warehouse, settings: Settings) -> Catalog:
 
 
 def read_backlog(
-    warehouse: Warehouse, catalog: Catalog, as_of: datetime, keep: Keep, *, knows_queues: bool
+    warehouse: Warehouse,
+    catalog: Catalog,
+    as_of: datetime,
+    keep: Keep,
+    *,
+    knows_queues: bool,
+    known: StateOfMessages | None = None,
 ) -> Backlog:
     """What waits at as_of; any as_of, published or not.
 
@@ -36,6 +43,7 @@ def read_backlog(
         as_of: the instant.
         keep: computes a frame once.
         knows_queues: whether any queue event was ever accepted.
+        known: the state of messages that the fold of the same rows has found, if it is at hand.
     """
     message_events, endpoint_events, queue_events, endpoints = (
         warehouse.read_open(table, as_of) for table in (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS, ENDPOINTS)
@@ -48,5 +56,6 @@ def read_backlog(
         catalog,
         as_of=as_of,
         every_receive_counts=not knows_queues,
+        known=known,
         keep=keep,
     )

@@ -20,8 +20,8 @@ def main(argv: Sequence[str]) -> int:
     )
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "fold")
-    with only_writer(warehouse.root, "fold"):
-        take_in_new(warehouse, settings, run_id=str(uuid4()), started_at=datetime.now(UTC))
+    with only_writer(warehouse.root, "fold"), warehouse.keeping() as keep:
+        take_in_new(warehouse, settings, run_id=str(uuid4()), started_at=datetime.now(UTC), keep_state=keep)
     return 0
 
 

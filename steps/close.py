@@ -37,8 +37,16 @@ MOST_NAMED = 500
 """So many keys are named one by one where closed rows move; more of them move with their partitions."""
 
 
-def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
+def write_ledger(warehouse: Warehouse, batch: Batch, keep_state: Keep) -> StateOfMessages:
     """Write the three event tables and `endpoints`, each in one commit.
+
+    Args:
+        warehouse: the tables.
+        batch: the fold.
+        keep_state: keeps what is returned.
+
+    Returns:
+        The state of messages at `batch.until.state_at`: the same that the tables give afterwards.
 
     What is new and what was open is written with its day of closing. Closed rows stay where they are, but
     for those of a message, conversation or transaction that new events concern.
@@ -53,7 +61,7 @@ def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
         facts = _facts(warehouse, batch, looked, keep)
         state, made = together(
             warehouse.spark,
-            partial(_state, batch, facts, keep),
+            partial(_state, batch, facts, keep_state),
             partial(_endpoints, warehouse, batch, facts, keep),
         )
         still_open = _still_open(warehouse, batch, facts, state, made.sides, keep)
@@ -83,6 +91,7 @@ def write_ledger(warehouse: Warehouse, batch: Batch) -> None:
                 write, ENDPOINTS, _flagged(made.rows, still_open.conversations, until), looked.known_late
             ),
         )
+    return state
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from engine.united import united
 from pipelines.ledger.days import full_days, newest_day
 from pipelines.ledger.late import SMALL_HISTORY, Reach
 from pipelines.ledger.open_rows import Until
+from pipelines.state.of_messages import StateOfMessages
 from schemas import ACCEPTED, CONTRACTS
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS
 from steps.close import write_ledger
@@ -106,9 +107,24 @@ def what_is_new(warehouse: Warehouse, settings: Settings) -> New:
     )
 
 
+@dataclass(frozen=True)
+class Folded:
+    """What a fold has done.
+
+    Attributes:
+        done: what all folds have done now.
+        said: what came in, in words.
+        state: the state of messages at the end of the log's newest day; None if nothing came in.
+    """
+
+    done: Done
+    said: str
+    state: StateOfMessages | None = None
+
+
 def fold(
-    warehouse: Warehouse, settings: Settings, new: New, *, run_id: str, started_at: datetime
-) -> tuple[Done, str]:
+    warehouse: Warehouse, settings: Settings, new: New, *, run_id: str, started_at: datetime, keep_state: Keep
+) -> Folded:
     """Take in what is new as one batch, and write the ledger; nothing happens if nothing is new.
 
     Args:
@@ -117,16 +133,14 @@ def fold(
         new: `what_is_new`.
         run_id: the run that rejected rows are reported by.
         started_at: its start, for `rejected_events.first_seen`.
-
-    Returns:
-        What is done now, and what came in, in words.
+        keep_state: keeps the state that is returned: what describes that moment next needs it, too.
 
     Raises:
         InputError: an input breaks its contract, or a file changed while it was read.
     """
     if new.is_nothing:
-        return new.done, "nothing new"
-    done, number = new.done, new.done.batch + 1
+        return Folded(new.done, "nothing new")
+    done, number, state = new.done, new.done.batch + 1, None
     with warehouse.keeping() as keep:
         came, _ = together(
             warehouse.spark,
@@ -145,7 +159,8 @@ def fold(
                 moments = {each.taken_at for each in new.snapshots}
                 is_one_moment = number == 1 and not came and len(moments) == 1
                 views = None if is_one_moment else complete_views(warehouse, number)
-                write_ledger(warehouse, _batch(settings, came, shown, views, done, number, newest))
+                batch = _batch(settings, came, shown, views, done, number, newest)
+                state = write_ledger(warehouse, batch, keep_state)
             # They have been read for the last time. What was cut off as a file was still growing is no row.
             require_unchanged(settings.inputs.by_name(), new.files)
             _, counts = together(
@@ -159,7 +174,8 @@ def fold(
     totals = Counter[str]()
     for count in counts:
         totals.update(dict(zip(SUMS, count[1:], strict=True)))
-    return Done([*done.batches, *batches]), ", ".join(f"{totals[name]:,} {name}" for name in SUMS)
+    said = ", ".join(f"{totals[name]:,} {name}" for name in SUMS)
+    return Folded(Done([*done.batches, *batches]), said, state)
 
 
 def _take_in(

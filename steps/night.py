@@ -2,16 +2,18 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 from config.load import Settings
-from engine.differences import together
+from engine.differences import Keep, together
 from engine.faults import fault_of
 from engine.little import expect_little, expecting_little
+from pipelines.state.of_messages import StateOfMessages
 from steps.activation import write_activation
-from steps.fold import fold, what_is_new
+from steps.fold import Folded, fold, what_is_new
 from steps.progress import step
 from steps.publish import Left, Run, announce, publish, require_good_input, write_run
 from steps.rules import stored_history, write_rules
@@ -46,19 +48,34 @@ def night(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     run = Run.begin(as_of)
 
     def steps() -> None:
-        done, published = take_in_new(warehouse, settings, run_id=run.run_id, started_at=run.started_at)
-        _describe(warehouse, settings, run, done, published)
+        with warehouse.keeping() as keep:
+            taken = take_in_new(
+                warehouse, settings, run_id=run.run_id, started_at=run.started_at, keep_state=keep
+            )
+            _describe(warehouse, settings, run, taken)
 
     return _recorded(warehouse, settings, run, steps)
 
 
-def take_in_new(
-    warehouse: Warehouse, settings: Settings, *, run_id: str, started_at: datetime
-) -> tuple[Done, Sequence[Mapping[str, Any]]]:
-    """Write the rules, and fold what is new: the first steps of a night, without an as_of.
+@dataclass(frozen=True)
+class TakenIn:
+    """What there is to describe an as_of from.
 
-    Returns:
-        What is done now, and the runs that are published; see `require_whole`.
+    Attributes:
+        done: the folds that made the ledger.
+        published: the runs that are published; see `require_whole`.
+        state: `Folded.state` of a fold that has just been done; it holds for as long as it is kept.
+    """
+
+    done: Done
+    published: Sequence[Mapping[str, Any]]
+    state: StateOfMessages | None = None
+
+
+def take_in_new(
+    warehouse: Warehouse, settings: Settings, *, run_id: str, started_at: datetime, keep_state: Keep
+) -> TakenIn:
+    """Write the rules, and fold what is new: the first steps of a night, without an as_of.
 
     Raises:
         InputError: the input breaks its contract, or too much was rejected.
@@ -75,16 +92,16 @@ def take_in_new(
     if new.is_little:
         expect_little(warehouse.spark)
     step("rules", partial(write_rules, warehouse, settings, stored))()
-    done: Done = new.done
+    folded = Folded(new.done, "")
 
     def fold_new() -> str:
-        nonlocal done
-        done, said = fold(warehouse, settings, new, run_id=run_id, started_at=started_at)
-        return said
+        nonlocal folded
+        folded = fold(warehouse, settings, new, run_id=run_id, started_at=started_at, keep_state=keep_state)
+        return folded.said
 
     step("fold", fold_new)()
-    require_good_input(settings, done, published)
-    return done, published
+    require_good_input(settings, folded.done, published)
+    return TakenIn(folded.done, published, folded.state)
 
 
 def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
@@ -99,7 +116,7 @@ def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
 
     def steps() -> None:
         require_good_input(settings, done, published)
-        _describe(warehouse, settings, run, done, published)
+        _describe(warehouse, settings, run, TakenIn(done, published))
 
     with expecting_little(warehouse.spark):
         published, done = together(
@@ -110,19 +127,18 @@ def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     return _recorded(warehouse, settings, run, steps)
 
 
-def _describe(
-    warehouse: Warehouse, settings: Settings, run: Run, done: Done, published: Sequence[Mapping[str, Any]]
-) -> None:
+def _describe(warehouse: Warehouse, settings: Settings, run: Run, taken: TakenIn) -> None:
+    done = taken.done
     open_messages: dict[str, int] = {}
 
     def schedule() -> str:
-        open_messages.update(write_schedules(warehouse, settings, run.as_of, done))
+        open_messages.update(write_schedules(warehouse, settings, run.as_of, done, taken.state))
         return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in open_messages.items())
 
     def complete() -> None:
         publish(warehouse, settings, run, done, open_messages)
 
-    if any(row["as_of"] == run.as_of for row in published):
+    if any(row["as_of"] == run.as_of for row in taken.published):
         announce(warehouse, settings, run, done)
     activate = partial(write_activation, warehouse, settings, run.as_of, done)
     together(

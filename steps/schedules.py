@@ -11,12 +11,19 @@ from pipelines.schedules.groups import group_priorities
 from pipelines.schedules.orders import orders, placed
 from pipelines.schedules.transmission import forwarded_elsewhere
 from pipelines.schedules.unresolved import unresolved
+from pipelines.state.of_messages import StateOfMessages
 from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
 from storage.done import Done
 from storage.warehouse import Warehouse
 
 
-def write_schedules(warehouse: Warehouse, settings: Settings, as_of: datetime, done: Done) -> dict[str, int]:
+def write_schedules(
+    warehouse: Warehouse,
+    settings: Settings,
+    as_of: datetime,
+    done: Done,
+    known: StateOfMessages | None = None,
+) -> dict[str, int]:
     """Replace the rows of this as_of in the schedule tables; other rows stay.
 
     Args:
@@ -24,6 +31,7 @@ def write_schedules(warehouse: Warehouse, settings: Settings, as_of: datetime, d
         settings: the catalog, and what the schedules depend on.
         as_of: the instant to describe.
         done: the folds that made the ledger.
+        known: the state of messages that the last of them has found, if it is at hand.
 
     Returns:
         The open messages by what they wait for, as counted before any schedule was made:
@@ -31,7 +39,9 @@ def write_schedules(warehouse: Warehouse, settings: Settings, as_of: datetime, d
     """
     with warehouse.keeping() as keep:
         catalog = catalog_frames(warehouse, settings)
-        waiting = read_backlog(warehouse, catalog, as_of, keep, knows_queues=done.has_queue_events)
+        waiting = read_backlog(
+            warehouse, catalog, as_of, keep, knows_queues=done.has_queue_events, known=known
+        )
         messages = keep(placed(waiting))
         counts = _count_open(messages, waiting.forwarding)
         made = orders(

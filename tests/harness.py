@@ -83,7 +83,9 @@ class Project:
 
     def take_in(self, session: SparkSession) -> None:
         """Fold what is new: the first part of a night."""
-        take_in_new(self.warehouse(session), self.settings(), run_id="r", started_at=datetime.now(UTC))
+        warehouse = self.warehouse(session)
+        with warehouse.keeping() as keep:
+            take_in_new(warehouse, self.settings(), run_id="r", started_at=datetime.now(UTC), keep_state=keep)
 
     def table(self, name: str, columns: Iterable[str] | None = None) -> list[Row]:
         """The rows of a table, read without Spark; those of the given columns only."""

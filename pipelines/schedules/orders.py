@@ -16,7 +16,7 @@ from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import sendable, transmission_order, with_transmit_priority
 from pipelines.state.endpoints import SIDE, endpoints_at
 from pipelines.state.happened import happened
-from pipelines.state.of_messages import state_of_messages
+from pipelines.state.of_messages import StateOfMessages, state_of_messages
 from pipelines.state.transactions import named_locks
 
 
@@ -78,6 +78,7 @@ def backlog(
     *,
     as_of: datetime,
     every_receive_counts: bool,
+    known: StateOfMessages | None,
     keep: Keep,
 ) -> Backlog:
     """Find what waits.
@@ -90,17 +91,19 @@ def backlog(
         catalog: where services are.
         as_of: the instant.
         every_receive_counts: without any queue events a RECEIVED counts as committed.
+        known: the state of messages at some moment, if it was found before; that of as_of is not found again.
         keep: computes a frame once.
     """
-    state = state_of_messages(
-        message_events,
-        endpoint_events,
-        queue_events,
-        as_of=as_of,
-        every_receive_counts=every_receive_counts,
-        keep=keep,
-    )
-    conversations = state.messages.select("conversation_id").distinct()
+    state = known
+    if state is None or state.as_of != as_of:
+        state = state_of_messages(
+            message_events,
+            endpoint_events,
+            queue_events,
+            as_of=as_of,
+            every_receive_counts=every_receive_counts,
+            keep=keep,
+        )
     so_far = happened(queue_events, as_of)
     return Backlog(
         messages=state.messages,

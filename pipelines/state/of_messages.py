@@ -15,14 +15,16 @@ from pipelines.state.transactions import uncommitted
 
 @dataclass(frozen=True)
 class StateOfMessages:
-    """What is open at the moment.
+    """What is open at a moment.
 
     Attributes:
+        as_of: the moment.
         messages: `open_messages`: one row per message that has a state, with what it is.
         forwarding: `messages.forwarding`.
         uncommitted: `transactions.uncommitted`.
     """
 
+    as_of: datetime
     messages: DataFrame
     forwarding: DataFrame
     uncommitted: DataFrame
@@ -53,11 +55,12 @@ def state_of_messages(
     exceptions = keep(uncommitted(counted, happened(queue_events, as_of)))
     left = keep(undecided(counted, exceptions, every_receive_counts=every_receive_counts))
     passing_on = keep(forwarding(counted))
-    ids = left.select("message_id").unionByName(passing_on.select("message_id")).distinct()
-    known = keep(facts_of_few(keep(message_events.join(ids, "message_id", "left_semi"))))
+    ids = left.select("message_id").unionByName(passing_on.select("message_id"))
+    events = keep(message_events.join(ids, "message_id", "left_semi"))
     ended = ends(
         happened(endpoint_events, as_of).join(
-            known.select("conversation_id").distinct(), "conversation_id", "left_semi"
+            events.select("conversation_id"), "conversation_id", "left_semi"
         )
     )
-    return StateOfMessages(keep(open_messages(known, left, passing_on, ended)), passing_on, exceptions)
+    found = open_messages(facts_of_few(events), left, passing_on, ended)
+    return StateOfMessages(as_of, keep(found), passing_on, exceptions)

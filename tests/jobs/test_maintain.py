@@ -173,7 +173,9 @@ def take_in(warehouse: Warehouse, project: Project, events: Events) -> None:
     """Add events, and fold them."""
     project.add(events)
     settings = project.settings()
-    fold(warehouse, settings, what_is_new(warehouse, settings), run_id="run", started_at=at())
+    new = what_is_new(warehouse, settings)
+    with warehouse.keeping() as keep:
+        fold(warehouse, settings, new, run_id="run", started_at=at(), keep_state=keep)
 
 
 def spread(project: Project, *, last: int) -> set[tuple[str, object]]:

@@ -270,10 +270,9 @@ def test_a_large_view_that_can_not_be_read_is_named(session: SparkSession, tmp_p
     write_views(tmp_path / "snap", given, "parquet")
     spoil(tmp_path / "snap" / f"{view}.parquet")
     settings = load_settings(settings_of(tmp_path, {"path": "snap"}))
-    with pytest.raises(InputError) as caught:
-        take_in_new(
-            Warehouse(session, settings.warehouse), settings, run_id="r", started_at=datetime.now(UTC)
-        )
+    warehouse = Warehouse(session, settings.warehouse)
+    with pytest.raises(InputError) as caught, warehouse.keeping() as keep:
+        take_in_new(warehouse, settings, run_id="r", started_at=datetime.now(UTC), keep_state=keep)
     [head, *lines] = str(caught.value).splitlines()
     assert head == "snapshots break their contract; export these anew:"
     assert [line.startswith(f"  {tmp_path}/snap/{view}.parquet: ") for line in lines] == [True]

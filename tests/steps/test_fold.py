@@ -44,11 +44,12 @@ def take_in(session: SparkSession, project: Project, run_id: str = "run") -> str
     """Fold what is new, and look whether too much of it was rejected, as the job does."""
     warehouse, settings = project.warehouse(session), project.settings()
     new = what_is_new(warehouse, settings)
-    done, said = fold(warehouse, settings, new, run_id=run_id, started_at=datetime.now(UTC))
+    with warehouse.keeping() as keep:
+        folded = fold(warehouse, settings, new, run_id=run_id, started_at=datetime.now(UTC), keep_state=keep)
     place = itemgetter("batch", "source")
-    assert sorted(done.batches, key=place) == sorted(what_is_done(warehouse).batches, key=place)
-    require_good_input(settings, done, require_whole(warehouse))
-    return said
+    assert sorted(folded.done.batches, key=place) == sorted(what_is_done(warehouse).batches, key=place)
+    require_good_input(settings, folded.done, require_whole(warehouse))
+    return folded.said
 
 
 def dirty_nights(number: int) -> list[Events]:
@@ -430,8 +431,8 @@ def test_a_file_that_changes_while_it_is_read_is_not_taken(
     told = "went away before it was read; put it back" if what == "goes away" else "changed while it was read"
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("steps.fold.take_in", changing)
-        with pytest.raises(InputError, match=f"(?s){file}.*{told}"):
-            fold(warehouse, settings, new, run_id="run", started_at=datetime.now(UTC))
+        with pytest.raises(InputError, match=f"(?s){file}.*{told}"), warehouse.keeping() as keep:
+            fold(warehouse, settings, new, run_id="run", started_at=datetime.now(UTC), keep_state=keep)
     # What was cut off is no row, and the whole file is a new one.
     project.nights -= 1
     project.add(by_source(*whole))

@@ -2,14 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from random import Random
 
 import pytest
 import yaml
 from pyspark.sql import SparkSession
 
+from pipelines.ledger.days import end_of
+from pipelines.schedules import orders
 from steps import fold
+from steps.night import describe
 from tests.factories import (
     INITIATOR,
     TARGET,
@@ -24,7 +29,8 @@ from tests.factories import (
     short_talk,
 )
 from tests.harness import SOURCES, Project, difference, one_log
-from tests.jobs.warehouses import closed_files
+from tests.jobs.test_nightly_properties import nights, stretched
+from tests.jobs.warehouses import changed, closed_files, contents
 from tests.model import simulate
 from tests.test_against_model import PUBLIC, project_of, random_logs, require_equal
 
@@ -160,3 +166,36 @@ def test_queue_events_that_come_for_the_first_time_on_a_later_night(
     project.run(session, log.as_of)
     require_equal(project, log)
     assert difference(project.table("receive_schedule", columns), expected) != []
+
+
+def test_the_end_of_the_newest_day_is_described_by_what_the_fold_has_found(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody finds it a second time; a job that does so from the tables writes the same."""
+    log = stretched(one_log(random_logs(15, 61)), 3)
+    project = project_of(tmp_path, log)
+    *earlier, last = nights(log.events, Random(61))
+    for events in earlier:
+        project.add(events)
+        project.take_in(session)
+    as_of = end_of(max(row["newest"] for row in project.table("batches")).date())
+    project.add(last)
+
+    def again(*_: object, **__: object) -> None:
+        raise AssertionError("the state of messages is looked for")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(orders, "state_of_messages", again)
+        project.run(session, as_of)
+        # Nothing is new, so there is no fold that has found it.
+        with pytest.raises(AssertionError, match="is looked for"):
+            project.run(session, as_of)
+    before = contents(project)
+    assert {row["state"] for row in project.table("receive_schedule")} == {
+        "ready",
+        "group_locked",
+        "queue_off",
+    }
+    require_equal(project, replace(log, as_of=as_of))
+    describe(project.warehouse(session), project.settings(), as_of)
+    assert changed(before, contents(project)) == {}
