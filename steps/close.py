@@ -215,7 +215,7 @@ def _still_open(
         return keep(open_queue_events(facts.transactions, transactions, last, until))
 
     def conversations() -> DataFrame:
-        return keep(open_conversations(facts.conversations, sides, messages, until))
+        return keep(open_conversations(sides, messages, until))
 
     of_queues, of_endpoints = together(warehouse.spark, queue_events, conversations)
     return _StillOpen(messages.select("message_id"), of_endpoints, of_queues)

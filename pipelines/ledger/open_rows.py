@@ -91,14 +91,11 @@ def open_transactions(
     return needed.unionByName(late).unionByName(is_open).distinct()
 
 
-def open_conversations(
-    endpoint_events: DataFrame, sides: DataFrame, open_messages: DataFrame, until: Until
-) -> DataFrame:
+def open_conversations(sides: DataFrame, open_messages: DataFrame, until: Until) -> DataFrame:
     """The conversations whose endpoint events stay open.
 
     Args:
-        endpoint_events: all endpoint events that the fold looks at.
-        sides: `sides.conversation_sides`.
+        sides: `sides.conversation_sides` of all events that the fold looks at.
         open_messages: `messages_that_stay_open`.
         until: up to when the fold closes.
 
@@ -109,17 +106,13 @@ def open_conversations(
     for side in ("initiator", "target"):
         ended = F.col(f"{side}_ended_at") < F.lit(until.state_at)
         sides = sides.withColumn(f"{side}_ended", F.coalesce(ended, F.lit(False)))
-    lives = sides.where(
+    lives = F.expr(
         "(initiator_known and not initiator_ended) or "
         "((target_known or (initiator_known and first_arrived_at is not null)) and not target_ended)"
     )
-    late = _not_settled(endpoint_events, until)
-    return (
-        lives.select("conversation_id")
-        .unionByName(late.select("conversation_id"))
-        .unionByName(open_messages.select("conversation_id"))
-        .distinct()
-    )
+    is_late = F.coalesce(F.col("last_told_at") >= F.lit(until.settled_before), F.lit(False))
+    stays = sides.where(lives | is_late).select("conversation_id")
+    return stays.unionByName(open_messages.select("conversation_id")).distinct()
 
 
 def open_queue_events(

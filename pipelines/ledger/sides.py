@@ -5,7 +5,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.state.messages import ARRIVALS
 from schemas.events import CREATIONS, ENDS
 
-ARRIVED, CREATED, ENDED = 0, 1, 3
+ARRIVED, CREATED, ENDED, OTHER = 0, 1, 3, 5
 """What a row says; of the target, one more than of the initiator."""
 
 
@@ -18,14 +18,14 @@ def conversation_sides(endpoint_events: DataFrame, message_events: DataFrame, kn
         known: `endpoints` rows, which remember the first arrivals of earlier folds.
 
     Returns:
-        One row per conversation_id with a creation, an end or an arrival: `initiator_known`,
+        One row per conversation_id with an endpoint event or an arrival: `initiator_known`,
         `target_known` (by a creation); `created_again`, if an endpoint has several creations;
         `initiator_ended_at`, `target_ended_at`, null while it has not; `first_arrived_at`, of a message of
-        the initiator, null if none arrived.
+        the initiator, null if none arrived; `last_told_at`, of the latest endpoint event, null without any.
     """
     event_type, what, moment = F.col("event_type"), F.col("what"), F.col("event_time")
-    kind = F.when(event_type.isin(*CREATIONS), CREATED).when(event_type.isin(*ENDS), ENDED)
-    told = endpoint_events.where(event_type.isin(*CREATIONS, *ENDS)).select(
+    kind = F.when(event_type.isin(*CREATIONS), CREATED).when(event_type.isin(*ENDS), ENDED).otherwise(OTHER)
+    told = endpoint_events.select(
         "conversation_id", (kind + F.when(F.col("is_initiator"), 0).otherwise(1)).alias("what"), "event_time"
     )
     came = arrivals(message_events).select("conversation_id", F.lit(ARRIVED).alias("what"), "event_time")
@@ -50,6 +50,7 @@ def conversation_sides(endpoint_events: DataFrame, message_events: DataFrame, kn
             first(ENDED).alias("initiator_ended_at"),
             first(ENDED + 1).alias("target_ended_at"),
             first(ARRIVED).alias("first_arrived_at"),
+            F.max(F.when(what > ARRIVED, moment)).alias("last_told_at"),
         )
     )
 

@@ -117,8 +117,7 @@ class Frames:
         return open_transactions(*events, self.state.uncommitted, self.open_messages, UNTIL)
 
     def open_conversations(self) -> DataFrame:
-        events = self.table("endpoint_events")
-        return open_conversations(events, self.kept(self.sides), self.open_messages, UNTIL)
+        return open_conversations(self.kept(self.sides), self.open_messages, UNTIL)
 
     def endpoints(self) -> DataFrame:
         known = self.table("endpoints")
@@ -154,10 +153,10 @@ class Frames:
     @cached_property
     def groups(self) -> DataFrame:
         return ready_groups(self.kept(self.in_groups))
+
     @cached_property
     def ordered(self) -> DataFrame:
         return ordered_groups(self.kept(self.groups))
-
 
     def receive(self, top: int | None) -> DataFrame:
         return receive_schedule(*map(self.kept, (self.ready, self.in_groups, self.ordered)), top=top)
