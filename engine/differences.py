@@ -56,6 +56,15 @@ def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
         _remove(folder)
 
 
+def kept_if_embedded(rows: DataFrame, keep: Keep) -> DataFrame:
+    """Selections from rows that are kept.
+
+    To select anew for each reader costs Apache Spark less than a copy. The embedded engine takes so much more
+    memory to sort what does not come from files that it runs out of it.
+    """
+    return keep(rows) if is_embedded(rows.sparkSession) else rows
+
+
 def _scratch_of(spark: SparkSession) -> str | None:
     """The folder of this process, if all that the engine does is done on this machine."""
     if is_embedded(spark):

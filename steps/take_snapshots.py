@@ -22,7 +22,7 @@ from config.snapshots.views import (
     is_queue,
     queue_of,
 )
-from engine.differences import Keep
+from engine.differences import Keep, kept_if_embedded, together
 from engine.united import united
 from pipelines.snapshots.identity import Rows, named
 from pipelines.snapshots.judged import judged_endpoints, judged_of_queues
@@ -134,30 +134,21 @@ def take_snapshots(
     Raises:
         InputError: a view can't be read to its end.
     """
+    of_kinds: dict[str, list[tuple[ServerSnapshot, list[ViewFile]]]] = {}
+    for kind in FACTS:
+        for snapshot in snapshots:
+            files = [file for view, file in snapshot.files.items() if _kind(view) == kind]
+            if files:
+                of_kinds.setdefault(kind, []).append((snapshot, files))
+    read = together(
+        warehouse.spark, *[partial(_read, warehouse, kind, views, keep) for kind, views in of_kinds.items()]
+    )
+    counted = [row for each in read for row in each.counts]
+    reports = [each.reports for each in read if each.reports is not None]
     made: dict[str, DataFrame] = {}
-    counted: list[dict[str, Any]] = []
-    reports: list[DataFrame] = []
-    for kind, (table, facts) in FACTS.items():
-        views = [
-            (snapshot, files)
-            for snapshot in snapshots
-            if (files := [file for view, file in snapshot.files.items() if _kind(view) == kind])
-        ]
-        if not views:
-            continue
-        with blaming_files(partial(_blame, warehouse.spark, [files for _, files in views])):
-            judged = _judged(warehouse, kind, views)
-            rows = keep(judged.drop("row"))
-        found = collected(
-            rows.groupBy("taken_at").agg(
-                F.count(F.lit(1)).alias("rows"), F.count("reasons").alias("rejected")
-            )
-        )
-        counted += found
-        if any(row["rejected"] for row in found):
-            # They are few, and read again: what stands in a row costs as much as to judge it.
-            reports.append(_reports(judged))
-        shown = facts(rows.where("reasons is null")).select(*accepted_names(table.name))
+    for kind, each in zip(of_kinds, read, strict=True):
+        table, facts = FACTS[kind]
+        shown = facts(each.accepted).select(*accepted_names(table.name))
         made[table.name] = made[table.name].unionByName(shown) if table.name in made else shown
     by_day, newest = Counter[date](), dict[date, datetime]()
     for row in counted:
@@ -188,6 +179,35 @@ FACTS: dict[str, tuple[Table, Callable[[DataFrame], DataFrame]]] = {
 
 IDS = {CONTRACTS: "service_contract_id", SERVICES: "service_id", QUEUES: "object_id"}
 """What the small views call the ids of their names."""
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The rows of all views of one kind.
+
+    Attributes:
+        accepted: those that state facts.
+        counts: `rows` and how many of them are `rejected`, by taken_at.
+        reports: see `Shown`.
+    """
+
+    accepted: DataFrame
+    counts: list[dict[str, Any]]
+    reports: DataFrame | None
+
+
+def _read(
+    warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]], keep: Keep
+) -> _Read:
+    with blaming_files(partial(_blame, warehouse.spark, [files for _, files in views])):
+        judged = _judged(warehouse, kind, views)
+        rows = keep(judged.drop("row"))
+    counts = collected(
+        rows.groupBy("taken_at").agg(F.count(F.lit(1)).alias("rows"), F.count("reasons").alias("rejected"))
+    )
+    # What was rejected is little, and read again: what stands in a row costs as much as to judge it.
+    reports = _reports(judged) if any(row["rejected"] for row in counts) else None
+    return _Read(rows.where("reasons is null"), counts, reports)
 
 
 def _blame(spark: SparkSession, views: Sequence[Sequence[ViewFile]], error: Exception) -> None:
@@ -246,7 +266,7 @@ def _with_names(
 ) -> dict[str, DataFrame]:
     """The rows with the ids that events know, those of this batch and all before."""
     messages, conversations = (
-        keep(made[table.name])
+        kept_if_embedded(made[table.name], keep)
         if table.name in made
         else empty_frame(warehouse.spark, table.struct).select(*accepted_names(table.name))
         for table in (MESSAGES, ENDPOINT_FACTS)
@@ -256,10 +276,10 @@ def _with_names(
         logged = Rows(
             *[_known(warehouse, table, events.get(table.name)) for table in (MESSAGES, ENDPOINT_FACTS)]
         )
-    found = named(Rows(messages, conversations), logged)
+    found = named(Rows(messages, conversations), logged, keep)
     all_made = dict(made)
     if MESSAGES.name in made:
-        all_made[MESSAGES.name] = keep(found.messages)
+        all_made[MESSAGES.name] = found.messages
     if ENDPOINT_FACTS.name in made:
         # Nothing else can know their ids if there is nothing else.
         all_made[ENDPOINT_FACTS.name] = conversations if logged is None else keep(found.conversations)

@@ -9,7 +9,9 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from engine.differences import Keep
 from pipelines.state.messages import UNKNOWN
+from schemas.events import CREATIONS
 
 HANDLE = ("instance", "database", "conversation_handle", "conversation_id", "is_initiator")
 """What says whose a handle is."""
@@ -25,24 +27,26 @@ class Rows:
     conversations: DataFrame
 
 
-def named(shown: Rows, logged: Rows | None) -> Rows:
+def named(shown: Rows, logged: Rows | None, keep: Keep) -> Rows:
     """Give the rows of snapshots the ids that events know.
 
     Args:
         shown: rows that snapshots show.
         logged: events, and of conversations other snapshots' rows too: what may know ids and handles; None
             if there are none.
+        keep: computes a frame once.
 
     Returns:
-        The rows of `shown`. What is of an event's conversation, endpoint, group or message has the event's
-        spelling and id, but the time that the snapshot shows: of all that is known of a message, the first
-        counts. A message whose handle no endpoint has stays in a conversation `HANDLE/unknown`.
+        The rows of `shown`, messages kept. What is of an event's conversation, endpoint, group or message
+        has the event's spelling and id, but the time that the snapshot shows: of all that is known of a
+        message, the first counts. A message whose handle no endpoint has stays in a conversation
+        `HANDLE/unknown`.
 
     Source: our choice.
     """
     if logged is None:
-        messages = with_handles(shown.messages, shown.conversations.select(*HANDLE))
-        return Rows(messages.withColumn("message_id", own_id()), shown.conversations)
+        creations = shown.conversations.where(F.col("event_type").isin(*CREATIONS))
+        return Rows(_named_by_views(shown.messages, creations.select(*HANDLE), keep), shown.conversations)
     ids = logged.conversations.select("conversation_id").unionByName(
         logged.messages.select("conversation_id")
     )
@@ -55,9 +59,8 @@ def named(shown: Rows, logged: Rows | None) -> Rows:
         conversations = _spelled(conversations, name, _spelling(known, name, shown.conversations))
     conversations = conversations.select(*shown.conversations.columns)
     handles = [frame.select(*HANDLE) for frame in (conversations, logged.conversations)]
-    return Rows(
-        _named_messages(shown.messages, logged.messages, handles[0].unionByName(handles[1])), conversations
-    )
+    messages = _named_messages(shown.messages, logged.messages, handles[0].unionByName(handles[1]))
+    return Rows(keep(messages), conversations)
 
 
 def with_handles(messages: DataFrame, conversations: DataFrame) -> DataFrame:
@@ -71,16 +74,8 @@ def with_handles(messages: DataFrame, conversations: DataFrame) -> DataFrame:
         The same rows. An endpoint of the view's own database that has the handle goes before one of its
         instance; without any the conversation stays what it was.
     """
-    asking = messages.withColumn("handle", F.upper("conversation_handle"))
+    asking, known = _asking(messages), _known(conversations)
     asked = ["instance", "database", "handle"]
-    # An endpoint as one text: a minimum of that costs much less than `min_by` of its parts.
-    endpoint = F.concat("conversation_id", F.col("is_initiator").cast("string"))
-    known = conversations.where("conversation_handle is not null").select(
-        "instance",
-        F.col("database").alias("lives_in"),
-        F.upper("conversation_handle").alias("handle"),
-        endpoint.alias("endpoint"),
-    )
     is_here = F.col("lives_in") == F.col("database")
     found = (
         asking.select(*asked)
@@ -91,19 +86,49 @@ def with_handles(messages: DataFrame, conversations: DataFrame) -> DataFrame:
             F.coalesce(F.min(F.when(is_here, F.col("endpoint"))), F.min("endpoint")).alias("endpoint"),
         )
     )
+    # The narrow side stands on the left: the embedded engine holds that one in memory.
+    return _placed(found.join(asking, asked, "right"), messages.columns)
+
+
+def _named_by_views(messages: DataFrame, conversations: DataFrame, keep: Keep) -> DataFrame:
+    """The messages by `with_handles`, each with its own id.
+
+    No two endpoints of an instance have the same handle, unless snapshots of several moments or databases
+    show it. Then one join is enough, and its rows are as many as the messages.
+    """
+
+    def named(messages: DataFrame) -> DataFrame:
+        return keep(messages.withColumn("message_id", own_id()))
+
+    joined = _known(conversations).join(_asking(messages), ["instance", "handle"], "right")
+    found = named(_placed(joined, messages.columns))
+    return found if found.count() == messages.count() else named(with_handles(messages, conversations))
+
+
+def _asking(messages: DataFrame) -> DataFrame:
+    return messages.withColumn("handle", F.upper("conversation_handle"))
+
+
+def _known(conversations: DataFrame) -> DataFrame:
+    """The endpoints by `handle`, each as one text: a minimum of that costs much less than `min_by`."""
+    return conversations.where("conversation_handle is not null").select(
+        "instance",
+        F.col("database").alias("lives_in"),
+        F.upper("conversation_handle").alias("handle"),
+        F.concat("conversation_id", F.col("is_initiator").cast("string")).alias("endpoint"),
+    )
+
+
+def _placed(asking: DataFrame, names: list[str]) -> DataFrame:
+    """Messages in the conversation of their `endpoint`, if they have one."""
     side, conversation = _of_endpoint("endpoint")
     is_sender = F.col("event_type") == "SENT"
-    # The narrow side stands on the left: the embedded engine holds that one in memory.
-    return (
-        found.join(asking, asked, "right")
-        .withColumns(
-            {
-                "conversation_id": F.coalesce(conversation, F.col("conversation_id")),
-                "sent_by_initiator": F.coalesce(side == is_sender, F.col("sent_by_initiator")),
-            }
-        )
-        .select(*messages.columns)
-    )
+    return asking.withColumns(
+        {
+            "conversation_id": F.coalesce(conversation, F.col("conversation_id")),
+            "sent_by_initiator": F.coalesce(side == is_sender, F.col("sent_by_initiator")),
+        }
+    ).select(*names)
 
 
 def place_in_conversation() -> Column:

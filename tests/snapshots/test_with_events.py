@@ -229,6 +229,21 @@ def test_a_handle_that_no_endpoint_has_is_unresolved_until_one_has(
     assert [row for row in server.project.table("unresolved") if row["as_of"] == at(1)] == []
 
 
+@pytest.mark.parametrize("several", [False, True])
+def test_a_handle_means_the_endpoint_of_its_own_database_first(
+    session: SparkSession, server: Server, several: bool
+) -> None:
+    """Of another database of the instance otherwise; that an endpoint has ended makes no second one of it."""
+    other = [shown(2, False), *([shown(3, False, conversation_handle=handle(1, False))] if several else [])]
+    mine = [shown(1, True, state="DI"), shown(1, False)]
+    ready_here = [ready(1, False, 0), ready(2, False, 1, queuing_order=2)]
+    server.snapshot(views(conversation_endpoints=mine, dbo_TargetQueue=ready_here), NOON)
+    server.snapshot(views(conversation_endpoints=other), NOON, database="A")
+    server.project.run(session, NOON)
+    found = {row["message_id"] for row in server.project.table("message_events")}
+    assert found == {f"{conversation(number)}/initiator/{number - 1}" for number in (1, 2)}
+
+
 def talk(number: int, minute: float) -> list[Row]:
     """A logged conversation in SQL1.B with one message that arrived and one that waits."""
     name = conversation(number)
