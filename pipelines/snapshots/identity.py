@@ -5,6 +5,7 @@ group or message by another spelling, or the message by another id. What a row i
 rows that are known, so it is found anew whenever some come in.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, functions as F
@@ -74,7 +75,7 @@ def with_handles(messages: DataFrame, conversations: DataFrame) -> DataFrame:
         The same rows. An endpoint of the view's own database that has the handle goes before one of its
         instance; without any the conversation stays what it was.
     """
-    asking, known = _asking(messages), _known(conversations)
+    asking, known = _asking(messages, F.upper), _known(conversations, F.upper)
     asked = ["instance", "database", "handle"]
     is_here = F.col("lives_in") == F.col("database")
     found = (
@@ -94,27 +95,27 @@ def _named_by_views(messages: DataFrame, conversations: DataFrame, keep: Keep) -
     """The messages by `with_handles`, each with its own id.
 
     No two endpoints of an instance have the same handle, unless snapshots of several moments or databases
-    show it. Then one join is enough, and its rows are as many as the messages.
+    show it. Then one join is enough, and its rows are as many as the messages. All handles are in upper case.
     """
 
     def named(messages: DataFrame) -> DataFrame:
         return keep(messages.withColumn("message_id", own_id()))
 
-    joined = _known(conversations).join(_asking(messages), ["instance", "handle"], "right")
+    joined = _known(conversations, F.col).join(_asking(messages, F.col), ["instance", "handle"], "right")
     found = named(_placed(joined, messages.columns))
     return found if found.count() == messages.count() else named(with_handles(messages, conversations))
 
 
-def _asking(messages: DataFrame) -> DataFrame:
-    return messages.withColumn("handle", F.upper("conversation_handle"))
+def _asking(messages: DataFrame, spelled: Callable[[str], Column]) -> DataFrame:
+    return messages.withColumn("handle", spelled("conversation_handle"))
 
 
-def _known(conversations: DataFrame) -> DataFrame:
+def _known(conversations: DataFrame, spelled: Callable[[str], Column]) -> DataFrame:
     """The endpoints by `handle`, each as one text: a minimum of that costs much less than `min_by`."""
     return conversations.where("conversation_handle is not null").select(
         "instance",
         F.col("database").alias("lives_in"),
-        F.upper("conversation_handle").alias("handle"),
+        spelled("conversation_handle").alias("handle"),
         F.concat("conversation_id", F.col("is_initiator").cast("string")).alias("endpoint"),
     )
 

@@ -59,7 +59,7 @@ def state_of_messages(
     events = keep(message_events.join(ids, "message_id", "left_semi"))
     ended = ends(
         happened(endpoint_events, as_of).join(
-            events.select("conversation_id"), "conversation_id", "left_semi"
+            events.select("conversation_id").distinct(), "conversation_id", "left_semi"
         )
     )
     found = open_messages(facts_of_few(events), left, passing_on, ended)
