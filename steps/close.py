@@ -14,6 +14,7 @@ from pipelines.ledger.endpoints import endpoints, first_places
 from pipelines.ledger.given_back import given_back
 from pipelines.ledger.open_rows import (
     Until,
+    closing_conversations,
     last_of_kind,
     messages_that_stay_open,
     open_conversations,
@@ -182,12 +183,25 @@ def _endpoints(warehouse: Warehouse, batch: Batch, facts: _Facts, keep: Keep) ->
 
 
 @dataclass(frozen=True)
-class _StillOpen:
-    """The keys of what stays open, kept: what closes together, and what `open_queue_events` gives."""
+class _Keys:
+    """Which keys of rows stay open: the named ones, or all but the named ones; the fewer, the better.
 
-    messages: DataFrame
-    conversations: DataFrame
-    queue_events: DataFrame
+    Attributes:
+        named: unique, kept.
+        stay: whether these stay open; they close otherwise.
+    """
+
+    named: DataFrame
+    stay: bool = True
+
+
+@dataclass(frozen=True)
+class _StillOpen:
+    """What stays open, by the keys of what closes together; of queues, by what `open_queue_events` gives."""
+
+    messages: _Keys
+    conversations: _Keys
+    queue_events: _Keys
 
 
 def _still_open(
@@ -207,40 +221,45 @@ def _still_open(
         )
     messages = keep(messages_that_stay_open(facts.messages, state.messages, returned, until))
 
-    def queue_events() -> DataFrame:
+    def queue_events() -> _Keys:
         transactions = keep(
             open_transactions(facts.messages, facts.transactions, state.uncommitted, messages, until)
         )
         last = last_of_kind(facts.transactions, until)
-        return keep(open_queue_events(facts.transactions, transactions, last, until))
+        return _Keys(keep(open_queue_events(facts.transactions, transactions, last, until)))
 
-    def conversations() -> DataFrame:
-        return keep(open_conversations(sides, messages, until))
+    def conversations() -> _Keys:
+        # Most that a snapshot shows lives, and most of a log is over.
+        if batch.shown:
+            return _Keys(keep(closing_conversations(sides, messages, until)), stay=False)
+        return _Keys(keep(open_conversations(sides, messages, until)))
 
     of_queues, of_endpoints = together(warehouse.spark, queue_events, conversations)
-    return _StillOpen(messages.select("message_id"), of_endpoints, of_queues)
+    return _StillOpen(_Keys(messages.select("message_id")), of_endpoints, of_queues)
 
 
-def _with_day(rows: DataFrame, still_open: DataFrame, until: Until) -> DataFrame:
-    """Add `closed_on` to rows that cost little to read: null for the few whose key stays open, else the day.
+def _with_day(rows: DataFrame, still_open: _Keys, until: Until) -> DataFrame:
+    """Add `closed_on` to rows that cost little to read: null for those whose key stays open, else the day.
 
     The embedded engine sorts rows by partition before it writes them, unless it knows that all rows of a
     stretch are of the same one. To read them twice costs less there.
     """
     if not is_embedded(rows.sparkSession):
         return _flagged(rows, still_open, until)
-    closed = rows.join(still_open, still_open.columns, "left_anti")
-    stays = rows.join(still_open, still_open.columns, "left_semi")
+    key = still_open.named.columns
+    named, others = (rows.join(still_open.named, key, how) for how in ("left_semi", "left_anti"))
+    stays, closed = (named, others) if still_open.stay else (others, named)
     return closed.withColumn("closed_on", F.lit(until.closed_on)).unionByName(
         stays.withColumn("closed_on", F.lit(None).cast("date"))
     )
 
 
-def _flagged(rows: DataFrame, still_open: DataFrame, until: Until) -> DataFrame:
+def _flagged(rows: DataFrame, still_open: _Keys, until: Until) -> DataFrame:
     """As `_with_day`, for rows that cost more to compute than to sort."""
-    few = still_open.withColumn("is_open", F.lit(True))
-    closed_on = F.when(F.col("is_open").isNull(), F.lit(until.closed_on))
-    return rows.join(few, still_open.columns, "left").withColumn("closed_on", closed_on)
+    few = still_open.named.withColumn("is_named", F.lit(True))
+    is_closed = F.col("is_named").isNull() if still_open.stay else F.col("is_named").isNotNull()
+    closed_on = F.when(is_closed, F.lit(until.closed_on))
+    return rows.join(few, still_open.named.columns, "left").withColumn("closed_on", closed_on)
 
 
 def _write(warehouse: Warehouse, batch: Batch, table: Table, rows: DataFrame, late: DataFrame | None) -> None:

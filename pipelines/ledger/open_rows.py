@@ -103,6 +103,25 @@ def open_conversations(sides: DataFrame, open_messages: DataFrame, until: Until)
         (conversation_id), unique: an endpoint that is known has not ended, a message is open, or an event
         is not settled.
     """
+    stays = _with_life(sides, until).where("lives").select("conversation_id")
+    return stays.unionByName(open_messages.select("conversation_id")).distinct()
+
+
+def closing_conversations(sides: DataFrame, open_messages: DataFrame, until: Until) -> DataFrame:
+    """The conversations whose endpoint events close: all others than `open_conversations`, unique.
+
+    Args:
+        sides: `sides.conversation_sides` of all events that the fold looks at.
+        open_messages: `messages_that_stay_open`.
+        until: up to when the fold closes.
+    """
+    over = _with_life(sides, until).where("not lives").select("conversation_id")
+    held = open_messages.select("conversation_id").join(over, "conversation_id", "left_semi").distinct()
+    return over.join(held, "conversation_id", "left_anti")
+
+
+def _with_life(sides: DataFrame, until: Until) -> DataFrame:
+    """Add `lives`: a known endpoint has not ended, or an event is not settled."""
     for side in ("initiator", "target"):
         ended = F.col(f"{side}_ended_at") < F.lit(until.state_at)
         sides = sides.withColumn(f"{side}_ended", F.coalesce(ended, F.lit(False)))
@@ -111,8 +130,7 @@ def open_conversations(sides: DataFrame, open_messages: DataFrame, until: Until)
         "((target_known or (initiator_known and first_arrived_at is not null)) and not target_ended)"
     )
     is_late = F.coalesce(F.col("last_told_at") >= F.lit(until.settled_before), F.lit(False))
-    stays = sides.where(lives | is_late).select("conversation_id")
-    return stays.unionByName(open_messages.select("conversation_id")).distinct()
+    return sides.withColumn("lives", F.coalesce(lives, F.lit(False)) | is_late)
 
 
 def open_queue_events(

@@ -20,6 +20,7 @@ from pipelines.ledger.given_back import given_back
 from pipelines.ledger.late import Reach, brought_back
 from pipelines.ledger.open_rows import (
     Until,
+    closing_conversations,
     last_of_kind,
     messages_that_stay_open,
     open_conversations,
@@ -119,6 +120,9 @@ class Frames:
     def open_conversations(self) -> DataFrame:
         return open_conversations(self.kept(self.sides), self.open_messages, UNTIL)
 
+    def closing_conversations(self) -> DataFrame:
+        return closing_conversations(self.kept(self.sides), self.kept(self.open_messages), UNTIL)
+
     def endpoints(self) -> DataFrame:
         known = self.table("endpoints")
         places = first_places(self.table("message_events"), known)
@@ -175,6 +179,7 @@ STEPS: dict[str, Callable[[Frames], DataFrame]] = {
     "open messages": lambda frames: frames.open_messages,
     "open transactions": Frames.open_transactions,
     "open conversations": Frames.open_conversations,
+    "closing conversations": Frames.closing_conversations,
     "last of a kind": lambda frames: last_of_kind(frames.table("queue_events"), UNTIL),
     "endpoints": Frames.endpoints,
     "messages": lambda frames: frames.messages,
