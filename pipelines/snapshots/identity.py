@@ -98,12 +98,12 @@ def _named_by_views(messages: DataFrame, conversations: DataFrame, keep: Keep) -
     show it. Then one join is enough, and its rows are as many as the messages. All handles are in upper case.
     """
 
-    def named(messages: DataFrame) -> DataFrame:
+    def with_ids(messages: DataFrame) -> DataFrame:
         return keep(messages.withColumn("message_id", own_id()))
 
     joined = _known(conversations, F.col).join(_asking(messages, F.col), ["instance", "handle"], "right")
-    found = named(_placed(joined, messages.columns))
-    return found if found.count() == messages.count() else named(with_handles(messages, conversations))
+    found = with_ids(_placed(joined, messages.columns))
+    return found if found.count() == messages.count() else with_ids(with_handles(messages, conversations))
 
 
 def _asking(messages: DataFrame, spelled: Callable[[str], Column]) -> DataFrame:
