@@ -24,7 +24,7 @@ from config.snapshots.views import (
 )
 from engine.differences import Keep, kept_if_embedded, together
 from engine.united import united
-from pipelines.snapshots.identity import Rows, named
+from pipelines.snapshots.identity import Rows, named, named_by_views
 from pipelines.snapshots.judged import judged_endpoints, judged_of_queues
 from pipelines.snapshots.shown import (
     PLACE,
@@ -265,24 +265,28 @@ def _with_names(
     keep: Keep,
 ) -> dict[str, DataFrame]:
     """The rows with the ids that events know, those of this batch and all before."""
-    messages, conversations = (
-        kept_if_embedded(made[table.name], keep)
-        if table.name in made
-        else empty_frame(warehouse.spark, table.struct).select(*accepted_names(table.name))
-        for table in (MESSAGES, ENDPOINT_FACTS)
+    both = (MESSAGES, ENDPOINT_FACTS)
+    shown = Rows(
+        *[
+            kept_if_embedded(made[table.name], keep)
+            if table.name in made
+            else empty_frame(warehouse.spark, table.struct).select(*accepted_names(table.name))
+            for table in both
+        ]
     )
-    logged = None
-    if events or warehouse.exists(MESSAGES) or warehouse.exists(ENDPOINT_FACTS):
-        logged = Rows(
-            *[_known(warehouse, table, events.get(table.name)) for table in (MESSAGES, ENDPOINT_FACTS)]
-        )
-    found = named(Rows(messages, conversations), logged, keep)
     all_made = dict(made)
+    if events or any(map(warehouse.exists, both)):
+        found = named(shown, Rows(*[_known(warehouse, table, events.get(table.name)) for table in both]))
+        if MESSAGES.name in made:
+            all_made[MESSAGES.name] = keep(found.messages)
+        if ENDPOINT_FACTS.name in made:
+            all_made[ENDPOINT_FACTS.name] = keep(found.conversations)
+        return all_made
+    # Nothing else can know the ids of endpoints.
     if MESSAGES.name in made:
-        all_made[MESSAGES.name] = found.messages
+        all_made[MESSAGES.name] = named_by_views(shown, keep)
     if ENDPOINT_FACTS.name in made:
-        # Nothing else can know their ids if there is nothing else.
-        all_made[ENDPOINT_FACTS.name] = conversations if logged is None else keep(found.conversations)
+        all_made[ENDPOINT_FACTS.name] = shown.conversations
     return all_made
 
 

@@ -13,6 +13,7 @@ RECEIVER = (
 )
 SENDER = ("instance", "database", "local_service", "remote_service", "priority")
 ON_THEIR_WAY = "waits or is_forwarded"
+"""Which messages have something to do with their sender's endpoint."""
 
 
 def endpoints_asked_for(messages: DataFrame) -> DataFrame:

@@ -63,7 +63,7 @@ def concluded(
     rest = Rows(facts.messages.where(~said_before), facts.conversations.where(~said_before))
     if number > 1:
         old, rest = (Rows(keep(each.messages), keep(each.conversations)) for each in (old, rest))
-        found = named(old, Rows(rest.messages.where("seen_at is null"), rest.conversations), keep)
+        found = named(old, Rows(rest.messages.where("seen_at is null"), rest.conversations))
         facts = Rows(
             rest.messages.unionByName(found.messages), rest.conversations.unionByName(found.conversations)
         )

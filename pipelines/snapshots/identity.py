@@ -28,26 +28,20 @@ class Rows:
     conversations: DataFrame
 
 
-def named(shown: Rows, logged: Rows | None, keep: Keep) -> Rows:
+def named(shown: Rows, logged: Rows) -> Rows:
     """Give the rows of snapshots the ids that events know.
 
     Args:
         shown: rows that snapshots show.
-        logged: events, and of conversations other snapshots' rows too: what may know ids and handles; None
-            if there are none.
-        keep: computes a frame once.
+        logged: events, and of conversations other snapshots' rows too: what may know ids and handles.
 
     Returns:
-        The rows of `shown`, messages kept. What is of an event's conversation, endpoint, group or message
-        has the event's spelling and id, but the time that the snapshot shows: of all that is known of a
-        message, the first counts. A message whose handle no endpoint has stays in a conversation
-        `HANDLE/unknown`.
+        The rows of `shown`. What is of an event's conversation, endpoint, group or message has the event's
+        spelling and id, but the time that the snapshot shows: of all that is known of a message, the first
+        counts. A message whose handle no endpoint has stays in a conversation `HANDLE/unknown`.
 
     Source: our choice.
     """
-    if logged is None:
-        creations = shown.conversations.where(F.col("event_type").isin(*CREATIONS))
-        return Rows(_named_by_views(shown.messages, creations.select(*HANDLE), keep), shown.conversations)
     ids = logged.conversations.select("conversation_id").unionByName(
         logged.messages.select("conversation_id")
     )
@@ -60,8 +54,30 @@ def named(shown: Rows, logged: Rows | None, keep: Keep) -> Rows:
         conversations = _spelled(conversations, name, _spelling(known, name, shown.conversations))
     conversations = conversations.select(*shown.conversations.columns)
     handles = [frame.select(*HANDLE) for frame in (conversations, logged.conversations)]
-    messages = _named_messages(shown.messages, logged.messages, handles[0].unionByName(handles[1]))
-    return Rows(keep(messages), conversations)
+    return Rows(
+        _named_messages(shown.messages, logged.messages, handles[0].unionByName(handles[1])), conversations
+    )
+
+
+def named_by_views(shown: Rows, keep: Keep) -> DataFrame:
+    """The messages of first snapshots, kept: as `named` has them where nothing else knows ids or handles.
+
+    Args:
+        shown: rows that snapshots show.
+        keep: computes a frame once.
+
+    No two endpoints of an instance have the same handle, unless snapshots of several moments or databases
+    show it. Then one join is enough, and its rows are as many as the messages. All handles are in upper case.
+    """
+
+    def with_ids(messages: DataFrame) -> DataFrame:
+        return keep(messages.withColumn("message_id", own_id()))
+
+    messages = shown.messages
+    endpoints = shown.conversations.where(F.col("event_type").isin(*CREATIONS)).select(*HANDLE)
+    joined = _known(endpoints, F.col).join(_asking(messages, F.col), ["instance", "handle"], "right")
+    found = with_ids(_placed(joined, messages.columns))
+    return found if found.count() == messages.count() else with_ids(with_handles(messages, endpoints))
 
 
 def with_handles(messages: DataFrame, conversations: DataFrame) -> DataFrame:
@@ -89,21 +105,6 @@ def with_handles(messages: DataFrame, conversations: DataFrame) -> DataFrame:
     )
     # The narrow side stands on the left: the embedded engine holds that one in memory.
     return _placed(found.join(asking, asked, "right"), messages.columns)
-
-
-def _named_by_views(messages: DataFrame, conversations: DataFrame, keep: Keep) -> DataFrame:
-    """The messages by `with_handles`, each with its own id.
-
-    No two endpoints of an instance have the same handle, unless snapshots of several moments or databases
-    show it. Then one join is enough, and its rows are as many as the messages. All handles are in upper case.
-    """
-
-    def with_ids(messages: DataFrame) -> DataFrame:
-        return keep(messages.withColumn("message_id", own_id()))
-
-    joined = _known(conversations, F.col).join(_asking(messages, F.col), ["instance", "handle"], "right")
-    found = with_ids(_placed(joined, messages.columns))
-    return found if found.count() == messages.count() else with_ids(with_handles(messages, conversations))
 
 
 def _asking(messages: DataFrame, spelled: Callable[[str], Column]) -> DataFrame:
