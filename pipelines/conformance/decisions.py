@@ -9,10 +9,11 @@ from dataclasses import dataclass, field
 from itertools import chain
 from operator import add
 
-from pipelines.conformance.backlog import Backlog, Outcomes
+from pipelines.conformance.backlog import Outcomes, WatchedBacklog
 from pipelines.conformance.deviations import Deviation, Locks
-from pipelines.conformance.groups import LEVELS, Group, Key, Message
 from pipelines.conformance.standing import Pool
+from pipelines.conformance.watched import WatchedGroup, WatchedMessage
+from pipelines.machine.groups import LEVELS, Entry
 
 CLASSES = ("where_clause", "own_group", "logged_level", "timing", "other_lock", "unexplained")
 COUNTS = (
@@ -46,7 +47,7 @@ class Decision:
     transaction: str | None
     group: str
     outcomes: Outcomes
-    messages: list[Message] = field(default_factory=list)
+    messages: list[WatchedMessage] = field(default_factory=list)
     has_where: bool = False
     names: bool = False
 
@@ -61,7 +62,7 @@ class Judge:
         deviations: those whose class is known; whoever feeds takes them away.
     """
 
-    def __init__(self, backlog: Backlog, locks: Locks, tolerance: int) -> None:
+    def __init__(self, backlog: WatchedBacklog, locks: Locks, tolerance: int) -> None:
         """Begin without decisions; `tolerance` is in microseconds."""
         self.counts = dict.fromkeys(COUNTS, 0)
         self.hours: dict[int, list[int]] = {}
@@ -82,7 +83,7 @@ class Judge:
         if decision.transaction is not None and standing.own:
             own = standing.own.get(decision.transaction)
         there = free.counts if own is None else list(map(add, free.counts, own.counts))
-        if group.pool is not free and (own is None or group.pool is not own):
+        if group.turns is not free and (own is None or group.turns is not own):
             # Chosen though another transaction holds it.
             there = there.copy()
             there[level] += 1
@@ -135,14 +136,16 @@ class Judge:
         else:
             hour[2] += 1
 
-    def _is_oldest(self, group: Group, own: Pool | None) -> bool:
+    def _is_oldest(self, group: WatchedGroup, own: Pool | None) -> bool:
         """Whether no other group at its level that is there has an older message."""
+        free = self._standing.free
+        if own is None and group.turns is free:
+            return free.oldest(group.level) is group.turn
         first = group.first()
         assert first is not None
-        others = _firsts(group.level, self._standing.free, own)
-        return all(first[1] <= other[1] for other in others)
+        return all(first[1] <= other[1] for other in _firsts(group.level, free, own))
 
-    def _within(self, decision: Decision, group: Group) -> None:
+    def _within(self, decision: Decision, group: WatchedGroup) -> None:
         """Whether it took all, and in the order of the group."""
         messages = decision.messages
         if (
@@ -156,7 +159,9 @@ class Judge:
             self.counts["partial"] += 1
             self.counts["within_group"] += group.count_before_left(taken) < len(taken)
 
-    def _deviate(self, now: int, decision: Decision, group: Group, passed: int, own: Pool | None) -> None:
+    def _deviate(
+        self, now: int, decision: Decision, group: WatchedGroup, passed: int, own: Pool | None
+    ) -> None:
         level, transaction, free = group.level, decision.transaction, self._standing.free
         pools = (free,) if own is None else (own, free)
         best = max(pool.highest() for pool in pools)
@@ -182,7 +187,7 @@ class Judge:
             return
         self.tell(deviation)
 
-    def _conforms_as_logged(self, group: Group, pools: tuple[Pool, ...]) -> bool:
+    def _conforms_as_logged(self, group: WatchedGroup, pools: tuple[Pool, ...]) -> bool:
         is_known = group.logged > 0 and not any(pool.logged[0] for pool in pools)
         return is_known and not any(sum(pool.logged[group.logged + 1 :]) for pool in pools)
 
@@ -198,8 +203,8 @@ class Judge:
         )
 
 
-def _firsts(level: int, *pools: Pool | None) -> Iterator[Key]:
-    """Of each pool the first conversation of the group at the level with the oldest message."""
+def _firsts(level: int, *pools: Pool | None) -> Iterator[Entry]:
+    """Of each pool the oldest message at the level in a group that is there."""
     for pool in pools:
         first = pool.oldest(level) if pool else None
         if first:

@@ -4,7 +4,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.conformance.groups import LAST, Group
+from pipelines.conformance.watched import WatchedGroup
+from pipelines.machine.groups import LAST
 
 MANY = 1024
 """Names of groups are looked through for old ones once there are twice as many, and at least so many."""
@@ -29,7 +30,7 @@ class _Pending:
     """A deviation, the passed groups that were not looked at yet, and the one that it waits for."""
 
     deviation: Deviation
-    passed: Iterator[Group]
+    passed: Iterator[WatchedGroup]
     waits_for: str = ""
 
 
@@ -66,7 +67,7 @@ class Locks:
             self._last = {each: time for each, time in last.items() if time > old}
             self._enough = max(MANY, 2 * len(self._last))
 
-    def explain(self, deviation: Deviation, passed: Iterator[Group]) -> None:
+    def explain(self, deviation: Deviation, passed: Iterator[WatchedGroup]) -> None:
         """Look for statements near it; `told` has it once it has its class."""
         pending = _Pending(deviation, passed)
         self._pending.append(pending)

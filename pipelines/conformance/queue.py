@@ -4,11 +4,12 @@ Feed it what happened in order; it says of every decision whether a group of a h
 times are whole microseconds since the epoch. Source: our choice; docs/conformance.md has the definitions.
 """
 
-from pipelines.conformance import happenings as h
-from pipelines.conformance.backlog import NO_OUTCOME, Backlog, Outcomes
+from pipelines.conformance.backlog import NO_OUTCOME, Outcomes, WatchedBacklog
 from pipelines.conformance.decisions import Decision, Judge
 from pipelines.conformance.deviations import Locks
-from pipelines.conformance.groups import LAST
+from pipelines.conformance.happenings import ARRIVAL, GET_GROUP, GONE, MOVE, RECEIVE, STATEMENT, TAKEN
+from pipelines.conformance.watched import WatchedMessage
+from pipelines.machine.groups import LAST, arrival_of
 from pipelines.state.carried import BITS, KIND
 
 
@@ -27,7 +28,7 @@ class Queue:
             tolerance: in microseconds.
             every_receive_counts: without any queue events a RECEIVED counts as committed.
         """
-        self._backlog = Backlog(tolerance, every_receive_counts=every_receive_counts)
+        self._backlog = WatchedBacklog(tolerance, every_receive_counts=every_receive_counts)
         self._locks = Locks(tolerance)
         self.judge = Judge(self._backlog, self._locks, tolerance)
         self._start = start
@@ -60,7 +61,8 @@ class Queue:
             RuntimeError: the engine did not keep the order.
         """
         backlog, locks, takes, receives = self._backlog, self._locks, self._takes, self._receives
-        moved, touched, last, now = backlog.moved, backlog.touched, self._place, self._now
+        there, moved, touched = backlog.messages, backlog.moved, backlog.touched
+        last, now = self._place, self._now
         for row, place in enumerate(places):
             if place < last:
                 raise RuntimeError("the engine did not keep the order of what happened on a queue")
@@ -75,43 +77,35 @@ class Queue:
                     self._pass_time(time)
                 now = time
             name = groups[row]
-            if kind == h.TAKEN:
+            if kind == STATEMENT:
+                locks.statement(moved.get(sides[row], name) if moved else name, now)
+            elif kind == TAKEN:
                 transaction = transactions[row]
                 name = moved.get(sides[row], name) if moved else name
                 decision = takes.get((transaction, name))
                 if decision is None:
                     outcomes = (committed[row], rolled_back[row])
                     decision = takes[transaction, name] = Decision(transaction, name, outcomes)
-                message = backlog.message(message_ids[row])
+                message = there.get(message_ids[row])
                 if message is not None:
                     decision.messages.append(message)
                 elif early[row]:
                     backlog.take_early(message_ids[row], transaction, decision.outcomes)
-            elif kind == h.RECEIVE:
+            elif kind == ARRIVAL:
+                arrival = arrival_of(arrived[row], queuing_orders[row], message_ids[row])
+                message = WatchedMessage(arrival, ranks[row], sequences[row], logged[row] or 0)
+                backlog.come(now, message, sides[row], name, levels[row] or 0)
+            elif kind == RECEIVE:
                 outcomes = (committed[row], rolled_back[row])
-                receives.append((transactions[row], name, bool(wheres[row]), outcomes))
-            elif kind == h.GET_GROUP:
+                receives.append((transactions[row], name, wheres[row] or False, outcomes))
+            elif kind == GET_GROUP:
                 backlog.name(now, transactions[row], name, (committed[row], rolled_back[row]))
-            elif kind == h.ARRIVAL:
-                order, number = queuing_orders[row], sequences[row]
-                backlog.arrive(
-                    now,
-                    sides[row],
-                    name,
-                    (arrived[row], LAST if order is None else order, message_ids[row]),
-                    ranks[row],
-                    LAST if number is None else number,
-                    levels[row] or 0,
-                    logged[row] or 0,
-                )
-            elif kind == h.GONE:
-                message = backlog.message(message_ids[row])
+            elif kind == GONE:
+                message = there.get(message_ids[row])
                 if message is not None:
-                    backlog.take(now, message, None, NO_OUTCOME)
+                    backlog.take(now, (message,), None, NO_OUTCOME)
                 elif early[row]:
                     backlog.take_early(message_ids[row], None, NO_OUTCOME)
-            elif kind == h.STATEMENT:
-                locks.statement(moved.get(sides[row], name) if moved else name, now)
             else:
                 self._change(kind, now, sides[row], name)
         self._place, self._now = last, now
@@ -124,7 +118,7 @@ class Queue:
 
     def _change(self, kind: int, now: int, side: str, group: str) -> None:
         """An endpoint ends, or moves to a group: statements that lock its group as it is then."""
-        if kind == h.MOVE:
+        if kind == MOVE:
             self._backlog.move(side, group)
         else:
             self._backlog.end(side)
@@ -165,8 +159,7 @@ class Queue:
         for decision in decisions:
             if now >= self._start:
                 self.judge.decide(now, decision)
-            for message in decision.messages:
-                backlog.take(now, message, decision.transaction, decision.outcomes)
+            backlog.take(now, decision.messages, decision.transaction, decision.outcomes)
             if decision.names:
                 backlog.name(now, decision.transaction, decision.group, decision.outcomes)
             backlog.count(now)

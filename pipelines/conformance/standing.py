@@ -1,9 +1,10 @@
 """What a queue counts of its groups, level by level."""
 
 from collections.abc import Iterator
-from heapq import heapify, heappop, heappush
 
-from pipelines.conformance.groups import LEVELS, SPARE, Group, Key
+from pipelines.conformance.watched import WatchedGroup
+from pipelines.machine.groups import LEVELS, SPARE, Entry
+from pipelines.machine.turns import Turns
 
 
 class Stay:
@@ -16,42 +17,36 @@ class Stay:
 
     __slots__ = ("group", "left", "since")
 
-    def __init__(self, group: Group, since: int) -> None:
+    def __init__(self, group: WatchedGroup, since: int) -> None:
         self.group, self.since = group, since
         self.left: int | None = None
 
 
-class Pool:
+class Pool(Turns):
     """Groups with ready messages that are there for the same: for all, or for one transaction alone.
 
     Attributes:
         owner: the transaction that alone holds them; None if nobody does.
-        counts: how many there are, by level.
-        logged: the same by the level that the server logged; 0: not all are known.
+        logged: how many there are by the level that the server logged; 0: not all are known.
         changed: those that were there before they came to this level.
     """
 
     def __init__(self, owner: str | None) -> None:
+        super().__init__()
         self.owner = owner
-        self.size = 0
-        self.counts = [0] * LEVELS
         self.logged = [0] * LEVELS
-        self.changed: dict[Group, None] = {}
-        self._turns: list[list[Key]] = [[] for _ in range(LEVELS)]
-        """Lazy heaps by the oldest message."""
+        self.changed: dict[WatchedGroup, None] = {}
         self._stays: list[list[Stay]] = [[] for _ in range(LEVELS)]
         """In the order in which they came; those that have left are thrown out when they are most."""
         self._begins = [0] * LEVELS
         """Before it all have left."""
         self._snapshots = 0
 
-    def enter(self, group: Group, first: Key, now: int) -> None:
-        """A group comes; its `level` and `logged` say where to. `first` is its first conversation."""
+    def come(self, group: WatchedGroup, first: Entry, now: int) -> None:
+        """A group comes; its `level` and `logged` say where to. `first` is its first message."""
         level = group.level
-        self.size += 1
-        self.counts[level] += 1
+        self.enter(group, first)
         self.logged[group.logged] += 1
-        group.pool = self
         stays = self._stays[level]
         if len(stays) > 2 * self.counts[level] + SPARE:
             # A snapshot may still look at the old list.
@@ -61,53 +56,22 @@ class Pool:
         stays.append(stay)
         if group.changes[0][0] != now:
             self.changed[group] = None
-        self.turn(group, first)
 
-    def leave(self, group: Group) -> None:
+    def go(self, group: WatchedGroup) -> None:
         """A group leaves."""
-        self.size -= 1
-        self.counts[group.level] -= 1
+        self.leave(group)
         self.logged[group.logged] -= 1
         if group.stay is not None:
             group.stay.left = self._snapshots
-        group.pool = group.stay = group.turn = None
+            group.stay = None
         if self.changed:
             self.changed.pop(group, None)
-
-    def turn(self, group: Group, first: Key) -> None:
-        """Another conversation is the first one of a group that is there."""
-        group.turn = first
-        turns = self._turns[group.level]
-        if len(turns) > 2 * self.counts[group.level] + SPARE:
-            # A group that was there before may be there several times.
-            there = (key for key in turns if key[2].group.turn is key and key[2].group.pool is self)
-            turns[:] = {key[2].group: key for key in there}.values()
-            heapify(turns)
-        heappush(turns, first)
-
-    def highest(self) -> int:
-        """The highest level at which there is a group; 0 without any."""
-        level = LEVELS - 1
-        while level and not self.counts[level]:
-            level -= 1
-        return level
-
-    def oldest(self, level: int) -> Key | None:
-        """The first conversation of the group at the level that has the oldest message; None without."""
-        turns = self._turns[level]
-        while turns:
-            key = turns[0]
-            group = key[2].group
-            if group.turn is key and group.pool is self:
-                return key
-            heappop(turns)
-        return None
 
     def since(self, level: int) -> int:
         """Since when the group at the level that came first has been there; there is one."""
         return self._stays[level][self._begin(level)].since
 
-    def snapshot(self, above: int) -> Iterator[Group]:
+    def snapshot(self, above: int) -> Iterator[WatchedGroup]:
         """The groups above the level as they are now, whenever it is asked for them."""
         self._snapshots += 1
         levels = [level for level in range(above + 1, LEVELS) if self.counts[level]]
@@ -123,7 +87,7 @@ class Pool:
         return begin
 
 
-def _there_at(snapshot: int, stretches: list[tuple[list[Stay], int, int]]) -> Iterator[Group]:
+def _there_at(snapshot: int, stretches: list[tuple[list[Stay], int, int]]) -> Iterator[WatchedGroup]:
     for stays, begin, end in stretches:
         for place in range(begin, end):
             stay = stays[place]
@@ -149,7 +113,7 @@ class Standing:
         self.all_held = 0
         self._tolerance = tolerance
 
-    def count(self, group: Group, now: int) -> None:
+    def count(self, group: WatchedGroup, now: int) -> None:
         """Count a group that has changed as it is now."""
         first = group.first()
         if first is None:
@@ -164,10 +128,11 @@ class Standing:
         if holders:
             if len(holders) == 1:
                 (holder,) = holders
+                assert holder is not None
                 pool = self.own.get(holder) or self._pool_of(holder)
             else:
                 pool = None
-        if pool is not group.pool or level != group.level or logged != group.logged:
+        if pool is not group.turns or level != group.level or logged != group.logged:
             if group.level:
                 self._leave(group, pool)
             group.level, group.logged = level, logged
@@ -178,17 +143,18 @@ class Standing:
                 group.note(now, 0, None, self._tolerance)
                 return
             group.note(now, level, holder, self._tolerance)
-            pool.enter(group, first, now)
+            pool.come(group, first, now)
         elif first is not group.turn and pool is not None:
             pool.turn(group, first)
 
-    def _leave(self, group: Group, to: Pool | None) -> None:
-        pool = group.pool
+    def _leave(self, group: WatchedGroup, to: Pool | None) -> None:
+        pool = group.turns
         if pool is not self.free:
             self.held[group.level] -= 1
             self.all_held -= 1
         if pool is not None:
-            pool.leave(group)
+            assert isinstance(pool, Pool)
+            pool.go(group)
             if not pool.size and pool.owner is not None and pool is not to:
                 del self.own[pool.owner]
 

@@ -9,7 +9,7 @@ from engine.united import united
 from pipelines.conformance import happenings as h
 from pipelines.ledger.queues import with_queue
 from pipelines.schedules.ready import system_first
-from pipelines.state.carried import place
+from pipelines.state.carried import place, side
 from pipelines.state.endpoints import SIDE
 from pipelines.state.happened import happened
 from pipelines.state.transactions import LOCKING, TRANSACTION, first_outcomes
@@ -32,7 +32,7 @@ PAYLOAD = {
     "rolled_back": "bigint",
     "is_early": "boolean",
 }
-"""What a row carries, each kind some of it. Times are microseconds; `side` is an endpoint as one text;
+"""What a row carries, each kind some of it. Times are microseconds; `side` is that of `carried`;
 `logged` is null where the server's level is not known; `committed` and `rolled_back` are the first outcomes
 of the row's transaction; `is_early`: a message was received before its endpoint was there."""
 
@@ -205,7 +205,6 @@ def _there(sides: DataFrame, rows: DataFrame, as_of: datetime) -> DataFrame:
 
 def _told(rows: DataFrame) -> DataFrame:
     """`COLUMNS` of rows with `kind`, `time`, and some of what is told; what they don't have is null."""
-    side = F.concat("conversation_id", F.when(F.col("is_initiator"), "+").otherwise("-"))
-    had = {name: F.col(name) for name in rows.columns} | ({"side": side} if SIDE[0] in rows.columns else {})
+    had = {name: F.col(name) for name in rows.columns} | ({"side": side()} if SIDE[0] in rows.columns else {})
     columns = [had.get(name, F.lit(None)).cast(type).alias(name) for name, type in PAYLOAD.items()]
     return rows.select("queue_number", place(F.unix_micros("time"), F.col("kind")).alias("place"), *columns)

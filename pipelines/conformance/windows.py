@@ -18,10 +18,10 @@ from engine.python_workers import Work
 from pipelines.conformance import happenings as h
 from pipelines.conformance.decisions import OF_AN_HOUR
 from pipelines.conformance.facts import COLUMNS, Array, Facts, facts
-from pipelines.conformance.groups import LEVELS
 from pipelines.conformance.spans import Decisions, Members, Spans, decisions_of, spans
 from pipelines.conformance.states import States
 from pipelines.conformance.timeline import ORDER
+from pipelines.machine.groups import LEVELS
 
 FIGURES = (*OF_AN_HOUR, "ties", "lock_skipped", "not_ready")
 """What both ways give, beside `blind`."""

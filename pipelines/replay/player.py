@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
+from pipelines.machine.groups import arrival_of
 from pipelines.replay import happenings as h
-from pipelines.replay.backlog import Backlog, Message
+from pipelines.replay.backlog import PlayedBacklog, PlayedGroup, PlayedMessage
 from pipelines.state.carried import BITS, KIND
 
 
@@ -46,7 +47,7 @@ class Player:
     def __init__(self, machine: Machine) -> None:
         """Begin as the period does."""
         self.finished: list[tuple[Any, ...]] = []
-        self._machine, self._backlog = machine, Backlog()
+        self._machine, self._backlog = machine, PlayedBacklog()
         self._now = machine.start
         self._place = machine.start << BITS
         self._on = True
@@ -54,7 +55,7 @@ class Player:
         self._known = machine.readers is not None
         self._most_readers = self._most_ready = self._receives = self._busy = 0
         self._last_finish: int | None = None
-        self._work: list[tuple[int, int, str | None, bool]] = []
+        self._work: list[tuple[int, int, PlayedGroup | None, bool]] = []
         """Until when, a number, the group that is held, whether a reader is busy with it."""
         self._begun = 0
         self._sums = [0, 0, 0]
@@ -64,8 +65,7 @@ class Player:
         self,
         places: list[int],
         message_ids: list[str],
-        conversation_ids: list[str],
-        initiators: list[bool],
+        sides: list[str],
         groups: list[str],
         arrived: list[int],
         queuing_orders: list[int | None],
@@ -84,8 +84,7 @@ class Player:
         rows = zip(
             places,
             message_ids,
-            conversation_ids,
-            initiators,
+            sides,
             groups,
             arrived,
             queuing_orders,
@@ -99,8 +98,7 @@ class Player:
         for (
             place,
             message_id,
-            conversation_id,
-            by,
+            side,
             group,
             at,
             order,
@@ -118,10 +116,11 @@ class Player:
                 self._settle()
                 self._pass_time(time)
             if kind == h.ARRIVAL:
-                message = Message(message_id, at, order, level, number or 0, guess)
-                arrive(message, (conversation_id, not by), group, rank, sequence)
+                arrival = arrival_of(at, order, message_id)
+                message = PlayedMessage(arrival, rank, sequence, number or 0, estimated=guess)
+                arrive(message, side, group, level)
             elif kind in (h.END, h.LEAVE, h.MOVE):
-                self._of_endpoint(kind, (conversation_id, not by), message_id, group)
+                self._of_endpoint(kind, side, message_id, group)
             else:
                 self._of_queue(kind, group, number)
         self._place = last
@@ -156,15 +155,15 @@ class Player:
         if kind in (h.START, h.STATUS):
             self._on = bool(number)
         elif kind == h.LOCK:
-            self._backlog.lock(group)
+            locked = self._backlog.lock(group)
             if number is not None:
-                self._begin(number, group, busy=False)
+                self._begin(number, locked, busy=False)
         elif kind == h.HOLD and logged:
             self._begin(number or 0, None, busy=True)
         elif kind == h.READERS and logged:
             self._readers, self._known = number or 0, True
 
-    def _of_endpoint(self, kind: int, side: tuple[str, bool], message_id: str, group: str) -> None:
+    def _of_endpoint(self, kind: int, side: str, message_id: str, group: str) -> None:
         backlog = self._backlog
         if kind == h.END:
             for message in backlog.end(side):
@@ -212,7 +211,7 @@ class Player:
             sums, backlog = self._sums, self._backlog
             sums[0] += self._busy * span
             sums[1] += self._readers * span
-            if self._on and backlog.ready and not backlog.available:
+            if self._on and backlog.ready and not backlog.free.size:
                 sums[2] += max(self._readers - self._busy, 0) * span
             self._now = time
 
@@ -224,8 +223,10 @@ class Player:
                 self._busy -= busy
                 if group is not None:
                     backlog.unlock(group)
+            if backlog.touched:
+                backlog.count()
             chosen = False
-            while self._on and backlog.available and self._busy < self._readers:
+            while self._on and backlog.free.size and self._busy < self._readers:
                 self._receive()
                 chosen = True
             if not chosen:
@@ -233,9 +234,7 @@ class Player:
 
     def _receive(self) -> None:
         """An idle reader takes what its RECEIVE gives it, and is busy with it."""
-        taken = self._backlog.take(self._machine.top)
-        assert taken
-        group, messages = taken
+        group, messages = self._backlog.take(self._machine.top)
         self._receives += 1
         now, number, until = self._now, self._receives, self._now
         for message in messages:
@@ -246,22 +245,27 @@ class Player:
             self._last_finish = until
         self._begin(until, group, busy=True)
 
-    def _begin(self, until: int, group: str | None, *, busy: bool) -> None:
+    def _begin(self, until: int, group: PlayedGroup | None, *, busy: bool) -> None:
         self._begun += 1
         self._busy += busy
         heappush(self._work, (until, self._begun, group, busy))
 
     def _out(
-        self, message: Message, started: int | None, until: int | None, number: int | None, gone: int | None
+        self,
+        message: PlayedMessage,
+        started: int | None,
+        until: int | None,
+        number: int | None,
+        gone: int | None,
     ) -> None:
         self.finished.append(
             (
-                message.message_id,
-                message.arrived,
+                message.arrival[2],
+                message.arrival[0],
                 started,
                 until,
                 number,
-                message.level,
+                message.conversation.level,
                 message.estimated,
                 gone,
             )

@@ -9,15 +9,14 @@ from engine.united import united
 from pipelines.replay import happenings as h
 from pipelines.replay.period import Period
 from pipelines.schedules.ready import system_first
-from pipelines.state.carried import rows_of_kind
+from pipelines.state.carried import rows_of_kind, side
 from pipelines.state.endpoints import SIDE
 from schemas.events import MOVE
 from schemas.keys import QUEUE
 
 PAYLOAD = {
     "message_id": "string",
-    "conversation_id": "string",
-    "is_initiator": "boolean",
+    "side": "string",
     "group_id": "string",
     "arrived": "bigint",
     "queuing_order": "bigint",
@@ -105,8 +104,7 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
             F.col("ready_at"),
             h.ARRIVAL,
             message_id="message_id",
-            conversation_id="conversation_id",
-            is_initiator="is_initiator",
+            side=side(),
             group_id="conversation_group_id",
             arrived=F.unix_micros("arrived_at"),
             queuing_order="queuing_order",
@@ -121,24 +119,21 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
             of_queues(ends),
             F.col("ended_at"),
             h.END,
-            conversation_id="conversation_id",
-            is_initiator="is_initiator",
+            side=side(),
         ),
         _rows(
             of_queues(left),
             F.col("left_at"),
             h.LEAVE,
             message_id="message_id",
-            conversation_id="conversation_id",
-            is_initiator="is_initiator",
+            side=side(),
         ),
         _rows(
             of_queues(moves),
             F.col("event_time"),
             h.MOVE,
             tie="event_id",
-            conversation_id="conversation_id",
-            is_initiator="is_initiator",
+            side=side(),
             group_id="conversation_group_id",
         ),
         _rows(

@@ -24,7 +24,7 @@ def arrival(time: int, number: int, level: int, work: int, group: str | None = N
     """A message that arrives in a conversation of its own."""
     name = f"m{number}"
     place = (time << BITS) + h.ARRIVAL
-    return (place, name, name, False, group or name, time, None, level, 2, number, work, False)
+    return (place, name, name, group or name, time, None, level, 2, number, work, False)
 
 
 def play(player: Player, rows: list[tuple[object, ...]]) -> dict[str, int | None]:
@@ -47,7 +47,7 @@ def test_one_reader_with_exponential_times_meets_cobhams_formula() -> None:
         arrival(time, number, level, int(random.expovariate(1.0) * SECOND))
         for number, (time, level) in enumerate(poisson(random, rates, count))
     ]
-    player = Player(machine(rows[-1][5] + 1, drain=True))  # type: ignore[operator]
+    player = Player(machine(rows[-1][4] + 1, drain=True))  # type: ignore[operator]
     play(player, rows)
     waits: dict[int, list[float]] = {level: [] for level in rates}
     for _, arrived, started, _, _, level, *_ in sorted(player.finished, key=lambda row: row[1]):
@@ -84,9 +84,9 @@ def test_a_conversation_is_as_old_as_its_oldest_arrival_since_it_was_empty() -> 
     def ready(time: int, arrived: int, conversation: str) -> tuple[object, ...]:
         place = (time << BITS) + h.ARRIVAL
         message_id = f"{conversation} {arrived}"
-        return (place, message_id, conversation, False, "g", arrived, None, 5, 2, -arrived, 10, False)
+        return (place, message_id, conversation, "g", arrived, None, 5, 2, -arrived, 10, False)
 
-    lock = (h.LOCK, None, None, None, "g", None, None, None, None, None, 30, None)
+    lock = (h.LOCK, None, None, "g", None, None, None, None, None, 30, None)
     # What came first in b comes back after the others; a is older until then.
     rows = [lock, ready(10, 10, "a"), ready(12, 12, "b"), ready(20, 5, "b")]
     player = Player(machine(100, top=1))
