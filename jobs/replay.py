@@ -79,7 +79,7 @@ def main(argv: Sequence[str]) -> int:
     if options.start >= options.end:
         raise ConfigError(
             f"command line: --from {format_instant(options.start)} is not before "
-            f"--to {format_instant(options.end)}; exchange them"
+            f"--to {format_instant(options.end)}; name an earlier --from or a later --to"
         )
     if options.as_if != ALWAYS and not (options.rules or options.proposed):
         raise ConfigError("command line: --as-if says since when --rules or --proposed stand; name one")

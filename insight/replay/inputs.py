@@ -12,7 +12,7 @@ from engine.differences import Keep
 from insight.backlog import catalog_frames, read_backlog
 from insight.whatif.levels import as_proposed, changed_kinds, rules_frame
 from pipelines.replay.leaves import leaves
-from pipelines.replay.messages import played_messages
+from pipelines.replay.messages import WHAT, arriving, in_time, ready_messages
 from pipelines.replay.period import Period
 from pipelines.replay.readers import logged_readers
 from pipelines.replay.receivers import receivers, receiving
@@ -91,13 +91,14 @@ def read_inputs(
         .unionByName(work.where(counts_for_medians(period)).select("message_id"))
         .distinct()
     )
-    known = keep(facts_of_many(message_events, keep, ids=wanted))
-    arrived_at = F.col("arrived_at")
-    arrived = known.where((arrived_at >= F.lit(period.start)) & (arrived_at < F.lit(period.end)))
-    played = played_messages(waiting.messages, arrived, now_open.returns, there, period)
-    taken = receiving(known.join(work.where(counts_for_medians(period)), "message_id"), around)
+    # Large, and joined once: messages that arrive and those that count for medians are mostly the same.
+    known = facts_of_many(message_events, keep, ids=wanted).select(*WHAT).join(work, "message_id", "left")
+    placed = keep(receiving(known, around))
+    ready = ready_messages(waiting.messages, now_open.returns, there, period)
+    played = in_time(ready.join(work, "message_id", "left").unionByName(arriving(placed, period)), period)
+    taken = placed.where(counts_for_medians(period))
     default = settings.replay.default_service_ms * MILLISECOND
-    serviced = with_service(played, work, taken, default=default).withColumnRenamed("priority", "level")
+    serviced = with_service(played, taken, default=default).withColumnRenamed("priority", "level")
     if proposal:
         rules = rules_frame(spark, standing(proposal.settings.rule_history))
         levels = as_proposed(there, keep(changed_kinds(there, rules, as_if=as_if)), as_if=as_if)

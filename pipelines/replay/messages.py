@@ -16,32 +16,55 @@ WHAT = (
 )
 
 
-def played_messages(
-    waiting: DataFrame, arrived: DataFrame, returns: DataFrame, receivers: DataFrame, period: Period
-) -> DataFrame:
-    """The messages, with the moment at which each becomes ready.
+def ready_messages(waiting: DataFrame, returns: DataFrame, receivers: DataFrame, period: Period) -> DataFrame:
+    """The messages that stand in the queues as the period begins, and those that a ROLLBACK gives back in it.
 
     Args:
         waiting: `state.open_messages` as the period begins.
-        arrived: `state.messages.facts` of those that arrive in it.
         returns: `transactions.Open.returns`.
         receivers: `receivers`.
         period: what is played.
 
     Returns:
-        One row per message_id: what it is, its receiving endpoint with its queue, and `ready_at`: the start
-        of the period if it is ready then, else the later of its arrival (or of the ROLLBACK that gives it
-        back) and the creation of its receiver. None for an endpoint that has ended by then.
+        One row per message_id: what it is, its receiving endpoint with its queue, and `from_at`: the start
+        of the period, or the ROLLBACK.
+    """
+    ready = waiting.where("in_queue").select(*WHAT, F.lit(period.start).alias("from_at"))
+    returned = waiting.where("in_flight").join(returns, "message_id")
+    known = ready.unionByName(returned.select(*WHAT, F.col("returned_at").alias("from_at")))
+    return receiving(known, receivers)
+
+
+def arriving(placed: DataFrame, period: Period) -> DataFrame:
+    """The messages that arrive in the period, with `from_at`, their arrival.
+
+    Args:
+        placed: `state.messages.facts`, each with its receiving endpoint (`receivers.receiving`).
+        period: what is played.
+    """
+    arrived_at, created_at = F.col("arrived_at"), F.col("created_at")
+    arrived = placed.where(
+        (arrived_at >= F.lit(period.start))
+        & (arrived_at < F.lit(period.end))
+        # What was begun after the period is not played.
+        & (created_at < F.lit(period.end))
+    )
+    return arrived.withColumn("from_at", arrived_at)
+
+
+def in_time(messages: DataFrame, period: Period) -> DataFrame:
+    """The messages that become ready in the period.
+
+    Args:
+        messages: `ready_messages` and `arriving`.
+        period: what is played.
+
+    Returns:
+        The rows with `ready_at` in place of `from_at`: the later of it and the creation of the receiver.
+        None for an endpoint that has ended by then.
 
     Source: our choice.
     """
-    begin = F.lit(period.start)
-    ready = waiting.where("in_queue").select(*WHAT, begin.alias("from_at"))
-    returned = waiting.where("in_flight").join(returns, "message_id")
-    known = ready.unionByName(returned.select(*WHAT, F.col("returned_at").alias("from_at"))).unionByName(
-        arrived.select(*WHAT, F.col("arrived_at").alias("from_at"))
-    )
-    placed = receiving(known, receivers).withColumn("ready_at", F.greatest("from_at", "created_at"))
-    ended = F.col("ended_at")
-    in_time = (F.col("ready_at") < F.lit(period.end)) & (ended.isNull() | (ended >= F.col("ready_at")))
-    return placed.where(in_time).drop("from_at")
+    ready_at, ended_at = F.greatest("from_at", "created_at"), F.col("ended_at")
+    is_played = (ready_at < F.lit(period.end)) & (ended_at.isNull() | (ended_at >= ready_at))
+    return messages.where(is_played).withColumn("ready_at", ready_at).drop("from_at")

@@ -76,12 +76,11 @@ def _shared(takes: DataFrame) -> DataFrame:
     return numbered.select("message_id", *TAKE, (share + remainder).alias("share"))
 
 
-def with_service(played: DataFrame, known: DataFrame, taken: DataFrame, *, default: int) -> DataFrame:
-    """Add how long the work on each message takes.
+def with_service(played: DataFrame, taken: DataFrame, *, default: int) -> DataFrame:
+    """Say how long the work on each message takes.
 
     Args:
-        played: `played_messages`.
-        known: `services`.
+        played: the messages with `service`, null where they were never taken.
         taken: of the messages that count for medians: instance, database, queue, contract, message_type,
             `service`.
         default: microseconds for a message of a queue of which nothing is known.
@@ -90,12 +89,11 @@ def with_service(played: DataFrame, known: DataFrame, taken: DataFrame, *, defau
         The rows with `service` in microseconds, and `estimated`: it was never taken, so it is the median of
         its queue, contract and message type, else of its queue, else the default.
     """
-    with_known = played.join(known.select("message_id", "service"), "message_id", "left")
     of_kinds = medians(taken, KIND).withColumnRenamed("median", "median_of_kind")
     of_queues = medians(taken, QUEUE).withColumnRenamed("median", "median_of_queue")
     service = F.coalesce("service", "median_of_kind", "median_of_queue", F.lit(default).cast("bigint"))
     return (
-        with_known.join(F.broadcast(of_kinds), KIND, "left")
+        played.join(F.broadcast(of_kinds), KIND, "left")
         .join(F.broadcast(of_queues), QUEUE, "left")
         .withColumns({"estimated": F.col("service").isNull(), "service": service})
         .drop("median_of_kind", "median_of_queue")
