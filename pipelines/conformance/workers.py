@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pipelines.conformance.decisions import COUNTS, OF_AN_HOUR
 from pipelines.conformance.queue import Queue
 from pipelines.conformance.timeline import COLUMNS, ORDER
-from pipelines.machine.workers import Columns, played
+from pipelines.machine.workers import Columns, in_workers
 
 DEVIATION = {
     "at": "bigint",
@@ -38,7 +38,7 @@ def watched(timeline: DataFrame, *, start: int, tolerance: int, every_receive_co
         with `OF_AN_HOUR`; and one with its totals. No order.
     """
     begin = partial(_begin, start, tolerance, every_receive_counts)
-    return played(timeline, COLUMNS, ORDER, begin, found, TOLD)
+    return in_workers(timeline, COLUMNS, ORDER, begin, found, TOLD)
 
 
 def _begin(start: int, tolerance: int, every_receive_counts: bool, number: int) -> Queue:

@@ -19,23 +19,23 @@ Columns = Mapping[str, Sequence[Any]]
 """Rows by column, all equally long; columns that are left out are null."""
 
 
-class Machine(Protocol):
-    """What plays a queue."""
+class Fed(Protocol):
+    """What plays a queue as it is told what happens there."""
 
     @property
     def feed(self) -> Callable[..., None]:
         """Play what happened: a list for each column that it is fed."""
 
 
-MACHINE = TypeVar("MACHINE", bound=Machine)
+FED = TypeVar("FED", bound=Fed)
 
 
-def played(
+def in_workers(
     happenings: DataFrame,
     fed: Sequence[str],
     order: Sequence[str],
-    begin: Callable[[int], MACHINE],
-    found: Callable[[MACHINE, bool], Iterable[Columns]],
+    begin: Callable[[int], FED],
+    found: Callable[[FED, bool], Iterable[Columns]],
     types: Mapping[str, str],
 ) -> DataFrame:
     """Play each queue in one task, with memory for its backlog and not for what happens on it.
@@ -53,23 +53,23 @@ def played(
     """
     types = {fed[0]: "int", **types}
     ddl = ", ".join(f"{name} {type}" for name, type in types.items())
-    no_food = [name for name in order if name not in fed]
-    ordered = in_order(happenings.select(*fed, *no_food), fed[0], order).drop(*no_food)
+    not_fed = [name for name in order if name not in fed]
+    ordered = in_order(happenings.select(*fed, *not_fed), fed[0], order).drop(*not_fed)
     return in_python(ordered, _play(len(fed), begin, found, types), ddl)
 
 
 def _play(
     width: int,
-    begin: Callable[[int], MACHINE],
-    found: Callable[[MACHINE, bool], Iterable[Columns]],
+    begin: Callable[[int], FED],
+    found: Callable[[FED, bool], Iterable[Columns]],
     types: Mapping[str, str],
 ) -> Work:
-    """The work of `played` on batches whose first `width` columns are what is fed."""
+    """The work of `in_workers` on batches whose first `width` columns are what is fed."""
 
     def work(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         gc.set_threshold(GARBAGE)
         output = _Output(types)
-        machine: MACHINE | None = None
+        machine: FED | None = None
         for number, stretch, is_last in stretches(batches):
             machine = machine or begin(number)
             machine.feed(*[column.to_pylist() for column in stretch.columns[1:width]])

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from pyspark.sql import DataFrame
 
-from pipelines.machine.workers import Columns, played as played_in_workers
+from pipelines.machine.workers import Columns, in_workers
 from pipelines.replay.player import Machine, Player
 from pipelines.replay.timeline import COLUMNS, ORDER
 
@@ -43,7 +43,7 @@ def played(timeline: DataFrame, machines: Sequence[Machine]) -> DataFrame:
     """
     known = list(machines)
     fed = [name for name in COLUMNS if name != "tie"]
-    return played_in_workers(
+    return in_workers(
         timeline, fed, ORDER, lambda number: Player(known[number]), found, {**MESSAGE, **TOTALS}
     )
 
