@@ -6,7 +6,7 @@ from heapq import heappop, heappush
 from pipelines.conformance.standing import Standing
 from pipelines.conformance.watched import WatchedGroup, WatchedMessage
 from pipelines.machine.backlog import Backlog
-from pipelines.machine.groups import LAST
+from pipelines.machine.groups import LAST, Conversation
 
 Outcomes = tuple[int | None, int | None]
 """When a transaction was first committed, and first rolled back."""
@@ -77,11 +77,10 @@ class WatchedBacklog(Backlog[WatchedMessage, WatchedGroup]):
         is_over = rolled_back is not None and rolled_back <= now
         if is_over and committed is None:
             return
-        known = self._open.get(transaction)
         for message in messages:
             if not message.is_there:
                 continue
-            known = known or self._opened(now, transaction, outcomes)
+            known = self._opened(now, transaction, outcomes)
             known.messages.append(message)
             if not is_over and transaction not in message.takers:
                 message.takers = (*message.takers, transaction)
@@ -96,23 +95,10 @@ class WatchedBacklog(Backlog[WatchedMessage, WatchedGroup]):
         committed, rolled_back = outcomes
         if (committed is not None and committed <= now) or (rolled_back is not None and rolled_back <= now):
             return
-        known = self._open.get(transaction) or self._opened(now, transaction, outcomes)
+        known = self._opened(now, transaction, outcomes)
         if name not in known.named:
             known.named.add(name)
             self._hold_for(self._groups.get(name) or self._begin(name), known, transaction)
-
-    def move(self, side: str, name: str) -> None:
-        """The conversation goes to another group, with its messages and who holds them."""
-        conversation = self._conversations.get(side)
-        if conversation is None:
-            self.moved[side] = name
-            return
-        holders = [transaction for message in conversation.messages for transaction in message.takers]
-        for transaction in holders:
-            self._release(conversation.group, transaction)
-        super().move(side, name)
-        for transaction in holders:
-            self._hold_for(conversation.group, self._open[transaction], transaction)
 
     def end_transactions(self, now: int) -> None:
         """Play the outcomes of the moment."""
@@ -149,10 +135,18 @@ class WatchedBacklog(Backlog[WatchedMessage, WatchedGroup]):
         del self.messages[message.arrival[2]]
         super().remove(message)
 
+    def _join(self, conversation: Conversation[WatchedMessage, WatchedGroup], group: WatchedGroup) -> None:
+        """A conversation comes to another group, which those who took its messages hold from now on."""
+        for message in conversation.messages:
+            for transaction in message.takers:
+                self._release(conversation.group, transaction)
+                self._hold_for(group, self._open[transaction], transaction)
+        super()._join(conversation, group)
+
     def _set_ready(self, message: WatchedMessage) -> None:
         super()._set_ready(message)
         logs, logged = message.conversation.group.logs, message.logged
-        logs[logged] = logs[logged] + 1 if logged in logs else 1
+        logs[logged] = logs.get(logged, 0) + 1
 
     def _unset_ready(self, message: WatchedMessage) -> None:
         super()._unset_ready(message)
@@ -163,7 +157,10 @@ class WatchedBacklog(Backlog[WatchedMessage, WatchedGroup]):
             logs[logged] -= 1
 
     def _opened(self, now: int, transaction: str, outcomes: Outcomes) -> _Transaction:
-        """A transaction begins that has an outcome to come, or none at all."""
+        """A transaction that has an outcome to come, or none at all."""
+        known = self._open.get(transaction)
+        if known is not None:
+            return known
         known = self._open[transaction] = _Transaction()
         committed, rolled_back = outcomes
         if committed is not None:

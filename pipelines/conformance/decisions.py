@@ -138,12 +138,10 @@ class Judge:
 
     def _is_oldest(self, group: WatchedGroup, own: Pool | None) -> bool:
         """Whether no other group at its level that is there has an older message."""
-        free = self._standing.free
-        if own is None and group.turns is free:
-            return free.oldest(group.level) is group.turn
         first = group.first()
         assert first is not None
-        return all(first[1] <= other[1] for other in _firsts(group.level, free, own))
+        others = _firsts(group.level, self._standing.free, own)
+        return all(first[1] <= other[1] for other in others)
 
     def _within(self, decision: Decision, group: WatchedGroup) -> None:
         """Whether it took all, and in the order of the group."""

@@ -9,7 +9,7 @@ from engine.united import united
 from pipelines.conformance import happenings as h
 from pipelines.ledger.queues import with_queue
 from pipelines.schedules.ready import system_first
-from pipelines.state.carried import place, side
+from pipelines.state.carried import place, side_text
 from pipelines.state.endpoints import SIDE
 from pipelines.state.happened import happened
 from pipelines.state.transactions import LOCKING, TRANSACTION, first_outcomes
@@ -205,6 +205,8 @@ def _there(sides: DataFrame, rows: DataFrame, as_of: datetime) -> DataFrame:
 
 def _told(rows: DataFrame) -> DataFrame:
     """`COLUMNS` of rows with `kind`, `time`, and some of what is told; what they don't have is null."""
-    had = {name: F.col(name) for name in rows.columns} | ({"side": side()} if SIDE[0] in rows.columns else {})
+    had = {name: F.col(name) for name in rows.columns} | (
+        {"side": side_text()} if SIDE[0] in rows.columns else {}
+    )
     columns = [had.get(name, F.lit(None)).cast(type).alias(name) for name, type in PAYLOAD.items()]
     return rows.select("queue_number", place(F.unix_micros("time"), F.col("kind")).alias("place"), *columns)

@@ -55,9 +55,6 @@ class WatchedGroup(Group):
 
     def logged_level(self) -> int:
         """The highest level that the server logged of a ready message; 0 where one is not known."""
-        if len(self.logs) == 1:
-            (level,) = self.logs
-            return level
         return 0 if 0 in self.logs else max(self.logs)
 
     def note(self, now: int, level: int, holder: str | None, tolerance: int) -> None:

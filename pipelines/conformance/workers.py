@@ -1,7 +1,6 @@
 """The queues in Python workers: what happened goes in, and totals and deviations come out."""
 
 from collections.abc import Iterator
-from functools import partial
 
 from pyspark.sql import DataFrame
 
@@ -37,12 +36,11 @@ def watched(timeline: DataFrame, *, start: int, tolerance: int, every_receive_co
         queue_number and `TOLD`: per queue a row per deviation, with `at`; one per `hour` since the epoch,
         with `OF_AN_HOUR`; and one with its totals. No order.
     """
-    begin = partial(_begin, start, tolerance, every_receive_counts)
+
+    def begin(_: int) -> Queue:
+        return Queue(start=start, tolerance=tolerance, every_receive_counts=every_receive_counts)
+
     return in_workers(timeline, COLUMNS, ORDER, begin, found, TOLD)
-
-
-def _begin(start: int, tolerance: int, every_receive_counts: bool, number: int) -> Queue:
-    return Queue(start=start, tolerance=tolerance, every_receive_counts=every_receive_counts)
 
 
 def found(queue: Queue, is_last: bool) -> Iterator[Columns]:

@@ -77,9 +77,13 @@ class Backlog(Generic[M, G]):
         ready = [message for message in conversation.messages if message.ready]
         for message in ready:
             self._unset_ready(message)
-        conversation.group = self._groups.get(name) or self._begin(name)
+        self._join(conversation, self._groups.get(name) or self._begin(name))
         for message in ready:
             self._set_ready(message)
+
+    def _join(self, conversation: Conversation[M, G], group: G) -> None:
+        """A conversation none of whose messages is ready comes to another group."""
+        conversation.group = group
 
     def _set_ready(self, message: M) -> None:
         conversation = message.conversation

@@ -1,9 +1,9 @@
 """The ready messages of one queue: which group is next, and what a RECEIVE takes of it."""
 
-from heapq import heappop, heappush
+from heapq import heapify, heappop, heappush
 
 from pipelines.machine.backlog import Backlog
-from pipelines.machine.groups import Arrival, Conversation, Group, Message
+from pipelines.machine.groups import SPARE, Arrival, Conversation, Group, Message
 from pipelines.machine.turns import Turns
 
 
@@ -24,6 +24,10 @@ class PlayedMessage(Message["PlayedGroup"]):
         self.service, self.estimated = service, estimated
 
 
+Place = tuple[int, Arrival, Conversation[PlayedMessage, "PlayedGroup"]]
+"""A conversation among those of its group: its level, negated, and what `since` was as it took the place."""
+
+
 class PlayedGroup(Group):
     """A group with ready messages, or locked."""
 
@@ -31,7 +35,7 @@ class PlayedGroup(Group):
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._conversations: list[tuple[int, Arrival, Conversation[PlayedMessage, PlayedGroup]]] = []
+        self._conversations: list[Place] = []
 
     def forget(self) -> None:
         """Nothing is known of it any more."""
@@ -44,16 +48,22 @@ class PlayedGroup(Group):
         Conversations go by level, then by the oldest arrival since they last had no ready message. Source:
         the semantics page, "Orders"; the ties are our choice.
         """
-        heappush(self._conversations, (-conversation.level, conversation.since, conversation))
+        heap = self._conversations
+        if len(heap) > 2 * self.ready + SPARE:
+            heap[:] = {each[2]: each for each in heap if self._stands(each)}.values()
+            heapify(heap)
+        heappush(heap, (-conversation.level, conversation.since, conversation))
 
     def first_conversation(self) -> Conversation[PlayedMessage, "PlayedGroup"]:
         """The conversation whose messages are taken first; there is one."""
         heap = self._conversations
-        while True:
-            _, since, conversation = heap[0]
-            if conversation.messages and conversation.group is self and conversation.since is since:
-                return conversation
+        while not self._stands(heap[0]):
             heappop(heap)
+        return heap[0][2]
+
+    def _stands(self, entry: Place) -> bool:
+        _, since, conversation = entry
+        return bool(conversation.messages) and conversation.group is self and conversation.since is since
 
 
 class PlayedBacklog(Backlog[PlayedMessage, PlayedGroup]):
@@ -76,13 +86,6 @@ class PlayedBacklog(Backlog[PlayedMessage, PlayedGroup]):
         if conversation.since is message.arrival:
             conversation.group.stand_among(conversation)
         return conversation
-
-    def move(self, side: str, name: str) -> None:
-        """The conversation goes to another group, with its ready messages."""
-        super().move(side, name)
-        conversation = self._conversations.get(side)
-        if conversation is not None:
-            conversation.group.stand_among(conversation)
 
     def find(self, side: str, message_id: str) -> PlayedMessage | None:
         """The ready message of the endpoint that has the id."""
@@ -148,3 +151,8 @@ class PlayedBacklog(Backlog[PlayedMessage, PlayedGroup]):
     def left(self) -> list[PlayedMessage]:
         """All that is ready, in no order."""
         return [message for each in self._conversations.values() for message in each.messages]
+
+    def _join(self, conversation: Conversation[PlayedMessage, PlayedGroup], group: PlayedGroup) -> None:
+        """A conversation comes to another group, and stands among those there."""
+        super()._join(conversation, group)
+        group.stand_among(conversation)

@@ -42,13 +42,8 @@ def arriving(placed: DataFrame, period: Period) -> DataFrame:
         placed: `state.messages.facts`, each with its receiving endpoint (`receivers.receiving`).
         period: what is played.
     """
-    arrived_at, created_at = F.col("arrived_at"), F.col("created_at")
-    arrived = placed.where(
-        (arrived_at >= F.lit(period.start))
-        & (arrived_at < F.lit(period.end))
-        # What was begun after the period is not played.
-        & (created_at < F.lit(period.end))
-    )
+    arrived_at = F.col("arrived_at")
+    arrived = placed.where((arrived_at >= F.lit(period.start)) & (arrived_at < F.lit(period.end)))
     return arrived.withColumn("from_at", arrived_at)
 
 

@@ -9,7 +9,7 @@ from engine.united import united
 from pipelines.replay import happenings as h
 from pipelines.replay.period import Period
 from pipelines.schedules.ready import system_first
-from pipelines.state.carried import rows_of_kind, side
+from pipelines.state.carried import rows_of_kind, side_text
 from pipelines.state.endpoints import SIDE
 from schemas.events import MOVE
 from schemas.keys import QUEUE
@@ -104,7 +104,7 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
             F.col("ready_at"),
             h.ARRIVAL,
             message_id="message_id",
-            side=side(),
+            side=side_text(),
             group_id="conversation_group_id",
             arrived=F.unix_micros("arrived_at"),
             queuing_order="queuing_order",
@@ -119,21 +119,21 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
             of_queues(ends),
             F.col("ended_at"),
             h.END,
-            side=side(),
+            side=side_text(),
         ),
         _rows(
             of_queues(left),
             F.col("left_at"),
             h.LEAVE,
             message_id="message_id",
-            side=side(),
+            side=side_text(),
         ),
         _rows(
             of_queues(moves),
             F.col("event_time"),
             h.MOVE,
             tie="event_id",
-            side=side(),
+            side=side_text(),
             group_id="conversation_group_id",
         ),
         _rows(

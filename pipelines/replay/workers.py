@@ -41,10 +41,9 @@ def played(timeline: DataFrame, machines: Sequence[Machine]) -> DataFrame:
         machine, `MESSAGE` and `TOTALS`: per machine a row per message and one with its totals. Times are
         microseconds. No order.
     """
-    known = list(machines)
     fed = [name for name in COLUMNS if name != "tie"]
     return in_workers(
-        timeline, fed, ORDER, lambda number: Player(known[number]), found, {**MESSAGE, **TOTALS}
+        timeline, fed, ORDER, lambda number: Player(machines[number]), found, {**MESSAGE, **TOTALS}
     )
 
 

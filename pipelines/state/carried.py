@@ -14,7 +14,7 @@ def place(time: Column, kind: Column) -> Column:
     return time * F.lit(2**BITS) + kind
 
 
-def side() -> Column:
+def side_text() -> Column:
     """An endpoint as one text: its conversation_id, and + for the initiator or - for the target."""
     return F.concat("conversation_id", F.when(F.col("is_initiator"), "+").otherwise("-"))
 
