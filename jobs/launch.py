@@ -151,7 +151,7 @@ def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:
         code = SIGNALLED + signal.SIGINT
         print(BROKEN_OFF.format("interrupted"), file=sys.stderr)
     except Exception as error:
-        code, line = _outcome(error)
+        code, line = outcome_of(error)
         print(f"error: {visible(line)}", file=sys.stderr)
         if verbose:
             print(visible(traceback.format_exc()), end="", file=sys.stderr)
@@ -183,7 +183,7 @@ def _end_at_once_on_signals() -> None:
     Thread(target=end, name="signals", daemon=True).start()
 
 
-def _outcome(error: Exception) -> tuple[int, str]:
+def outcome_of(error: Exception) -> tuple[int, str]:
     """The exit code of a job that failed, and the line that says why."""
     if isinstance(error, PipelineError):
         return error.exit_code, str(error)

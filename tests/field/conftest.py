@@ -1,0 +1,21 @@
+"""Cases from the field, each in a copy of its own."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.field.running import Case
+
+OpenCase = Callable[..., Case]
+
+
+@pytest.fixture
+def open_case(session: SparkSession, tmp_path: Path) -> OpenCase:
+    """A function that copies a case: `open_case("field-08-null-word", settings="settings-any.yaml")`."""
+
+    def opened(name: str, *, settings: str = "settings.yaml") -> Case:
+        return Case.copied(name, tmp_path / name, settings)
+
+    return opened
