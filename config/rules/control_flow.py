@@ -22,6 +22,7 @@ class Branch:
         has_else: whether an ELSE may belong to it.
         is_catch: it is a CATCH block.
         is_of_errors: its condition asks whether something failed.
+        is_refused: what is wrong with its condition was said, so nothing under it needs to be.
     """
 
     token: Token
@@ -30,6 +31,7 @@ class Branch:
     has_else: bool = True
     is_catch: bool = False
     is_of_errors: bool = False
+    is_refused: bool = False
 
 
 @dataclass
@@ -86,6 +88,7 @@ class ControlFlow:
             self._ended.pop()
         owner = self._ended.pop() if self._ended else Branch(token)
         other = Branch(token, owner.test, not owner.outcome, has_else=False, is_of_errors=owner.is_of_errors)
+        other.is_refused = owner.is_refused
         self.waiting = [*self._ended, other]
 
     def begin_block(self, token: Token, *, is_catch: bool) -> None:

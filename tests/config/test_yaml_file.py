@@ -160,8 +160,8 @@ def test_positions_of_keys_values_and_what_is_absent(tmp_path: Path) -> None:
         ),
         pytest.param(
             "name: x\n".encode("utf-16-le"),
-            "x.yaml: is UTF-16 (little-endian) without a byte order mark; save it as UTF-8, or as UTF-16 with a "
-            "byte order mark",
+            "x.yaml: is UTF-16 (little-endian) without a byte order mark; save it as UTF-8, or as "
+            "UTF-16 with a byte order mark",
             id="UTF-16 without a mark",
         ),
     ],
