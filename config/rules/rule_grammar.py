@@ -121,6 +121,8 @@ class Grammar:
         if self.ends(self.at):
             return True
         word = self._tokens[self.at].word
+        if word and self.at + 1 < len(self._tokens) and self._tokens[self.at + 1].text == ":":
+            return True  # a label of GOTO
         return word in STARTERS and not (word == "SET" and self._has_parenthesis(self.at))
 
     def _has_parenthesis(self, at: int) -> bool:
