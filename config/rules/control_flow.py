@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from config.rules.guards import ALWAYS, Condition, Guard, Test
+from config.rules.guards import ALWAYS, Condition, Exit, Guard, Test
 from config.rules.script_tokens import Token
 from config.rules.statements import Origin
 
@@ -49,7 +49,7 @@ class ControlFlow:
 
     Attributes:
         waiting: branches whose statement has not begun.
-        exits: the branches of each RETURN that is passed only if they don't hold.
+        exits: each RETURN that rules decide, as its branches; not yet part of `condition`.
         left_at: a RETURN or GOTO that is always carried out: nothing behind it is.
     """
 
@@ -59,11 +59,17 @@ class ControlFlow:
     _blocks: list[_Block] = field(default_factory=list)
     _governing: list[Branch] = field(default_factory=list)
     _ended: list[Branch] = field(default_factory=list)
+    _exit: Exit | None = None
 
     @property
     def is_in_case(self) -> bool:
         """Whether the innermost block is a CASE expression."""
         return bool(self._blocks) and self._blocks[-1].is_case
+
+    @property
+    def depth(self) -> int:
+        """How many blocks and conditions stand in each other."""
+        return len(self._blocks) + len(self.waiting)
 
     def branches(self) -> Iterator[Branch]:
         """Yield the branches that the statement stands under which began last, outermost first."""
@@ -125,13 +131,13 @@ class ControlFlow:
 
     def condition(self, origin_of: Callable[[Token], Origin]) -> Condition:
         """Return when the statement that began last is carried out; its branches are all decided by tests."""
+        for way in self.exits:
+            self._exit = Exit(tuple(_guards(way, origin_of)), self._exit)
+        self.exits.clear()
         guards = tuple(_guards(self.branches(), origin_of))
-        if not guards and not self.exits:
+        if not guards and self._exit is None:
             return ALWAYS
-        return Condition(
-            guards,
-            tuple(tuple(_guards(way, origin_of)) for way in self.exits),
-        )
+        return Condition(guards, self._exit)
 
 
 def _guards(branches: Iterable[Branch], origin_of: Callable[[Token], Origin]) -> Iterator[Guard]:

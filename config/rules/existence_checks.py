@@ -95,8 +95,8 @@ class ExistenceCheck:
                 raise _OtherCheckError
             self.at += 1
         database = self._view()
-        rules = self._where() if self._accept("WHERE") else ()
-        return Exists(database, rules)
+        rules = self._where() if self._accept("WHERE") else []
+        return Exists(database, tuple(rules))
 
     def _view(self) -> str:
         path = self._path()
@@ -112,31 +112,31 @@ class ExistenceCheck:
             self._require(")")
         return path[0] if len(path) == 3 else self._database
 
-    def _where(self) -> tuple[str, ...]:
+    def _where(self) -> list[str]:
         rules = self._criterion()
         while self._accept("OR"):
             rules += self._criterion()
         return rules
 
-    def _criterion(self) -> tuple[str, ...]:
+    def _criterion(self) -> list[str]:
         if self._peek().text == "(":
             self._require("(")
             rules = self._where()
             self._require(")")
             return rules
         if self._peek().kind == "STRING":
-            rules = (self._string(),)
+            rules = [self._string()]
             self._require("=")
             self._column()
             return rules
         self._column()
         if self._accept("="):
-            return (self._string(),)
+            return [self._string()]
         self._require("IN")
         self._require("(")
-        rules = (self._string(),)
+        rules = [self._string()]
         while self._accept(","):
-            rules += (self._string(),)
+            rules.append(self._string())
         self._require(")")
         return rules
 

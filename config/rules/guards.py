@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from config.rules.origin import Origin
 
@@ -82,21 +82,20 @@ class Guard:
     origin: Origin
 
 
+@dataclass(frozen=True, eq=False)
+class Exit:
+    """A RETURN before a statement: the batch is left if all its guards hold, or if it was left `before`."""
+
+    guards: tuple[Guard, ...]
+    before: "Exit | None" = field(default=None, repr=False)
+
+
 @dataclass(frozen=True)
 class Condition:
-    """When a statement is carried out: every guard holds, and no way out of the batch was taken before it.
-
-    `exits` has the guards of each RETURN before the statement.
-    """
+    """When a statement is carried out: every guard holds, and the batch was not left before it."""
 
     guards: tuple[Guard, ...] = ()
-    exits: tuple[tuple[Guard, ...], ...] = ()
-
-    def all_guards(self) -> Iterator[Guard]:
-        """Yield the guards in the order in which they are evaluated."""
-        for way in self.exits:
-            yield from way
-        yield from self.guards
+    exit: Exit | None = None
 
 
 ALWAYS = Condition()

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from config.errors import ConfigError
 from config.nearest import instead
-from config.rules.guards import ALWAYS, Guard, Test
+from config.rules.guards import ALWAYS, Condition, Exit, Guard, Test
 from config.rules.statements import DEFAULT_LEVEL, UNSET, Criterion, Kind, Origin, RuleStatement
 
 _Triple: TypeAlias = tuple[str | None, str | None, str | None]
@@ -197,23 +197,29 @@ class _Checks:
     def __init__(self, databases: Mapping[tuple[str, str], _Rules]) -> None:
         self._databases = databases
         self._decided: dict[Test, bool] = {}
+        self._left: dict[Exit, bool] = {}
 
     def hold(self, statement: RuleStatement) -> bool:
         """Decide whether a statement is carried out."""
         condition = statement.condition
         if condition is ALWAYS:
             return True
-
-        def holds(guard: Guard) -> bool:
-            return self._test(statement.instance, guard.test) is guard.outcome
-
-        if any(all(map(holds, way)) for way in condition.exits):
+        ways = self._undecided_exits(condition)
+        left = self._left[ways[0].before] if ways and ways[0].before else False
+        for way in ways:
+            left = left or self._all_hold(statement.instance, way.guards)
+            self._left[way] = left
+        if condition.exit is not None and self._left[condition.exit]:
             return False
-        return all(map(holds, condition.guards))
+        return self._all_hold(statement.instance, condition.guards)
 
     def objection(self, statement: RuleStatement) -> Refusal | None:
         """Refuse a check that only the collation of the database can decide."""
-        for guard in statement.condition.all_guards() if statement.condition is not ALWAYS else ():
+        condition = statement.condition
+        if condition is ALWAYS:
+            return None
+        ways = self._undecided_exits(condition)
+        for guard in (*(guard for way in ways for guard in way.guards), *condition.guards):
             if guard.test in self._decided:
                 continue
             for database, name in guard.test.names():
@@ -227,6 +233,17 @@ class _Checks:
                     )
                     return Refusal(statement, Fault.UNCLEAR_CHECK, message)
         return None
+
+    def _undecided_exits(self, condition: Condition) -> list[Exit]:
+        """The ways out before a statement that were not decided, in their order."""
+        ways, way = [], condition.exit
+        while way is not None and way not in self._left:
+            ways.append(way)
+            way = way.before
+        return ways[::-1]
+
+    def _all_hold(self, instance: str, guards: Iterable[Guard]) -> bool:
+        return all(self._test(instance, guard.test) is guard.outcome for guard in guards)
 
     def _test(self, instance: str, test: Test) -> bool:
         if test not in self._decided:

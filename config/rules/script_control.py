@@ -1,5 +1,6 @@
 """Control flow, transactions and options of a T-SQL script: what they mean for the rules in it."""
 
+from config.errors import ConfigError
 from config.rules.control_flow import Branch
 from config.rules.existence_checks import ExistenceCheck, text_of
 from config.rules.reserved_words import STARTERS
@@ -7,13 +8,22 @@ from config.rules.rule_grammar import NAMES, UndefinedError
 from config.rules.script_reading import Honor, ScriptReading
 from config.rules.script_tokens import Token
 
+_DEEPEST = 500
+"""Blocks and conditions in each other; more are no script that a server runs."""
 _TRAN = ("TRAN", "TRANSACTION")
 _SWITCHES_OFF = ("NOEXEC", "PARSEONLY")
 
 
 def follow(reading: ScriptReading, word: str, token: Token) -> bool:
-    """Keep up with control flow and transactions; true if the words were taken."""
+    """Keep up with control flow and transactions; true if the words were taken.
+
+    Raises:
+        ConfigError: blocks are nested too deeply.
+    """
     after = reading.word(reading.at + 1)
+    if reading.flow.depth > _DEEPEST:
+        place = reading.script.origin(token)
+        raise ConfigError(f"{place}: IF and BEGIN are nested more than {_DEEPEST} deep; part the script")
     match word:
         case "IF" if not _is_drop_if_exists(reading):
             return _if(reading, token)

@@ -315,6 +315,8 @@ def test_setvar_counts_from_its_line_on(read: Read) -> None:
         pytest.param("\nGO" * 100_000, id="batches"),
         pytest.param("IF EXISTS (SELECT x " * 20_000, id="conditions that never end"),
         pytest.param("BEGIN " * 50_000, id="blocks"),
+        pytest.param("IF @x = 1 BEGIN BEGIN TRAN " * 50_000, id="conditions"),
+        pytest.param("CASE " * 100_000, id="expressions"),
         pytest.param("EXEC('" + "BROKER " * 100_000 + "')", id="almost a rule"),
     ],
 )
