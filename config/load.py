@@ -12,8 +12,8 @@ from config.catalog import Catalog, load_catalog
 from config.errors import ConfigError
 from config.instants import format_instant
 from config.rules.history import Folded, RuleVersion, fold_statements
-from config.rules.read import read_rules, suffix_problem
-from config.rules.rule_file import RuleFile
+from config.rules.rule_file import Note, RuleFile
+from config.rules.sources import NoRuleFileError, RuleSources
 from config.shape import check
 from config.snapshots.server import ServerSnapshot, read_snapshots, shown_statements, with_databases
 from config.yaml_file import Loc, YamlFile, load_yaml
@@ -40,6 +40,12 @@ class Settings:
     quality: model.Quality
     replay: model.Replay
     snapshots: tuple[ServerSnapshot, ...] = ()
+    unread_files: tuple[Note, ...] = ()
+
+    @property
+    def rule_notes(self) -> tuple[Note, ...]:
+        """What of the rule sources does not count, and where."""
+        return (*self.unread_files, *(note for file in self.rule_files for note in file.notes))
 
     def describe(self) -> str:
         """Return the settings in effect as JSON with sorted keys; of catalog and rules, only the paths."""
@@ -48,6 +54,8 @@ class Settings:
                 "path": os.path.abspath(source.path),
                 "instance": source.instance,
                 "effective_from": source.effective_from and format_instant(source.effective_from),
+                **({"database": source.database} if source.database else {}),
+                **({"variables": source.variables} if source.variables else {}),
             }
             for source in self.rules
         ]
@@ -91,7 +99,8 @@ def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
     file = load_yaml(os.fspath(path))
     declared = check(_shape_of(file), file, {"directory": os.path.dirname(file.path)})
     _require_different(file, declared.snapshots)
-    catalog, rule_files = _read_named_files(file, declared)
+    catalog, sources = _read_named_files(file, declared)
+    rule_files = sources.files
     snapshots = read_snapshots(declared.snapshots)
     folded = folded_rules(rule_files, snapshots)
     settings = Settings(
@@ -109,6 +118,7 @@ def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
         quality=declared.quality,
         replay=declared.replay,
         snapshots=snapshots,
+        unread_files=tuple(sources.unread),
     )
     return settings, folded
 
@@ -141,29 +151,42 @@ def _require_different(file: YamlFile, snapshots: Sequence[model.Snapshot]) -> N
         raise ConfigError("\n".join(problems))
 
 
-def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Catalog, list[RuleFile]]:
+def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Catalog, RuleSources]:
     problems: list[str] = []
-    catalog, rule_files = Catalog(), []
+    catalog, is_known = Catalog(), True
     try:
         if declared.catalog is not None:
             _must_be_a_file(file, ("catalog",), declared.catalog)
             catalog = load_catalog(declared.catalog)
     except ConfigError as error:
         problems.append(str(error))
+        is_known = False
+    sources = RuleSources()
     for index, source in enumerate(declared.rules):
+        only = _only_database(catalog, declared.snapshots, source.instance) if is_known else "unknown"
         try:
-            place = ("rules", index, "path")
-            _must_be_a_file(file, place, source.path)
-            if message := suffix_problem(source.path):
-                raise ConfigError(file.problem(place, message))
-            rule_files.append(
-                read_rules(source.path, instance=source.instance, effective_from=source.effective_from)
+            sources.read(
+                source.path,
+                instance=source.instance,
+                effective_from=source.effective_from,
+                database=source.database or only,
+                variables={**declared.variables, **source.variables},
             )
+        except NoRuleFileError as error:
+            problems.append(file.problem(("rules", index, "path"), str(error)))
         except ConfigError as error:
             problems.append(str(error))
     if problems:
         raise ConfigError("\n".join(problems))
-    return catalog, rule_files
+    return catalog, sources
+
+
+def _only_database(catalog: Catalog, snapshots: Iterable[model.Snapshot], instance: str | None) -> str | None:
+    """The one database that an instance has; None if it has several, or none is known."""
+    places = [(row[0], row[1]) for row in catalog.database_rows()]
+    places += [(snapshot.instance, snapshot.database) for snapshot in snapshots]
+    known = {database for owner, database in places if owner == instance}
+    return known.pop() if len(known) == 1 else None
 
 
 def _must_be_a_file(file: YamlFile, loc: Loc, path: str) -> None:

@@ -14,6 +14,7 @@ _CREDENTIALS = re.compile(
     r"(?!file:)[A-Za-z0-9+.-]+://(?:[^@]*:[^@]*@|(?<=s3://)[^/]*@|(?<=s3[an]://)[^/]*@)"
 )
 """A user and a secret ahead of the host; an abfss URI has a container there, which is no secret."""
+_VARIABLE_NAME = re.compile(r"[\w-]+")
 _NAME_IN_SPARK = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -133,12 +134,33 @@ class Snapshot(Shape):
     complete: tuple[str, ...] = ()
 
 
+def _values(given: object) -> dict[str, str]:
+    if not isinstance(given, dict):
+        raise problem("is no mapping; write the names of variables and their values: {Level: 9}")
+    values: dict[str, str] = {}
+    for name, value in given.items():
+        if not _VARIABLE_NAME.fullmatch(name):
+            raise problem(f"{name!r} is no name of a variable; write letters, digits, _ and -")
+        if name.lower() in values:
+            raise problem(f"the variable {name!r} stands here twice, whatever its case; remove one")
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise problem(f"the value of {name} is no text; write it in quotes")
+        values[name.lower()] = str(value)
+    return values
+
+
+Variables = Annotated[dict[str, str], PlainValidator(_values)]
+"""Values of the variables of sqlcmd in rule scripts, $(name), by name in small letters."""
+
+
 class RuleSource(Shape):
-    """A rule file, and what counts for those of its statements that say nothing of their own."""
+    """A rule file, a folder or a pattern, and what counts for statements that say nothing of their own."""
 
     path: LocalPath
     instance: Annotated[str, Field(min_length=1)] | None = None
+    database: Annotated[str, Field(min_length=1)] | None = None
     effective_from: Instant | None = None
+    variables: Variables = Field(default_factory=dict)
 
 
 class Receive(Shape):
@@ -213,6 +235,7 @@ class SettingsFile(Shape):
     inputs: Inputs
     catalog: LocalPath
     rules: tuple[RuleSource, ...] = ()
+    variables: Variables = Field(default_factory=dict)
     receive: Receive = Receive()
     transmission: Transmission = Transmission()
     activation: Activation | None = Activation()

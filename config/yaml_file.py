@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import NoReturn, TypeAlias
 
 import yaml
 
 from config.errors import ConfigError, place_behind
+from config.text_file import read_text
 
 Loc: TypeAlias = tuple[str | int, ...]
 """The way from the top of a file to a value: keys and list indexes."""
@@ -21,6 +21,12 @@ _PLAIN_DECIMAL = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]{1,2})
 _NO_TEXT = re.compile("[\\0\ud800-\udfff]")  # escapes can write these, but UTF-8 or a table can't hold them
 _MOST_EXPANDED = 100_000
 """So many values a file may have through its aliases; without any it has fewer values than characters."""
+_DEEPEST = 100
+"""Lists and mappings in each other; what is read here has ten levels."""
+_TOO_DEEP = f"nested too deeply to be read; write it with fewer than {_DEEPEST} levels"
+_SHOWN = 40
+_EXPLAINED = 200_000
+"""Characters of a file that Python's parser reads once more to explain an error: some seconds."""
 _TAB_INDENT = re.compile(r" *\t")
 
 
@@ -81,42 +87,46 @@ def load_yaml(path: str) -> YamlFile:
 
     Raises:
         ConfigError: The file can't be read or is not YAML; a key is repeated or is no text; a value has a
-            tag of its own or is a number in a notation that only YAML 1.1 knows; aliases make too much of it.
+            tag of its own or is a number in a notation that only YAML 1.1 knows; lists and mappings are
+            nested too deeply, or aliases make too much of them.
     """
-    text = _read(path)
+    text = read_text(path)
     reader = _Reader(path, most_values=max(_MOST_EXPANDED, len(text)))
-    try:
-        root = _compose(path, text)
-        data = None if root is None else reader.value(root, ())
-    except RecursionError as error:
-        raise ConfigError(f"{path}: nested too deeply to be read; write it with fewer levels") from error
+    root = _compose(path, text)
+    data = None if root is None else reader.value(root, ())
     if reader.problems:
         raise ConfigError("\n".join(reader.problems))
     return YamlFile(path, data, reader.keys, reader.values, reader.texts)
 
 
-def _read(path: str) -> str:
-    try:
-        with open(path, encoding="utf-8-sig") as stream:
-            return stream.read()
-    except FileNotFoundError as error:
-        raise ConfigError(f"{path}: no such file; correct the path or create it") from error
-    except OSError as error:
-        raise ConfigError(f"{path}: can't be read ({error.strerror}); correct path or permissions") from error
-    except UnicodeDecodeError as error:
-        place = place_behind(error.object[: error.start].decode())
-        raise ConfigError(
-            f"{path}:{place}: is not UTF-8 (byte {error.start + 1}); save it as UTF-8"
-        ) from error
+class _Depth:
+    """Stops a loader before its recursion, which in libyaml's case ends the process."""
+
+    path = ""
+    depth = 0
+
+    def descend_resolver(self, parent: yaml.Node | None, index: object) -> None:
+        self.depth += 1
+        if parent is not None and self.depth > _DEEPEST:
+            place = _position(parent)
+            raise ConfigError(f"{self.path}:{place.line}:{place.column}: {_TOO_DEEP}")
+
+    def ascend_resolver(self) -> None:
+        self.depth -= 1
 
 
 def _compose(path: str, text: str) -> yaml.Node | None:
     # libyaml is seven times as fast: that counts for thousands of rules. Python's parser explains better.
     if yaml.__with_libyaml__:
-        with suppress(yaml.YAMLError):
-            return yaml.compose(text, Loader=yaml.CSafeLoader)
+        try:
+            return yaml.compose(text, Loader=type("Loader", (_Depth, yaml.CSafeLoader), {"path": path}))
+        except yaml.MarkedYAMLError as error:
+            if len(text) > _EXPLAINED:
+                _fail_syntax(path, text, error)
+        except yaml.YAMLError:
+            pass
     try:
-        return yaml.compose(text, Loader=yaml.SafeLoader)
+        return yaml.compose(text, Loader=type("Loader", (_Depth, yaml.SafeLoader), {"path": path}))
     except yaml.reader.ReaderError as error:
         place = place_behind(text[: error.position])
         message = f"the character U+{ord(text[error.position]):04X} is not allowed in YAML; remove it"
@@ -156,6 +166,8 @@ class _Reader:
                 f"{self.path}:{place.line}:{place.column}: aliases make more than {self.most_values:,} "
                 "values of this file; write them out"
             )
+        if len(loc) > _DEEPEST:  # by aliases of anchors with aliases
+            raise ConfigError(f"{self.path}:{place.line}:{place.column}: {_TOO_DEEP}")
         try:
             if isinstance(node, yaml.ScalarNode):
                 self.texts[loc] = node.value
@@ -241,4 +253,5 @@ def _position(node: yaml.Node) -> Position:
 
 
 def _short(tag: str) -> str:
-    return "!!" + tag.removeprefix(_TAG) if tag.startswith(_TAG) else tag
+    said = "!!" + tag.removeprefix(_TAG) if tag.startswith(_TAG) else tag
+    return said if len(said) <= _SHOWN else said[: _SHOWN - 3] + "..."

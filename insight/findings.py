@@ -28,6 +28,7 @@ class Code(Enum):
     SAME_RULE = ("R102", Severity.ERROR, "two rules have the same criteria and the same level")
     NAME_TAKEN = ("R103", Severity.ERROR, "a rule is created that exists")
     NO_SUCH_RULE = ("R104", Severity.ERROR, "a rule is altered or dropped that does not exist")
+    UNCLEAR_CHECK = ("R105", Severity.ERROR, "a check of existence names a rule in another case")
     REDUNDANT = ("R201", Severity.WARNING, "without the rule every endpoint would get the same level")
     SAME_LEVEL = ("R202", Severity.NOTE, "the rule gives the level that would apply anyway")
     ONE_SIDED = ("R203", Severity.WARNING, "the rule covers one end of its conversations, no rule the other")
@@ -41,6 +42,10 @@ class Code(Enum):
     COVERED = ("R305", Severity.NOTE, "more specific rules decide every endpoint of the log that fits")
     DEFAULTED = ("R306", Severity.NOTE, "no rule fits endpoints of the log")
     QUEUED_BEFORE = ("R307", Severity.NOTE, "conversations with queued messages are older than the rules")
+    NOT_READ = ("R401", Severity.WARNING, "text about rules, or a file, that is not read")
+    ROLLED_BACK = ("R402", Severity.WARNING, "a rule statement that its transaction takes back")
+    NO_RULES = ("R403", Severity.WARNING, "a rule source without a rule statement that counts")
+    ASSUMED = ("R404", Severity.WARNING, "a condition that no script decides may keep a rule from counting")
 
     def __init__(self, id: str, severity: Severity, meaning: str) -> None:
         """Take the parts of the value apart."""

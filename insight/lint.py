@@ -5,12 +5,14 @@ from datetime import datetime
 from config.errors import PipelineError
 from config.load import Settings
 from config.rules.history import Folded
+from config.rules.sources import RuleSources
 from insight.endpoint_kinds import NAMES, endpoint_kinds, queued_before
 from insight.findings import Finding
 from insight.lint_log import lint_log
 from insight.lint_names import lint_names
 from insight.lint_queued import QueuedKind, last_changes, lint_queued
 from insight.lint_static import lint_static
+from insight.lint_unread import lint_unread
 from insight.log_kinds import Kind, LogKinds
 from insight.service_places import ServicePlaces
 from insight.standing_rules import standing_rules
@@ -36,12 +38,31 @@ def lint_files(settings: Settings, folded: Folded, *, moment: datetime | None) -
         moment: the rules that stand then; None is after the last statement.
 
     Returns:
-        The findings R101 to R206, and of R301 to R303 those that need no log; in no order.
+        The findings R101 to R206, R401 to R404, and of R301 to R303 those that need no log; in no order.
     """
     databases = standing_rules(folded.versions, moment)
     return [
-        *lint_static(folded, settings.catalog, moment=moment),
+        *_of_sources(settings, folded, moment),
         *lint_names(databases, ServicePlaces(settings.catalog), None, folded.origins),
+    ]
+
+
+def lint_scripts(sources: RuleSources, folded: Folded, *, moment: datetime | None) -> list[Finding]:
+    """What rule files say by themselves, without settings: R101 to R206 and R401 to R404, in no order."""
+    notes = [*sources.unread, *(note for file in sources.files for note in file.notes)]
+    honor_settings = [each for file in sources.files for each in file.honor_settings]
+    return [
+        *lint_static(folded, None, moment=moment, honor_settings=honor_settings),
+        *lint_unread(notes),
+    ]
+
+
+def _of_sources(settings: Settings, folded: Folded, moment: datetime | None) -> list[Finding]:
+    """What the rule sources say, with the catalog."""
+    honor_settings = [each for file in settings.rule_files for each in file.honor_settings]
+    return [
+        *lint_static(folded, settings.catalog, moment=moment, honor_settings=honor_settings),
+        *lint_unread(settings.rule_notes),
     ]
 
 
@@ -57,7 +78,7 @@ def lint_warehouse(
         moment: the rules that stand then, and endpoints created before; None is after the last statement.
 
     Returns:
-        The findings R101 to R307, in no order, and what could not be looked at, in words: without any
+        The findings R101 to R404, in no order, and what could not be looked at, in words: without any
         endpoint in the warehouse there is only what `lint_files` finds.
 
     Raises:
@@ -75,7 +96,7 @@ def lint_warehouse(
     log = LogKinds(tuple(Kind(*[row[name] for name in (*NAMES, "endpoints")]) for row in rows))
     databases = standing_rules(folded.versions, moment)
     findings = [
-        *lint_static(folded, settings.catalog, moment=moment),
+        *_of_sources(settings, folded, moment),
         *lint_names(databases, ServicePlaces(settings.catalog), log, folded.origins),
         *lint_log(databases, log, folded.origins),
     ]

@@ -1,4 +1,4 @@
-"""R101 to R104: statements that the engine would refuse, and the night as well."""
+"""R101 to R105: statements that the engine would refuse, and the night as well."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,6 +10,7 @@ _CODES = {
     Fault.SAME_RULE: Code.SAME_RULE,
     Fault.NAME_TAKEN: Code.NAME_TAKEN,
     Fault.NO_SUCH_RULE: Code.NO_SUCH_RULE,
+    Fault.UNCLEAR_CHECK: Code.UNCLEAR_CHECK,
 }
 
 

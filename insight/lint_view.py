@@ -11,6 +11,7 @@ from rich.text import Text
 
 from insight.findings import Finding, Severity
 from insight.terminal import visible
+from insight.wording import place_name
 
 
 def from_here(path: str) -> str:
@@ -52,7 +53,9 @@ def show_findings(console: Console, findings: Sequence[Finding]) -> None:
     for title in ("severity", "code", "where", "finding, and what to do"):
         grid.add_column(title, overflow="fold")
     for finding in findings:
-        where = f"{finding.origin.file}:{finding.origin.line}" if finding.origin else ".".join(finding.place)
+        where = (
+            f"{finding.origin.file}:{finding.origin.line}" if finding.origin else place_name(finding.place)
+        )
         grid.add_row(
             str(finding.severity),
             finding.code.id,

@@ -12,8 +12,12 @@ _ANY_MOMENT = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def suggested_rule(place: Place, names: Names, level: int) -> str:
-    """Return USE and CREATE BROKER PRIORITY for endpoints with these names, which make the rule's name."""
+    """Return USE and CREATE BROKER PRIORITY for endpoints with these names, which make the rule's name.
+
+    A database without a name needs no USE.
+    """
     instance, database = place
     name = " ".join(each for each in names if each is not None)[: NAME_LENGTH // 2]
     rule = RuleVersion(instance, database, name, *names, level, _ANY_MOMENT)
-    return f"USE {bracketed(database)}; {create_statement(rule)}".rstrip()
+    use = f"USE {bracketed(database)}; " if database else ""
+    return f"{use}{create_statement(rule)}".rstrip()

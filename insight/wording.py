@@ -55,5 +55,5 @@ def queue_name(row: Mapping[str, Any]) -> str:
 
 
 def place_name(place: tuple[str, str]) -> str:
-    """Write instance and database."""
-    return ".".join(place)
+    """Write instance and database; either is empty where a script is read that names none."""
+    return ".".join(filter(None, place)) or "the database"

@@ -9,7 +9,7 @@ from config.nearest import instead
 from config.rules.tsql_script import script_of
 from jobs.launch import Parser, launch, opened
 from steps.progress import step
-from steps.rules import stored_history, write_rules
+from steps.rules import stored_history, warn_of_unread, write_rules
 from steps.whole import require_whole
 from storage.only_writer import only_writer
 
@@ -27,7 +27,9 @@ def main(argv: Sequence[str]) -> int:
     )
     options = parser.parse_args(argv)
     if options.print_sql is not None:
-        print(_script(load_settings(options.config), options.print_sql), end="")
+        settings = load_settings(options.config)
+        warn_of_unread(settings)
+        print(_script(settings, options.print_sql), end="")
         return 0
     settings, warehouse = opened(options, "rules")
     with only_writer(warehouse.root, "rules"):

@@ -44,6 +44,7 @@ def write_rules(warehouse: Warehouse, settings: Settings, stored: Sequence[RuleV
     Returns:
         What was read, in words: rule versions, and the statements of scripts that are about other things.
     """
+    warn_of_unread(settings)
     history = list(settings.rule_history)
     if stored != history:
         # Before the first history nothing was decided, so nothing was edited.
@@ -59,6 +60,12 @@ def write_rules(warehouse: Warehouse, settings: Settings, stored: Sequence[RuleV
         if file.passed_over:
             said.append(f"{file.path}: {file.passed_over} other statements passed over")
     return "; ".join(said)
+
+
+def warn_of_unread(settings: Settings) -> None:
+    """Warn of what does not count in the rule sources, one line each, with its place."""
+    for note in settings.rule_notes:
+        log.warning("%s", note)
 
 
 def stored_history(warehouse: Warehouse) -> list[RuleVersion] | None:

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from config.errors import ConfigError
 from config.nearest import instead
+from config.rules.guards import ALWAYS, Condition, Exit, Guard, Test
 from config.rules.statements import DEFAULT_LEVEL, UNSET, Criterion, Kind, Origin, RuleStatement
 
 _Triple: TypeAlias = tuple[str | None, str | None, str | None]
@@ -50,6 +51,7 @@ class Fault(Enum):
     SAME_RULE = "another rule has the same criteria and the same level"
     NAME_TAKEN = "a rule of that name exists"
     NO_SUCH_RULE = "there is no rule of that name"
+    UNCLEAR_CHECK = "a check asks for a rule in another case"
 
 
 @dataclass(frozen=True)
@@ -106,15 +108,17 @@ def fold_statements(statements: Iterable[RuleStatement]) -> Folded:
 
     Refusals come by database and in the order in which they take effect, versions as in `rule_history`.
     """
-    databases: dict[tuple[str, str], list[RuleStatement]] = {}
-    for statement in sorted(statements, key=attrgetter("effective_from")):
-        databases.setdefault((statement.instance, statement.database), []).append(statement)
+    ordered = sorted(statements, key=attrgetter("effective_from"))
+    databases: dict[tuple[str, str], _Rules] = {}
+    for statement in ordered:
+        place = statement.instance, statement.database
+        databases.setdefault(place, _Rules()).statements.append(statement)
+    _replay(databases, ordered)
     versions: list[RuleVersion] = []
     origins: dict[VersionKey, Origin] = {}
     refusals: list[Refusal] = []
-    for in_order in databases.values():
-        rules = _Rules()
-        refusals += _replay(rules, in_order)
+    for rules in databases.values():
+        refusals += rules.refusals
         versions += [*rules.closed, *rules.standing.values()]
         origins |= rules.origins
     versions.sort(key=attrgetter("instance", "database", "name", "valid_from"))
@@ -125,11 +129,14 @@ class _Rules:
     """The rules of one database at a moment that moves forward."""
 
     def __init__(self) -> None:
+        self.statements: list[RuleStatement] = []  # all of the database, by moment
+        self.refusals: list[Refusal] = []
         self.standing: dict[str, RuleVersion] = {}
         self.closed: list[RuleVersion] = []
         self.holders: dict[_Triple, str] = {}  # the rule that stands with each triple
         self.latest: dict[str, RuleStatement] = {}  # of each name, also of rules that are gone
         self.origins: dict[VersionKey, Origin] = {}
+        self._spellings: dict[str, dict[str, None]] = {}  # of the rules that stand, by what ignores case
 
     def carry_out(self, statement: RuleStatement) -> None:
         before = self.standing.get(statement.name)
@@ -139,6 +146,7 @@ class _Rules:
         if statement.kind is not Kind.DROP:
             after = _version(statement, before)
             self.standing[statement.name] = after
+            self._spellings.setdefault(_folded(statement.name), {})[statement.name] = None
             self.holders[after.triple] = statement.name
             self.origins[after.key] = statement.origin
         self.latest[statement.name] = statement
@@ -146,31 +154,116 @@ class _Rules:
     def remove(self, name: str) -> None:
         if name in self.standing:
             del self.holders[self.standing.pop(name).triple]
+            del self._spellings[_folded(name)][name]
+
+    def other_spelling(self, name: str) -> str | None:
+        """A rule that stands and whose name differs by case or blanks at its end only."""
+        spellings = self._spellings.get(_folded(name), {})
+        return None if name in spellings else next(iter(spellings), None)
 
 
-def _replay(rules: _Rules, statements: Sequence[RuleStatement]) -> list[Refusal]:
-    """Carry the statements out and return those that are refused.
+def _folded(name: str) -> str:
+    return name.rstrip(" ").casefold()
+
+
+def _replay(databases: Mapping[tuple[str, str], _Rules], statements: Sequence[RuleStatement]) -> None:
+    """Carry the statements out, each by its condition, and note those that are refused.
 
     A refused statement takes its rule out of the replay: nothing is reported that only follows from it.
     """
-    refusals: list[Refusal] = []
-    refused: set[str] = set()
+    checks = _Checks(databases)
+    refused: set[tuple[str, str, str]] = set()
     for statement in statements:
-        if statement.name in refused:
+        rule = statement.instance, statement.database, statement.name
+        if rule in refused:
             continue
-        refusal = _refusal(rules, statement, statements)
+        rules = databases[rule[:2]]
+        refusal = checks.objection(statement)
+        if refusal is None:
+            if not checks.hold(statement):
+                continue
+            refusal = _refusal(rules, statement, rules.statements)
         if refusal is None:
             rules.carry_out(statement)
         else:
-            refusals.append(refusal)
-            refused.add(statement.name)
+            rules.refusals.append(refusal)
+            refused.add(rule)
             rules.remove(statement.name)
-    return refusals
+
+
+class _Checks:
+    """The tests of guards, each decided by the rules that stand when the first statement under it is due."""
+
+    def __init__(self, databases: Mapping[tuple[str, str], _Rules]) -> None:
+        self._databases = databases
+        self._decided: dict[Test, bool] = {}
+        self._left: dict[Exit, bool] = {}
+
+    def hold(self, statement: RuleStatement) -> bool:
+        """Decide whether a statement is carried out."""
+        condition = statement.condition
+        if condition is ALWAYS:
+            return True
+        ways = self._undecided_exits(condition)
+        left = self._left[ways[0].before] if ways and ways[0].before else False
+        for way in ways:
+            left = left or self._all_hold(statement.instance, way.guards)
+            self._left[way] = left
+        if condition.exit is not None and self._left[condition.exit]:
+            return False
+        return self._all_hold(statement.instance, condition.guards)
+
+    def objection(self, statement: RuleStatement) -> Refusal | None:
+        """Refuse a check that only the collation of the database can decide."""
+        condition = statement.condition
+        if condition is ALWAYS:
+            return None
+        ways = self._undecided_exits(condition)
+        for guard in (*(guard for way in ways for guard in way.guards), *condition.guards):
+            if guard.test in self._decided:
+                continue
+            for database, name in guard.test.names():
+                rules = self._databases.get((statement.instance, database))
+                other = rules.other_spelling(name) if rules and name else None
+                if other is not None:
+                    message = (
+                        f"{statement.origin}: the check of line {guard.origin.line} asks for {name!r}, and "
+                        f"{other!r} stands, which only some databases take for the same; write the name "
+                        "in the same case"
+                    )
+                    return Refusal(statement, Fault.UNCLEAR_CHECK, message)
+        return None
+
+    def _undecided_exits(self, condition: Condition) -> list[Exit]:
+        """The ways out before a statement that were not decided, in their order."""
+        ways, way = [], condition.exit
+        while way is not None and way not in self._left:
+            ways.append(way)
+            way = way.before
+        return ways[::-1]
+
+    def _all_hold(self, instance: str, guards: Iterable[Guard]) -> bool:
+        return all(self._test(instance, guard.test) is guard.outcome for guard in guards)
+
+    def _test(self, instance: str, test: Test) -> bool:
+        if test not in self._decided:
+
+            def has_rule(database: str, name: str | None) -> bool:
+                standing = self._standing(instance, database)
+                return bool(standing) if name is None else name in standing
+
+            self._decided[test] = test.holds(has_rule)
+        return self._decided[test]
+
+    def _standing(self, instance: str, database: str) -> Mapping[str, RuleVersion]:
+        rules = self._databases.get((instance, database))
+        return rules.standing if rules else {}
 
 
 def _refusal(rules: _Rules, statement: RuleStatement, statements: Sequence[RuleStatement]) -> Refusal | None:
     def refuse(fault: Fault, objection: str, other: RuleStatement | None = None) -> Refusal:
-        verb, database = statement.kind.value, f"{statement.instance}.{statement.database}"
+        verb = statement.kind.value
+        database = ".".join(filter(None, (statement.instance, statement.database))) or "the database"
         message = f"{statement.origin}: {verb} {statement.name!r} in {database}: {objection}"
         return Refusal(statement, fault, message, other)
 

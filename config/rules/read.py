@@ -12,23 +12,45 @@ from config.rules.yaml_rules import read_yaml_rules
 
 
 class RuleReader(Protocol):
-    """Reads one form of rule files; instance and effective_from count where a statement has none."""
+    """Reads one form of rule files; the keywords count where a statement says nothing of its own."""
 
     def __call__(
-        self, path: str, *, instance: str | None = None, effective_from: datetime | None = None
+        self,
+        path: str,
+        *,
+        instance: str | None = None,
+        effective_from: datetime | None = None,
+        database: str | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> RuleFile:
         """Return the statements in the order of the file."""
 
 
-def read_rules(path: str, *, instance: str | None = None, effective_from: datetime | None = None) -> RuleFile:
+def read_rules(
+    path: str,
+    *,
+    instance: str | None = None,
+    effective_from: datetime | None = None,
+    database: str | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> RuleFile:
     """Read the statements of a rule file, in its order.
+
+    Args:
+        path: the file.
+        instance: of statements that name none.
+        effective_from: moment of effect of statements that have none.
+        database: of statements that name none, and of a script before its first USE.
+        variables: values of $(name) in a script that sets none itself.
 
     Raises:
         ConfigError: The suffix is not known, or the file has errors; one line for each.
     """
     if message := suffix_problem(path):
         raise ConfigError(f"{path}: {message}")
-    return _READERS[_suffix(path)](path, instance=instance, effective_from=effective_from)
+    return _READERS[_suffix(path)](
+        path, instance=instance, effective_from=effective_from, database=database, variables=variables
+    )
 
 
 def suffix_problem(path: str) -> str | None:

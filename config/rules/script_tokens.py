@@ -1,11 +1,10 @@
 """T-SQL scripts as tokens, and the comments that say when a statement takes effect."""
 
 import re
+from bisect import bisect_right
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib.resources import files
-
-from lark import Lark, Token
 
 from config.errors import ConfigError
 from config.rules.statements import Origin
@@ -13,9 +12,51 @@ from config.rules.statements import Origin
 DIRECTIVE = "effective_from"
 """A comment that begins with this word is a directive, whatever dashes and asterisks adorn it."""
 
-_LEXER = Lark(files("config.rules").joinpath("script.lark").read_text("utf-8"), parser="lalr")
-_BEGINS = re.compile(rf"^[\s*-]*{DIRECTIVE}\b", re.IGNORECASE | re.MULTILINE)
+# Quantifiers are possessive, so that text of any shape takes time in proportion to its length.
+_PIECE = re.compile(
+    r"""
+      (?P<BLANK>[\s\ufeff]++)
+    | (?P<WORD>(?![Nn]')[^\W\d](?:[\w@\#]|\$(?!\())*+ | [\#@](?:[\w@\#]|\$(?!\())*+)
+    | (?P<LINE_COMMENT>--[^\r\n]*+)
+    | (?P<OPEN>/\*)
+    | (?P<STRING>[Nn]?'[^']*+(?:''[^']*+)*+')
+    | (?P<QUOTED>"[^"]*+(?:""[^"]*+)*+")
+    | (?P<BRACKETED>\[[^\]]*+(?:\]\][^\]]*+)*+\])
+    | (?P<VARIABLE>\$\([\w-]++\))
+    | (?P<NUMBER>\d[\w.]*+)
+    | (?P<UNCLOSED>[Nn]?['"\[])
+    | (?P<COMMAND>:[A-Za-z][^\r\n]*+ | !![^\r\n]*+)
+    | (?P<SYMBOL>.)
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_COMMENT_MARK = re.compile(r"/\*|\*/")
 _CLOSED_BY = {"'": "'", '"': '"', "[": "]"}
+_ADORNMENT = "*- \t\r\n"
+
+
+class Token:
+    """A piece of a script.
+
+    Attributes:
+        kind: WORD, NUMBER, STRING, QUOTED, BRACKETED, SYMBOL, and of sqlcmd VARIABLE (without a value) and
+            COMMAND (a whole line).
+        text: as it is written.
+        word: a WORD in capitals, else empty.
+        start: offset in the text; `end` is behind it.
+        starts_line: whether no other token stands before it in its line.
+    """
+
+    __slots__ = ("end", "kind", "start", "starts_line", "text", "word")
+
+    def __init__(self, kind: str, text: str, start: int, end: int, starts_line: bool) -> None:
+        """Take the parts."""
+        self.kind = kind
+        self.text = text
+        self.word = text.upper() if kind == "WORD" else ""
+        self.start = start
+        self.end = end
+        self.starts_line = starts_line
 
 
 @dataclass(frozen=True)
@@ -28,70 +69,131 @@ class Comment:
     end_line: int
 
 
+class Source:
+    """The text of a script, and where its offsets are in the file.
+
+    Where variables of sqlcmd were replaced, `pieces` has the offset in this text and in the file's text from
+    which the two go on together.
+    """
+
+    def __init__(self, file: str, text: str, written: str, pieces: Sequence[tuple[int, int]] = ()) -> None:
+        """Take the text to be read and the text as the file has it."""
+        self.file = file
+        self.text = text
+        self._pieces = pieces
+        self._starts = [piece[0] for piece in pieces]
+        self._length = len(written)
+        self._lines = [0, *(match.end() for match in re.finditer("\n", written))]
+
+    def origin(self, offset: int) -> Origin:
+        """Return where an offset of the text is in the file."""
+        at = self._in_file(offset)
+        line = bisect_right(self._lines, at)
+        return Origin(self.file, line, at - self._lines[line - 1] + 1)
+
+    def _in_file(self, offset: int) -> int:
+        if not self._pieces:
+            return offset
+        index = max(bisect_right(self._starts, offset) - 1, 0)
+        here, there = self._pieces[index]
+        limit = self._pieces[index + 1][1] if index + 1 < len(self._pieces) else self._length
+        return min(there + offset - here, limit)
+
+
 @dataclass
 class Tokens:
     """The tokens of a script without its comments, and the directives by the token that follows them.
 
     Attributes:
+        comments: offsets of all comments, begin and end.
         misplaced: comments with a directive in a line after their first.
     """
 
-    file: str
-    end: Origin
+    source: Source
     tokens: list[Token] = field(default_factory=list)
+    comments: list[tuple[int, int]] = field(default_factory=list)
     misplaced: list[Origin] = field(default_factory=list)
     directives: dict[int, list[Comment]] = field(default_factory=lambda: defaultdict(list))
 
+    @property
+    def end(self) -> Origin:
+        """Where the text ends."""
+        return self.source.origin(len(self.source.text))
+
     def origin(self, token: Token) -> Origin:
         """Return where a token begins."""
-        return Origin(self.file, token.line or 1, token.column or 1)
-
-    def starts_line(self, index: int) -> bool:
-        """Whether no other token stands before this one in its line."""
-        return index == 0 or self.tokens[index - 1].end_line != self.tokens[index].line
+        return self.source.origin(token.start)
 
 
-def tokenize(file: str, text: str) -> Tokens:
-    """Cut a script into tokens.
+def tokenize(source: Source) -> Tokens:
+    """Cut a script into tokens; the time is in proportion to its length.
 
     Raises:
         ConfigError: A comment, a string or a name in quotes or brackets is never closed.
     """
-    found = Tokens(file, Origin(file, text.count("\n") + 1, len(text) - text.rfind("\n")))
-    opened: list[Token] = []
-    for token in _LEXER.parse_interactive(text).iter_parse():
-        if token.type == "OPEN":
-            opened.append(token)
-        elif token.type == "CLOSE":
-            start = opened.pop()
-            if not opened:
-                _comment(found, start, token, text[(start.end_pos or 0) : token.start_pos])
-        elif token.type == "LINE_COMMENT":
-            _comment(found, token, token, token[2:])
-        elif token.type == "UNCLOSED":
-            message = f"what begins with {token} is never closed; add the closing {_CLOSED_BY[token]}"
-            raise ConfigError(f"{found.origin(token)}: {message}")
-        elif not opened:
-            found.tokens.append(token)
-    if opened:
-        raise ConfigError(f"{found.origin(opened[0])}: this comment is never closed; add */ (comments nest)")
+    found = Tokens(source)
+    text, add = source.text, found.tokens.append
+    at, length, is_fresh = 0, len(text), True
+    while at < length:
+        for match in _PIECE.finditer(text, at):
+            kind, start, at = match.lastgroup or "", *match.span()
+            if kind == "BLANK":
+                is_fresh = is_fresh or "\n" in match[0]
+            elif kind == "LINE_COMMENT":
+                _comment(found, start, at, text[start + 2 : at], is_fresh)
+            elif kind == "OPEN":
+                at = _comment_end(found, start)
+                _comment(found, start, at, text[start + 2 : at - 2], is_fresh)
+                is_fresh = is_fresh or text.find("\n", start, at) >= 0
+                break
+            elif kind == "UNCLOSED":
+                mark = match[0][-1]
+                message = f"what begins with {mark} is never closed; add the closing {_CLOSED_BY[mark]}"
+                raise ConfigError(f"{source.origin(at - 1)}: {message}")
+            elif kind == "COMMAND" and not is_fresh:
+                at = start + 1
+                add(Token("SYMBOL", text[start], start, at, False))
+                break
+            else:
+                add(Token(kind, match[0], start, at, is_fresh))
+                is_fresh = False
     return found
 
 
-def _comment(found: Tokens, first: Token, last: Token, text: str) -> None:
-    """Keep a comment if it is a directive."""
-    begin = _BEGINS.search(text)
-    if begin is None:
+def _comment_end(found: Tokens, start: int) -> int:
+    """Where a block comment ends; comments nest."""
+    depth = 0
+    for mark in _COMMENT_MARK.finditer(found.source.text, start):
+        depth += 1 if mark[0] == "/*" else -1
+        if depth == 0:
+            return mark.end()
+    origin = found.source.origin(start)
+    raise ConfigError(f"{origin}: this comment is never closed; add */ (comments nest)")
+
+
+def _comment(found: Tokens, start: int, end: int, text: str, is_fresh: bool) -> None:
+    """Record a comment; if it is a directive, for the token that follows it."""
+    found.comments.append((start, end))
+    if DIRECTIVE not in text.lower():
         return
-    if text[: begin.start()].strip("*- \t\r\n"):
-        if text[begin.end() :].lstrip().startswith(":"):
-            found.misplaced.append(found.origin(first))
+    offset = 0
+    for line in text.splitlines(keepends=True):
+        said = line.lstrip(_ADORNMENT)
+        behind = said[len(DIRECTIVE) :]
+        if said[: len(DIRECTIVE)].lower() == DIRECTIVE and not (behind[:1].isalnum() or behind[:1] == "_"):
+            break
+        offset += len(line)
+    else:
         return
-    before = found.tokens[-1].end_line if found.tokens else 0
+    begin = offset + len(line) - len(behind)
+    if text[:offset].strip(_ADORNMENT):
+        if text[begin:].lstrip().startswith(":"):
+            found.misplaced.append(found.source.origin(start))
+        return
     comment = Comment(
-        text[begin.end() :].rstrip("*- \t\r\n"),
-        found.origin(first),
-        before != first.line,
-        last.end_line or last.line or 1,
+        text[begin:].rstrip(_ADORNMENT),
+        found.source.origin(start),
+        is_fresh,
+        found.source.origin(end).line,
     )
     found.directives[len(found.tokens)].append(comment)

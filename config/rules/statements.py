@@ -5,6 +5,9 @@ from datetime import datetime
 from enum import Enum
 from typing import Final, Literal, TypeAlias
 
+from config.rules.guards import ALWAYS, Condition
+from config.rules.origin import Origin as Origin
+
 DEFAULT_LEVEL: Final = 5
 """The level of a rule that names none, and of an endpoint that no rule matches."""
 
@@ -33,25 +36,12 @@ ANY: Final = Keyword.ANY
 Criterion: TypeAlias = str | Literal[Keyword.UNSET, Keyword.ANY]
 
 
-@dataclass(frozen=True, order=True)
-class Origin:
-    """Where a statement stands; line and column count from 1."""
-
-    file: str
-    line: int
-    column: int
-
-    def __str__(self) -> str:
-        """Return file:line:column, as editors understand it."""
-        return f"{self.file}:{self.line}:{self.column}"
-
-
 @dataclass(frozen=True)
 class RuleStatement:
     """One statement about one rule.
 
     `effective_from` is aware and in UTC. `level` is None where the statement gives none. A DROP has neither
-    criteria nor level.
+    criteria nor level. It is carried out only if its `condition` holds.
     """
 
     kind: Kind
@@ -64,3 +54,4 @@ class RuleStatement:
     local_service: Criterion = UNSET
     remote_service: Criterion = UNSET
     level: int | None = None
+    condition: Condition = ALWAYS

@@ -210,10 +210,13 @@ def test_from_another_working_directory(tmp_path: Path, monkeypatch: pytest.Monk
     relative = load_settings(os.path.join("conf", "settings.yaml"))
     assert relative.inputs == absolute.inputs
     assert relative.describe() == absolute.describe()
-    (tmp_path / "conf" / "a.yaml").write_text("- {}\n")
+    (tmp_path / "conf" / "a.yaml").write_text("- {name: R}\n")
     with pytest.raises(ConfigError) as caught:
         load_settings("conf/settings.yaml")
-    assert str(caught.value) == "conf/a.yaml:1:3: [0].database: is missing; add database: and its value"
+    assert str(caught.value) == (
+        "conf/a.yaml:1:4: [0].name: unknown key; write one of effective_from, instance, database, create, "
+        "alter, drop"
+    )
 
 
 def test_rules_at_the_same_moment_follow_the_order_of_the_sources(tmp_path: Path) -> None:
@@ -369,13 +372,15 @@ def test_problems_of_catalog_and_rules_come_together(tmp_path: Path) -> None:
 
 
 def test_rules_and_catalog_that_are_no_such_files_are_named_with_their_place(tmp_path: Path) -> None:
-    content = LEAST.replace("catalog.yaml", "../conf") + "rules: [{path: ../conf}, {path: a.txt}]\n"
-    (tmp_path / "conf").mkdir()
+    content = LEAST.replace("catalog.yaml", "../conf") + "rules: [{path: ../conf/x}, {path: a.txt}]\n"
+    (tmp_path / "conf" / "x").mkdir(parents=True)
+    (tmp_path / "conf" / "x" / "a.md").write_text("")
     (tmp_path / "conf" / "a.txt").write_text("")
     assert refusal(tmp_path, content) == [
         f"settings.yaml:5:10: catalog: {tmp_path}/conf is a folder; name a file",
-        f"settings.yaml:6:16: rules[0].path: {tmp_path}/conf is a folder; name a file",
-        "settings.yaml:6:33: rules[1].path: rules can't be read from .txt; write T-SQL (.sql) or YAML "
+        "settings.yaml:6:16: rules[0].path: the folder x has no file .sql or .yaml; it has "
+        "a.md; correct the path",
+        "settings.yaml:6:35: rules[1].path: rules can't be read from .txt; write T-SQL (.sql) or YAML "
         "(.yaml)",
     ]
 

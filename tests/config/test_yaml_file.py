@@ -147,18 +147,56 @@ def test_positions_of_keys_values_and_what_is_absent(tmp_path: Path) -> None:
             "x.yaml:2:4: the character U+0001 is not allowed in YAML; remove it",
             id="control",
         ),
-        pytest.param(b"a: \xff\n", "x.yaml:1:4: is not UTF-8 (byte 4); save it as UTF-8", id="not UTF-8"),
+        pytest.param(
+            b"a: \xff\x81\n",
+            "x.yaml:1:4: is not UTF-8 (byte 4); save it as UTF-8, or as UTF-16 with a byte order mark",
+            id="not UTF-8",
+        ),
+        pytest.param(
+            b"name: Auftr\xe4ge\n",
+            "x.yaml:1:12: is not UTF-8 (byte 12) and looks like code page 1252 ('Auftr\u00e4ge'); save it as "
+            "UTF-8, or as UTF-16 with a byte order mark",
+            id="code page 1252",
+        ),
+        pytest.param(
+            "name: x\n".encode("utf-16-le"),
+            "x.yaml: is UTF-16 (little-endian) without a byte order mark; save it as UTF-8, or as "
+            "UTF-16 with a byte order mark",
+            id="UTF-16 without a mark",
+        ),
     ],
 )
 def test_refused(tmp_path: Path, content: str | bytes, line: str) -> None:
     assert refusal(tmp_path, content) == [line]
 
 
-@pytest.mark.parametrize("depth", [1000, 5000])
-def test_nested_too_deeply(tmp_path: Path, depth: int) -> None:
-    assert refusal(tmp_path, "[" * depth + "]" * depth) == [
-        "x.yaml: nested too deeply to be read; write it with fewer levels"
+@pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        pytest.param("[" * 50_000, "1:100", id="lists"),
+        pytest.param("[" * 50_000 + "]" * 50_000, "1:100", id="closed"),
+        pytest.param("{a: " * 50_000, "1:397", id="mappings"),
+        pytest.param("- " * 50_000, "1:199", id="dashes"),
+        pytest.param("? " * 50_000, "1:199", id="keys"),
+        pytest.param("[{a: " * 50_000, "1:247", id="in turn"),
+        pytest.param("".join(" " * depth + "a:\n" for depth in range(200)), "100:100", id="by indent"),
+        pytest.param(
+            "a: &a [x]\na0: &a0 [*a]\n" + "".join(f"a{n}: &a{n} [*a{n - 1}]\n" for n in range(1, 5000)),
+            "1:8",
+            id="by aliases",
+        ),
+    ],
+)
+def test_nested_too_deeply(tmp_path: Path, content: str, place: str) -> None:
+    assert refusal(tmp_path, content) == [
+        f"x.yaml:{place}: nested too deeply to be read; write it with fewer than 100 levels"
     ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_a_byte_order_mark_is_no_text(tmp_path: Path, encoding: str) -> None:
+    (tmp_path / "x.yaml").write_bytes("name: Größe\r\n".encode(encoding))
+    assert load_yaml(str(tmp_path / "x.yaml")).data == {"name": "Größe"}
 
 
 def test_all_problems_are_listed(tmp_path: Path) -> None:

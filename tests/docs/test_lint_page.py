@@ -9,18 +9,20 @@ import pytest
 from config.catalog import Catalog, load_catalog
 from config.rules.history import fold_statements
 from config.rules.read import read_rules
-from config.rules.statements import RuleStatement
+from config.rules.rule_file import RuleFile
 from insight.findings import Code
 from insight.lint_log import lint_log
 from insight.lint_names import lint_names
 from insight.lint_queued import QueuedKind, lint_queued
 from insight.lint_static import lint_static
+from insight.lint_unread import lint_unread
 from insight.log_kinds import Kind, LogKinds
 from insight.service_places import ServicePlaces
 from insight.standing_rules import standing_rules
 
 PAGE = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
 YAML = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+EXAMPLE = re.compile(r"^```(yaml|sql)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SECTIONS = {
     match[1]: match[2]
     for match in re.finditer(r"^### (R\d+)\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL)
@@ -41,11 +43,12 @@ def example_log() -> LogKinds:
     return LogKinds(tuple(Kind("SQL1", *row[:4], int(row[4])) for row in rows))  # type: ignore[call-arg]
 
 
-def example_rules(folder: Path, code: str) -> list[RuleStatement]:
-    found = YAML.search(SECTIONS[code])
+def example_rules(folder: Path, code: str) -> RuleFile:
+    found = EXAMPLE.search(SECTIONS[code])
     assert found, code
-    (folder / "rules.yaml").write_text(found[1])
-    return list(read_rules(str(folder / "rules.yaml"), instance="SQL1", effective_from=LONG_AGO).statements)
+    path = folder / f"rules.{found[1]}"
+    path.write_text(found[2])
+    return read_rules(str(path), instance="SQL1", database="ShopDB", effective_from=LONG_AGO)
 
 
 def test_every_code_has_a_section() -> None:
@@ -62,19 +65,21 @@ def test_every_section_tells_the_severity() -> None:
 
 @pytest.mark.parametrize("code", [code for code in SECTIONS if code != "R307"])
 def test_examples(code: str, tmp_path: Path) -> None:
-    folded = fold_statements(example_rules(tmp_path, code))
+    rule_file = example_rules(tmp_path, code)
+    folded = fold_statements(rule_file.statements)
     catalog, log = example_catalog(tmp_path), example_log()
     rules = standing_rules(folded.versions, None)
     findings = [*lint_static(folded, catalog, moment=None)]
     findings += lint_names(rules, ServicePlaces(catalog), log, folded.origins)
     findings += lint_log(rules, log, folded.origins)
+    findings += lint_unread(rule_file.notes)
     assert code in {finding.code.id for finding in findings}
     if code < "R2":
         assert {finding.code.id for finding in findings if finding.code.id < "R2"} == {code}
 
 
 def test_the_example_of_queued_conversations(tmp_path: Path) -> None:
-    folded = fold_statements(example_rules(tmp_path, "R307"))
+    folded = fold_statements(example_rules(tmp_path, "R307").statements)
     october, today = datetime(2026, 10, 9, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC)
     order = QueuedKind("SQL1", "ShopDB", "OrderContract", "ShopService", "OrderService", 7, 40, october)
     [finding] = lint_queued(folded.versions, [order], folded.origins, moment=today)

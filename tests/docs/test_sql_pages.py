@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from config.rules.history import rule_history
-from config.rules.script_tokens import tokenize
+from config.rules.script_tokens import Source, tokenize
 from config.rules.tsql_rules import read_tsql_rules
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -24,8 +24,8 @@ def test_scripts_are_well_formed(page: str, count: int) -> None:
     assert len(found) == count
     for script in found:
         depth = 0
-        for token in tokenize(page, script).tokens:
-            depth += {"(": 1, ")": -1}.get(token, 0)
+        for token in tokenize(Source(page, script, script)).tokens:
+            depth += {"(": 1, ")": -1}.get(token.text, 0)
             assert depth >= 0
         assert depth == 0
 

@@ -27,7 +27,7 @@ def test_tsql(tmp_path: Path, name: str) -> None:
 @pytest.mark.parametrize(
     ("name", "line"),
     [
-        ("r.sql", "r.sql: can't be read (No such file or directory); correct path or permissions"),
+        ("r.sql", "r.sql: no such file; correct the path or create it"),
         ("r.txt", "r.txt: rules can't be read from .txt; write T-SQL (.sql) or YAML (.yaml)"),
         (
             "rules",

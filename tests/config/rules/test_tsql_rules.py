@@ -221,8 +221,10 @@ EXAMPLE_C = "".join(
 
 def test_create_c_as_published_is_no_tsql(tmp_path: Path) -> None:
     assert refusal(tmp_path, EXAMPLE_C) == [
-        "5:31: expected ANY or a name, found /",
-        "11:31: expected ANY or a name, found /",
+        "5:31: expected ANY or a name, found //Adventure-Works.com/Expenses/ClaimS...; "
+        f"put the name in brackets: [{CLAIM}]",
+        "11:31: expected ANY or a name, found //Adventure-Works.com/Expenses/ClaimS...; "
+        f"put the name in brackets: [{CLAIM}]",
     ]
 
 
@@ -451,14 +453,21 @@ def test_what_is_missing_is_said_once(tmp_path: Path) -> None:
         "(and for 2 more statements)",
         "r.sql:1:1: it has no moment of effect; write -- effective_from: 2026-01-01T00:00:00Z in the line "
         "before it, or add effective_from: to the file's entry in rules: (and for 2 more statements)",
-        "r.sql:1:1: no USE before it names the database; write USE and its name above it "
-        "(and for 1 more statements)",
+        "r.sql:1:1: no USE before it names the database; write USE and its name above it, or add database: "
+        "to the file's entry in rules: (and for 1 more statement)",
     ]
 
 
 # --- Refused ----------------------------------------------------------------------------------------------
 
 ITEM = "CONTRACT_NAME, LOCAL_SERVICE_NAME, PRIORITY_LEVEL or REMOTE_SERVICE_NAME"
+
+
+def undefined(name: str) -> str:
+    return (
+        f"the variable $({name}) has no value; write :setvar {name} and the value above it, or "
+        f"variables: {{{name}: ...}} in the settings"
+    )
 
 
 @pytest.mark.parametrize(
@@ -547,14 +556,14 @@ ITEM = "CONTRACT_NAME, LOCAL_SERVICE_NAME, PRIORITY_LEVEL or REMOTE_SERVICE_NAME
         ),
         ("DROP BROKER PRIORITY R FOR CONVERSATION", "2:24: expected the end of the statement, found FOR"),
         ("USE", "2:4: expected a name, found the end of the file"),
-        ("USE [$(Db)]", "2:5: variables of sqlcmd are not replaced here; write the name itself"),
+        ("USE [$(Db)]", f"2:5: {undefined('Db')}"),
         (
             "DROP BROKER PRIORITY [$(R)]",
-            "2:22: variables of sqlcmd are not replaced here; write the name itself",
+            f"2:22: {undefined('R')}",
         ),
         (
             "CREATE BROKER PRIORITY R FOR CONVERSATION SET (REMOTE_SERVICE_NAME = N'a$(R)')",
-            "2:70: variables of sqlcmd are not replaced here; write the name itself",
+            f"2:70: {undefined('R')}",
         ),
         (
             "CREATE BROKER PRIORITY R FOR CONVERSATION SET (CONTRACT_NAME = C) SET (PRIORITY_LEVEL = 9)",
@@ -632,9 +641,14 @@ def test_encodings(tmp_path: Path, content: bytes) -> None:
 @pytest.mark.parametrize(
     ("content", "line"),
     [
-        (SCRIPT.encode("cp1252", "replace"), ":2:25: is not UTF-8 (byte 33)"),
-        (SCRIPT.encode("utf-16-le"), ":2:50: is not UTF-8 (byte 65)"),
-        ("DROP".encode("utf-16-le"), ":1:2: a NUL character, which no text has"),
+        (
+            SCRIPT.encode("cp1252", "replace"),
+            ":2:25: is not UTF-8 (byte 33) and looks like code page 1252 ('[Größe ?];')",
+        ),
+        (SCRIPT.encode("utf-16-le"), ": is UTF-16 (little-endian) without a byte order mark"),
+        ("DROP".encode("utf-16-be"), ": is UTF-16 (big-endian) without a byte order mark"),
+        (b"DROP\0", ":1:5: a NUL character, which no text has"),
+        (b"DROP \x81\xff", ":1:6: is not UTF-8 (byte 6)"),
         (codecs.BOM_UTF16_LE + b"x", ":1:1: is not UTF-16-LE (byte 3)"),
         (codecs.BOM_UTF32_LE + SCRIPT.encode("utf-32-le"), ": is UTF-32"),
     ],
