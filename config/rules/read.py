@@ -15,12 +15,23 @@ class RuleReader(Protocol):
     """Reads one form of rule files; instance and effective_from count where a statement has none."""
 
     def __call__(
-        self, path: str, *, instance: str | None = None, effective_from: datetime | None = None
+        self,
+        path: str,
+        *,
+        instance: str | None = None,
+        database: str | None = None,
+        effective_from: datetime | None = None,
     ) -> RuleFile:
         """Return the statements in the order of the file."""
 
 
-def read_rules(path: str, *, instance: str | None = None, effective_from: datetime | None = None) -> RuleFile:
+def read_rules(
+    path: str,
+    *,
+    instance: str | None = None,
+    database: str | None = None,
+    effective_from: datetime | None = None,
+) -> RuleFile:
     """Read the statements of a rule file, in its order.
 
     Raises:
@@ -28,7 +39,7 @@ def read_rules(path: str, *, instance: str | None = None, effective_from: dateti
     """
     if message := suffix_problem(path):
         raise ConfigError(f"{path}: {message}")
-    return _READERS[_suffix(path)](path, instance=instance, effective_from=effective_from)
+    return _READERS[_suffix(path)](path, instance=instance, database=database, effective_from=effective_from)
 
 
 def suffix_problem(path: str) -> str | None:

@@ -28,19 +28,23 @@ _MOST_DIGITS = 18
 
 
 def read_tsql_rules(
-    path: str, *, instance: str | None = None, effective_from: datetime | None = None
+    path: str,
+    *,
+    instance: str | None = None,
+    database: str | None = None,
+    effective_from: datetime | None = None,
 ) -> RuleFile:
     """Read the statements about broker priorities of a T-SQL script, in its order.
 
-    A script says nothing of its instance, so it is the source's; the database is that of the last USE. A
-    statement takes effect at the moment of the comment directly before it (-- effective_from: ...), else
-    at the source's. Other statements are counted and passed over.
+    A script says nothing of its instance, so it is the source's; the database is that of the last USE, else
+    the source's. A statement takes effect at the moment of the comment directly before it
+    (-- effective_from: ...), else at the source's. Other statements are counted and passed over.
 
     Raises:
         ConfigError: The file is no T-SQL, a name or level is out of bounds (the engine's errors 33301 and
             33302), or an instance, database or moment is missing; one line for each.
     """
-    reader = _Reader(path, instance, effective_from)
+    reader = _Reader(path, instance, database, effective_from)
     statements = reader.read(read_script(path))
     return RuleFile(path, tuple(statements), reader.passed_over)
 
@@ -54,12 +58,14 @@ class _Missing:
 
 
 class _Reader:
-    def __init__(self, path: str, instance: str | None, effective_from: datetime | None) -> None:
+    def __init__(
+        self, path: str, instance: str | None, database: str | None, effective_from: datetime | None
+    ) -> None:
         self.passed_over = 0
         self._path = path
         self._instance = instance
         self._effective_from = effective_from
-        self._database: str | None = None
+        self._database = database
         self._problems: list[tuple[Origin, str]] = []
         self._missing: dict[str, _Missing] = {}
 

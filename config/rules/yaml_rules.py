@@ -59,7 +59,7 @@ class _Drop(Shape):
 class _Entry(Shape):
     effective_from: Instant | None = None
     instance: _Name | None = None
-    database: _Name
+    database: _Name | None = None
     create: _Rule | None = None
     alter: _Rule | None = None
     drop: _Drop | None = None
@@ -71,9 +71,13 @@ class _Entry(Shape):
 
 
 def read_yaml_rules(
-    path: str, *, instance: str | None = None, effective_from: datetime | None = None
+    path: str,
+    *,
+    instance: str | None = None,
+    database: str | None = None,
+    effective_from: datetime | None = None,
 ) -> RuleFile:
-    """Read the statements of a YAML file in its order; instance and effective_from fill in what entries omit.
+    """Read the statements of a YAML file in its order; the arguments fill in what entries omit.
 
     Raises:
         ConfigError: The file is not a list of statements, or an entry lacks an instance or a moment of
@@ -85,7 +89,7 @@ def read_yaml_rules(
     problems: list[str] = []
     for index, entry in enumerate(entries):
         try:
-            statements.append(_statement(file, index, entry, instance, effective_from))
+            statements.append(_statement(file, index, entry, instance, database, effective_from))
         except ConfigError as error:
             problems.append(str(error))
     if problems:
@@ -94,14 +98,22 @@ def read_yaml_rules(
 
 
 def _statement(
-    file: YamlFile, index: int, entry: _Entry, instance: str | None, effective_from: datetime | None
+    file: YamlFile,
+    index: int,
+    entry: _Entry,
+    instance: str | None,
+    database: str | None,
+    effective_from: datetime | None,
 ) -> RuleStatement:
     instance = entry.instance or instance
+    database = entry.database or database
     effective_from = entry.effective_from or effective_from
     bodies = [(kind, body) for kind, body in entry.bodies() if body is not None]
     problems = []
     if instance is None:
         problems.append(file.problem((index, "instance"), f"is missing; {_WHERE_TO_ADD}"))
+    if database is None:
+        problems.append(file.problem((index, "database"), "is missing; add it here"))
     if effective_from is None:
         problems.append(file.problem((index, "effective_from"), f"is missing; {_WHERE_TO_ADD}"))
     if len(bodies) != 1:
@@ -110,7 +122,7 @@ def _statement(
     elif entry.alter and entry.alter.model_fields_set == {"name"}:
         message = "changes nothing; add what is to change (contract, local_service, remote_service, level)"
         problems.append(file.problem((index, "alter"), message, key=True))
-    if problems or instance is None or effective_from is None:
+    if problems or instance is None or database is None or effective_from is None:
         raise ConfigError("\n".join(problems))
     kind, body = bodies[0]
     place = file.position((index,))
@@ -118,7 +130,7 @@ def _statement(
         kind=kind,
         effective_from=effective_from,
         instance=instance,
-        database=entry.database,
+        database=database,
         origin=Origin(file.path, place.line, place.column),
         **dict(body),
     )

@@ -7,7 +7,8 @@ import yaml
 
 from config.errors import ConfigError
 from config.load import load_settings
-from config.proposal import proposed_rules, proposed_settings
+from config.proposal import proposed_rules
+from config.proposed_settings import proposed_settings
 from tests.factories import NOON, catalog, create_rule
 from tests.harness import Project
 from tests.snapshots.test_with_events import Server, views

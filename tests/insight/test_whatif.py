@@ -17,7 +17,8 @@ from pyspark.sql import DataFrame, SparkSession
 from config.errors import ConfigError, PipelineError
 from config.instants import format_instant
 from config.load import load_settings
-from config.proposal import proposed_rules, proposed_settings
+from config.proposal import proposed_rules
+from config.proposed_settings import proposed_settings
 from insight.inversions import passed_by_level
 from insight.report.whatif import whatif_parts
 from insight.whatif.ask import told, what_if
@@ -368,9 +369,12 @@ def test_what_can_not_be_asked(session: SparkSession, tmp_path: Path) -> None:
     content |= {"catalog": written(folder / "places.yaml", places), "warehouse": str(folder / "elsewhere")}
     with pytest.raises(ConfigError) as told_of:
         proposed_settings(settings, written(folder / "proposed.yaml", content))
-    assert [line.split(": ")[1].split(" differ")[0] for line in str(told_of.value).splitlines()] == [
-        "warehouse",
-        "services and their queues",
+    was = f"in {settings.path} it is"
+    bound = [line.split(": ")[1].split("; ")[0] for line in str(told_of.value).splitlines()]
+    assert bound == [
+        f"the warehouse is {folder / 'elsewhere'}, {was} {folder / 'warehouse'}",
+        "the service SQL1.B.Renamed is not in " + str(folder / "catalog.yaml"),
+        f"the service SQL1.B.TargetService is missing, {folder / 'catalog.yaml'} has it",
     ]
     rules = ["--rules", str(folder / "rules.yaml")]
     asked = ["--config", project.config, *rules]
@@ -378,6 +382,6 @@ def test_what_can_not_be_asked(session: SparkSession, tmp_path: Path) -> None:
         job.main([*asked, "--out", str(folder / "warehouse" / "answers")])
     with pytest.raises(PipelineError, match="no run was published yet"):
         job.main(asked)
-    with pytest.raises(ConfigError, match="one of the arguments --rules --proposed is required"):
+    with pytest.raises(ConfigError, match="one of the arguments --change --rules --proposed is required"):
         job.main(["--config", project.config])
     assert load_settings(project.config) == settings
