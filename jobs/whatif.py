@@ -12,11 +12,12 @@ from insight.findings import in_order
 from insight.lint import lint_files
 from insight.lint_view import plain, relative
 from insight.terminal import as_json
+from insight.whatif.answers import answers_frame
 from insight.whatif.ask import told, what_if
 from insight.whatif.view import sentence, show
 from jobs.launch import Parser, launch, warehouse_of, whole_number
 from jobs.proposal_options import add_proposal_options, as_if_of, read_proposal
-from schemas.whatif import WHATIF_AS_OF, WHATIF_TABLES
+from schemas.whatif import WHATIF_ANSWERS, WHATIF_AS_OF, WHATIF_TABLES
 from storage.answers import answers_in, write_answers
 from storage.published import batches_since, published_as_of
 from storage.small_frame import small_frame
@@ -47,14 +48,18 @@ def main(argv: Sequence[str]) -> int:
     warehouse = warehouse_of(settings, "whatif")
     answers = answers_in(warehouse, options.out) if options.out else None
     as_of = published_as_of(warehouse, settings, options.as_of)
-    with what_if(warehouse, settings, proposal, as_of=as_of, as_if=as_if_of(options)) as answer:
+    as_if = as_if_of(options)
+    with what_if(warehouse, settings, proposal, as_of=as_of, as_if=as_if) as answer:
         if answers:
             # An answer that is broken off does not say that its tables are whole.
             if answers.exists(WHATIF_AS_OF):
                 _say_as_of(answers, None)
             write_answers(answers, WHATIF_TABLES, answer.by_name())
+            answers.replace(WHATIF_ANSWERS, answers_frame(answers.spark, answer.answers, as_if))
             _say_as_of(answers, as_of)
         report = {"as_of": as_of, "as_if": options.as_if, **told(answer, limit=options.limit)}
+        if proposal.replaced is not None:
+            report["replaced_rules"] = proposal.replaced
     report["batches_since"] = batches_since(warehouse, as_of)
     findings = [relative(finding) for finding in findings]
     if options.format == "json":

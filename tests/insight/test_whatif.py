@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from config.errors import ConfigError, PipelineError
 from config.instants import format_instant
 from config.load import load_settings
-from config.proposal import proposed_rules
+from config.proposal import changed_rules, proposed_rules
 from config.proposed_settings import proposed_settings
 from insight.inversions import passed_by_level
 from insight.report.whatif import whatif_parts
@@ -30,11 +30,13 @@ from storage.collected import collected
 from storage.warehouse import Warehouse
 from tests.factories import Row, at, by_source, catalog, create_rule, endpoint_event, message_event
 from tests.harness import Project, difference, one_log
-from tests.model.whatif import Settings, what_if as by_model
+from tests.model.whatif import Settings, answers, changed, standing, what_if as by_model
 from tests.strategies import Log
 from tests.test_against_model import project_of, random_logs
 
 LOGS = 12
+SINCE = timedelta(hours=5)
+"""An instant this long before as_of is one at which endpoints are created, and others before it."""
 
 
 def other_levels(statements: list[Row]) -> list[Row]:
@@ -63,13 +65,111 @@ def written(path: Path, content: Any) -> str:
     return str(path)
 
 
+def with_edges(log: Log) -> Log:
+    """The log, with forwarded messages of endpoints that are created before, at or after as_of, or never."""
+    step = timedelta(microseconds=1)
+    moments = (log.as_of - step, log.as_of, log.as_of + step, None)
+    [instance, *_] = log.catalog["instances"]
+    [database, *_] = instance["databases"]
+    place = {"instance": instance["name"], "database": database["name"]}
+    rows = []
+    for number, moment in enumerate(moments):
+        for by_initiator in (True, False):
+            conversation = f"edge {number} {by_initiator}"
+            rows.append(
+                message_event(
+                    "FORWARD_ACCEPTED",
+                    f"{conversation}/0",
+                    sent_by_initiator=by_initiator,
+                    instance="HUB",
+                    event_time=log.as_of - step,
+                )
+            )
+            if moment:
+                event_type = "BEGIN_DIALOG" if by_initiator else "DIALOG_CREATED"
+                created = {**place, "contract": f"Edge {number}", "event_time": moment}
+                rows.append(endpoint_event(event_type, conversation, **created))
+    added = by_source(*rows)
+    return replace(
+        log,
+        endpoint_events=log.endpoint_events + added["endpoint_events"],
+        message_events=log.message_events + added["message_events"],
+    )
+
+
+def changes_of(statements: list[Row]) -> list[Row]:
+    """A change of rules that stand: one is dropped and another made in its place, the next one is altered.
+
+    The dates say the opposite of the order, and are older than the rules.
+    """
+    changes: list[Row] = []
+    for number, rule in enumerate(standing(statements)):
+        where = {"instance": rule.instance, "database": rule.database}
+        if number % 3 == 0:
+            criteria = zip(("contract", "local_service", "remote_service"), rule.triple, strict=True)
+            made = {name: {"name": value} for name, value in criteria if value is not None}
+            changes.append({**where, "drop": {"name": rule.name}})
+            changes.append({**where, "create": {"name": f"New {number}", "level": 11 - rule.level, **made}})
+        elif number % 3 == 1:
+            changes.append({**where, "alter": {"name": rule.name, "level": 11 - rule.level}})
+    earliest = at(-100_000)
+    return [
+        {**change, "effective_from": earliest - timedelta(days=number)}
+        for number, change in enumerate(changes)
+    ]
+
+
 @pytest.fixture(scope="module")
 def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Log]:
-    log = replace(one_log(random_logs(LOGS, 51)), top=2, starvation=None, blocks=None)
+    log = replace(with_edges(one_log(random_logs(LOGS, 51))), top=2, starvation=None, blocks=None)
     project = project_of(tmp_path_factory.mktemp("night"), log)
     project.add(log.events)
     project.run(session, log.as_of)
     return project, log
+
+
+def test_the_random_logs_have_what_matters(night: tuple[Project, Log]) -> None:
+    """Forwarded messages of endpoints that are not there yet, drift, late statements, ties with --as-if."""
+    project, log = night
+    assert any(statement["effective_from"] >= log.as_of for statement in log.rules)
+    created = [row["created_at"] for row in project.table("endpoints", ["created_at"])]
+    assert log.as_of in created
+    assert log.as_of - SINCE in created
+    forwarded = [row for row in project.table("transmission_schedule") if row["forwarded"]]
+    assert {row["priority"] is None for row in forwarded} == {True, False}
+    tables = by_model(
+        log.events,
+        Settings(log.catalog, log.rules, top=2),
+        Settings(log.catalog, log.rules, top=2),
+        as_of=log.as_of,
+        as_if=None,
+    )
+    assert {row["cause"] for row in tables["whatif_endpoints"]} == {"drift"}
+    contracts = [row for row in tables["whatif_summary"] if row["dimension"] == "contract"]
+    [of_unknown] = [row["messages"] for row in contracts if row["name"] is None]
+    assert of_unknown >= 6
+    assert [row["name"] for row in contracts if (row["name"] or "").startswith("Edge")] == ["Edge 0"]
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("since", [None, SINCE], ids=["always", "from then on"])
+def test_changes_equal_the_model(
+    session: SparkSession, night: tuple[Project, Log], since: timedelta | None
+) -> None:
+    project, log = night
+    changes = changes_of(log.rules)
+    half = len(changes) // 2
+    files = [
+        written(project.folder / "first.yaml", changes[:half]),
+        written(project.folder / "then.yaml", changes[half:]),
+    ]
+    as_if = log.as_of - since if since else None
+    current = Settings(log.catalog, log.rules, top=2)
+    proposed = replace(current, rules=changed(log.rules, changes))
+    expected = by_model(log.events, current, proposed, as_of=log.as_of, as_if=as_if)
+    assert {row["cause"] for row in expected["whatif_endpoints"]} == {"drift", "proposal"}
+    require_equal(answered(session, project, log, changed_rules(project.settings(), files), as_if), expected)
 
 
 def answered(session: SparkSession, project: Project, log: Log, proposal: Any, as_if: datetime | None) -> Any:
@@ -87,7 +187,7 @@ def require_equal(found: dict[str, list[Row]], expected: dict[str, list[Row]]) -
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize("since", [None, timedelta(hours=10)], ids=["always", "from then on"])
+@pytest.mark.parametrize("since", [None, SINCE], ids=["always", "from then on"])
 def test_other_rules_equal_the_model(
     session: SparkSession, night: tuple[Project, Log], since: timedelta | None
 ) -> None:
@@ -108,7 +208,7 @@ def test_only_places_with_another_level_are_ordered_anew(
     session: SparkSession, night: tuple[Project, Log], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project, log = night
-    as_if = log.as_of - timedelta(hours=10)
+    as_if = log.as_of - SINCE
     some = len(log.rules) // 8
     rules = other_levels(log.rules[:some]) + log.rules[some:]
     expected = by_model(
@@ -152,7 +252,18 @@ def test_other_settings_equal_the_model(session: SparkSession, night: tuple[Proj
         as_of=log.as_of,
         as_if=None,
     )
-    require_equal(answered(session, project, log, proposal, None), expected)
+    with what_if(
+        project.warehouse(session), project.settings(), proposal, as_of=log.as_of, as_if=None
+    ) as answer:
+        require_equal({name: collected(frame) for name, frame in answer.by_name().items()}, expected)
+        found = told(answer, limit=1)["answers"]
+    assert found == answers(
+        log.events,
+        Settings(log.catalog, log.rules, top=2),
+        Settings(places, rules, top=1, starvation=starvation, blocks=blocks),
+        as_of=log.as_of,
+    )
+    assert found["deployment"]["messages"]["gained"] > 0
 
 
 @pytest.mark.slow
