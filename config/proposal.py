@@ -162,12 +162,8 @@ def _known_places(current: Settings) -> Places:
 
 def _file(places: Places, option: str, argument: str) -> RuleFile:
     instance, path = _instance_and_path(places, option, argument)
-    databases = sorted(places.get(instance, ()))
     file = read_rules(
-        path,
-        instance=instance,
-        database=databases[0] if len(databases) == 1 else None,
-        effective_from=EARLIEST,
+        path, instance=instance, database=_database(places, instance, path), effective_from=EARLIEST
     )
     if homeless := [statement for statement in file.statements if statement.instance == UNSAID]:
         raise ConfigError(
@@ -175,6 +171,15 @@ def _file(places: Places, option: str, argument: str) -> RuleFile:
             f"{', '.join(sorted(places)) or 'none'}; write {option} INSTANCE={path}"
         )
     return file
+
+
+def _database(places: Places, instance: str, path: str) -> str | None:
+    """The database of statements for which the file names none."""
+    if instance == UNSAID and path.lower().endswith(".sql"):
+        # The instance is what is missing first.
+        return UNSAID
+    databases = places.get(instance, set())
+    return next(iter(databases)) if len(databases) == 1 else None
 
 
 def _unknown_places(current: Settings, files: Sequence[RuleFile]) -> list[str]:
