@@ -57,7 +57,7 @@ def sentences(answers: Mapping[str, Mapping[str, Any]], as_if: datetime | None) 
 
 
 def show(report: Mapping[str, Any], findings: Sequence[Finding]) -> None:
-    """Print the answers, what lint says of the proposal, who gains and pays, and the largest moves."""
+    """Print the answers, who gains and who pays, the largest moves, and what lint says of the proposal."""
     console = terminal()
     at = format_instant(report["as_of"])
     as_if = report["as_if"]
@@ -74,15 +74,20 @@ def show(report: Mapping[str, Any], findings: Sequence[Finding]) -> None:
             f"run jobs/schedules.py --as-of {at} to have them counted.",
             soft_wrap=True,
         )
-    _show_findings(console, findings)
     moved = [row for row in report["summary"] if row["gained"] or row["lost"]]
-    if not moved:
-        return
+    if moved:
+        _show_moves(console, moved, report["largest_moves"])
+    _show_findings(console, findings)
+
+
+def _show_moves(
+    console: Console, moved: Sequence[Mapping[str, Any]], largest: Sequence[Mapping[str, Any]]
+) -> None:
     # Who gains and who pays is seen by level; where, by queue and instance.
     for title, dimensions in (("Who gains and who pays, by level before", ("level",)), ("Where", PLACES)):
         rows = [row for row in moved if row["dimension"] in dimensions]
         show_rows(console, title, rows[:PLACES_SHOWN], SHOWN)
-    show_rows(console, "The largest moves", map(_in_words, report["largest_moves"]), MOVES)
+    show_rows(console, "The largest moves", map(_in_words, largest), MOVES)
 
 
 def _show_findings(console: Console, findings: Sequence[Finding]) -> None:

@@ -23,7 +23,7 @@ from insight.inversions import passed_by_level
 from insight.report.whatif import whatif_parts
 from insight.whatif.ask import told, what_if
 from insight.whatif.view import sentence
-from jobs import reassign, report as page, whatif as job
+from jobs import reassign, replay, report as page, whatif as job
 from pipelines.schedules.orders import receive_order
 from schemas.whatif import WHATIF_TABLES
 from storage.collected import collected
@@ -399,6 +399,49 @@ def test_after_is_what_reassigning_would_give(
 
 
 @pytest.mark.slow
+def test_what_if_and_replay_take_a_change(
+    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A change is the same as the current files and it in place of all rules."""
+    project = two_tiers(tmp_path / "project")
+    project.run(session, at(60))
+    script = tmp_path / "silver.sql"
+    script.write_text(SILVER_FIRST)
+    capsys.readouterr()
+
+    def asked(*options: str) -> Row:
+        assert job.main(["--config", project.config, "--format", "json", *options]) == 0
+        report: Row = json.loads(capsys.readouterr().out)
+        return report
+
+    def played(*options: str) -> Row:
+        period = ["--from", at(0).isoformat(), "--to", at(60).isoformat(), "--readers", "1"]
+        assert replay.main(["--config", project.config, *period, "--format", "json", *options]) == 0
+        report: Row = json.loads(capsys.readouterr().out)
+        return report
+
+    change = ["--change", f"SQL1={script}"]
+    rules = ["--rules", str(project.folder / "rules.yaml"), f"SQL1={script}"]
+    replaced = asked(*rules)
+    assert replaced.pop("replaced_rules") == 2
+    assert asked(*change) == replaced
+    assert replaced["answers"] == {
+        "deployment": {
+            "endpoints": {"proposal": 0, "drift": 0},
+            "messages": {"messages": 4, "gained": 0, "lost": 0},
+        },
+        "always": {
+            "endpoints": {"proposal": 2, "drift": 0},
+            "messages": {"messages": 4, "gained": 2, "lost": 2},
+        },
+    }
+    assert played(*change) == played(*rules)
+    assert played(*change) != played()
+    with pytest.raises(ConfigError, match="--as-if says since when --change, --rules or --proposed stand"):
+        played("--as-if", at(5).isoformat())
+
+
+@pytest.mark.slow
 def test_the_page_takes_the_answer_of_its_own_as_of_only(session: SparkSession, tmp_path: Path) -> None:
     project = two_tiers(tmp_path / "project")
     empty, full = at(-60), at(60)
@@ -415,6 +458,7 @@ def test_the_page_takes_the_answer_of_its_own_as_of_only(session: SparkSession, 
         with pytest.raises(ConfigError, match=f"is of {format_instant(as_of)}; run jobs/whatif"):
             page.main([*shown, "--as-of", other.isoformat()])
         assert page.main([*shown, "--as-of", as_of.isoformat()]) == 0
+        assert "At the moment of deployment existing endpoints keep their levels" in html.read_text()
 
 
 @pytest.mark.slow
