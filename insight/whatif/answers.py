@@ -101,7 +101,7 @@ def read_answers(table: DataFrame) -> tuple[dict[str, Counts], datetime | None]:
 def _at_deployment(asked: Asked, found: Counts) -> Counts:
     if asked.as_if is not None and asked.as_if >= asked.as_of:
         return found
-    if asked.has_other_orders():
+    if asked.settings_move():
         return _count(replace(asked, as_if=asked.as_of))
     nothing: dict[str, Any] = {"gained": 0, "lost": 0}
     return {"endpoints": dict.fromkeys(CAUSES, 0), "messages": {**found["messages"], **nothing}}

@@ -1,6 +1,6 @@
 """What if other rules had stood: the tables of the answer, and what of them is told."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +24,6 @@ from storage.warehouse import Warehouse
 
 MOST_MOVED = 10
 TABLES = ("endpoints", "groups", "messages", "summary", "pairs")
-KINDS = ("receive", "transmission")
 PLACES = ("queue", "instance")
 """The dimensions of the summary that say where a message stands."""
 
@@ -88,7 +87,7 @@ def what_if(
         summed, counted = together(
             warehouse.spark, lambda: keep(summary(moved)), lambda: keep(pairs(messages))
         )
-        _require_sums(moved, [kind for kind in KINDS if not asked.has_other_orders(kind)])
+        require_sums(moved, asked.reordered_kinds())
         yield WhatIf(
             endpoints=asked.endpoints(kinds),
             groups=groups,
@@ -137,10 +136,17 @@ def _most_moved_first(row: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _require_sums(moved: DataFrame, same_order: Sequence[str]) -> None:
+def require_sums(moved: DataFrame, reordered: Iterable[str]) -> None:
     """The same messages before and after; in each queue and instance what is gained is lost by others.
 
-    In the kinds of `same_order` settings order equal levels equally: without another level nothing moves.
+    Without another level nothing moves, but in the kinds that settings have `reordered`.
+
+    Args:
+        moved: `moved_by`.
+        reordered: `Asked.reordered_kinds`.
+
+    Raises:
+        ReconciliationError: a place breaks one of these.
     """
     held = F.col("position_before").isNull() != F.col("position_after").isNull()
     lost = [~F.col(f"anew_{side}") & (F.col(f"level_{side}") != F.col("level")) for side in SIDES]
@@ -149,7 +155,7 @@ def _require_sums(moved: DataFrame, same_order: Sequence[str]) -> None:
     by_place = moved.groupBy(
         "kind", "instance", F.when(F.col("kind") == "receive", F.col("database")).alias("of"), "queue"
     )
-    stays = F.col("kind").isin(*same_order) & ~F.col("other_levels")
+    stays = ~F.col("kind").isin(*reordered) & ~F.col("other_levels")
     partly = " or ".join(f"{name} not in (0, messages)" for name in orders)
     wrong = collected(
         by_place.agg(

@@ -65,25 +65,21 @@ class Asked:
         """The settings of each of `SIDES`."""
         return dict(zip(SIDES, (self.settings, self.proposal.settings), strict=True))
 
-    def has_other_orders(self, part: str | None = None) -> bool:
-        """Whether the proposal orders messages otherwise where their endpoints have the same levels.
-
-        Args:
-            part: receive or transmission, in which messages of the same levels that count would stand in
-                another order; None asks for both, and for honor flags and starvation prevention, by which
-                other levels count.
-        """
+    def reordered_kinds(self) -> set[str]:
+        """The kinds of schedules in which other settings put messages of equal levels in another order."""
         current, proposed = self.settings, self.proposal.settings
         differs = {
             "receive": current.receive != proposed.receive,
             "transmission": current.transmission.blocks != proposed.transmission.blocks,
         }
-        if part is not None:
-            return differs[part]
-        honors = [set(each.catalog.database_rows()) for each in (current, proposed)]
-        return any(differs.values()) or (
-            honors[0] != honors[1] or current.transmission.starvation != proposed.transmission.starvation
-        )
+        return {kind for kind in differs if differs[kind]}
+
+    def settings_move(self) -> bool:
+        """Whether other settings can move messages of endpoints that keep their levels."""
+        current, proposed = self.settings, self.proposal.settings
+        honors = [set(settings.catalog.database_rows()) for settings in (current, proposed)]
+        other_levels = current.transmission.starvation != proposed.transmission.starvation
+        return bool(self.reordered_kinds()) or other_levels or honors[0] != honors[1]
 
     def kinds(self) -> DataFrame:
         """The kinds of endpoints that get another level: `with_cause`."""

@@ -14,19 +14,20 @@ from deltalake import DeltaTable
 from hypothesis import given, strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from config.errors import ConfigError, PipelineError
+from config.errors import ConfigError, PipelineError, ReconciliationError
 from config.instants import format_instant
 from config.load import load_settings
 from config.proposal import changed_rules, proposed_rules
 from config.proposed_settings import proposed_settings
 from insight.inversions import passed_by_level
 from insight.report.whatif import whatif_parts
-from insight.whatif.ask import told, what_if
+from insight.whatif.ask import require_sums, told, what_if
 from insight.whatif.view import sentence
 from jobs import reassign, replay, report as page, whatif as job
 from pipelines.schedules.orders import receive_order
 from schemas.whatif import WHATIF_TABLES
 from storage.collected import collected
+from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 from tests.factories import Row, at, by_source, catalog, create_rule, endpoint_event, message_event
 from tests.harness import Project, difference, one_log
@@ -316,6 +317,37 @@ def test_pairs_are_counted_as_they_are_named_one_by_one(after: list[int], levels
             expected[levels[second], levels[first]] += after[second] < after[first]
     found = passed_by_level(np.array(after, dtype=np.int64), np.array(levels, dtype=np.int32))
     assert (found == expected).all()
+
+
+MOVED = (
+    "kind string, instance string, database string, queue string, position_before bigint, "
+    "position_after bigint, moved bigint, level_before int, level_after int, level int, anew_before boolean, "
+    "anew_after boolean"
+)
+
+
+@pytest.mark.parametrize(
+    ("second", "is_wrong"),
+    [
+        ((2, 1, 1, 5, 5, 5, True, True), True),
+        ((2, 1, 1, 5, 6, 5, True, True), False),
+        ((2, 2, 0, 5, 6, 5, True, True), True),
+        ((2, None, None, 5, 6, 5, True, True), True),
+        ((2, 1, 1, 5, 6, 5, True, False), True),
+    ],
+    ids=["moves without another level", "as it should", "gains come free", "in one order only", "in part"],
+)
+def test_what_does_not_add_up_ends_the_job(
+    session: SparkSession, second: tuple[Any, ...], is_wrong: bool
+) -> None:
+    place = ("receive", "SQL1", "B", "Q")
+    moved = small_frame(session, [(*place, 1, 2, -1, 5, 5, 5, True, True), (*place, *second)], MOVED)
+    if is_wrong:
+        with pytest.raises(ReconciliationError, match="receive of SQL1 Q: "):
+            require_sums(moved, [])
+    else:
+        require_sums(moved, [])
+    require_sums(moved.where("moved = 0"), ["receive"])
 
 
 def two_tiers(folder: Path) -> Project:
