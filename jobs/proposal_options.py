@@ -66,7 +66,7 @@ def read_proposal(settings: Settings, options: Namespace) -> Proposal | None:
         return proposal
     if options.as_if != ALWAYS:
         raise ConfigError(
-            "command line: --as-if says since when --change, --rules or --proposed stand; name one"
+            "command line: --as-if says since when --rules or --proposed stand or --change counts; name one"
         )
     return None
 

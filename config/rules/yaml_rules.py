@@ -113,7 +113,7 @@ def _statement(
     if instance is None:
         problems.append(file.problem((index, "instance"), f"is missing; {_WHERE_TO_ADD}"))
     if database is None:
-        problems.append(file.problem((index, "database"), "is missing; add it here"))
+        problems.append(file.problem((index, "database"), f"is missing; {_WHERE_TO_ADD}"))
     if effective_from is None:
         problems.append(file.problem((index, "effective_from"), f"is missing; {_WHERE_TO_ADD}"))
     if len(bodies) != 1:

@@ -210,10 +210,13 @@ def test_from_another_working_directory(tmp_path: Path, monkeypatch: pytest.Monk
     relative = load_settings(os.path.join("conf", "settings.yaml"))
     assert relative.inputs == absolute.inputs
     assert relative.describe() == absolute.describe()
-    (tmp_path / "conf" / "a.yaml").write_text("- {}\n")
+    (tmp_path / "conf" / "a.yaml").write_text("- {name: R}\n")
     with pytest.raises(ConfigError) as caught:
         load_settings("conf/settings.yaml")
-    assert str(caught.value) == "conf/a.yaml:1:3: [0].database: is missing; add database: and its value"
+    assert str(caught.value) == (
+        "conf/a.yaml:1:4: [0].name: unknown key; write one of effective_from, instance, database, create, "
+        "alter, drop"
+    )
 
 
 def test_rules_at_the_same_moment_follow_the_order_of_the_sources(tmp_path: Path) -> None:

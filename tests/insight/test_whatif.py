@@ -469,7 +469,7 @@ def test_what_if_and_replay_take_a_change(
     }
     assert played(*change) == played(*rules)
     assert played(*change) != played()
-    with pytest.raises(ConfigError, match="--as-if says since when --change, --rules or --proposed stand"):
+    with pytest.raises(ConfigError, match="--as-if says since when --rules or --proposed stand"):
         played("--as-if", at(5).isoformat())
 
 

@@ -245,7 +245,10 @@ def test_what_neither_the_entry_nor_the_settings_say(tmp_path: Path) -> None:
 
 def test_no_database(tmp_path: Path) -> None:
     content = "- {instance: I, effective_from: 2026-01-01, drop: {name: R}}\n"
-    assert refusal(tmp_path, content) == ["r.yaml:1:3: [0].database: is missing; add database: and its value"]
+    assert refusal(tmp_path, content) == [
+        "r.yaml:1:3: [0].database: is missing; add it here or to the file's entry under rules: in the "
+        "settings"
+    ]
 
 
 def test_a_file_that_is_no_list(tmp_path: Path) -> None:
