@@ -14,6 +14,7 @@ from config.instants import format_instant
 from config.rules.history import Folded, RuleVersion, fold_statements
 from config.rules.rule_file import Note, RuleFile
 from config.rules.sources import NoRuleFileError, RuleSources
+from config.rules.statements import RuleStatement
 from config.shape import check
 from config.snapshots.server import ServerSnapshot, read_snapshots, shown_statements, with_databases
 from config.yaml_file import Loc, YamlFile, load_yaml
@@ -124,9 +125,16 @@ def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
 
 
 def folded_rules(rule_files: Iterable[RuleFile], snapshots: Iterable[ServerSnapshot]) -> Folded:
+    """What `rule_statements` come to."""
+    return fold_statements(rule_statements(rule_files, snapshots))
+
+
+def rule_statements(
+    rule_files: Iterable[RuleFile], snapshots: Iterable[ServerSnapshot]
+) -> list[RuleStatement]:
     """What rule files say, and snapshots of the databases that the files have no statements of."""
     statements = [statement for rules in rule_files for statement in rules.statements]
-    return fold_statements([*statements, *shown_statements(statements, snapshots)])
+    return [*statements, *shown_statements(statements, snapshots)]
 
 
 def _shape_of(file: YamlFile) -> type[model.SettingsFile]:

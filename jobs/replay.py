@@ -5,22 +5,20 @@
 
 import argparse
 from collections.abc import Sequence
-from datetime import datetime
 
 from config.errors import ConfigError
 from config.instants import format_instant
-from config.load import Settings, load_settings
-from config.proposal import Proposal, proposed_rules, proposed_settings
+from config.load import load_settings
 from insight.replay.ask import Asked, find_queues, replayed, require_known
 from insight.replay.told import told
 from insight.replay.view import sentence, show
 from insight.terminal import as_json
 from jobs.launch import Parser, instant, launch, warehouse_of, whole_number
+from jobs.proposal_options import add_proposal_options, as_if_of, read_proposal
 from pipelines.replay.period import Period
 from schemas.replay import REPLAY_CURVE, REPLAY_TABLES
 from storage.answers import answers_in, write_answers
 
-ALWAYS = "always"
 LOGGED = "logged"
 MOST_READERS = 32
 LIMIT = 20
@@ -35,21 +33,7 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("--from", dest="start", required=True, type=instant, help="start of the period")
     parser.add_argument("--to", dest="end", required=True, type=instant, help="its end, not part of it")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument(
-        "--rules",
-        nargs="+",
-        metavar="[INSTANCE=]FILE",
-        help="rule files in place of the settings'; a script is for INSTANCE, else for the only one",
-    )
-    what.add_argument("--proposed", metavar="SETTINGS", help="settings with other rules, honor flags, TOP")
-    parser.add_argument(
-        "--as-if",
-        type=_moment,
-        default=ALWAYS,
-        metavar="always|INSTANT",
-        help="since when the proposed rules stand (default always)",
-    )
+    add_proposal_options(parser, required=False)
     parser.add_argument(
         "--readers",
         type=_readers,
@@ -81,11 +65,9 @@ def main(argv: Sequence[str]) -> int:
             f"command line: --from {format_instant(options.start)} is not before "
             f"--to {format_instant(options.end)}; name an earlier --from or a later --to"
         )
-    if options.as_if != ALWAYS and not (options.rules or options.proposed):
-        raise ConfigError("command line: --as-if says since when --rules or --proposed stand; name one")
     # What is wrong with files and names is said before an engine starts.
     settings = load_settings(options.config)
-    proposal = _proposal(settings, options)
+    proposal = read_proposal(settings, options)
     find_queues(settings, options.queue)
     warehouse = warehouse_of(settings, "replay")
     answers = answers_in(warehouse, options.out) if options.out else None
@@ -94,7 +76,7 @@ def main(argv: Sequence[str]) -> int:
         period=Period(options.start, options.end),
         queues=options.queue,
         proposal=proposal,
-        as_if=None if options.as_if == ALWAYS else options.as_if,
+        as_if=as_if_of(options),
         readers=readers,
         curve=curve,
         top=options.top,
@@ -111,16 +93,6 @@ def main(argv: Sequence[str]) -> int:
     else:
         show(report)
     return 0
-
-
-def _proposal(settings: Settings, options: argparse.Namespace) -> Proposal | None:
-    if options.rules:
-        return proposed_rules(settings, options.rules)
-    return proposed_settings(settings, options.proposed) if options.proposed else None
-
-
-def _moment(text: str) -> str | datetime:
-    return text if text == ALWAYS else instant(text)
 
 
 def _readers(text: str) -> tuple[int | None, Sequence[int]]:

@@ -1,29 +1,28 @@
 """Say what other rules would change in the backlog of an as_of: who gains, who pays, by how much.
 
 .venv/bin/python -m jobs.whatif --config conf/local.yaml --as-of 2026-11-21T00:00:00Z \
-  --rules conf/rules/company.yaml DOC1=conf/rules/documentation.sql ERP1=samples/proposal/silver-first.sql
+  --change ERP1=samples/proposal/silver-first.sql
 """
 
-import argparse
 from collections.abc import Sequence
 from datetime import datetime
 
-from config.load import Settings, load_settings
-from config.proposal import Proposal, proposed_rules, proposed_settings
+from config.load import load_settings
 from insight.findings import in_order
 from insight.lint import lint_files
 from insight.lint_view import plain, relative
 from insight.terminal import as_json
+from insight.whatif.answers import answers_frame
 from insight.whatif.ask import told, what_if
 from insight.whatif.view import sentence, show
-from jobs.launch import Parser, instant, launch, warehouse_of, whole_number
-from schemas.whatif import WHATIF_AS_OF, WHATIF_TABLES
+from jobs.launch import Parser, launch, warehouse_of, whole_number
+from jobs.proposal_options import add_proposal_options, as_if_of, read_proposal
+from schemas.whatif import WHATIF_ANSWERS, WHATIF_AS_OF, WHATIF_TABLES
 from storage.answers import answers_in, write_answers
 from storage.published import batches_since, published_as_of
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
-ALWAYS = "always"
 LIMIT = 20
 
 
@@ -32,29 +31,10 @@ def main(argv: Sequence[str]) -> int:
     parser = Parser(
         "Say what other rules would change in the backlog of an as_of. Nothing is changed by asking.",
         example=".venv/bin/python -m jobs.whatif --config conf/local.yaml --as-of 2026-11-21T00:00:00Z "
-        "--rules conf/rules/company.yaml DOC1=conf/rules/documentation.sql "
-        "ERP1=samples/proposal/silver-first.sql",
+        "--change ERP1=samples/proposal/silver-first.sql",
     )
     parser.add_as_of("an as_of that was run; the latest run's by default")
-    what = parser.add_mutually_exclusive_group(required=True)
-    what.add_argument(
-        "--rules",
-        nargs="+",
-        metavar="[INSTANCE=]FILE",
-        help="rule files in place of the settings'; a script is for INSTANCE, else for the only one",
-    )
-    what.add_argument(
-        "--proposed",
-        metavar="SETTINGS",
-        help="settings with other rules, honor flags, TOP, starvation, blocks",
-    )
-    parser.add_argument(
-        "--as-if",
-        type=_moment,
-        default=ALWAYS,
-        metavar="always|INSTANT",
-        help="since when the proposed rules stand (default always)",
-    )
+    add_proposal_options(parser, required=True)
     parser.add_argument("--out", metavar="DIR", help="a folder for the tables of the answer")
     parser.add_argument(
         "--limit", type=whole_number(1), default=LIMIT, help=f"rows of each part (default {LIMIT})"
@@ -62,20 +42,24 @@ def main(argv: Sequence[str]) -> int:
     parser.add_format()
     options = parser.parse_args(argv)
     settings = load_settings(options.config)
-    proposal = _proposal(settings, options)
+    proposal = read_proposal(settings, options)
+    assert proposal is not None
     findings = in_order(lint_files(proposal.settings, proposal.folded, moment=None))
     warehouse = warehouse_of(settings, "whatif")
     answers = answers_in(warehouse, options.out) if options.out else None
     as_of = published_as_of(warehouse, settings, options.as_of)
-    as_if = None if options.as_if == ALWAYS else options.as_if
+    as_if = as_if_of(options)
     with what_if(warehouse, settings, proposal, as_of=as_of, as_if=as_if) as answer:
         if answers:
             # An answer that is broken off does not say that its tables are whole.
             if answers.exists(WHATIF_AS_OF):
                 _say_as_of(answers, None)
             write_answers(answers, WHATIF_TABLES, answer.by_name())
+            answers.replace(WHATIF_ANSWERS, answers_frame(answers.spark, answer.answers, as_if))
             _say_as_of(answers, as_of)
         report = {"as_of": as_of, "as_if": options.as_if, **told(answer, limit=options.limit)}
+        if proposal.replaced is not None:
+            report["replaced_rules"] = proposal.replaced
     report["batches_since"] = batches_since(warehouse, as_of)
     findings = [relative(finding) for finding in findings]
     if options.format == "json":
@@ -86,19 +70,9 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def _proposal(settings: Settings, options: argparse.Namespace) -> Proposal:
-    if options.rules:
-        return proposed_rules(settings, options.rules)
-    return proposed_settings(settings, options.proposed)
-
-
 def _say_as_of(answers: Warehouse, as_of: datetime | None) -> None:
     rows = [] if as_of is None else [[as_of]]
     answers.replace(WHATIF_AS_OF, small_frame(answers.spark, rows, WHATIF_AS_OF.struct))
-
-
-def _moment(text: str) -> str | datetime:
-    return text if text == ALWAYS else instant(text)
 
 
 if __name__ == "__main__":

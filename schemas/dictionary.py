@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from schemas import CONTRACTS, TABLES, Column, EventContract, Table
 from schemas.conformance import CONFORMANCE_TABLES
 from schemas.replay import REPLAY_CURVE, REPLAY_TABLES
-from schemas.whatif import WHATIF_AS_OF, WHATIF_TABLES
+from schemas.whatif import WHATIF_ANSWERS, WHATIF_AS_OF, WHATIF_TABLES
 
 INTRODUCTION = """\
 # Data dictionary
@@ -20,7 +20,7 @@ Tables are Delta tables, each in the folder of its name in the warehouse. All ti
 microseconds. A level is a priority from 1 (lowest) to 10 (highest). Users and their queries may rely on the
 public tables; the internal ones are how the pipeline keeps its books, and may change with any version."""
 
-ANSWERS = (*WHATIF_TABLES, WHATIF_AS_OF, *REPLAY_TABLES, REPLAY_CURVE, *CONFORMANCE_TABLES)
+ANSWERS = (*WHATIF_TABLES, WHATIF_ANSWERS, WHATIF_AS_OF, *REPLAY_TABLES, REPLAY_CURVE, *CONFORMANCE_TABLES)
 ANSWERS_ARE = """\
 What `--out DIR` of [what-if](before-you-change-a-rule.md#keep-the-answer), [replay](replay.md#the-tables) and
 [conformance](conformance.md) writes: Delta tables in the folder DIR, never in the warehouse. A run replaces

@@ -111,3 +111,23 @@ WHATIF_AS_OF = Table(
     columns=(required("as_of", "timestamp", "as_of of the schedules, UTC"),),
     key=("as_of",),
 )
+
+WHATIF_ANSWERS = Table(
+    name="whatif_answers",
+    comment="One row per answer that a what-if begins with.",
+    columns=(
+        required(
+            "answer",
+            "string",
+            "deployment: existing endpoints keep their levels; always: as if the proposal had always stood; "
+            "instant: as if from then on, if --as-if names one",
+        ),
+        optional("as_if", "timestamp", "the instant, UTC; null for the other answers"),
+        required("proposal", "bigint", "endpoints whose level the proposal changes, without drift"),
+        required("drift", "bigint", "endpoints that get the level that today's rules give too"),
+        required("messages", "bigint", "messages with a position"),
+        required("gained", "bigint", "messages that come earlier"),
+        required("lost", "bigint", "messages that come later"),
+    ),
+    key=("answer",),
+)

@@ -54,7 +54,8 @@ function whatif() {
     document.querySelectorAll("[data-only=whatif_summary]").forEach((part) => part.remove());
     return;
   }
-  document.getElementById("whatif-said").textContent = rowsOf("whatif_said")[0].sentence;
+  document.getElementById("whatif-said").replaceChildren(
+    ...rowsOf("whatif_said").map((row) => element("p", {}, row.sentence)));
   const [place] = rowsOf("whatif_place");
   if (place) moves(place, rowsOf("whatif_points"), data.parts.whatif_points.total);
   else document.getElementById("whatif-picture").remove();

@@ -8,9 +8,17 @@ from config.errors import ConfigError
 from config.instants import format_instant
 from insight.report.page import Part
 from insight.report.parts import part, sums
+from insight.whatif.answers import read_answers
 from insight.whatif.ask import MOST_MOVED, PLACES, largest_first
-from insight.whatif.view import sentence
-from schemas.whatif import WHATIF_AS_OF, WHATIF_ENDPOINTS, WHATIF_MESSAGES, WHATIF_PAIRS, WHATIF_SUMMARY
+from insight.whatif.view import sentence, sentences
+from schemas.whatif import (
+    WHATIF_ANSWERS,
+    WHATIF_AS_OF,
+    WHATIF_ENDPOINTS,
+    WHATIF_MESSAGES,
+    WHATIF_PAIRS,
+    WHATIF_SUMMARY,
+)
 from storage.collected import collected
 from storage.warehouse import Warehouse
 
@@ -33,7 +41,7 @@ def whatif_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
     """Read what the page shows of the tables that `jobs/whatif.py --out` wrote.
 
     Returns:
-        Tables by name: `whatif_said` (the sentence of the terminal), `whatif_counts` (its figures, over all
+        Tables by name: `whatif_said` (the sentences of the terminal), `whatif_counts` (its figures, over all
         messages), `whatif_summary` (what moved, most first), `whatif_moves` (the largest, as on the
         terminal), `whatif_pairs` (over all queues), `whatif_place` (the order that changes most) and
         `whatif_points` of it.
@@ -52,11 +60,15 @@ def whatif_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
         "endpoints": {cause: changed.get(cause, 0) for cause in ("proposal", "drift")},
         "messages": dict(zip(counts.columns, counts.rows[0], strict=True)),
     }
+    # An older version wrote no answers.
+    said = [sentence(report)]
+    if answers.exists(WHATIF_ANSWERS):
+        said = sentences(*read_answers(answers.read(WHATIF_ANSWERS)))
     pairs = (
         answers.read(WHATIF_PAIRS).groupBy("passing_level", "passed_level").agg(F.sum("pairs").alias("pairs"))
     )
     return {
-        "whatif_said": Part(("sentence",), [[sentence(report)]], 1),
+        "whatif_said": Part(("sentence",), [[each] for each in said], len(said)),
         "whatif_counts": counts,
         "whatif_summary": part(
             summary.where("gained > 0 or lost > 0"),

@@ -1,10 +1,10 @@
 """What if other rules had stood: the tables of the answer, and what of them is told."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
@@ -13,6 +13,7 @@ from config.errors import ReconciliationError
 from config.load import Settings
 from config.proposal import Proposal
 from engine.differences import together
+from insight.whatif.answers import Counts, answers, counts, moved_by
 from insight.whatif.asked import Asked
 from insight.whatif.pairs import pairs
 from insight.whatif.published import SIDES
@@ -22,24 +23,40 @@ from storage.collected import collected
 from storage.warehouse import Warehouse
 
 MOST_MOVED = 10
+TABLES = ("endpoints", "groups", "messages", "summary", "pairs")
 PLACES = ("queue", "instance")
 """The dimensions of the summary that say where a message stands."""
 
 
 @dataclass(frozen=True)
 class WhatIf:
-    """The tables of a what-if, each a frame with the columns of `schemas.whatif`, and `changed_kinds`."""
+    """The tables of a what-if, each a frame with the columns of `schemas.whatif`.
+
+    `asked`, `kinds` (`Asked.kinds`) and `moved` (`moved_by`) are what they are made of.
+    """
 
     endpoints: DataFrame
     groups: DataFrame
     messages: DataFrame
     summary: DataFrame
     pairs: DataFrame
+    asked: Asked
     kinds: DataFrame
+    moved: DataFrame
 
     def by_name(self) -> dict[str, DataFrame]:
         """The frames by the names of their tables."""
-        return {f"whatif_{name}": frame for name, frame in vars(self).items() if name != "kinds"}
+        return {f"whatif_{name}": getattr(self, name) for name in TABLES}
+
+    @cached_property
+    def counts(self) -> Counts:
+        """What changes."""
+        return counts(self.kinds, self.moved)
+
+    @cached_property
+    def answers(self) -> dict[str, Counts]:
+        """The answers that a what-if begins with, computed when they are asked for."""
+        return answers(self.asked, self.counts)
 
 
 @contextmanager
@@ -65,23 +82,21 @@ def what_if(
     with warehouse.keeping() as keep:
         asked = Asked(warehouse, settings, proposal, as_of, as_if, keep)
         kinds = asked.kinds()
-        levels = asked.levels(kinds)
-        (received, groups), sent = together(
-            warehouse.spark, lambda: asked.received(levels), lambda: asked.sent(levels)
-        )
-        moved = keep(received.unionByName(sent))
+        groups, moved = moved_by(asked, kinds)
         messages = moved.select(*WHATIF_MESSAGES.names)
         summed, counted = together(
             warehouse.spark, lambda: keep(summary(moved)), lambda: keep(pairs(messages))
         )
-        _require_sums(moved)
+        require_sums(moved, asked.reordered_kinds())
         yield WhatIf(
             endpoints=asked.endpoints(kinds),
             groups=groups,
             messages=messages,
             summary=summed,
             pairs=counted,
+            asked=asked,
             kinds=kinds,
+            moved=moved,
         )
 
 
@@ -92,14 +107,11 @@ def told(answer: WhatIf, *, limit: int) -> dict[str, Any]:
         answer: the tables.
         limit: rows of each part, of `largest_moves` at most 10.
     """
-    counted = answer.kinds.groupBy("cause").agg(F.sum("endpoints").alias("endpoints"))
-    causes = {row["cause"]: row["endpoints"] for row in collected(counted)}
     rows = collected(answer.summary)
-    totals = [row for row in rows if row["dimension"] in PLACES]
     moves = answer.messages.where("moved <> 0").orderBy(*largest_first())
     return {
-        "endpoints": {cause: causes.get(cause, 0) for cause in ("proposal", "drift")},
-        "messages": {name: sum(row[name] for row in totals) for name in ("messages", "gained", "lost")},
+        **answer.counts,
+        "answers": answer.answers,
         "summary": sorted(rows, key=_most_moved_first)[:limit],
         "largest_moves": collected(moves.limit(min(limit, MOST_MOVED))),
         "pairs": collected(
@@ -124,8 +136,18 @@ def _most_moved_first(row: Mapping[str, Any]) -> tuple[Any, ...]:
     )
 
 
-def _require_sums(moved: DataFrame) -> None:
-    """The same messages before and after, and in each queue and instance somebody pays for what is gained."""
+def require_sums(moved: DataFrame, reordered: Iterable[str]) -> None:
+    """The same messages before and after; in each queue and instance what is gained is lost by others.
+
+    Without another level nothing moves, but in the kinds that settings have `reordered`.
+
+    Args:
+        moved: `moved_by`.
+        reordered: `Asked.reordered_kinds`.
+
+    Raises:
+        ReconciliationError: a place breaks one of these.
+    """
     held = F.col("position_before").isNull() != F.col("position_after").isNull()
     lost = [~F.col(f"anew_{side}") & (F.col(f"level_{side}") != F.col("level")) for side in SIDES]
     unmatched = reduce(Column.__or__, lost, held)
@@ -133,6 +155,7 @@ def _require_sums(moved: DataFrame) -> None:
     by_place = moved.groupBy(
         "kind", "instance", F.when(F.col("kind") == "receive", F.col("database")).alias("of"), "queue"
     )
+    stays = ~F.col("kind").isin(*reordered) & ~F.col("other_levels")
     partly = " or ".join(f"{name} not in (0, messages)" for name in orders)
     wrong = collected(
         by_place.agg(
@@ -140,12 +163,15 @@ def _require_sums(moved: DataFrame) -> None:
             *[count.alias(name) for name, count in orders.items()],
             F.count_if(unmatched).alias("unmatched"),
             F.sum("moved").alias("moved"),
-        ).where(f"unmatched > 0 or moved <> 0 or {partly}")
+            F.count_if(F.col("moved") != 0).alias("moving"),
+            F.bool_or(F.col("level_before") != F.col("level_after")).alias("other_levels"),
+        ).where(F.expr(f"unmatched > 0 or moved <> 0 or {partly}") | (stays & (F.col("moving") > 0)))
     )
     if wrong:
         [first, *more] = wrong
         raise ReconciliationError(
             f"sums do not add up: {first['kind']} of {first['instance']} {first['queue'] or ''}: "
-            f"{first['unmatched']} messages are in one order only, positions moved come to {first['moved']}"
+            f"{first['unmatched']} messages are in one order only, positions moved come to {first['moved']}, "
+            f"{first['moving']} messages move"
             f"{f'; and {len(more)} more places' if more else ''}; keep the warehouse and report it"
         )

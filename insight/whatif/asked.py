@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, functions as F
 
 from config.load import Settings
 from config.proposal import Proposal, standing
@@ -65,6 +65,22 @@ class Asked:
         """The settings of each of `SIDES`."""
         return dict(zip(SIDES, (self.settings, self.proposal.settings), strict=True))
 
+    def reordered_kinds(self) -> set[str]:
+        """The kinds of schedules in which other settings put messages of equal levels in another order."""
+        current, proposed = self.settings, self.proposal.settings
+        differs = {
+            "receive": current.receive != proposed.receive,
+            "transmission": current.transmission.blocks != proposed.transmission.blocks,
+        }
+        return {kind for kind in differs if differs[kind]}
+
+    def settings_move(self) -> bool:
+        """Whether other settings can move messages of endpoints that keep their levels."""
+        current, proposed = self.settings, self.proposal.settings
+        honors = [set(settings.catalog.database_rows()) for settings in (current, proposed)]
+        other_levels = current.transmission.starvation != proposed.transmission.starvation
+        return bool(self.reordered_kinds()) or other_levels or honors[0] != honors[1]
+
     def kinds(self) -> DataFrame:
         """The kinds of endpoints that get another level: `with_cause`."""
         today, proposed = (
@@ -80,13 +96,18 @@ class Asked:
         return with_queue(changed, bindings).select(*WHATIF_ENDPOINTS.names)
 
     def _there(self) -> DataFrame:
-        return self.warehouse.read(ENDPOINTS).where(F.col("created_at") < F.lit(self.as_of)).drop("queue")
+        return self.warehouse.read(ENDPOINTS).where(self._exist()).drop("queue")
+
+    def _exist(self) -> Column:
+        return F.col("created_at") < F.lit(self.as_of)
 
     def levels(self, kinds: DataFrame) -> DataFrame:
-        """The endpoints of published messages, with their `recorded` and `proposed` levels."""
+        """The endpoints of published messages that exist at as_of, with `recorded` and `proposed` levels."""
         owners = published_owners(self._published(RECEIVE_SCHEDULE), self._published(TRANSMISSION_SCHEDULE))
+        # A message can be forwarded before the ledger knows its endpoints, or before they are created.
+        endpoints = self.warehouse.read_open(ENDPOINTS, self.as_of).where(self._exist())
         # The few stand on the left: the embedded engine holds that side in memory.
-        there = owners.join(self.warehouse.read_open(ENDPOINTS, self.as_of), SIDE)
+        there = owners.join(endpoints, SIDE)
         recorded = there.select(*SIDE, *NAMES, "created_at", "priority", F.col("priority").alias("recorded"))
         proposed = as_proposed(recorded, kinds, as_if=self.as_if).withColumnRenamed("priority", "proposed")
         return self.keep(proposed.select(*SIDE, "contract", "local_service", "recorded", "proposed"))

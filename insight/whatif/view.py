@@ -1,6 +1,7 @@
 """A what-if as an operator reads it on the terminal: one screen."""
 
 from collections.abc import Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 from rich.console import Console
@@ -8,6 +9,7 @@ from rich.console import Console
 from config.instants import format_instant
 from insight.findings import Finding, Severity
 from insight.terminal import show_rows, terminal
+from insight.whatif.answers import ALWAYS, DEPLOYMENT, INSTANT
 from insight.whatif.ask import PLACES
 from insight.wording import counted
 
@@ -25,19 +27,45 @@ def sentence(report: Mapping[str, Any]) -> str:
         return "The proposal changes no level and no order."
     drift = f", {endpoints['drift']:,} of them to what today's rules give too" if endpoints["drift"] else ""
     return (
-        f"The proposal changes the level of {changed:,} endpoints{drift}: of {messages['messages']:,} "
-        f"messages {messages['gained']:,} come earlier and {messages['lost']:,} later."
+        f"The proposal changes the level of {counted(changed, 'endpoint')}{drift}: "
+        f"of {messages['messages']:,} messages {messages['gained']:,} come earlier and "
+        f"{messages['lost']:,} later."
     )
 
 
+def sentences(answers: Mapping[str, Mapping[str, Any]], as_if: datetime | None) -> list[str]:
+    """The answers that a what-if begins with, one sentence each.
+
+    Args:
+        answers: `answers`.
+        as_if: the instant of the third of them, if there is one.
+    """
+    messages = answers[DEPLOYMENT]["messages"]
+    moves = "no message moves"
+    if messages["gained"] or messages["lost"]:
+        moves = (
+            f"by the other settings, of {messages['messages']:,} messages {messages['gained']:,} come "
+            f"earlier and {messages['lost']:,} later"
+        )
+    found = [
+        f"At the moment of deployment existing endpoints keep their levels: {moves}.",
+        f"Once the existing conversations have ended: {sentence(answers[ALWAYS])}",
+    ]
+    if as_if is not None and INSTANT in answers:
+        found.append(f"As if deployed at {format_instant(as_if)}: {sentence(answers[INSTANT])}")
+    return found
+
+
 def show(report: Mapping[str, Any], findings: Sequence[Finding]) -> None:
-    """Print what lint says of the proposal, the answer, who gains and pays, and the largest moves."""
+    """Print the answers, who gains and who pays, the largest moves, and what lint says of the proposal."""
     console = terminal()
-    _show_findings(console, findings)
     at = format_instant(report["as_of"])
-    console.print(f"{sentence(report)}", style="bold", soft_wrap=True)
+    as_if = report["as_if"]
+    for each in sentences(report["answers"], as_if if isinstance(as_if, datetime) else None):
+        console.print(each, style="bold", soft_wrap=True)
     console.print(
-        f"This compares the backlog of {at} as it was, not as it would have become under other rules.",
+        f"This compares the backlog of {at} as it was, not as it would have become under other rules: "
+        "jobs/replay.py plays that.",
         soft_wrap=True,
     )
     if since := report["batches_since"]:
@@ -47,13 +75,19 @@ def show(report: Mapping[str, Any], findings: Sequence[Finding]) -> None:
             soft_wrap=True,
         )
     moved = [row for row in report["summary"] if row["gained"] or row["lost"]]
-    if not moved:
-        return
+    if moved:
+        _show_moves(console, moved, report["largest_moves"])
+    _show_findings(console, findings)
+
+
+def _show_moves(
+    console: Console, moved: Sequence[Mapping[str, Any]], largest: Sequence[Mapping[str, Any]]
+) -> None:
     # Who gains and who pays is seen by level; where, by queue and instance.
     for title, dimensions in (("Who gains and who pays, by level before", ("level",)), ("Where", PLACES)):
         rows = [row for row in moved if row["dimension"] in dimensions]
         show_rows(console, title, rows[:PLACES_SHOWN], SHOWN)
-    show_rows(console, "The largest moves", map(_in_words, report["largest_moves"]), MOVES)
+    show_rows(console, "The largest moves", map(_in_words, largest), MOVES)
 
 
 def _show_findings(console: Console, findings: Sequence[Finding]) -> None:

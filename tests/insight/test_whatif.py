@@ -14,26 +14,30 @@ from deltalake import DeltaTable
 from hypothesis import given, strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from config.errors import ConfigError, PipelineError
+from config.errors import ConfigError, PipelineError, ReconciliationError
 from config.instants import format_instant
 from config.load import load_settings
-from config.proposal import proposed_rules, proposed_settings
+from config.proposal import changed_rules, proposed_rules
+from config.proposed_settings import proposed_settings
 from insight.inversions import passed_by_level
 from insight.report.whatif import whatif_parts
-from insight.whatif.ask import told, what_if
+from insight.whatif.ask import require_sums, told, what_if
 from insight.whatif.view import sentence
-from jobs import reassign, report as page, whatif as job
+from jobs import reassign, replay, report as page, whatif as job
 from pipelines.schedules.orders import receive_order
 from schemas.whatif import WHATIF_TABLES
 from storage.collected import collected
+from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 from tests.factories import Row, at, by_source, catalog, create_rule, endpoint_event, message_event
 from tests.harness import Project, difference, one_log
-from tests.model.whatif import Settings, what_if as by_model
+from tests.model.whatif import Settings, answers, changed, standing, what_if as by_model
 from tests.strategies import Log
 from tests.test_against_model import project_of, random_logs
 
 LOGS = 12
+SINCE = timedelta(hours=5)
+"""An instant this long before as_of is one at which endpoints are created, and others before it."""
 
 
 def other_levels(statements: list[Row]) -> list[Row]:
@@ -62,13 +66,111 @@ def written(path: Path, content: Any) -> str:
     return str(path)
 
 
+def with_edges(log: Log) -> Log:
+    """The log, with forwarded messages of endpoints that are created before, at or after as_of, or never."""
+    step = timedelta(microseconds=1)
+    moments = (log.as_of - step, log.as_of, log.as_of + step, None)
+    [instance, *_] = log.catalog["instances"]
+    [database, *_] = instance["databases"]
+    place = {"instance": instance["name"], "database": database["name"]}
+    rows = []
+    for number, moment in enumerate(moments):
+        for by_initiator in (True, False):
+            conversation = f"edge {number} {by_initiator}"
+            rows.append(
+                message_event(
+                    "FORWARD_ACCEPTED",
+                    f"{conversation}/0",
+                    sent_by_initiator=by_initiator,
+                    instance="HUB",
+                    event_time=log.as_of - step,
+                )
+            )
+            if moment:
+                event_type = "BEGIN_DIALOG" if by_initiator else "DIALOG_CREATED"
+                created = {**place, "contract": f"Edge {number}", "event_time": moment}
+                rows.append(endpoint_event(event_type, conversation, **created))
+    added = by_source(*rows)
+    return replace(
+        log,
+        endpoint_events=log.endpoint_events + added["endpoint_events"],
+        message_events=log.message_events + added["message_events"],
+    )
+
+
+def changes_of(statements: list[Row]) -> list[Row]:
+    """A change of rules that stand: one is dropped and another made in its place, the next one is altered.
+
+    The dates say the opposite of the order, and are older than the rules.
+    """
+    changes: list[Row] = []
+    for number, rule in enumerate(standing(statements)):
+        where = {"instance": rule.instance, "database": rule.database}
+        if number % 3 == 0:
+            criteria = zip(("contract", "local_service", "remote_service"), rule.triple, strict=True)
+            made = {name: {"name": value} for name, value in criteria if value is not None}
+            changes.append({**where, "drop": {"name": rule.name}})
+            changes.append({**where, "create": {"name": f"New {number}", "level": 11 - rule.level, **made}})
+        elif number % 3 == 1:
+            changes.append({**where, "alter": {"name": rule.name, "level": 11 - rule.level}})
+    earliest = at(-100_000)
+    return [
+        {**change, "effective_from": earliest - timedelta(days=number)}
+        for number, change in enumerate(changes)
+    ]
+
+
 @pytest.fixture(scope="module")
 def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Log]:
-    log = replace(one_log(random_logs(LOGS, 51)), top=2, starvation=None, blocks=None)
+    log = replace(with_edges(one_log(random_logs(LOGS, 51))), top=2, starvation=None, blocks=None)
     project = project_of(tmp_path_factory.mktemp("night"), log)
     project.add(log.events)
     project.run(session, log.as_of)
     return project, log
+
+
+def test_the_random_logs_have_what_matters(night: tuple[Project, Log]) -> None:
+    """Forwarded messages of endpoints that are not there yet, drift, late statements, ties with --as-if."""
+    project, log = night
+    assert any(statement["effective_from"] >= log.as_of for statement in log.rules)
+    created = [row["created_at"] for row in project.table("endpoints", ["created_at"])]
+    assert log.as_of in created
+    assert log.as_of - SINCE in created
+    forwarded = [row for row in project.table("transmission_schedule") if row["forwarded"]]
+    assert {row["priority"] is None for row in forwarded} == {True, False}
+    tables = by_model(
+        log.events,
+        Settings(log.catalog, log.rules, top=2),
+        Settings(log.catalog, log.rules, top=2),
+        as_of=log.as_of,
+        as_if=None,
+    )
+    assert {row["cause"] for row in tables["whatif_endpoints"]} == {"drift"}
+    contracts = [row for row in tables["whatif_summary"] if row["dimension"] == "contract"]
+    [of_unknown] = [row["messages"] for row in contracts if row["name"] is None]
+    assert of_unknown >= 6
+    assert [row["name"] for row in contracts if (row["name"] or "").startswith("Edge")] == ["Edge 0"]
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("since", [None, SINCE], ids=["always", "from then on"])
+def test_changes_equal_the_model(
+    session: SparkSession, night: tuple[Project, Log], since: timedelta | None
+) -> None:
+    project, log = night
+    changes = changes_of(log.rules)
+    half = len(changes) // 2
+    files = [
+        written(project.folder / "first.yaml", changes[:half]),
+        written(project.folder / "then.yaml", changes[half:]),
+    ]
+    as_if = log.as_of - since if since else None
+    current = Settings(log.catalog, log.rules, top=2)
+    proposed = replace(current, rules=changed(log.rules, changes))
+    expected = by_model(log.events, current, proposed, as_of=log.as_of, as_if=as_if)
+    assert {row["cause"] for row in expected["whatif_endpoints"]} == {"drift", "proposal"}
+    require_equal(answered(session, project, log, changed_rules(project.settings(), files), as_if), expected)
 
 
 def answered(session: SparkSession, project: Project, log: Log, proposal: Any, as_if: datetime | None) -> Any:
@@ -86,7 +188,7 @@ def require_equal(found: dict[str, list[Row]], expected: dict[str, list[Row]]) -
 
 @pytest.mark.slow
 @pytest.mark.spark
-@pytest.mark.parametrize("since", [None, timedelta(hours=10)], ids=["always", "from then on"])
+@pytest.mark.parametrize("since", [None, SINCE], ids=["always", "from then on"])
 def test_other_rules_equal_the_model(
     session: SparkSession, night: tuple[Project, Log], since: timedelta | None
 ) -> None:
@@ -107,7 +209,7 @@ def test_only_places_with_another_level_are_ordered_anew(
     session: SparkSession, night: tuple[Project, Log], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project, log = night
-    as_if = log.as_of - timedelta(hours=10)
+    as_if = log.as_of - SINCE
     some = len(log.rules) // 8
     rules = other_levels(log.rules[:some]) + log.rules[some:]
     expected = by_model(
@@ -151,7 +253,18 @@ def test_other_settings_equal_the_model(session: SparkSession, night: tuple[Proj
         as_of=log.as_of,
         as_if=None,
     )
-    require_equal(answered(session, project, log, proposal, None), expected)
+    with what_if(
+        project.warehouse(session), project.settings(), proposal, as_of=log.as_of, as_if=None
+    ) as answer:
+        require_equal({name: collected(frame) for name, frame in answer.by_name().items()}, expected)
+        found = told(answer, limit=1)["answers"]
+    assert found == answers(
+        log.events,
+        Settings(log.catalog, log.rules, top=2),
+        Settings(places, rules, top=1, starvation=starvation, blocks=blocks),
+        as_of=log.as_of,
+    )
+    assert found["deployment"]["messages"]["gained"] > 0
 
 
 @pytest.mark.slow
@@ -204,6 +317,37 @@ def test_pairs_are_counted_as_they_are_named_one_by_one(after: list[int], levels
             expected[levels[second], levels[first]] += after[second] < after[first]
     found = passed_by_level(np.array(after, dtype=np.int64), np.array(levels, dtype=np.int32))
     assert (found == expected).all()
+
+
+MOVED = (
+    "kind string, instance string, database string, queue string, position_before bigint, "
+    "position_after bigint, moved bigint, level_before int, level_after int, level int, anew_before boolean, "
+    "anew_after boolean"
+)
+
+
+@pytest.mark.parametrize(
+    ("second", "is_wrong"),
+    [
+        ((2, 1, 1, 5, 5, 5, True, True), True),
+        ((2, 1, 1, 5, 6, 5, True, True), False),
+        ((2, 2, 0, 5, 6, 5, True, True), True),
+        ((2, None, None, 5, 6, 5, True, True), True),
+        ((2, 1, 1, 5, 6, 5, True, False), True),
+    ],
+    ids=["moves without another level", "as it should", "gains come free", "in one order only", "in part"],
+)
+def test_what_does_not_add_up_ends_the_job(
+    session: SparkSession, second: tuple[Any, ...], is_wrong: bool
+) -> None:
+    place = ("receive", "SQL1", "B", "Q")
+    moved = small_frame(session, [(*place, 1, 2, -1, 5, 5, 5, True, True), (*place, *second)], MOVED)
+    if is_wrong:
+        with pytest.raises(ReconciliationError, match="receive of SQL1 Q: "):
+            require_sums(moved, [])
+    else:
+        require_sums(moved, [])
+    require_sums(moved.where("moved = 0"), ["receive"])
 
 
 def two_tiers(folder: Path) -> Project:
@@ -287,6 +431,49 @@ def test_after_is_what_reassigning_would_give(
 
 
 @pytest.mark.slow
+def test_what_if_and_replay_take_a_change(
+    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A change is the same as the current files and it in place of all rules."""
+    project = two_tiers(tmp_path / "project")
+    project.run(session, at(60))
+    script = tmp_path / "silver.sql"
+    script.write_text(SILVER_FIRST)
+    capsys.readouterr()
+
+    def asked(*options: str) -> Row:
+        assert job.main(["--config", project.config, "--format", "json", *options]) == 0
+        report: Row = json.loads(capsys.readouterr().out)
+        return report
+
+    def played(*options: str) -> Row:
+        period = ["--from", at(0).isoformat(), "--to", at(60).isoformat(), "--readers", "1"]
+        assert replay.main(["--config", project.config, *period, "--format", "json", *options]) == 0
+        report: Row = json.loads(capsys.readouterr().out)
+        return report
+
+    change = ["--change", f"SQL1={script}"]
+    rules = ["--rules", str(project.folder / "rules.yaml"), f"SQL1={script}"]
+    replaced = asked(*rules)
+    assert replaced.pop("replaced_rules") == 2
+    assert asked(*change) == replaced
+    assert replaced["answers"] == {
+        "deployment": {
+            "endpoints": {"proposal": 0, "drift": 0},
+            "messages": {"messages": 4, "gained": 0, "lost": 0},
+        },
+        "always": {
+            "endpoints": {"proposal": 2, "drift": 0},
+            "messages": {"messages": 4, "gained": 2, "lost": 2},
+        },
+    }
+    assert played(*change) == played(*rules)
+    assert played(*change) != played()
+    with pytest.raises(ConfigError, match="--as-if says since when --rules or --proposed stand"):
+        played("--as-if", at(5).isoformat())
+
+
+@pytest.mark.slow
 def test_the_page_takes_the_answer_of_its_own_as_of_only(session: SparkSession, tmp_path: Path) -> None:
     project = two_tiers(tmp_path / "project")
     empty, full = at(-60), at(60)
@@ -303,6 +490,7 @@ def test_the_page_takes_the_answer_of_its_own_as_of_only(session: SparkSession, 
         with pytest.raises(ConfigError, match=f"is of {format_instant(as_of)}; run jobs/whatif"):
             page.main([*shown, "--as-of", other.isoformat()])
         assert page.main([*shown, "--as-of", as_of.isoformat()]) == 0
+        assert "At the moment of deployment existing endpoints keep their levels" in html.read_text()
 
 
 @pytest.mark.slow
@@ -368,9 +556,12 @@ def test_what_can_not_be_asked(session: SparkSession, tmp_path: Path) -> None:
     content |= {"catalog": written(folder / "places.yaml", places), "warehouse": str(folder / "elsewhere")}
     with pytest.raises(ConfigError) as told_of:
         proposed_settings(settings, written(folder / "proposed.yaml", content))
-    assert [line.split(": ")[1].split(" differ")[0] for line in str(told_of.value).splitlines()] == [
-        "warehouse",
-        "services and their queues",
+    was = f"in {settings.path} it is"
+    bound = [line.split(": ")[1].split("; ")[0] for line in str(told_of.value).splitlines()]
+    assert bound == [
+        f"the warehouse is {folder / 'elsewhere'}, {was} {folder / 'warehouse'}",
+        "the service SQL1.B.Renamed is not in " + str(folder / "catalog.yaml"),
+        f"the service SQL1.B.TargetService is missing, {folder / 'catalog.yaml'} has it",
     ]
     rules = ["--rules", str(folder / "rules.yaml")]
     asked = ["--config", project.config, *rules]
@@ -378,6 +569,6 @@ def test_what_can_not_be_asked(session: SparkSession, tmp_path: Path) -> None:
         job.main([*asked, "--out", str(folder / "warehouse" / "answers")])
     with pytest.raises(PipelineError, match="no run was published yet"):
         job.main(asked)
-    with pytest.raises(ConfigError, match="one of the arguments --rules --proposed is required"):
+    with pytest.raises(ConfigError, match="one of the arguments --change --rules --proposed is required"):
         job.main(["--config", project.config])
     assert load_settings(project.config) == settings

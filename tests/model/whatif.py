@@ -1,9 +1,13 @@
-"""What other rules would change: both rule sets are played apart, and the outcomes compared row by row."""
+"""What other rules would change: two complete worlds, one by each set of rules, compared row by row.
 
-from collections import defaultdict
-from collections.abc import Iterable
+Each part of the definition stands beside the code that plays it. Nothing is left out because it did not
+change, and nothing is taken from published tables.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from itertools import groupby, permutations
 from statistics import median
 from typing import Any
 
@@ -17,6 +21,10 @@ from .state import State
 from .transmission import transmission_schedule
 from .vocabulary import Events, Row, Side
 
+LONG_AGO = datetime(1900, 1, 1, tzinfo=UTC)
+QUEUE = ("instance", "database", "queue")
+Key = tuple[Any, ...]
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -29,203 +37,268 @@ class Settings:
     blocks: Row | None = None
 
 
+@dataclass(frozen=True)
+class World:
+    """A state with levels, and the settings that order it."""
+
+    state: State
+    settings: Settings
+
+    def received(self) -> dict[Key, Row]:
+        """The receive schedule, by queue and message."""
+        rows = receive_schedule(self.state, top=self.settings.top)
+        return {(*(row[name] for name in QUEUE), row["message_id"]): row for row in rows}
+
+    def sent(self) -> dict[Key, Row]:
+        """The transmission schedule, by instance and message."""
+        rows = transmission_schedule(
+            self.state, starvation=self.settings.starvation, blocks=self.settings.blocks
+        )
+        return {(row["instance"], row["message_id"]): row for row in rows}
+
+    def groups(self) -> dict[Key, Row]:
+        """Groups with ready messages, by queue and group."""
+        return {
+            (*(row[name] for name in QUEUE), row["conversation_group_id"]): row
+            for row in group_priorities(self.state)
+        }
+
+
+def changed(current: list[Row], changes: Iterable[Row]) -> list[Row]:
+    """The current statements, and after them a change in its own order, whatever its dates."""
+    last = max((statement["effective_from"] for statement in current), default=LONG_AGO)
+    return [*current, *({**change, "effective_from": last + timedelta(days=1)} for change in changes)]
+
+
 def what_if(
     events: Events, current: Settings, proposed: Settings, *, as_of: datetime, as_if: datetime | None
 ) -> dict[str, list[Row]]:
     """The five tables; as_if None applies the proposal as if it had always stood."""
     messages = read_messages(events.get("message_events") or [])
     places = Catalog(current.catalog)
-    endpoints = read_endpoints(
+    recorded = read_endpoints(
         events.get("endpoint_events") or [], messages, places, rule_history(current.rules)
     )
-    today = {side: decided(endpoint, standing(current.rules)) for side, endpoint in endpoints.items()}
-    anew = {
-        side: endpoint
-        if as_if is not None and endpoint.created_at < as_if
-        else decided(endpoint, standing(proposed.rules))
-        for side, endpoint in endpoints.items()
+    # What current statements leave in the end, also those dated after as_of; --as-if says nothing of it.
+    today = {side: _anew(endpoint, current) for side, endpoint in recorded.items()}
+    # The proposed rules hold from an instant on, inclusive; endpoints created before keep their level.
+    after = {
+        side: _anew(endpoint, proposed) if as_if is None or as_if <= endpoint.created_at else endpoint
+        for side, endpoint in recorded.items()
     }
-    before = State(events, endpoints, messages, places, as_of)
-    after = State(events, anew, messages, Catalog(proposed.catalog), as_of)
-    moved = _moved(before, after, current, proposed)
+    worlds = (
+        World(State(events, recorded, messages, places, as_of), current),
+        World(State(events, after, messages, Catalog(proposed.catalog), as_of), proposed),
+    )
+    rows = _messages(*worlds)
     return {
-        "whatif_endpoints": _endpoints(endpoints, today, anew, as_of),
-        "whatif_groups": _groups(before, after),
-        "whatif_messages": [{name: row[name] for name in row if name != "endpoint"} for row in moved],
-        "whatif_summary": _summary(moved),
-        "whatif_pairs": _pairs(moved),
+        "whatif_endpoints": _endpoints(recorded, today, after, as_of),
+        "whatif_groups": _groups(*worlds),
+        "whatif_messages": [{name: row[name] for name in row if name != "owner"} for row in rows],
+        "whatif_summary": _summary(rows),
+        "whatif_pairs": _pairs(rows),
+    }
+
+
+def counts(tables: Mapping[str, list[Row]]) -> dict[str, dict[str, int]]:
+    """Endpoints with another level by cause; messages that have a position, come earlier and come later."""
+    moved = [row["moved"] for row in tables["whatif_messages"] if row["moved"] is not None]
+    causes = [row["cause"] for row in tables["whatif_endpoints"]]
+    return {
+        "endpoints": {cause: causes.count(cause) for cause in ("proposal", "drift")},
+        "messages": {
+            "messages": len(moved),
+            "gained": sum(positions > 0 for positions in moved),
+            "lost": sum(positions < 0 for positions in moved),
+        },
+    }
+
+
+def answers(
+    events: Events, current: Settings, proposed: Settings, *, as_of: datetime
+) -> dict[str, dict[str, dict[str, int]]]:
+    """What changes when it is deployed, as existing endpoints keep their levels; and what if always."""
+    return {
+        name: counts(what_if(events, current, proposed, as_of=as_of, as_if=as_if))
+        for name, as_if in (("deployment", as_of), ("always", None))
     }
 
 
 def standing(statements: list[Row]) -> list[Rule]:
-    """After the last statement, even if that is still to come."""
+    """The set that stands after the last statement, even if that is still to come."""
     return [rule for rule in rule_history(statements) if rule.valid_to is None]
 
 
 def decided(endpoint: Endpoint, rules: list[Rule]) -> Endpoint:
     """The endpoint with the level by rules that always stood."""
-    always = [
-        replace(rule, valid_from=datetime.min.replace(tzinfo=endpoint.created_at.tzinfo)) for rule in rules
-    ]
+    always = [replace(rule, valid_from=LONG_AGO) for rule in rules]
     names = (endpoint.contract, endpoint.local_service, endpoint.remote_service)
     level, name, step = resolve(always, (endpoint.instance, endpoint.database), endpoint.created_at, names)
     return replace(endpoint, priority=level, rule_name=name, ladder_step=step)
 
 
+def _anew(endpoint: Endpoint, settings: Settings) -> Endpoint:
+    return decided(endpoint, standing(settings.rules))
+
+
 def _endpoints(
-    recorded: dict[Side, Endpoint], today: dict[Side, Endpoint], anew: dict[Side, Endpoint], as_of: datetime
+    recorded: dict[Side, Endpoint], today: dict[Side, Endpoint], after: dict[Side, Endpoint], as_of: datetime
 ) -> list[Row]:
-    rows = []
-    for side, old in recorded.items():
-        now, new = today[side], anew[side]
-        if old.created_at >= as_of or old.priority == new.priority:
-            continue
-        rows.append(
-            {
-                "conversation_id": old.conversation_id,
-                "is_initiator": old.is_initiator,
-                "instance": old.instance,
-                "database": old.database,
-                "queue": old.queue[2] if old.queue else None,
-                "contract": old.contract,
-                "local_service": old.local_service,
-                "remote_service": old.remote_service,
-                "recorded": old.priority,
-                "today": now.priority,
-                "proposed": new.priority,
-                "rule_before": old.rule_name,
-                "rule_after": new.rule_name,
-                "step_before": old.ladder_step,
-                "step_after": new.ladder_step,
-                "cause": "drift" if now.priority == new.priority else "proposal",
-            }
-        )
-    return rows
-
-
-def _groups(before: State, after: State) -> list[Row]:
-    key = ("instance", "database", "queue", "conversation_group_id")
-    new = {tuple(row[name] for name in key): row for row in group_priorities(after)}
+    """Endpoints that exist at as_of and whose recorded level is not the proposed one."""
     return [
         {
-            **{name: row[name] for name in key},
-            "priority_before": row["priority"],
-            "priority_after": new[tuple(row[name] for name in key)]["priority"],
-            "position_before": row["position"],
-            "position_after": new[tuple(row[name] for name in key)]["position"],
-            "messages": row["messages"],
+            "conversation_id": conversation_id,
+            "is_initiator": is_initiator,
+            "instance": old.instance,
+            "database": old.database,
+            "queue": old.queue[2] if old.queue else None,
+            "contract": old.contract,
+            "local_service": old.local_service,
+            "remote_service": old.remote_service,
+            "recorded": old.priority,
+            "today": today[conversation_id, is_initiator].priority,
+            "proposed": new.priority,
+            "rule_before": old.rule_name,
+            "rule_after": new.rule_name,
+            "step_before": old.ladder_step,
+            "step_after": new.ladder_step,
+            # Today's rules alone would have done it, too.
+            "cause": "drift" if today[conversation_id, is_initiator].priority == new.priority else "proposal",
         }
-        for row in group_priorities(before)
+        for (conversation_id, is_initiator), old in recorded.items()
+        for new in [after[conversation_id, is_initiator]]
+        if old.created_at < as_of and old.priority != new.priority
     ]
 
 
-def _moved(before: State, after: State, current: Settings, proposed: Settings) -> list[Row]:
+def _groups(before: World, after: World) -> list[Row]:
+    """All groups with ready messages, also those that stay."""
+    old, new = before.groups(), after.groups()
+    assert old.keys() == new.keys()
+    return [
+        {
+            **dict(zip((*QUEUE, "conversation_group_id"), key, strict=True)),
+            "priority_before": old[key]["priority"],
+            "priority_after": new[key]["priority"],
+            "position_before": old[key]["position"],
+            "position_after": new[key]["position"],
+            "messages": old[key]["messages"],
+        }
+        for key in old
+    ]
+
+
+def _messages(before: World, after: World) -> list[Row]:
+    """All rows of both schedules, each with the endpoint that owns it: the receiving one, or the sending one.
+
+    An endpoint that does not exist at as_of is none, even if the ledger knows it.
+    """
     rows = []
-    received = {
-        (row["instance"], row["database"], row["queue"], row["message_id"]): row
-        for row in receive_schedule(after, top=proposed.top)
-    }
-    for row in receive_schedule(before, top=current.top):
-        new = received[row["instance"], row["database"], row["queue"], row["message_id"]]
+    old, new = before.received(), after.received()
+    assert old.keys() == new.keys()
+    for key, row in old.items():
         rows.append(
-            _row("receive", row, new, "priority", before)
+            _positions(row, new[key])
             | {
+                "kind": "receive",
                 "queue": row["queue"],
                 "receive_number_before": row["receive_number"],
-                "receive_number_after": new["receive_number"],
+                "receive_number_after": new[key]["receive_number"],
+                "level_before": row["priority"],
+                "level_after": new[key]["priority"],
                 "state": row["state"],
-                "endpoint": before.endpoint((row["conversation_id"], row["is_initiator"])),
+                "owner": before.state.endpoint((row["conversation_id"], row["is_initiator"])),
             }
         )
-    sent = {
-        (row["instance"], row["message_id"]): row
-        for row in transmission_schedule(after, starvation=proposed.starvation, blocks=proposed.blocks)
-    }
-    for row in transmission_schedule(before, starvation=current.starvation, blocks=current.blocks):
-        new = sent[row["instance"], row["message_id"]]
+    old, new = before.sent(), after.sent()
+    assert old.keys() == new.keys()
+    for key, row in old.items():
         rows.append(
-            _row("transmission", row, new, "transmit_priority", before)
-            | {"endpoint": before.endpoint((row["conversation_id"], row["sent_by_initiator"]))}
+            _positions(row, new[key])
+            | {
+                "kind": "transmission",
+                "queue": None,
+                "receive_number_before": None,
+                "receive_number_after": None,
+                "level_before": row["transmit_priority"],
+                "level_after": new[key]["transmit_priority"],
+                "state": None,
+                "owner": before.state.endpoint((row["conversation_id"], row["sent_by_initiator"])),
+            }
         )
     return rows
 
 
-def _row(kind: str, old: Row, new: Row, level: str, state: State) -> Row:
-    placed = old["position"] is not None
+def _positions(old: Row, new: Row) -> Row:
+    known = old["position"] is not None
+    assert known == (new["position"] is not None)
     return {
-        "kind": kind,
         "instance": old["instance"],
         "database": old["database"],
-        "queue": None,
         "message_id": old["message_id"],
         "position_before": old["position"],
         "position_after": new["position"],
-        "moved": old["position"] - new["position"] if placed else None,
-        "receive_number_before": None,
-        "receive_number_after": None,
-        "level_before": old[level],
-        "level_after": new[level],
-        "state": None,
+        "moved": old["position"] - new["position"] if known else None,
     }
 
 
-def _summary(moved: list[Row]) -> list[Row]:
-    parts: dict[tuple[str, str, str | None], list[int]] = defaultdict(list)
-    for row in moved:
-        if row["moved"] is None:
-            continue
-        endpoint, kind = row["endpoint"], row["kind"]
-        where = (
-            [row["instance"]]
-            if kind == "transmission"
-            else [row[name] for name in ("instance", "database", "queue")]
+def _summary(rows: list[Row]) -> list[Row]:
+    """Of the messages with a position, by four dimensions."""
+    parts: dict[Key, list[int]] = {}
+    for row in rows:
+        if row["moved"] is not None:
+            for dimension, name in _names(row).items():
+                parts.setdefault((row["kind"], dimension, name), []).append(row["moved"])
+    summary = []
+    for (kind, dimension, name), moves in parts.items():
+        gains, losses = [move for move in moves if move > 0], [-move for move in moves if move < 0]
+        summary.append(
+            {
+                "kind": kind,
+                "dimension": dimension,
+                "name": name,
+                "messages": len(moves),
+                "gained": len(gains),
+                "lost": len(losses),
+                "positions_gained": sum(gains),
+                "positions_lost": sum(losses),
+                "largest_gain": max(gains, default=0),
+                "largest_loss": max(losses, default=0),
+                "median_moved": float(median(moves)),
+            }
         )
-        names = {
-            "queue" if kind == "receive" else "instance": ".".join(
-                "[" + part.replace("]", "]]") + "]" for part in where
-            ),
-            "contract": endpoint.contract if endpoint else None,
-            "local_service": endpoint.local_service if endpoint else None,
-            "level": str(row["level_before"]),
-        }
-        for dimension, name in names.items():
-            parts[kind, dimension, name].append(row["moved"])
-    return [
-        {
-            "kind": kind,
-            "dimension": dimension,
-            "name": name,
-            "messages": len(moves),
-            "gained": sum(move > 0 for move in moves),
-            "lost": sum(move < 0 for move in moves),
-            "positions_gained": sum(move for move in moves if move > 0),
-            "positions_lost": -sum(move for move in moves if move < 0),
-            "largest_gain": max(0, *moves),
-            "largest_loss": max(0, *(-move for move in moves)),
-            "median_moved": float(median(moves)),
-        }
-        for (kind, dimension, name), moves in parts.items()
-    ]
+    return summary
 
 
-def _pairs(moved: list[Row]) -> list[Row]:
-    queues: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
-    for row in moved:
-        if row["kind"] == "receive" and row["moved"] is not None:
-            queues[row["instance"], row["database"], row["queue"]].append(row)
-    found: dict[tuple[Any, ...], int] = defaultdict(int)
-    for queue, rows in queues.items():
-        for passing, passed in _all_pairs(rows):
-            found[(*queue, passing["level_before"], passed["level_before"])] += 1
-    names = ("instance", "database", "queue", "passing_level", "passed_level")
-    return [{**dict(zip(names, key, strict=True)), "pairs": count} for key, count in found.items()]
+def _names(row: Row) -> dict[str, str | None]:
+    owner = row["owner"]
+    names: dict[str, str | None] = {
+        "contract": owner.contract if owner else None,
+        "local_service": owner.local_service if owner else None,
+        "level": str(row["level_before"]),
+    }
+    if row["kind"] == "receive":
+        return names | {"queue": ".".join(_bracketed(row[name]) for name in QUEUE)}
+    return names | {"instance": _bracketed(row["instance"])}
 
 
-def _all_pairs(rows: list[Row]) -> Iterable[tuple[Row, Row]]:
-    for passing in rows:
-        for passed in rows:
-            if (
-                passed["position_before"] < passing["position_before"]
-                and passed["position_after"] > passing["position_after"]
-            ):
-                yield passing, passed
+def _bracketed(name: str) -> str:
+    return f"[{name.replace(']', ']]')}]"
+
+
+def _pairs(rows: list[Row]) -> list[Row]:
+    """Pairs of ready messages of a queue: the one was behind the other, and now stands before it."""
+    found: dict[Key, int] = {}
+    ready = [row for row in rows if row["kind"] == "receive" and row["moved"] is not None]
+
+    def queue_of(row: Row) -> Key:
+        return tuple(row[name] for name in QUEUE)
+
+    for queue, there in groupby(sorted(ready, key=queue_of), key=queue_of):
+        for passing, passed in permutations(there, 2):
+            was_behind = passing["position_before"] > passed["position_before"]
+            if was_behind and passing["position_after"] < passed["position_after"]:
+                key = (*queue, passing["level_before"], passed["level_before"])
+                found[key] = found.get(key, 0) + 1
+    names = (*QUEUE, "passing_level", "passed_level")
+    return [dict(zip(names, key, strict=True)) | {"pairs": pairs} for key, pairs in found.items()]

@@ -1,0 +1,90 @@
+"""The options that say what is proposed: those of what-if and replay."""
+
+import logging
+from argparse import Namespace
+from datetime import datetime
+
+from config.errors import ConfigError
+from config.load import Settings
+from config.proposal import Proposal, changed_rules, proposed_rules
+from config.proposed_settings import proposed_settings
+from insight.wording import counted
+from jobs.launch import Parser, instant
+
+log = logging.getLogger(__name__)
+
+ALWAYS = "always"
+
+
+def add_proposal_options(parser: Parser, *, required: bool) -> None:
+    """Add --change, --rules and --proposed, of which one may be given, and --as-if."""
+    what = parser.add_mutually_exclusive_group(required=required)
+    what.add_argument(
+        "--change",
+        nargs="+",
+        action="extend",
+        metavar="[INSTANCE=]FILE",
+        help="rule files whose statements come after all that stand, as a script that is deployed; a script "
+        "is for INSTANCE, else for the only one",
+    )
+    what.add_argument(
+        "--rules",
+        nargs="+",
+        action="extend",
+        metavar="[INSTANCE=]FILE",
+        help="rule files in place of the settings'",
+    )
+    what.add_argument(
+        "--proposed",
+        metavar="SETTINGS",
+        help="settings with other rules, honor flags, TOP, starvation, blocks",
+    )
+    parser.add_argument(
+        "--as-if",
+        type=_moment,
+        default=ALWAYS,
+        metavar="always|INSTANT",
+        help="since when the proposed rules stand (default always)",
+    )
+
+
+def read_proposal(settings: Settings, options: Namespace) -> Proposal | None:
+    """Read what the options propose, and warn if it replaces the rules that stand; None without a proposal.
+
+    Raises:
+        ConfigError: a file is wrong, or --as-if stands alone.
+    """
+    if options.change:
+        return changed_rules(settings, options.change)
+    if options.rules:
+        proposal = proposed_rules(settings, options.rules)
+        _warn_replaced("--rules", proposal)
+        return proposal
+    if options.proposed:
+        proposal = proposed_settings(settings, options.proposed)
+        _warn_replaced("--proposed", proposal)
+        return proposal
+    if options.as_if != ALWAYS:
+        raise ConfigError(
+            "command line: --as-if says since when --rules or --proposed stand or --change counts; name one"
+        )
+    return None
+
+
+def as_if_of(options: Namespace) -> datetime | None:
+    """The instant of --as-if; None for always."""
+    return None if options.as_if == ALWAYS else options.as_if
+
+
+def _warn_replaced(option: str, proposal: Proposal) -> None:
+    log.warning(
+        "%s replaces %s that stand now; %s afterwards; to lay statements over the rules that stand, take "
+        "--change",
+        option,
+        counted(proposal.replaced or 0, "rule"),
+        "1 rule stands" if proposal.rules() == 1 else f"{counted(proposal.rules(), 'rule')} stand",
+    )
+
+
+def _moment(text: str) -> str | datetime:
+    return text if text == ALWAYS else instant(text)
