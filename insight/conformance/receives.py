@@ -58,6 +58,7 @@ def asked_at(
     *,
     as_of: datetime,
     window: timedelta | None,
+    tolerance: timedelta = timedelta(0),
     keep: Keep,
 ) -> Asked:
     """Read what happened on the queues before as_of.
@@ -67,6 +68,7 @@ def asked_at(
         settings: the catalog: queues, and the services that are bound to them.
         as_of: the instant.
         window: only decisions so long before as_of count; None counts all.
+        tolerance: facts so long before the first of them still explain it.
         keep: computes a frame once.
     """
     queues = sorted(row[:3] for row in settings.catalog.queue_rows())
@@ -78,7 +80,8 @@ def asked_at(
     start = datetime.min.replace(tzinfo=as_of.tzinfo) if window is None else as_of - window
     tables = (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS, ENDPOINTS)
     read = [
-        warehouse.read(table) if window is None else warehouse.read_open(table, start) for table in tables
+        warehouse.read(table) if window is None else warehouse.read_open(table, start - tolerance)
+        for table in tables
     ]
     # What a message is follows from all its events, whatever as_of.
     messages = keep(facts_of_many(read[0], keep))
@@ -86,6 +89,12 @@ def asked_at(
         Ledger(messages, *read), numbered, catalog_frames(warehouse, settings).bindings, as_of=as_of
     )
     return Asked(messages, told, numbered, as_of, micros(start), what_is_done(warehouse).has_queue_events)
+
+
+def has_receives(warehouse: Warehouse) -> bool:
+    """Whether the log has any RECEIVED event; what a snapshot lets one infer is none."""
+    received = warehouse.read(MESSAGES).where("event_type = 'RECEIVED' and inferred is null")
+    return not received.isEmpty()
 
 
 def receives_at(asked: Asked, *, tolerance: timedelta, keep: Keep) -> tuple[DataFrame, DataFrame, DataFrame]:

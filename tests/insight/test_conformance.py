@@ -321,7 +321,15 @@ def test_without_queue_events_locks_are_not_known(
     show(
         {
             "as_of": logs[0].as_of,
-            "endpoints": {"endpoints": 0, "logged": 0, "differing": 0},
+            "endpoints": {
+                "endpoints": 0,
+                "logged": 0,
+                "differing": 0,
+                "of_server": 0,
+                "differing_today": 0,
+            },
+            "has_queue_events": False,
+            "has_receives": True,
             "receives": {"decisions": 10, "with_choice": 4, "conforming": 1},
             "levels": [],
             "queues": tables["conformance"][:1],

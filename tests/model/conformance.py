@@ -55,7 +55,7 @@ class StateWithout(State):
                     found.add(transaction[1])
         for message in self.messages:
             receiver = self.endpoint(message.receiver)
-            if not receiver or self.group(receiver) != (queue, group) or self.has_ended(message.receiver):
+            if not receiver or self.group(receiver) != (queue, group):
                 continue
             if not self.is_received(message):
                 found |= {each[1] for each in self._transactions(message) if self._is_open(each)}
