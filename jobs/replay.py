@@ -19,6 +19,7 @@ from jobs.launch import Parser, instant, launch, warehouse_of, whole_number
 from pipelines.replay.period import Period
 from schemas.replay import REPLAY_CURVE, REPLAY_TABLES
 from storage.answers import answers_in, write_answers
+from storage.done import what_is_done
 
 ALWAYS = "always"
 LOGGED = "logged"
@@ -76,10 +77,12 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_format()
     options = parser.parse_args(argv)
-    if options.start >= options.end:
+    is_empty = options.start == options.end and not options.drain
+    if options.start > options.end or is_empty:
         raise ConfigError(
             f"command line: --from {format_instant(options.start)} is not before "
             f"--to {format_instant(options.end)}; name an earlier --from or a later --to"
+            + (", or add --drain" if is_empty else "")
         )
     if options.as_if != ALWAYS and not (options.rules or options.proposed):
         raise ConfigError("command line: --as-if says since when --rules or --proposed stand; name one")
@@ -105,7 +108,8 @@ def main(argv: Sequence[str]) -> int:
         if answers:
             tables = (*REPLAY_TABLES, REPLAY_CURVE) if curve else REPLAY_TABLES
             write_answers(answers, tables, answer.by_name())
-        report = told(answer, asked, limit=options.limit)
+        has_queue_events = what_is_done(warehouse).has_queue_events
+        report = told(answer, asked, has_queue_events=has_queue_events, limit=options.limit)
     if options.format == "json":
         print(as_json({"sentence": sentence(report), **report}))
     else:

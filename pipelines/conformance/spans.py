@@ -137,7 +137,7 @@ def spans(
     ended = np.full(int(facts.side.max(initial=-1)) + 1, facts.never)
     ended[ends.side] = ends.time
     ended_at = place_of(ended[arrivals.side])
-    received = np.full_like(ended_at, place_of(np.int64(facts.never)))
+    received = place_of(np.full_like(ended_at, facts.never))
     seen_gone = facts.of(h.GONE)
     message = found(seen_gone.message, arrivals.message)
     seen_gone, message = seen_gone.where(message >= 0), message[message >= 0]

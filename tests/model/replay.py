@@ -143,7 +143,9 @@ class Inputs:
             and (event["conversation_id"], event["is_initiator"]) == message.receiver
         ]
         ended_at = min(ends, default=None)
-        if ready_at >= self.end or (ended_at is not None and ended_at < ready_at):
+        is_ready = state.is_to_be_received(message) and endpoint.created_at < self.start
+        has_ended = ended_at is not None and ended_at <= ready_at
+        if not is_ready and (ready_at >= self.end or has_ended):
             return
         service, estimated = self._service(message, endpoint)
         left_at = self._left_at(message, endpoint)
