@@ -96,7 +96,7 @@ def test_levels_of_a_snapshot_are_not_checkable(open_case: OpenCase) -> None:
         "differing_today": 6,
     }
     assert found.json["sentence"] == (
-        "The levels of 6 endpoints are not checkable: these levels are the server's own, shown by a snapshot; "
-        "6 endpoints differ from today's rules. The log has no RECEIVED events: whether receives kept to the "
-        "levels is not known."
+        "The levels of 6 endpoints are not checkable: these levels are the server's own, shown by a "
+        "snapshot; 6 endpoints differ from today's rules. The log has no RECEIVED events: whether "
+        "receives kept to the levels is not known."
     )
