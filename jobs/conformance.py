@@ -17,6 +17,7 @@ from insight.conformance.ask import (
 )
 from insight.conformance.receives import (
     asked_at,
+    count_silent_queues,
     figures_at,
     has_receives,
     receives_at,
@@ -99,6 +100,7 @@ def main(argv: Sequence[str]) -> int:
                 deviations,
                 knows_queues=asked.knows_queues,
                 knows_receives=partial(has_receives, warehouse),
+                silent_queues=count_silent_queues(warehouse, receives),
                 limit=options.limit,
             ),
             **told_links(links, limit=options.limit),

@@ -116,6 +116,7 @@ def told_receives(
     *,
     knows_queues: bool,
     knows_receives: Callable[[], bool],
+    silent_queues: int,
     limit: int,
 ) -> dict[str, Any]:
     """Count the decisions, and give the queues that passed most, and the worst deviations.
@@ -124,6 +125,7 @@ def told_receives(
         receives: `conformance`, kept.
         deviations: `conformance_deviations`, kept.
         knows_queues: whether the log has queue events.
+        silent_queues: `receives.count_silent_queues`.
         knows_receives: finds out whether the log has RECEIVED events; asked where there are no decisions.
         limit: rows of each part.
     """
@@ -133,6 +135,7 @@ def told_receives(
     return {
         "receives": {name: count or 0 for name, count in counts.items()},
         "has_queue_events": knows_queues,
+        "silent_queues": silent_queues,
         "has_receives": bool(counts["decisions"]) or knows_receives(),
         "queues": collected(receives.orderBy(F.desc("passed"), *QUEUE).limit(limit)),
         "deviations": collected(worst.limit(limit)),

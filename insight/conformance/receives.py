@@ -14,6 +14,7 @@ from pipelines.conformance.timeline import Ledger, timeline
 from pipelines.conformance.windows import FIGURES, figures
 from pipelines.conformance.workers import watched
 from pipelines.state.messages import facts_of_many
+from pipelines.state.transactions import LOCKING, OUTCOMES
 from schemas.conformance import CONFORMANCE, CONFORMANCE_DEVIATIONS, CONFORMANCE_HOURS
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.keys import QUEUE
@@ -95,6 +96,18 @@ def has_receives(warehouse: Warehouse) -> bool:
     """Whether the log has any RECEIVED event; what a snapshot lets one infer is none."""
     received = warehouse.read(MESSAGES).where("event_type = 'RECEIVED' and inferred is null")
     return not received.isEmpty()
+
+
+def count_silent_queues(warehouse: Warehouse, receives: DataFrame) -> int:
+    """Count the queues of `conformance` whose transactions are not logged: of their locks nothing is known.
+
+    Args:
+        warehouse: what to read.
+        receives: `conformance`, kept.
+    """
+    of_transactions = F.col("event_type").isin(*LOCKING, *OUTCOMES)
+    logged = warehouse.read(QUEUE_FACTS).where(of_transactions).select(*QUEUE).distinct()
+    return receives.join(logged, list(QUEUE), "left_anti").count()
 
 
 def receives_at(asked: Asked, *, tolerance: timedelta, keep: Keep) -> tuple[DataFrame, DataFrame, DataFrame]:

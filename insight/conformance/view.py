@@ -118,14 +118,23 @@ def of_receives(report: Mapping[str, Any]) -> str:
     if not report["has_receives"]:
         return "The log has no RECEIVED events: whether receives kept to the levels is not known."
     if not counts["decisions"]:
-        return "No receive from a queue of the catalog was logged in that time."
+        return "No receive without WHERE from a queue of the catalog was logged in that time."
     answer = (
         f"Of {counts['with_choice']:,} receives that could choose between levels, {counts['conforming']:,} "
         "passed no higher one."
         if counts["with_choice"]
         else "No receive could choose between levels."
     )
-    return answer if report["has_queue_events"] else f"{answer} {WITHOUT_QUEUE_EVENTS}"
+    if not report["has_queue_events"]:
+        return f"{answer} {WITHOUT_QUEUE_EVENTS}"
+    silent = report["silent_queues"]
+    if not silent:
+        return answer
+    verb = "has" if silent == 1 else "have"
+    return (
+        f"{answer} {counted(silent, 'queue')} {verb} no RECEIVE, COMMIT or ROLLBACK events: nothing is known "
+        "of locks and WHERE there."
+    )
 
 
 def deviation(row: Mapping[str, Any], *, knows_locks: bool = True) -> str:

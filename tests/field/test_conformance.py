@@ -1,5 +1,7 @@
 """Conformance of readers whose behaviour is known."""
 
+import json
+
 import pytest
 
 from tests.field.conftest import OpenCase
@@ -50,7 +52,7 @@ def test_hours_of_a_window_may_have_decimals(open_case: OpenCase) -> None:
     }
     assert decisions == {"0.5": 0, "0.9995": 1, "1": 2}
     none = case.job("conformance", *asked, "0.5").json["sentence"]
-    assert none.endswith("No receive from a queue of the catalog was logged in that time.")
+    assert none.endswith("No receive without WHERE from a queue of the catalog was logged in that time.")
     for text in ("0", "-1", "nan", "1e99", "many"):
         refused = case.job("conformance", *asked, text)
         assert refused.code == 2
@@ -68,6 +70,18 @@ def test_what_a_log_without_queue_events_can_not_know_is_told(open_case: OpenCas
     shown = case.job("conformance").out
     assert "unexplained; locks and WHERE are not known" in shown
     assert "no lock, no WHERE" not in shown
+
+
+def test_queues_whose_transactions_are_not_logged_are_counted(open_case: OpenCase) -> None:
+    case = open_case("field-18-priority-ignored")
+    path = case.folder / "log" / "queue_events" / "a.jsonl"
+    [first, *_] = [json.loads(line) for line in path.read_text().splitlines()]
+    path.write_text(json.dumps(first | {"queue": "AnotherQueue"}))
+    assert case.nightly().code == 0
+    sentence = case.job("conformance", "--format", "json").json["sentence"]
+    assert sentence.endswith(
+        "1 queue has no RECEIVE, COMMIT or ROLLBACK events: nothing is known of locks and WHERE there."
+    )
 
 
 def test_a_log_without_receives_says_nothing_of_receives(open_case: OpenCase) -> None:

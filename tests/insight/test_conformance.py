@@ -373,6 +373,7 @@ def test_without_queue_events_locks_are_not_known(
             },
             "has_queue_events": False,
             "has_receives": True,
+            "silent_queues": 0,
             "receives": {"decisions": 10, "with_choice": 4, "conforming": 1},
             "levels": [],
             "queues": tables["conformance"][:1],
