@@ -102,6 +102,8 @@ class WatchedBacklog(Backlog[WatchedMessage, WatchedGroup]):
                     self._receive_dropped(message.arrival[2])
             return
         is_over = rolled_back is not None and rolled_back <= now
+        if is_over and committed is None:
+            return
         for message in messages:
             if not message.is_there:
                 if message.has_ended:
@@ -109,16 +111,13 @@ class WatchedBacklog(Backlog[WatchedMessage, WatchedGroup]):
                     again = (message.arrival[2], conversation.side, conversation.group.name)
                     self.take_dropped(now, again, transaction, outcomes)
                 continue
-            if not is_over or committed is not None:
-                known = self._opened(now, transaction, outcomes)
-                known.messages.append(message)
-                if not is_over and transaction not in message.takers:
-                    message.takers = (*message.takers, transaction)
-                    if message.ready:
-                        self._unset_ready(message)
-                    self._hold_for(message.conversation.group, known, transaction)
-            if message.has_ended and not message.takers:
-                self._drop(message)
+            known = self._opened(now, transaction, outcomes)
+            known.messages.append(message)
+            if not is_over and transaction not in message.takers:
+                message.takers = (*message.takers, transaction)
+                if message.ready:
+                    self._unset_ready(message)
+                self._hold_for(message.conversation.group, known, transaction)
 
     def take_dropped(self, now: int, dropped: Dropped, transaction: str | None, outcomes: Outcomes) -> None:
         """A message whose endpoint has ended is received: an open transaction locks its group."""
@@ -130,8 +129,16 @@ class WatchedBacklog(Backlog[WatchedMessage, WatchedGroup]):
             self.dropped.remove(message_id)
             message = WatchedMessage((0, 0, message_id), 0, None, 0, has_ended=True)
             self.messages[message_id] = message
-            self._enter(message, side, first_group, 0)
+            conversation = self._conversations.get(side)
+            if conversation is None:
+                name = self.moved.get(side, first_group)
+                group = self._groups.get(name) or self._begin(name)
+                conversation = self._conversations[side] = Conversation(side, 0, group, message.arrival)
+            message.conversation = conversation
+            conversation.messages[message] = None
         self.take(now, (message,), transaction, outcomes)
+        if message.is_there and not message.takers:
+            self._drop(message)
 
     def name(self, now: int, transaction: str | None, name: str | None, outcomes: Outcomes) -> None:
         """A statement of a transaction names a group, which locks it while the transaction is open."""

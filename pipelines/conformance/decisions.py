@@ -49,7 +49,7 @@ class Decision:
     group: str
     outcomes: Outcomes
     messages: list[WatchedMessage] = field(default_factory=list)
-    dropped: list[Dropped] = field(default_factory=list)
+    dropped: tuple[Dropped, ...] = ()
     has_where: bool = False
     names: bool = False
 

@@ -91,7 +91,7 @@ class Queue:
                 if message is not None:
                     decision.messages.append(message)
                 elif message_ids[row] in dropped:
-                    decision.dropped.append((message_ids[row], sides[row], first_group))
+                    decision.dropped += ((message_ids[row], sides[row], first_group),)
                 elif outside[row]:
                     backlog.take_early(message_ids[row], transaction, decision.outcomes)
             elif kind == ARRIVAL:

@@ -34,12 +34,6 @@ class Backlog(Generic[M, G]):
 
     def arrive(self, message: M, side: str, first_group: str, level: int) -> Conversation[M, G]:
         """A message becomes ready, in a conversation whose group is the first one unless it has moved."""
-        conversation = self._enter(message, side, first_group, level)
-        self._set_ready(message)
-        return conversation
-
-    def _enter(self, message: M, side: str, first_group: str, level: int) -> Conversation[M, G]:
-        """A message is in the queue; it is not ready yet."""
         conversation = self._conversations.get(side)
         if conversation is None:
             name = self.moved.get(side, first_group) if self.moved else first_group
@@ -50,6 +44,7 @@ class Backlog(Generic[M, G]):
             conversation.since = message.arrival
         message.conversation = conversation
         conversation.messages[message] = None
+        self._set_ready(message)
         return conversation
 
     def remove(self, message: M) -> None:
