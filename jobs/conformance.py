@@ -1,11 +1,28 @@
 """Say whether the server did what its rules say: its levels, its receives, its links."""
 
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal, InvalidOperation
+from functools import partial
 
-from insight.conformance.ask import levels_at, links_at, told_levels, told_links, told_receives
-from insight.conformance.receives import asked_at, figures_at, receives_at, require_the_same
+from insight.conformance.ask import (
+    count_levels_of_server,
+    levels_at,
+    links_at,
+    told_levels,
+    told_links,
+    told_receives,
+)
+from insight.conformance.receives import (
+    asked_at,
+    count_silent_queues,
+    figures_at,
+    has_receives,
+    receives_at,
+    require_the_same,
+)
 from insight.conformance.view import of_receives, sentence, show
 from insight.terminal import as_json
 from jobs.launch import Parser, launch, opened, whole_number
@@ -16,6 +33,9 @@ from storage.answers import answers_in, write_answers
 from storage.published import published_as_of
 
 LIMIT = 20
+HOUR = 3_600_000_000
+"""In microseconds."""
+MOST_HOURS = 1_000_000
 TOLERANCE_MS = 10
 
 
@@ -28,8 +48,8 @@ def main(argv: Sequence[str]) -> int:
     parser.add_as_of("an as_of that was run; the latest run's by default")
     parser.add_argument(
         "--window-hours",
-        type=whole_number(1),
-        help="only creations, receives and arrivals so long before as_of (default all)",
+        type=_hours,
+        help="only creations, receives and arrivals so long before as_of, e.g. 24 or 0.5 (default all)",
     )
     parser.add_argument(
         "--tolerance-ms",
@@ -49,12 +69,12 @@ def main(argv: Sequence[str]) -> int:
     settings, warehouse = opened(options, "conformance")
     answers = answers_in(warehouse, options.out) if options.out else None
     as_of = published_as_of(warehouse, settings, options.as_of)
-    window = None if options.window_hours is None else timedelta(hours=options.window_hours)
+    window = options.window_hours
+    tolerance = timedelta(milliseconds=options.tolerance_ms)
     with warehouse.keeping() as keep:
-        asked = asked_at(warehouse, settings, as_of=as_of, window=window, keep=keep)
+        asked = asked_at(warehouse, settings, as_of=as_of, window=window, tolerance=tolerance, keep=keep)
         if options.check:
             asked = replace(asked, timeline=keep(asked.timeline))
-        tolerance = timedelta(milliseconds=options.tolerance_ms)
         receives, hours, deviations = receives_at(asked, tolerance=tolerance, keep=keep)
         if options.check:
             require_the_same(receives, figures_at(asked))
@@ -71,10 +91,18 @@ def main(argv: Sequence[str]) -> int:
             named = {table.name: frame for table, frame in zip(CONFORMANCE_TABLES, frames, strict=True)}
             write_answers(answers, CONFORMANCE_TABLES, named)
         levels, receives, _, deviations, links = frames
+        of_server = count_levels_of_server(warehouse, as_of=as_of, window=window)
         report = {
             "as_of": as_of,
-            **told_levels(levels, limit=options.limit),
-            **told_receives(receives, deviations, limit=options.limit),
+            **told_levels(levels, of_server, limit=options.limit),
+            **told_receives(
+                receives,
+                deviations,
+                knows_queues=asked.knows_queues,
+                knows_receives=partial(has_receives, warehouse),
+                silent_queues=count_silent_queues(warehouse, receives),
+                limit=options.limit,
+            ),
             **told_links(links, limit=options.limit),
         }
     if options.format == "json":
@@ -82,6 +110,20 @@ def main(argv: Sequence[str]) -> int:
     else:
         show(report)
     return 0
+
+
+def _hours(text: str) -> timedelta:
+    """Read a number of hours, decimals allowed."""
+    try:
+        hours = Decimal(text)
+    except InvalidOperation:
+        hours = Decimal(0)
+    if not hours.is_finite() or not 0 < hours <= MOST_HOURS:
+        raise ArgumentTypeError(f"{text!r} is not a number of hours above 0, {MOST_HOURS:,} at most")
+    window = timedelta(microseconds=round(hours * HOUR))
+    if not window:
+        raise ArgumentTypeError(f"{text!r} hours are less than a microsecond")
+    return window
 
 
 if __name__ == "__main__":

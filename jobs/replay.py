@@ -18,6 +18,7 @@ from jobs.proposal_options import add_proposal_options, as_if_of, read_proposal
 from pipelines.replay.period import Period
 from schemas.replay import REPLAY_CURVE, REPLAY_TABLES
 from storage.answers import answers_in, write_answers
+from storage.done import what_is_done
 
 LOGGED = "logged"
 MOST_READERS = 32
@@ -60,10 +61,12 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_format()
     options = parser.parse_args(argv)
-    if options.start >= options.end:
+    is_empty = options.start == options.end and not options.drain
+    if options.start > options.end or is_empty:
         raise ConfigError(
             f"command line: --from {format_instant(options.start)} is not before "
             f"--to {format_instant(options.end)}; name an earlier --from or a later --to"
+            + (", or add --drain" if is_empty else "")
         )
     # What is wrong with files and names is said before an engine starts.
     settings = load_settings(options.config)
@@ -87,7 +90,8 @@ def main(argv: Sequence[str]) -> int:
         if answers:
             tables = (*REPLAY_TABLES, REPLAY_CURVE) if curve else REPLAY_TABLES
             write_answers(answers, tables, answer.by_name())
-        report = told(answer, asked, limit=options.limit)
+        has_queue_events = what_is_done(warehouse).has_queue_events
+        report = told(answer, asked, has_queue_events=has_queue_events, limit=options.limit)
     if options.format == "json":
         print(as_json({"sentence": sentence(report), **report}))
     else:

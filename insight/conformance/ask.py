@@ -1,5 +1,6 @@
 """Did the server do what its rules say: what is read, and what is told."""
 
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,6 +10,7 @@ from config.load import Settings
 from insight.backlog import catalog_frames
 from insight.conformance.levels import KIND, conformance_levels
 from insight.conformance.links import LINK, conformance_links
+from insight.differences import level_differences
 from schemas.conformance import CONFORMANCE_LINKS
 from schemas.events import MESSAGES
 from schemas.keys import QUEUE
@@ -20,11 +22,33 @@ from storage.warehouse import Warehouse
 
 def levels_at(warehouse: Warehouse, *, as_of: datetime, window: timedelta | None) -> DataFrame:
     """`conformance_levels` of the endpoints created before as_of; with a window, within it."""
+    return conformance_levels(_created(warehouse, as_of, window), warehouse.read(PRIORITY_RULES))
+
+
+def _created(warehouse: Warehouse, as_of: datetime, window: timedelta | None) -> DataFrame:
     created_at = F.col("created_at")
     asked = created_at < F.lit(as_of)
     if window is not None:
         asked &= created_at >= F.lit(as_of - window)
-    return conformance_levels(warehouse.read(ENDPOINTS).where(asked), warehouse.read(PRIORITY_RULES))
+    return warehouse.read(ENDPOINTS).where(asked)
+
+
+def count_levels_of_server(
+    warehouse: Warehouse, *, as_of: datetime, window: timedelta | None
+) -> dict[str, int]:
+    """Count the endpoints whose level is the server's own: only a snapshot knows them.
+
+    Returns:
+        `of_server`: these endpoints. A comparison of their levels with the server's says nothing.
+        `differing_today`: of these, those to which today's rules give another level.
+    """
+    own = _created(warehouse, as_of, window).where("level_source = 'server' and logged_priority is not null")
+    counts = {"of_server": own.count(), "differing_today": 0}
+    if counts["of_server"]:
+        differing = level_differences(own, warehouse.read(PRIORITY_RULES))
+        [sums] = collected(differing.agg(F.sum("endpoints").alias("endpoints")))
+        counts["differing_today"] = sums["endpoints"] or 0
+    return counts
 
 
 def links_at(
@@ -57,12 +81,17 @@ def links_at(
     return found.withColumn("as_of", F.lit(as_of)).select(*CONFORMANCE_LINKS.names)
 
 
-def told_levels(levels: DataFrame, *, limit: int) -> dict[str, Any]:
+def told_levels(levels: DataFrame, of_server: Mapping[str, int], *, limit: int) -> dict[str, Any]:
     """Count the endpoints, and give the kinds that differ, those with most endpoints first.
 
     Args:
         levels: `conformance_levels`, kept.
+        of_server: `count_levels_of_server`.
         limit: rows.
+
+    Returns:
+        `endpoints`: all, those that can be compared (`logged`), of these `differing`, and `of_server`;
+        `levels`: rows.
     """
     counts_of = {
         "endpoints": F.lit(True),
@@ -71,20 +100,33 @@ def told_levels(levels: DataFrame, *, limit: int) -> dict[str, Any]:
     }
     endpoints = F.col("endpoints")
     sums = [F.sum(F.when(asked, endpoints)).alias(name) for name, asked in counts_of.items()]
-    [counts] = collected(levels.agg(*sums))
+    [found] = collected(levels.agg(*sums))
+    counts = {name: count or 0 for name, count in found.items()}
+    counts["logged"] -= of_server["of_server"]
     differing = levels.where("explanation is not null").orderBy(F.desc("endpoints"), *KIND)
     return {
-        "endpoints": {name: count or 0 for name, count in counts.items()},
+        "endpoints": {**counts, **of_server},
         "levels": collected(differing.limit(limit)),
     }
 
 
-def told_receives(receives: DataFrame, deviations: DataFrame, *, limit: int) -> dict[str, Any]:
+def told_receives(
+    receives: DataFrame,
+    deviations: DataFrame,
+    *,
+    knows_queues: bool,
+    knows_receives: Callable[[], bool],
+    silent_queues: int,
+    limit: int,
+) -> dict[str, Any]:
     """Count the decisions, and give the queues that passed most, and the worst deviations.
 
     Args:
         receives: `conformance`, kept.
         deviations: `conformance_deviations`, kept.
+        knows_queues: whether the log has queue events.
+        silent_queues: `receives.count_silent_queues`.
+        knows_receives: finds out whether the log has RECEIVED events; asked where there are no decisions.
         limit: rows of each part.
     """
     names = ("decisions", "with_choice", "conforming")
@@ -92,6 +134,9 @@ def told_receives(receives: DataFrame, deviations: DataFrame, *, limit: int) -> 
     worst = deviations.orderBy(*worst_first())
     return {
         "receives": {name: count or 0 for name, count in counts.items()},
+        "has_queue_events": knows_queues,
+        "silent_queues": silent_queues,
+        "has_receives": bool(counts["decisions"]) or knows_receives(),
         "queues": collected(receives.orderBy(F.desc("passed"), *QUEUE).limit(limit)),
         "deviations": collected(worst.limit(limit)),
     }

@@ -14,6 +14,7 @@ from pipelines.conformance.timeline import Ledger, timeline
 from pipelines.conformance.windows import FIGURES, figures
 from pipelines.conformance.workers import watched
 from pipelines.state.messages import facts_of_many
+from pipelines.state.transactions import LOCKING, OUTCOMES
 from schemas.conformance import CONFORMANCE, CONFORMANCE_DEVIATIONS, CONFORMANCE_HOURS
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.keys import QUEUE
@@ -58,6 +59,7 @@ def asked_at(
     *,
     as_of: datetime,
     window: timedelta | None,
+    tolerance: timedelta = timedelta(0),
     keep: Keep,
 ) -> Asked:
     """Read what happened on the queues before as_of.
@@ -67,6 +69,7 @@ def asked_at(
         settings: the catalog: queues, and the services that are bound to them.
         as_of: the instant.
         window: only decisions so long before as_of count; None counts all.
+        tolerance: facts so long before the first of them still explain it.
         keep: computes a frame once.
     """
     queues = sorted(row[:3] for row in settings.catalog.queue_rows())
@@ -78,7 +81,8 @@ def asked_at(
     start = datetime.min.replace(tzinfo=as_of.tzinfo) if window is None else as_of - window
     tables = (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS, ENDPOINTS)
     read = [
-        warehouse.read(table) if window is None else warehouse.read_open(table, start) for table in tables
+        warehouse.read(table) if window is None else warehouse.read_open(table, start - tolerance)
+        for table in tables
     ]
     # What a message is follows from all its events, whatever as_of.
     messages = keep(facts_of_many(read[0], keep))
@@ -86,6 +90,24 @@ def asked_at(
         Ledger(messages, *read), numbered, catalog_frames(warehouse, settings).bindings, as_of=as_of
     )
     return Asked(messages, told, numbered, as_of, micros(start), what_is_done(warehouse).has_queue_events)
+
+
+def has_receives(warehouse: Warehouse) -> bool:
+    """Whether the log has any RECEIVED event; what a snapshot lets one infer is none."""
+    received = warehouse.read(MESSAGES).where("event_type = 'RECEIVED' and inferred is null")
+    return not received.isEmpty()
+
+
+def count_silent_queues(warehouse: Warehouse, receives: DataFrame) -> int:
+    """Count the queues of `conformance` whose transactions are not logged: of their locks nothing is known.
+
+    Args:
+        warehouse: what to read.
+        receives: `conformance`, kept.
+    """
+    of_transactions = F.col("event_type").isin(*LOCKING, *OUTCOMES)
+    logged = warehouse.read(QUEUE_FACTS).where(of_transactions).select(*QUEUE).distinct()
+    return receives.join(logged, list(QUEUE), "left_anti").count()
 
 
 def receives_at(asked: Asked, *, tolerance: timedelta, keep: Keep) -> tuple[DataFrame, DataFrame, DataFrame]:

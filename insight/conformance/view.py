@@ -43,7 +43,8 @@ LINKS = (
     "inversions_fragmented",
 )
 WITHOUT_QUEUE_EVENTS = (
-    "The log has no queue events: every receive counts as committed, nothing is known of locks and WHERE."
+    "The log has no queue events: every receive counts as committed, nothing is known of locks and WHERE. "
+    "A receive that passed a higher level may have been right."
 )
 CLASSES = {
     "where_clause": "it asked for a conversation or a group, so levels did not count",
@@ -58,8 +59,25 @@ CLASSES = {
 def sentence(report: Mapping[str, Any]) -> str:
     """The answer in one sentence."""
     counts = report["endpoints"]
+    own = _of_server(counts)
     if not counts["logged"]:
-        return "The log has no level of the server's, so there is nothing to compare."
+        return own or "The log has no level of the server's, so there is nothing to compare."
+    return f"{_compared(counts)} {own}".rstrip()
+
+
+def _of_server(counts: Mapping[str, int]) -> str:
+    """Say of levels that snapshots show that they can't be checked."""
+    if not counts["of_server"]:
+        return ""
+    differing = counts["differing_today"]
+    verb = "differs" if differing == 1 else "differ"
+    return (
+        f"The levels of {counted(counts['of_server'], 'endpoint')} are not checkable: these levels are the "
+        f"server's own, shown by a snapshot; {counted(differing, 'endpoint')} {verb} from today's rules."
+    )
+
+
+def _compared(counts: Mapping[str, int]) -> str:
     if not counts["differing"]:
         return (
             f"All {counts['logged']:,} endpoints whose level the server logged have the level that we found."
@@ -88,10 +106,8 @@ def show(report: Mapping[str, Any]) -> None:
             for row in report["queues"]
         ]
         show_rows(console, "Receives, the queues that passed most first", rows, QUEUES)
-        if report["queues"][0]["lock_skipped"] is None:
-            console.print(WITHOUT_QUEUE_EVENTS, soft_wrap=True)
     for row in report["deviations"]:
-        console.print(f"- {deviation(row)}", soft_wrap=True)
+        console.print(f"- {deviation(row, knows_locks=report['has_queue_events'])}", soft_wrap=True)
     if report["links"]:
         show_rows(console, "Links, most inversions first", report["links"], LINKS)
 
@@ -99,22 +115,38 @@ def show(report: Mapping[str, Any]) -> None:
 def of_receives(report: Mapping[str, Any]) -> str:
     """How far the receives kept to the levels, in one sentence."""
     counts = report["receives"]
-    if not counts["with_choice"]:
-        return "No receive could choose between levels."
-    return (
+    if not report["has_receives"]:
+        return "The log has no RECEIVED events: whether receives kept to the levels is not known."
+    if not counts["decisions"]:
+        return "No receive without WHERE from a queue of the catalog was logged in that time."
+    answer = (
         f"Of {counts['with_choice']:,} receives that could choose between levels, {counts['conforming']:,} "
         "passed no higher one."
+        if counts["with_choice"]
+        else "No receive could choose between levels."
+    )
+    if not report["has_queue_events"]:
+        return f"{answer} {WITHOUT_QUEUE_EVENTS}"
+    silent = report["silent_queues"]
+    if not silent:
+        return answer
+    verb = "has" if silent == 1 else "have"
+    return (
+        f"{answer} {counted(silent, 'queue')} {verb} no RECEIVE, COMMIT or ROLLBACK events: nothing is known "
+        "of locks and WHERE there."
     )
 
 
-def deviation(row: Mapping[str, Any]) -> str:
-    """One decision in a sentence."""
+def deviation(row: Mapping[str, Any], *, knows_locks: bool = True) -> str:
+    """One decision in a sentence; without queue events nothing is known of locks and WHERE."""
+    is_known = knows_locks or row["class"] != "unexplained"
+    why = CLASSES[row["class"]] if is_known else "unexplained; locks and WHERE are not known"
     who = f"transaction {row['transaction_id']}" if row["transaction_id"] else "a receive"
     groups = counted(row["passed_groups"], "group")
     return (
         f"at {format_instant(row['at'])} {who} took group {row['conversation_group_id']} of {row['queue']} "
         f"at level {row['level']} while {groups} up to level {row['best_level']} were there, with message "
-        f"{row['witness_message_id']}: {CLASSES[row['class']]}"
+        f"{row['witness_message_id']}: {why}"
     )
 
 

@@ -83,7 +83,9 @@ def read_inputs(
     in_flight = waiting.messages.where("in_flight").select(
         "message_id", "conversation_id", "sent_by_initiator"
     )
-    now_open = open_transactions(message_events, queue_events, ended, in_flight, there, start=period.start)
+    now_open = open_transactions(
+        message_events, queue_events, endpoint_events, ended, in_flight, there, start=period.start
+    )
     work = keep(services(message_events, ended, every_receive_counts=not knows_queues, keep=keep))
     arrivals = message_events.where(F.col("event_type").isin(*ARRIVALS) & _within(period))
     wanted = (
@@ -107,7 +109,13 @@ def read_inputs(
         messages = serviced.withColumn("proposed", F.col("level"))
     received = message_events.where(_within(period) & F.expr("event_type = 'RECEIVED' and inferred is null"))
     readers = logged_readers(
-        message_events, queue_events, ended, around, period, queues=queues if knows_queues else None
+        message_events,
+        queue_events,
+        endpoint_events,
+        ended,
+        around,
+        period,
+        queues=queues if knows_queues else None,
     )
     return Read(
         inputs=Inputs(

@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from pyspark.sql import functions as F
-
 from insight.replay.ask import Asked
 from insight.replay.tables import Answer
 from schemas.keys import QUEUE
@@ -13,35 +11,41 @@ from storage.collected import collected
 
 STOPS_HELPING = 0.02
 """One more reader that makes percentile 95 shorter by less than this share does not help. Our choice."""
+CALIBRATED, OFF, UNKNOWN = "calibrated", "off", "unknown"
 FIGURES = ("served", "wait_p50", "wait_p95", "at_least")
 
 
-def told(answer: Answer, asked: Asked, *, limit: int) -> dict[str, Any]:
+def told(answer: Answer, asked: Asked, *, has_queue_events: bool = True, limit: int) -> dict[str, Any]:
     """What is told of the answer.
 
     Args:
         answer: the tables.
         asked: what was asked.
+        has_queue_events: without any the log does not say how long work takes.
         limit: rows of each part.
     """
     waits = collected(answer.beside)
+    verdicts = _verdicts(collected(answer.calibration.select(*QUEUE, "verdict")))
     places = {_place(row) for row in waits}
     told_of = collected(answer.queues.orderBy(*QUEUE, "scenario"))
     queues = [row for row in told_of if _place(row) in places]
     curve = collected(answer.curve.orderBy("scenario", *QUEUE, "readers"))
-    [counts] = collected(
-        answer.calibration.agg(
-            F.count_distinct(F.concat_ws(".", *QUEUE)).alias("queues"),
-            F.count_distinct(F.when(~F.col("calibrated"), F.concat_ws(".", *QUEUE))).alias("off"),
-        )
-    )
     both = _beside(waits)
+    for row in (*both, *queues, *curve):
+        row["verdict"] = verdicts.get(_place(row), UNKNOWN)
+    of_actual = [row for row in waits if row["scenario"] == "actual"]
     moved = sorted((row for row in both if row["difference_p95"]), key=itemgetter("difference_p95"))
     return {
         "from": asked.period.start,
         "to": asked.period.end,
         "drained": asked.drain,
-        "calibration": counts,
+        "calibration": {
+            "queues": len(verdicts),
+            **{name: list(verdicts.values()).count(name) for name in (OFF, UNKNOWN)},
+        },
+        "has_queue_events": has_queue_events,
+        "messages": sum(row["messages"] for row in of_actual),
+        "estimated": sum(row["estimated"] for row in of_actual),
         "unknown_readers": sum(not row["readers"] for row in queues if row["scenario"] == "actual"),
         "proposes": asked.proposal is not None,
         "unserved": sum(row["messages"] - row["actual"]["served"] for row in both),
@@ -51,6 +55,17 @@ def told(answer: Answer, asked: Asked, *, limit: int) -> dict[str, Any]:
         "queues": queues[:limit],
         "curve": [row for row in curve if _place(row) in _first_places(curve, limit)],
         "enough": [_enough(rows) for rows in _by_queue(curve)][:limit],
+    }
+
+
+def _verdicts(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, ...], str]:
+    """The verdict of each queue: off if one of its levels is, unknown if all are."""
+    found: dict[tuple[str, ...], set[str]] = {}
+    for row in rows:
+        found.setdefault(_place(row), set()).add(row["verdict"])
+    return {
+        place: OFF if OFF in of_levels else UNKNOWN if of_levels == {UNKNOWN} else CALIBRATED
+        for place, of_levels in found.items()
     }
 
 
@@ -116,4 +131,5 @@ def _enough(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "locked": bool(enough and rows[-1]["idle_locked_seconds"] > 0),
         "wait_p95": enough and enough["wait_p95"],
         "calibrated": rows[0]["calibrated"],
+        "verdict": rows[0]["verdict"],
     }

@@ -11,6 +11,8 @@ ASSUMED = (
     "Assumed: messages arrive as they did (what is handled later does not delay the replies to it), and the "
     "work on each takes as long as in the log."
 )
+CALIBRATED = {"calibrated": "yes", "off": "NO", "unknown": "not known"}
+"""What is shown for the verdict of a queue."""
 WAITS = ("queue", "level", "messages", "p50", "p95", "p95 proposed", "difference", "calibrated")
 QUEUES = (
     "scenario",
@@ -26,14 +28,7 @@ CURVE = ("scenario", "queue", "readers", "served", "p95", "utilisation", "idle_l
 
 def sentence(report: Mapping[str, Any]) -> str:
     """The answer in one sentence."""
-    counts = report["calibration"]
-    faults = counts["off"]
-    trust = (
-        f"the replay follows the log in all of {counted(counts['queues'], 'queue')}"
-        if not faults
-        else f"the replay does not follow the log in {faults:,} of {counted(counts['queues'], 'queue')}, "
-        "so mistrust the figures there"
-    )
+    trust = _trust(report)
     if report["unknown_readers"]:
         trust += (
             f"; the log knows no readers of {counted(report['unknown_readers'], 'queue')}: give --readers N"
@@ -52,6 +47,32 @@ def sentence(report: Mapping[str, Any]) -> str:
     return f"Played again, {left}; {trust}."
 
 
+def _trust(report: Mapping[str, Any]) -> str:
+    """Say how far the figures can be trusted."""
+    counts = report["calibration"]
+    faults, unknown, queues = counts["off"], counts["unknown"], counted(counts["queues"], "queue")
+    if report["from"] == report["to"]:
+        trust = "the period is empty, so nothing can be compared with the log"
+    elif faults:
+        trust = f"the replay does not follow the log in {faults:,} of {queues}, so mistrust the figures there"
+    elif not unknown:
+        trust = f"the replay follows the log in all of {queues}"
+    else:
+        trust = f"the replay follows the log in {counts['queues'] - unknown:,} of {queues}"
+    if unknown and report["from"] != report["to"]:
+        trust += f"; in {unknown:,} of {queues} nothing can be compared with the log"
+    if not report["has_queue_events"]:
+        trust += (
+            "; the log has no queue events, so it does not say how long work takes: here it takes no time"
+        )
+    if report["estimated"]:
+        trust += (
+            f"; the log does not show the work on {report['estimated']:,} of "
+            f"{counted(report['messages'], 'message')}: it is estimated"
+        )
+    return trust
+
+
 def show(report: Mapping[str, Any]) -> None:
     """Print what is assumed, the answer, waits by level, queues, the drain or the curve."""
     console = terminal()
@@ -67,7 +88,7 @@ def show(report: Mapping[str, Any]) -> None:
             "p95": _figure(row["actual"], "wait_p95"),
             "p95 proposed": _figure(row.get("proposed"), "wait_p95"),
             "difference": None if row["difference_p95"] is None else _signed(row["difference_p95"]),
-            "calibrated": _yes(row["calibrated"]),
+            "calibrated": CALIBRATED[row["verdict"]],
         }
         for row in report["waits"]
     ]
@@ -90,7 +111,7 @@ def _of_queue(row: Mapping[str, Any]) -> dict[str, Any]:
         "queue": queue_name(row),
         "utilisation": None if share is None else f"{share:.0%}",
         "idle_locked_seconds": None if idle is None else f"{idle:,.1f}",
-        "calibrated": _yes(row["calibrated"]),
+        "calibrated": CALIBRATED[row["verdict"]],
     }
 
 
@@ -103,7 +124,7 @@ def _advice(row: Mapping[str, Any]) -> str:
 
 
 def _mistrust(row: Mapping[str, Any]) -> str:
-    return "" if row["calibrated"] else " (not calibrated)"
+    return "" if row["verdict"] == "calibrated" else " (not calibrated)"
 
 
 def _figure(row: Mapping[str, Any] | None, name: str) -> str | None:
@@ -126,7 +147,3 @@ def _time(ms: float) -> str:
 
 def _signed(ms: float) -> str:
     return f"{'+' if ms > 0 else '-' if ms < 0 else ''}{_time(abs(ms))}"
-
-
-def _yes(holds: bool) -> str:
-    return "yes" if holds else "NO"

@@ -11,6 +11,8 @@ from pipelines.machine.groups import LAST, Conversation
 Outcomes = tuple[int | None, int | None]
 """When a transaction was first committed, and first rolled back."""
 NO_OUTCOME: Outcomes = (None, None)
+Dropped = tuple[str, str, str]
+"""A message whose endpoint has ended: its id, its conversation, and the first group of that."""
 
 
 class _Transaction:
@@ -25,10 +27,14 @@ class _Transaction:
 
 
 class WatchedBacklog(Backlog[WatchedMessage, WatchedGroup]):
-    """What a queue holds; memory is that of the ready messages and of what is in flight.
+    """What a queue holds.
+
+    Memory is that of the ready messages, of what is in flight, and of the ids in `dropped`.
 
     Attributes:
         messages: those that are there, by id.
+        dropped: messages that are not there because their endpoint has ended. A transaction that receives
+            one later locks its group all the same.
         standing: the groups by level, as they were when last counted.
         next_outcome: when the next open transaction ends; `LAST` if none does.
     """
@@ -45,6 +51,7 @@ class WatchedBacklog(Backlog[WatchedMessage, WatchedGroup]):
         self.next_outcome = LAST
         self._all_count = every_receive_counts
         self.messages: dict[str, WatchedMessage] = {}
+        self.dropped: set[str] = set()
         self._open: dict[str, _Transaction] = {}
         self._outcomes: list[tuple[int, bool, str, bool]] = []
         """When, whether rolled back, which transaction, whether it is its last one."""
@@ -60,6 +67,24 @@ class WatchedBacklog(Backlog[WatchedMessage, WatchedGroup]):
             for transaction, outcomes in self._early.pop(message_id):
                 self.take(now, (message,), transaction, outcomes)
 
+    def come_late(self, now: int, message_id: str, side: str, first_group: str) -> None:
+        """A message arrives for an endpoint that has ended."""
+        self.dropped.add(message_id)
+        for transaction, outcomes in self._early.pop(message_id, ()):
+            self.take_dropped(now, (message_id, side, first_group), transaction, outcomes)
+
+    def end(self, side: str) -> list[WatchedMessage]:
+        """The endpoint ends: its messages are gone, but for those in flight, which are never ready again."""
+        conversation = self._conversations.get(side)
+        if conversation is None:
+            return []
+        gone = [message for message in conversation.messages if not message.takers]
+        for message in conversation.messages:
+            message.has_ended = True
+        for message in gone:
+            self._drop(message)
+        return gone
+
     def take_early(self, message_id: str, transaction: str | None, outcomes: Outcomes) -> None:
         """A message was received before its endpoint is there."""
         self._early.setdefault(message_id, []).append((transaction, outcomes))
@@ -73,12 +98,18 @@ class WatchedBacklog(Backlog[WatchedMessage, WatchedGroup]):
             for message in messages:
                 if message.is_there:
                     self.remove(message)
+                elif message.has_ended:
+                    self._receive_dropped(message.arrival[2])
             return
         is_over = rolled_back is not None and rolled_back <= now
         if is_over and committed is None:
             return
         for message in messages:
             if not message.is_there:
+                if message.has_ended:
+                    conversation = message.conversation
+                    again = (message.arrival[2], conversation.side, conversation.group.name)
+                    self.take_dropped(now, again, transaction, outcomes)
                 continue
             known = self._opened(now, transaction, outcomes)
             known.messages.append(message)
@@ -87,6 +118,27 @@ class WatchedBacklog(Backlog[WatchedMessage, WatchedGroup]):
                 if message.ready:
                     self._unset_ready(message)
                 self._hold_for(message.conversation.group, known, transaction)
+
+    def take_dropped(self, now: int, dropped: Dropped, transaction: str | None, outcomes: Outcomes) -> None:
+        """A message whose endpoint has ended is received: an open transaction locks its group."""
+        message_id, side, first_group = dropped
+        message = self.messages.get(message_id)
+        if message is None:
+            if message_id not in self.dropped:
+                return
+            self.dropped.remove(message_id)
+            message = WatchedMessage((0, 0, message_id), 0, None, 0, has_ended=True)
+            self.messages[message_id] = message
+            conversation = self._conversations.get(side)
+            if conversation is None:
+                name = self.moved.get(side, first_group)
+                group = self._groups.get(name) or self._begin(name)
+                conversation = self._conversations[side] = Conversation(side, 0, group, message.arrival)
+            message.conversation = conversation
+            conversation.messages[message] = None
+        self.take(now, (message,), transaction, outcomes)
+        if message.is_there and not message.takers:
+            self._drop(message)
 
     def name(self, now: int, transaction: str | None, name: str | None, outcomes: Outcomes) -> None:
         """A statement of a transaction names a group, which locks it while the transaction is open."""
@@ -135,6 +187,11 @@ class WatchedBacklog(Backlog[WatchedMessage, WatchedGroup]):
         del self.messages[message.arrival[2]]
         super().remove(message)
 
+    def _drop(self, message: WatchedMessage) -> None:
+        """The endpoint of a message that nobody holds has ended."""
+        self.remove(message)
+        self.dropped.add(message.arrival[2])
+
     def _join(self, conversation: Conversation[WatchedMessage, WatchedGroup], group: WatchedGroup) -> None:
         """A conversation comes to another group, which those who took its messages hold from now on."""
         for message in conversation.messages:
@@ -180,6 +237,8 @@ class WatchedBacklog(Backlog[WatchedMessage, WatchedGroup]):
         known.named.clear()
         for message in known.messages:
             if not message.is_there:
+                if is_committed and message.has_ended:
+                    self._receive_dropped(message.arrival[2])
                 continue
             is_taker = transaction in message.takers
             if is_taker:
@@ -187,7 +246,17 @@ class WatchedBacklog(Backlog[WatchedMessage, WatchedGroup]):
             if is_committed:
                 self.remove(message)
             elif is_taker and not message.takers:
-                self._set_ready(message)
+                if message.has_ended:
+                    self._drop(message)
+                else:
+                    self._set_ready(message)
+
+    def _receive_dropped(self, message_id: str) -> None:
+        """A message that was dropped since it was taken is received for good."""
+        self.dropped.discard(message_id)
+        again = self.messages.get(message_id)
+        if again is not None:
+            self.remove(again)
 
     def _hold_for(self, group: WatchedGroup, known: _Transaction, transaction: str) -> None:
         """An open transaction holds the group, perhaps once more."""

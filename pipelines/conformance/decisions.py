@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from operator import add
 
-from pipelines.conformance.backlog import Outcomes, WatchedBacklog
+from pipelines.conformance.backlog import Dropped, Outcomes, WatchedBacklog
 from pipelines.conformance.deviations import Deviation, Locks
 from pipelines.conformance.standing import Pool
 from pipelines.conformance.watched import WatchedGroup, WatchedMessage
@@ -40,6 +40,7 @@ class Decision:
 
     Attributes:
         messages: those that were there.
+        dropped: those whose endpoint had ended before.
         has_where: its RECEIVE asked for a conversation or a group.
         names: a RECEIVE event names the group, and so locks it.
     """
@@ -48,6 +49,7 @@ class Decision:
     group: str
     outcomes: Outcomes
     messages: list[WatchedMessage] = field(default_factory=list)
+    dropped: tuple[Dropped, ...] = ()
     has_where: bool = False
     names: bool = False
 

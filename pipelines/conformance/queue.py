@@ -53,7 +53,7 @@ class Queue:
         wheres: list[bool | None],
         committed: list[int | None],
         rolled_back: list[int | None],
-        early: list[bool],
+        outside: list[bool],
     ) -> None:
         """Play what happened; see `pipelines.conformance.timeline`.
 
@@ -61,7 +61,8 @@ class Queue:
             RuntimeError: the engine did not keep the order.
         """
         backlog, locks, takes, receives = self._backlog, self._locks, self._takes, self._receives
-        there, moved, touched = backlog.messages, backlog.moved, backlog.touched
+        there, dropped = backlog.messages, backlog.dropped
+        moved, touched = backlog.moved, backlog.touched
         last, now = self._place, self._now
         for row, place in enumerate(places):
             if place < last:
@@ -80,7 +81,7 @@ class Queue:
             if kind == STATEMENT:
                 locks.statement(moved.get(sides[row], name) if moved else name, now)
             elif kind == TAKEN:
-                transaction = transactions[row]
+                transaction, first_group = transactions[row], name
                 name = moved.get(sides[row], name) if moved else name
                 decision = takes.get((transaction, name))
                 if decision is None:
@@ -89,9 +90,14 @@ class Queue:
                 message = there.get(message_ids[row])
                 if message is not None:
                     decision.messages.append(message)
-                elif early[row]:
+                elif message_ids[row] in dropped:
+                    decision.dropped += ((message_ids[row], sides[row], first_group),)
+                elif outside[row]:
                     backlog.take_early(message_ids[row], transaction, decision.outcomes)
             elif kind == ARRIVAL:
+                if outside[row]:
+                    backlog.come_late(now, message_ids[row], sides[row], name)
+                    continue
                 arrival = arrival_of(arrived[row], queuing_orders[row], message_ids[row])
                 message = WatchedMessage(arrival, ranks[row], sequences[row], logged[row] or 0)
                 backlog.come(now, message, sides[row], name, levels[row] or 0)
@@ -104,8 +110,10 @@ class Queue:
                 message = there.get(message_ids[row])
                 if message is not None:
                     backlog.take(now, (message,), None, NO_OUTCOME)
-                elif early[row]:
+                elif outside[row]:
                     backlog.take_early(message_ids[row], None, NO_OUTCOME)
+                else:
+                    dropped.discard(message_ids[row])
             else:
                 self._change(kind, now, sides[row], name)
         self._place, self._now = last, now
@@ -160,6 +168,8 @@ class Queue:
             if now >= self._start:
                 self.judge.decide(now, decision)
             backlog.take(now, decision.messages, decision.transaction, decision.outcomes)
+            for message in decision.dropped:
+                backlog.take_dropped(now, message, decision.transaction, decision.outcomes)
             if decision.names:
                 backlog.name(now, decision.transaction, decision.group, decision.outcomes)
             backlog.count(now)

@@ -136,11 +136,12 @@ def spans(
     ready_at = place_of(arrivals.time)
     ended = np.full(int(facts.side.max(initial=-1)) + 1, facts.never)
     ended[ends.side] = ends.time
-    gone = place_of(ended[arrivals.side])
+    ended_at = place_of(ended[arrivals.side])
+    received = place_of(np.full_like(ended_at, facts.never))
     seen_gone = facts.of(h.GONE)
     message = found(seen_gone.message, arrivals.message)
     seen_gone, message = seen_gone.where(message >= 0), message[message >= 0]
-    np.minimum.at(gone, message, place_of(np.maximum(seen_gone.time, arrivals.time[message])))
+    np.minimum.at(received, message, place_of(np.maximum(seen_gone.time, arrivals.time[message])))
     taken = facts.of(h.TAKEN)
     message = found(taken.message, arrivals.message)
     number = decisions.number[decisions.of_taken][message >= 0]
@@ -150,13 +151,14 @@ def spans(
     moment = np.maximum(taken.time, arrivals.time[message])
     begins = place_of(moment, np.where(is_early, 0, number))
     at_once = (taken.committed <= moment) | (taken.transaction < 0) | every_receive_counts
-    np.minimum.at(gone, message, np.where(at_once, begins, place_of(taken.committed)))
+    np.minimum.at(received, message, np.where(at_once, begins, place_of(taken.committed)))
     holds = ~at_once & (taken.outcome > moment)
-    until = np.minimum(place_of(taken.outcome), gone[message])
+    until = np.minimum(place_of(taken.outcome), received[message])
     holds &= begins < until
     message, by = message[holds], taken.transaction[holds]
     held = Spans(arrivals.group[message], by, begins[holds], until[holds])
-    span, ready = _between(message, held, ready_at, gone)
+    # What is in flight holds its group even after its endpoint has ended; it is not ready again.
+    span, ready = _between(message, held, ready_at, np.minimum(received, ended_at))
     levels = Spans(arrivals.group[span], arrivals.level[span], ready[0], ready[1])
     all_held = [members.cut(arrivals.side[message], held)]
     if not every_receive_counts:
@@ -167,11 +169,14 @@ def spans(
 def _between(message: Array, held: Spans, ready_at: Array, gone: Array) -> tuple[Array, tuple[Array, Array]]:
     """When messages are ready: between what is held, and before they are gone.
 
+    What is held after that does not matter.
+
     Returns:
         The message of each interval, and where it begins and ends.
     """
-    of = np.concatenate((message, np.arange(len(gone))))
-    starts, ends = np.concatenate((held.begins, gone)), np.concatenate((held.ends, gone))
+    in_time = held.begins < gone[message]
+    of = np.concatenate((message[in_time], np.arange(len(gone))))
+    starts, ends = (np.concatenate((each[in_time], gone)) for each in (held.begins, held.ends))
     order = np.lexsort((ends, starts, of))
     of, starts, ends = of[order], starts[order], ends[order]
     # The latest end so far of the same message, by the ranks of the ends.

@@ -30,11 +30,12 @@ PAYLOAD = {
     "has_where": "boolean",
     "committed": "bigint",
     "rolled_back": "bigint",
-    "is_early": "boolean",
+    "is_outside": "boolean",
 }
 """What a row carries, each kind some of it. Times are microseconds; `side` is that of `carried`;
 `logged` is null where the server's level is not known; `committed` and `rolled_back` are the first outcomes
-of the row's transaction; `is_early`: a message was received before its endpoint was there."""
+of the row's transaction; `is_outside`: a message was received before its endpoint was there, or arrived
+after that had ended."""
 
 ORDER = ("place",)
 COLUMNS = ("queue_number", *ORDER, *PAYLOAD)
@@ -190,15 +191,14 @@ def _there(sides: DataFrame, rows: DataFrame, as_of: datetime) -> DataFrame:
     there = sides.join(rows, SIDE).withColumn(
         "time", F.when(is_arrival, F.greatest(time, created_at)).otherwise(time)
     )
-    in_time = F.when(is_arrival, ended_at.isNull() | (time <= ended_at)).otherwise(
-        is_received | (time >= created_at)
-    )
+    in_time = is_arrival | is_received | (time >= created_at)
+    is_late = F.coalesce(time > ended_at, F.lit(False))
     return there.where((time < F.lit(as_of)) & in_time).withColumns(
         {
             "group_id": F.coalesce("moved_to", "first_group_id"),
             "level": F.when(is_arrival, F.col("priority")),
             "logged": F.when(is_arrival, F.col("logged_priority")),
-            "is_early": is_received & (time < created_at),
+            "is_outside": F.when(is_arrival, is_late).otherwise(is_received & (time < created_at)),
         }
     )
 

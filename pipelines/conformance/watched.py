@@ -15,14 +15,17 @@ class WatchedMessage(Message["WatchedGroup"]):
     Attributes:
         logged: the level that the server logged for its endpoint; 0 where it is not known.
         is_there: whether it is in the queue, ready or in flight.
+        has_ended: its endpoint has ended. It locks its group while it is in flight, and is never ready.
         takers: open transactions that have received it.
     """
 
-    __slots__ = ("is_there", "logged", "takers")
+    __slots__ = ("has_ended", "is_there", "logged", "takers")
 
-    def __init__(self, arrival: Arrival, rank: int, sequence: int | None, logged: int) -> None:
+    def __init__(
+        self, arrival: Arrival, rank: int, sequence: int | None, logged: int, *, has_ended: bool = False
+    ) -> None:
         super().__init__(arrival, rank, sequence)
-        self.logged, self.is_there = logged, True
+        self.logged, self.is_there, self.has_ended = logged, True, has_ended
         self.takers: tuple[str, ...] = ()
 
 

@@ -55,6 +55,8 @@ class Player:
         self._known = machine.readers is not None
         self._most_readers = self._most_ready = self._receives = self._busy = 0
         self._last_finish: int | None = None
+        self._last_left: int | None = None
+        """When a message was last taken away, by an END_* or a RECEIVE with WHERE."""
         self._work: list[tuple[int, int, PlayedGroup | None, bool]] = []
         """Until when, a number, the group that is held, whether a reader is busy with it."""
         self._begun = 0
@@ -140,14 +142,15 @@ class Player:
         for message in left:
             self._out(message, None, None, None, None)
         busy, available, idle_locked = self._sums
-        empty = machine.drain and not left
+        is_empty = machine.drain and not left
+        last = max(self._last_finish or machine.start, self._last_left or machine.start)
         return {
             "readers": (machine.readers or self._most_readers) if self._known else None,
             "busy": busy,
             "available": available,
             "idle_locked": idle_locked,
             "most_ready": self._most_ready,
-            "empty_at": (self._last_finish or machine.start) if empty else None,
+            "empty_at": last if is_empty else None,
         }
 
     def _of_queue(self, kind: int, group: str, number: int | None) -> None:
@@ -168,11 +171,13 @@ class Player:
         if kind == h.END:
             for message in backlog.end(side):
                 self._out(message, None, None, None, self._now)
+                self._last_left = self._now
         elif kind == h.MOVE:
             backlog.move(side, group)
         elif found := backlog.find(side, message_id):
             backlog.remove(found)
             self._out(found, self._now, self._now, None, None)
+            self._last_left = self._now
 
     def _drain(self) -> None:
         """Serve what is left, as long as work that is done makes a group or a reader free."""
@@ -184,9 +189,9 @@ class Player:
         sums = list(self._sums)
         while self._work:
             self._spend(self._work[0][0])
+            self._rounds()
             if self._now == self._last_finish:
                 sums = list(self._sums)
-            self._rounds()
         self._sums = sums
 
     def _settle(self) -> None:

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.replay.period import Period
 from pipelines.replay.receivers import receiving
+from pipelines.replay.wheres import has_where, received_by_where
 from pipelines.state.transactions import LOCKING, TRANSACTION
 from schemas.keys import QUEUE
 
@@ -17,6 +18,7 @@ MICROSECOND = timedelta(microseconds=1)
 def logged_readers(
     message_events: DataFrame,
     queue_events: DataFrame,
+    endpoint_events: DataFrame,
     ended: DataFrame,
     receivers: DataFrame,
     period: Period,
@@ -27,7 +29,8 @@ def logged_readers(
 
     Args:
         message_events: message events that may matter, whatever their time.
-        queue_events: queue events, likewise.
+        queue_events: queue events that may matter, whatever their time.
+        endpoint_events: endpoint events that may matter, for their moves.
         ended: `transactions.outcomes`.
         receivers: `receivers`.
         period: what is played.
@@ -40,7 +43,8 @@ def logged_readers(
     A session is there from its first to its last event from 24 hours before the period to 24 hours after
     it, both inclusive; TASK_EXITED ends it. It reads if it has a RECEIVE, GET_CONVERSATION_GROUP or
     WAIT_STARTED without WHERE. A queue without session ids has as many readers in each UTC hour as
-    transactions were open at once at most; those without outcome don't count. What a snapshot shows are
+    transactions were open at once at most, each from its first receive without WHERE; those without outcome
+    don't count. What a snapshot shows are
     sessions too, but of a moment: it does not tell that the log has session ids. Source: our choice.
     """
     around = period.around
@@ -54,6 +58,7 @@ def logged_readers(
     others = _transactions(
         message_events,
         queue_events.join(known, QUEUE, "left_anti"),
+        endpoint_events,
         ended,
         receivers.join(known, QUEUE, "left_anti"),
     )
@@ -66,7 +71,7 @@ def _by_sessions(sessions: DataFrame, period: Period) -> DataFrame:
     in_order = Window.partitionBy(*QUEUE, "session_id").orderBy("event_time", "event_id")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
     exits = F.count(F.when(event_type == "TASK_EXITED", 1)).over(before)
-    reads = event_type.isin(*READING) & ~F.coalesce("has_where", F.lit(False))
+    reads = event_type.isin(*READING) & ~has_where()
     there = (
         sessions.withColumn("life", exits)
         .groupBy(*QUEUE, "session_id", "life")
@@ -98,23 +103,29 @@ def _from_until(rows: DataFrame, begin: Column, end: Column) -> DataFrame:
 
 
 def _transactions(
-    message_events: DataFrame, queue_events: DataFrame, ended: DataFrame, receivers: DataFrame
+    message_events: DataFrame,
+    queue_events: DataFrame,
+    endpoint_events: DataFrame,
+    ended: DataFrame,
+    receivers: DataFrame,
 ) -> DataFrame:
     """Transactions with an outcome, on each queue that they read: (queue, begun_at, outcome_at)."""
     of_queues = queue_events.where(
-        F.col("event_type").isin(*LOCKING) & F.col("transaction_id").isNotNull()
+        F.col("event_type").isin(*LOCKING) & F.col("transaction_id").isNotNull() & ~has_where()
     ).select(*QUEUE, F.col("instance").alias("of_instance"), "transaction_id", "event_time")
-    received = message_events.where("event_type = 'RECEIVED' and transaction_id is not null").select(
-        "conversation_id",
-        "sent_by_initiator",
-        F.col("instance").alias("of_instance"),
-        "transaction_id",
-        "event_time",
+    in_transactions = message_events.where("event_type = 'RECEIVED' and transaction_id is not null")
+    by_where = received_by_where(
+        in_transactions, queue_events.where("transaction_id is not null"), endpoint_events, receivers
+    )
+    of_receipt = ["message_id", "of_instance", "transaction_id", "event_time"]
+    received = in_transactions.withColumnRenamed("instance", "of_instance").select(
+        "conversation_id", "sent_by_initiator", *of_receipt
     )
     here = receivers.select("conversation_id", "is_initiator", *QUEUE)
-    taking = of_queues.unionByName(
-        receiving(received, here).select(*QUEUE, "of_instance", "transaction_id", "event_time")
+    reading = receiving(received, here).join(
+        by_where.withColumnRenamed("instance", "of_instance"), of_receipt, "left_anti"
     )
+    taking = of_queues.unionByName(reading.select(*QUEUE, "of_instance", "transaction_id", "event_time"))
     begun = taking.groupBy(*QUEUE, "of_instance", "transaction_id").agg(F.min("event_time").alias("begun_at"))
     known = ended.select(F.col("instance").alias("of_instance"), TRANSACTION[1], "outcome_at")
     return begun.join(known, ["of_instance", "transaction_id"]).where("begun_at < outcome_at")
@@ -124,15 +135,16 @@ def _by_hours(transactions: DataFrame, queues: DataFrame, period: Period) -> Dat
     """The largest number that was open at once on each of the queues, in each UTC hour."""
     changes = _from_until(transactions, F.col("begun_at"), F.col("outcome_at"))
     first = F.date_trunc("hour", F.lit(period.start))
-    last = F.date_trunc("hour", F.lit(period.end - MICROSECOND))
+    last = F.date_trunc("hour", F.lit(max(period.start, period.end - MICROSECOND)))
     hours = F.explode(F.sequence(first, last, F.expr("interval 1 hour")))
     beginnings = queues.select(*QUEUE, hours.alias("moment"), F.lit(0).alias("change"))
     open_then = _summed(changes.unionByName(beginnings))
     hour = F.date_trunc("hour", F.col("moment"))
     by_hour = open_then.groupBy(*QUEUE, hour.alias("hour")).agg(F.max("readers").alias("readers"))
-    return by_hour.where((F.col("hour") >= first) & (F.col("hour") <= last)).select(
+    in_period = by_hour.where((F.col("hour") >= first) & (F.col("hour") <= last)).select(
         *QUEUE, F.greatest("hour", F.lit(period.start)).alias("moment"), "readers"
     )
+    return in_period.where(F.col("moment") < F.lit(period.end))
 
 
 def _summed(changes: DataFrame) -> DataFrame:

@@ -6,6 +6,7 @@ from datetime import datetime
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.replay.receivers import receiving
+from pipelines.replay.wheres import RECEIPT, has_where, received_by_where
 from pipelines.state.happened import happened
 from pipelines.state.transactions import LOCKING, TRANSACTION, first_outcomes, uncommitted
 from schemas.keys import GROUP, QUEUE
@@ -37,7 +38,8 @@ class Open:
     Attributes:
         locks: (instance, database, queue, conversation_group_id, `until`), a row per group and transaction:
             null for ever.
-        holds: (instance, database, queue, `until`), a row per queue and transaction that has an outcome.
+        holds: (instance, database, queue, `until`), a row per queue and transaction that has an outcome
+            and reads there: by a RECEIVE or GET CONVERSATION GROUP without WHERE.
         returns: one row per message in flight that comes back: message_id, `returned_at`.
     """
 
@@ -49,6 +51,7 @@ class Open:
 def open_transactions(
     message_events: DataFrame,
     queue_events: DataFrame,
+    endpoint_events: DataFrame,
     ended: DataFrame,
     in_flight: DataFrame,
     receivers: DataFrame,
@@ -59,7 +62,8 @@ def open_transactions(
 
     Args:
         message_events: message events that may matter, whatever their time.
-        queue_events: queue events, likewise.
+        queue_events: queue events that may matter, whatever their time.
+        endpoint_events: endpoint events that may matter, for their moves.
         ended: `outcomes`.
         in_flight: the messages in flight: message_id, conversation_id, sent_by_initiator.
         receivers: `receivers`.
@@ -76,9 +80,9 @@ def open_transactions(
         .join(ended, TRANSACTION, "left")
     )
     taken = received.where("event_type = 'RECEIVED' and transaction_id is not null").select(
-        "message_id", "conversation_id", "sent_by_initiator", *TRANSACTION
+        "event_type", "conversation_id", "sent_by_initiator", *RECEIPT
     )
-    holding = taken.drop("conversation_id", "sent_by_initiator").join(now_open, TRANSACTION).distinct()
+    holding = taken.select("message_id", *TRANSACTION).join(now_open, TRANSACTION).distinct()
     returns = (
         holding.join(in_flight.select("message_id"), "message_id", "left_semi")
         .groupBy("message_id")
@@ -97,6 +101,7 @@ def open_transactions(
         "queue",
         "conversation_group_id",
     )
+    places = receivers.where(F.col("created_at") < F.lit(start))
     flying = holding.join(in_flight, "message_id")
     by_messages = receiving(flying, here)
     naming = of_queues.where(F.col("event_type").isin(*LOCKING) & F.col("transaction_id").isNotNull()).join(
@@ -110,10 +115,15 @@ def open_transactions(
         )
         .distinct()
     )
+    ending = now_open.where("outcome_at is not null")
+    read = taken.join(ending, TRANSACTION)
+    by_where = received_by_where(read, of_queues.join(ending, TRANSACTION), endpoint_events, places)
     held = (
-        _placed(receiving(taken.join(now_open, TRANSACTION), here))
+        _placed(receiving(read.join(by_where, RECEIPT, "left_anti"), here))
         .unionByName(
-            naming.select(*QUEUE, F.col("instance").alias("of_instance"), "transaction_id", "outcome_at")
+            naming.where(~has_where()).select(
+                *QUEUE, F.col("instance").alias("of_instance"), "transaction_id", "outcome_at"
+            )
         )
         .distinct()
     )

@@ -35,9 +35,10 @@ from tests.harness import Project, difference, one_log, same
 from tests.model.conformance import CLASSES, conformance, conformance_links
 from tests.strategies import Log
 from tests.strategies.busy import TICK, busy_log
+from tests.strategies.crowded import TICK as CROWDED_TICK, crowded_log
 from tests.test_against_model import project_of
 
-BUSY, LOGS = 10, 12
+BUSY, LOGS, CROWDED = 10, 12, 30
 EVER = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -125,6 +126,48 @@ def test_receives_equal_the_model(
         assert difference(tables[name], rows) == [], name
     if tolerance == TICK:
         assert {row["class"] for row in expected["conformance_deviations"]} == set(CLASSES)
+
+
+@pytest.fixture(scope="module")
+def crowded(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, list[Log]]:
+    logs = [crowded_log(number) for number in range(CROWDED)]
+    return night_of(session, tmp_path_factory.mktemp("crowded"), logs)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("hours", "tolerance"),
+    [
+        pytest.param(None, timedelta(milliseconds=1), marks=pytest.mark.spark),
+        (None, 2 * CROWDED_TICK),
+        (3.75, timedelta(microseconds=2)),
+    ],
+)
+def test_what_happens_at_one_instant_equals_the_model(
+    session: SparkSession, crowded: tuple[Project, list[Log]], hours: float | None, tolerance: timedelta
+) -> None:
+    """Endpoints that end as they receive or before the COMMIT, moves and outcomes at decisions: both ways."""
+    project, logs = crowded
+    as_of, window = logs[0].as_of, None if hours is None else timedelta(hours=hours)
+    expected = modelled(logs, EVER if window is None else as_of - window, tolerance)
+    asked = asked_at(
+        project.warehouse(session),
+        project.settings(),
+        as_of=as_of,
+        window=window,
+        tolerance=tolerance,
+        keep=same,
+    )
+    for name, frame in zip(expected, receives_at(asked, tolerance=tolerance, keep=same), strict=True):
+        assert expected[name]
+        assert difference(map(rounded, collected(frame)), expected[name]) == [], name
+    names = ("as_of", *QUEUE, *SECOND_WAY)
+    counted = [{name: row[name] for name in names} for row in expected["conformance"] if row["decisions"]]
+    assert difference(map(rounded, collected(figures_at(asked))), counted) == []
+
+
+def rounded(row: Row) -> Row:
+    return row | {"skill": round(row["skill"], 9)} if row.get("skill") is not None else row
 
 
 @pytest.mark.parametrize("window", [None, pytest.param(40 * TICK, marks=pytest.mark.spark)])
@@ -321,7 +364,16 @@ def test_without_queue_events_locks_are_not_known(
     show(
         {
             "as_of": logs[0].as_of,
-            "endpoints": {"endpoints": 0, "logged": 0, "differing": 0},
+            "endpoints": {
+                "endpoints": 0,
+                "logged": 0,
+                "differing": 0,
+                "of_server": 0,
+                "differing_today": 0,
+            },
+            "has_queue_events": False,
+            "has_receives": True,
+            "silent_queues": 0,
             "receives": {"decisions": 10, "with_choice": 4, "conforming": 1},
             "levels": [],
             "queues": tables["conformance"][:1],

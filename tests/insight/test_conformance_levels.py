@@ -18,6 +18,7 @@ from tests.harness import difference
 from tests.written import endpoint, warehouse_of
 
 NAMES = ("Gold", "gold", "Go ld", "Silver")
+NONE_OF_SERVER = {"of_server": 0, "differing_today": 0}
 COLUMNS = ("contract", "local_service", "remote_service")
 
 
@@ -113,10 +114,11 @@ def test_each_difference_has_the_first_explanation_that_holds(session: SparkSess
     assert difference(collected(levels), expected) == []
     kinds = {row["explanation"] for row in expected}
     assert kinds == {None, "other_version", "default_on_server", "near_miss", "rule_unknown", "unexplained"}
-    report = told_levels(levels, limit=3)
+    report = told_levels(levels, NONE_OF_SERVER, limit=3)
     logged = [each for each in asked if each["logged_priority"] is not None]
     differing = sum(each["logged_priority"] != each["priority"] for each in logged)
-    assert report["endpoints"] == {"endpoints": len(asked), "logged": len(logged), "differing": differing}
+    counts = {"endpoints": len(asked), "logged": len(logged), "differing": differing}
+    assert report["endpoints"] == counts | NONE_OF_SERVER
     assert len(report["levels"]) == 3
     assert sentence(report) == (
         f"Of {len(logged)} endpoints whose level the server logged, {differing} have "
@@ -126,6 +128,6 @@ def test_each_difference_has_the_first_explanation_that_holds(session: SparkSess
 
 def test_without_logged_levels_there_is_nothing_to_compare(session: SparkSession, tmp_path: Path) -> None:
     warehouse = warehouse_of(session, tmp_path, {"endpoints": [endpoint()], "priority_rules": []})
-    report = told_levels(levels_at(warehouse, as_of=at(60), window=None), limit=3)
-    assert report["endpoints"] == {"endpoints": 1, "logged": 0, "differing": 0}
+    report = told_levels(levels_at(warehouse, as_of=at(60), window=None), NONE_OF_SERVER, limit=3)
+    assert report["endpoints"] == {"endpoints": 1, "logged": 0, "differing": 0} | NONE_OF_SERVER
     assert sentence(report) == "The log has no level of the server's, so there is nothing to compare."

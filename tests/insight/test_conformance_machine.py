@@ -33,7 +33,9 @@ def arrival(time: int, message: str, group: str, level: int, side: str | None = 
 def taken(time: int, message: str, group: str, transaction: str | None, **what: Any) -> Row:
     """A message that is taken, of a conversation of its own unless one is given."""
     ids = {"message_id": message, "side": what.pop("side", message), "group_id": group}
-    return row(time, h.TAKEN, transaction_id=transaction, is_early=what.pop("is_early", False), **ids, **what)
+    return row(
+        time, h.TAKEN, transaction_id=transaction, is_outside=what.pop("is_outside", False), **ids, **what
+    )
 
 
 def table(rows: Iterable[Row]) -> pa.Table:
@@ -103,9 +105,8 @@ def busy(random: Random) -> list[Row]:
         rows += [row(each, h.MOVE, side=side, group_id=random.choice((*GROUPS, "g5"))) for each in moments]
     for number in range(50):
         side, time = random.choice(list(homes)), random.randrange(60)
-        if time <= last[side]:
-            messages.append((f"m{number}", side, time))
-            rows.append(arrival(time, f"m{number}", *homes[side], side))
+        messages.append((f"m{number}", side, time))
+        rows.append(arrival(time, f"m{number}", *homes[side], side) | {"is_outside": time > last[side]})
     for number in range(40):
         time, by = random.randrange(60), random.choice((f"t{number}", f"t{number}", f"t{number}", None))
         committed = random.choice((None, time, time + random.randrange(12)))
@@ -118,12 +119,12 @@ def busy(random: Random) -> list[Row]:
                 rows.append(row(moment, kind, transaction_id=by, group_id=named, **where, **ends))
             there = [each for each in messages if each[2] <= moment + random.choice((0, 0, 0, 3))]
             for name, side, came in random.sample(there, min(len(there), random.randrange(4))):
-                what = {"side": side, "is_early": moment < came, **ends}
+                what = {"side": side, "is_outside": moment < came, **ends}
                 rows.append(taken(moment, name, homes[side][0], by, **what))
     for name, side, came in random.sample(messages, min(len(messages), random.randrange(6))):
         moment = came + random.randrange(-2, 12)
         ids = {"message_id": name, "side": side, "group_id": homes[side][0]}
-        rows.append(row(max(moment, 0), h.GONE, is_early=moment < came, **ids))
+        rows.append(row(max(moment, 0), h.GONE, is_outside=moment < came, **ids))
     return rows
 
 

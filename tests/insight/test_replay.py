@@ -39,11 +39,13 @@ from tests.model.rules import Rule
 from tests.model.whatif import decided, standing
 from tests.strategies import Log
 from tests.strategies.busy import BEGIN, END, TICK, busy_log
+from tests.strategies.crowded import BEGIN as CROWDED_BEGIN, TICK as CROWDED_TICK, crowded_log
 from tests.strategies.logs import split
 from tests.test_against_model import project_of, random_logs
 
 LOGS = 12
 BUSY = 20
+CROWDED = 30
 
 
 def night_of(session: SparkSession, folder: Path, log: Log) -> Project:
@@ -64,6 +66,12 @@ def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tu
 def busy(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, list[Log]]:
     logs = [busy_log(number) for number in range(BUSY)]
     return night_of(session, tmp_path_factory.mktemp("busy"), one_log(logs)), logs
+
+
+@pytest.fixture(scope="module")
+def crowded(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, list[Log]]:
+    logs = [crowded_log(number) for number in range(CROWDED)]
+    return night_of(session, tmp_path_factory.mktemp("crowded"), one_log(logs)), logs
 
 
 def modelled(
@@ -209,6 +217,33 @@ def test_busy_queues_play_as_the_model_does(
     messages, queues = require_as_modelled(session, project, logs, asked)
     assert sum(row["started_at"] is not None for row in messages) > 5 * BUSY
     assert any(row["idle_locked"] for row in queues)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("first", "last", "readers", "top", "drain"),
+    [
+        pytest.param(0, 6, None, None, False, marks=pytest.mark.spark),
+        (0, 6, None, 1, True),
+        (-3, 1, 1, 2, True),
+        (1, 3, 2, 1, False),
+        (0, 0, None, None, True),
+        (2, 2, 2, 1, True),
+    ],
+)
+def test_what_happens_at_one_instant_plays_as_in_the_model(
+    session: SparkSession,
+    crowded: tuple[Project, list[Log]],
+    first: int,
+    last: int,
+    readers: int | None,
+    top: int | None,
+    drain: bool,
+) -> None:
+    """Ends at arrivals and at borders of the period, WHERE with and without sessions, empty periods."""
+    project, logs = crowded
+    period = Period(CROWDED_BEGIN + first * CROWDED_TICK, CROWDED_BEGIN + last * CROWDED_TICK)
+    require_as_modelled(session, project, logs, Asked(period, readers=readers, top=top, drain=drain))
 
 
 @pytest.mark.slow

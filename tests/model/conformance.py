@@ -1,84 +1,242 @@
-"""How far receives kept to the levels: every decision is compared with the state just before it."""
+"""How far receives kept to the levels: the state before every decision is found from all facts."""
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import cached_property
 from typing import Any
 
 from .catalog import Catalog
-from .endpoints import Endpoint, group_id, read_endpoints
-from .groups import conversations_in_order, group_order, group_priority, ready_messages, receiver_of
+from .endpoints import Endpoint, read_endpoints
 from .messages import Message, arrival_order, conversation_order, read_messages, sending_order
 from .rules import rule_history
-from .state import State, Transaction
 from .vocabulary import CREATIONS, ENDS, Events, QueueKey, Row, Side, by_time, utf8
 
-TICK = timedelta(microseconds=1)
 CLASSES = ("where_clause", "own_group", "logged_level", "timing", "other_lock", "unexplained")
 HOURLY = ("decisions", "with_choice", "conforming", "passed", "passable")
 COUNTS = (
     "decisions", "with_choice", "conforming", "passed", "passable", "ties", "ties_oldest_first",
     "lock_skipped", "partial", "within_group", "not_ready", *CLASSES,
 )  # fmt: skip
+Transaction = tuple[str, str]
 
 
-class StateWithout(State):
-    """The state at a moment, as if some events had not happened yet."""
+@dataclass(eq=False)
+class Decision:
+    """A distinct (transaction, time, group) of RECEIVED events, with the RECEIVE events of it."""
 
-    def __init__(self, log: "_Log", as_of: datetime, without: set[str]) -> None:
-        events = {
-            source: [event for event in rows if event["event_id"] not in without]
-            for source, rows in log.events.items()
-            if source != "message_events"
-        }
-        super().__init__(events, log.endpoints, log.messages, log.catalog, as_of)
-        self.without_queue_events = not log.events.get("queue_events")
-        self._without = without
-
-    def _transactions(self, message: Message) -> list[Transaction]:
-        return [
-            (event["instance"], event.get("transaction_id"))
-            for event in message.events
-            if event["event_type"] == "RECEIVED"
-            and event["event_time"] < self.as_of
-            and event["event_id"] not in self._without
-        ]
-
-    def holders(self, queue: QueueKey, group: str) -> set[str | None]:
-        """The open transactions that hold the group."""
-        found: set[str | None] = set()
-        for event in self._queue_events:
-            if event["event_type"] in ("RECEIVE", "GET_CONVERSATION_GROUP"):
-                of = (event["instance"], event["database"], event["queue"])
-                transaction = (event["instance"], event.get("transaction_id"))
-                if of == queue and event.get("conversation_group_id") == group and self._is_open(transaction):
-                    found.add(transaction[1])
-        for message in self.messages:
-            receiver = self.endpoint(message.receiver)
-            if not receiver or self.group(receiver) != (queue, group) or self.has_ended(message.receiver):
-                continue
-            if not self.is_received(message):
-                found |= {each[1] for each in self._transactions(message) if self._is_open(each)}
-        return found
-
-
-@dataclass
-class _Log:
-    events: Events
-    messages: list[Message]
-    endpoints: dict[Side, Endpoint]
-    catalog: Catalog
-    as_of: datetime
-
-
-@dataclass
-class _Decision:
     queue: QueueKey
     transaction: str | None
     at: datetime
     group: str
-    events: list[Row] = field(default_factory=list)
-    receives: list[Row] = field(default_factory=list)
+    received: list[Row] = field(default_factory=list)
+    statements: list[Row] = field(default_factory=list)
+
+    @property
+    def has_where(self) -> bool:
+        """Whether one of its statements had WHERE."""
+        return any(statement.get("has_where") for statement in self.statements)
+
+    @property
+    def events(self) -> list[Row]:
+        """All that has not happened in the state before it."""
+        return [*self.received, *self.statements]
+
+
+class Log:
+    """The facts before as_of."""
+
+    def __init__(self, events: Events, catalog: Row, rules: list[Row], as_of: datetime) -> None:
+        self.as_of = as_of
+        self.messages = read_messages(events.get("message_events") or [])
+        self.endpoints = read_endpoints(
+            events.get("endpoint_events") or [], self.messages, Catalog(catalog), rule_history(rules)
+        )
+        self.has_queue_events = bool(events.get("queue_events"))
+        self.queue_events = self._before(events.get("queue_events"))
+        self.endpoint_events = self._before(events.get("endpoint_events"))
+        self.receipts = {
+            message.message_id: [
+                event
+                for event in message.events
+                if event["event_type"] == "RECEIVED" and event["event_time"] < as_of
+            ]
+            for message in self.messages
+        }
+        self.outcomes: dict[Transaction, dict[str, datetime]] = {}
+        for event in self.queue_events:
+            transaction = transaction_of(event)
+            if event["event_type"] in ("COMMIT", "ROLLBACK") and transaction:
+                self.outcomes.setdefault(transaction, {}).setdefault(event["event_type"], event["event_time"])
+        self.ended: dict[Side, datetime] = {}
+        self.moves: dict[Side, list[Row]] = defaultdict(list)
+        for event in self.endpoint_events:
+            side = (event["conversation_id"], event["is_initiator"])
+            if event["event_type"] in ENDS:
+                self.ended.setdefault(side, event["event_time"])
+            if event["event_type"] == "MOVE_CONVERSATION":
+                self.moves[side].append(event)
+        self.logged: dict[Side, int | None] = {}
+        for event in sorted(events.get("endpoint_events") or [], key=by_time):
+            if event["event_type"] in CREATIONS:
+                side = (event["conversation_id"], CREATIONS[event["event_type"]])
+                self.logged.setdefault(side, event.get("logged_priority"))
+
+    def _before(self, events: list[Row] | None) -> list[Row]:
+        return sorted((event for event in events or [] if event["event_time"] < self.as_of), key=by_time)
+
+    def group_at(self, side: Side, time: datetime) -> str:
+        """The group of an endpoint; moves of that instant have happened."""
+        endpoint = self.endpoints[side]
+        group = endpoint.first_group_id
+        for move in self.moves[side]:
+            if endpoint.created_at <= move["event_time"] <= time:
+                group = move["conversation_group_id"]
+        return group
+
+    def is_committed(self, event: Row, time: datetime) -> bool:
+        """Whether a RECEIVED counts for good by then."""
+        transaction = transaction_of(event)
+        if transaction is None or not self.has_queue_events:
+            return True
+        committed = self.outcomes.get(transaction, {}).get("COMMIT")
+        return committed is not None and committed <= time
+
+    def is_open(self, event: Row, time: datetime) -> bool:
+        """Whether the transaction of an event has neither COMMIT nor ROLLBACK by then."""
+        transaction = transaction_of(event)
+        if transaction is None or not self.has_queue_events:
+            return False
+        return not any(moment <= time for moment in self.outcomes.get(transaction, {}).values())
+
+    def decisions(self) -> list[Decision]:
+        """All of them, in no order."""
+        found: dict[tuple[Any, ...], Decision] = {}
+        for message in self.messages:
+            endpoint = self.endpoints.get(message.receiver)
+            for event in self.receipts[message.message_id]:
+                if endpoint and endpoint.queue:
+                    at = event["event_time"]
+                    group = self.group_at(message.receiver, at)
+                    key = (endpoint.queue, event.get("transaction_id"), at, group)
+                    found.setdefault(key, Decision(*key)).received.append(event)
+        for event in self.queue_events:
+            if event["event_type"] == "RECEIVE":
+                for decision in found.values():
+                    is_same = (decision.queue, decision.transaction, decision.at) == (
+                        queue_of(event),
+                        event.get("transaction_id"),
+                        event["event_time"],
+                    )
+                    if is_same and event.get("conversation_group_id") in (None, decision.group):
+                        decision.statements.append(event)
+        return list(found.values())
+
+    @cached_property
+    def statements(self) -> list[tuple[Side, datetime]]:
+        """When a statement locked an endpoint's group: the first SENT and END_*, BEGIN_DIALOG, any MOVE."""
+        found = list(self.ended.items())
+        begun = [
+            (message.sender, message.sent_at)
+            for message in self.messages
+            if message.sent_at is not None and message.sent_at < self.as_of
+        ]
+        begun += [
+            ((event["conversation_id"], event["is_initiator"]), event["event_time"])
+            for event in self.endpoint_events
+            if event["event_type"] in ("BEGIN_DIALOG", "MOVE_CONVERSATION")
+        ]
+        for side, time in begun:
+            if side in self.endpoints and time >= self.endpoints[side].created_at:
+                found.append((side, time))
+        return found
+
+
+class Moment:
+    """The state of a queue once everything of an instant has happened, but for some decisions."""
+
+    def __init__(self, log: Log, queue: QueueKey, time: datetime, pending: Iterable[Decision] = ()) -> None:
+        not_yet = {id(event) for decision in pending for event in decision.events}
+        self.ready: dict[str, list[Message]] = defaultdict(list)
+        self.holders: dict[str, set[str | None]] = defaultdict(set)
+        self._log = log
+        for message in log.messages:
+            endpoint = log.endpoints.get(message.receiver)
+            if endpoint is None or endpoint.queue != queue or endpoint.created_at > time:
+                continue
+            if message.arrived_at is None or message.arrived_at > time:
+                continue
+            received = [
+                event
+                for event in log.receipts[message.message_id]
+                if event["event_time"] <= time and id(event) not in not_yet
+            ]
+            if any(log.is_committed(event, time) for event in received):
+                continue
+            group = log.group_at(message.receiver, time)
+            holders = {event["transaction_id"] for event in received if log.is_open(event, time)}
+            has_ended = message.receiver in log.ended and log.ended[message.receiver] <= time
+            if holders:
+                self.holders[group] |= holders
+            elif not has_ended:
+                self.ready[group].append(message)
+        for event in log.queue_events:
+            is_lock = (
+                event["event_type"] in ("RECEIVE", "GET_CONVERSATION_GROUP") and queue_of(event) == queue
+            )
+            named = event.get("conversation_group_id")
+            is_lock = is_lock and event["event_time"] <= time and id(event) not in not_yet
+            if is_lock and named is not None and log.is_open(event, time):
+                self.holders[named].add(event["transaction_id"])
+
+    def endpoint(self, message: Message) -> Endpoint:
+        """The receiving endpoint."""
+        return self._log.endpoints[message.receiver]
+
+    def level(self, group: str) -> int:
+        """The highest level of its conversations with ready messages; 0 without any."""
+        return max((self.endpoint(message).priority for message in self.ready.get(group, ())), default=0)
+
+    def is_locked(self, group: str, transaction: str | None) -> bool:
+        """Whether another transaction holds it."""
+        return bool(self.holders[group] - {transaction})
+
+    def turn(self, group: str) -> tuple[Any, ...]:
+        """Its place among groups of its level: the oldest ready message at that level."""
+        level = self.level(group)
+        return min(
+            arrival_order(message)
+            for message in self.ready[group]
+            if self.endpoint(message).priority == level
+        )
+
+    def in_order(self, group: str) -> list[Message]:
+        """The group's ready messages as a RECEIVE takes them."""
+        messages = self.ready[group]
+
+        def place(message: Message) -> tuple[Any, ...]:
+            own = [arrival_order(each) for each in messages if each.receiver == message.receiver]
+            side = message.receiver
+            return (
+                -self.endpoint(message).priority,
+                min(own),
+                utf8(side[0]),
+                not side[1],
+                conversation_order(message),
+            )
+
+        return sorted(messages, key=place)
+
+
+def transaction_of(event: Row) -> Transaction | None:
+    """The transaction of an event, if it has one."""
+    return None if event.get("transaction_id") is None else (event["instance"], event["transaction_id"])
+
+
+def queue_of(event: Row) -> QueueKey:
+    """The queue of a queue event."""
+    return event["instance"], event["database"], event["queue"]
 
 
 def conformance(
@@ -91,35 +249,34 @@ def conformance(
     tolerance: timedelta,
 ) -> dict[str, list[Row]]:
     """The tables conformance and conformance_deviations, of decisions in [since, as_of)."""
-    before = {
-        source: [event for event in rows if event["event_time"] < as_of]
-        for source, rows in accepted_events.items()
-    }
-    places = Catalog(catalog)
-    messages = read_messages(accepted_events.get("message_events") or [])
-    endpoints = read_endpoints(
-        accepted_events.get("endpoint_events") or [], messages, places, rule_history(rules)
-    )
-    log = _Log(before, messages, endpoints, places, as_of)
-    log.events = {**before, "queue_events": before.get("queue_events") or []}
-    if not accepted_events.get("queue_events"):
-        log.events.pop("queue_events")
-    totals: dict[QueueKey, dict[str, Any]] = defaultdict(lambda: {**dict.fromkeys(COUNTS, 0), "blind": 0.0})
-    hours: dict[tuple[QueueKey, datetime], dict[str, int]] = {}
+    log = Log(accepted_events, catalog, rules, as_of)
+    totals: dict[QueueKey, dict[str, Any]] = {}
+    hours: dict[tuple[QueueKey, datetime], dict[str, Any]] = {}
     deviations = []
-    by_instant: dict[tuple[QueueKey, datetime], list[_Decision]] = defaultdict(list)
-    for decision in _decisions(log):
-        by_instant[decision.queue, decision.at].append(decision)
-    for (queue, at), decisions in by_instant.items():
-        if at >= since:
-            so_far = dict(totals[queue])
-            for row in _play(log, queue, at, decisions, totals[queue], tolerance):
-                deviations.append({"as_of": as_of, **_queue(queue), **row})
-            hour = hours.setdefault(
-                (queue, at.replace(minute=0, second=0, microsecond=0)), dict.fromkeys(HOURLY, 0)
-            )
-            for name in HOURLY:
-                hour[name] += totals[queue][name] - so_far[name]
+    instants: dict[tuple[QueueKey, datetime], list[Decision]] = defaultdict(list)
+    for decision in log.decisions():
+        if decision.at >= since:
+            instants[decision.queue, decision.at].append(decision)
+    for (queue, at), decisions in instants.items():
+        none_yet = Moment(log, queue, at, decisions)
+
+        def place(decision: Decision, before: Moment = none_yet) -> tuple[Any, ...]:
+            name = decision.transaction
+            level = before.level(decision.group)
+            return (-level, utf8(decision.group), name is not None, utf8(name or ""))
+
+        pending = sorted(decisions, key=place)
+        total = totals.setdefault(queue, {**dict.fromkeys(COUNTS, 0), "blind": 0.0})
+        hour = at.replace(minute=0, second=0, microsecond=0)
+        of_hour = hours.setdefault((queue, hour), {**dict.fromkeys(COUNTS, 0), "blind": 0.0})
+        while pending:
+            found = judged(log, Moment(log, queue, at, pending), pending[0], tolerance)
+            for name, count in found.counts.items():
+                total[name] += count
+                of_hour[name] += count
+            if found.deviation:
+                deviations.append({"as_of": as_of, **_queue(queue), **found.deviation})
+            pending = pending[1:]
     return {
         "conformance": [
             _total(as_of, queue, total)
@@ -131,7 +288,7 @@ def conformance(
                 "as_of": as_of,
                 **_queue(queue),
                 "hour": start,
-                **hour,
+                **{name: hour[name] for name in HOURLY},
                 "fitness": 1 - hour["passed"] / hour["passable"] if hour["passable"] else None,
             }
             for (queue, start), hour in hours.items()
@@ -146,253 +303,145 @@ def _queue(queue: QueueKey) -> Row:
 
 
 def _total(as_of: datetime, queue: QueueKey, total: dict[str, Any]) -> Row:
-    passed, passable, blind = total["passed"], total["passable"], total.pop("blind")
+    passed, passable, blind = total["passed"], total["passable"], total["blind"]
     return {
         "as_of": as_of,
         **_queue(queue),
-        **total,
+        **{name: total[name] for name in COUNTS},
         "fitness": 1 - passed / passable if passable else None,
         "skill": round(1 - passed / blind, 9) if blind else None,
     }
 
 
-def _decisions(log: _Log) -> list[_Decision]:
-    """Distinct (transaction, time, group) of RECEIVED events, with the RECEIVE events that are part."""
-    found: dict[tuple[Any, ...], _Decision] = {}
-    for message in log.messages:
-        endpoint = log.endpoints.get(message.receiver)
-        for event in message.events:
-            if event["event_type"] != "RECEIVED" or event not in log.events["message_events"]:
-                continue
-            if endpoint is None or endpoint.queue is None:
-                continue
-            group = _group_at(log, endpoint, event["event_time"])
-            key = (endpoint.queue, event.get("transaction_id"), event["event_time"], group)
-            found.setdefault(key, _Decision(*key)).events.append(event)
-    for event in log.events.get("queue_events") or []:
-        if event["event_type"] == "RECEIVE":
-            queue = (event["instance"], event["database"], event["queue"])
-            for decision in found.values():
-                named = event.get("conversation_group_id")
-                if (decision.queue, decision.transaction, decision.at) == (
-                    queue,
-                    event.get("transaction_id"),
-                    event["event_time"],
-                ) and named in (None, decision.group):
-                    decision.receives.append(event)
-    return list(found.values())
+@dataclass
+class Judgement:
+    """What one decision adds to the counts, and its deviation."""
+
+    counts: dict[str, Any]
+    deviation: Row | None = None
 
 
-def _group_at(log: _Log, endpoint: Endpoint, at: datetime) -> str:
-    moves = [event for event in log.events.get("endpoint_events") or [] if event["event_time"] <= at]
-    return group_id(endpoint, moves)
-
-
-def _play(
-    log: _Log,
-    queue: QueueKey,
-    at: datetime,
-    decisions: list[_Decision],
-    total: dict[str, Any],
-    tolerance: timedelta,
-) -> list[Row]:
-    """The decisions of one instant, one after the other."""
-    still: set[str] = {event["event_id"] for each in decisions for event in (*each.events, *each.receives)}
-    first = StateWithout(log, at + TICK, still)
-    groups = ready_messages(first).get(queue, {})
-    levels = {name: group_priority(first, messages) for name, messages in groups.items()}
-    rows = []
-    for decision in sorted(
-        decisions,
-        key=lambda each: (
-            -levels.get(each.group, 0),
-            utf8(each.group),
-            each.transaction is not None,
-            utf8(each.transaction or ""),
-        ),
-    ):
-        state = StateWithout(log, at + TICK, still)
-        row = _judge(log, state, decision, total, tolerance)
-        if row:
-            rows.append(row)
-        still -= {event["event_id"] for event in (*decision.events, *decision.receives)}
-    return rows
-
-
-def _judge(
-    log: _Log, state: StateWithout, decision: _Decision, total: dict[str, Any], tolerance: timedelta
-) -> Row | None:
-    queue, transaction = decision.queue, decision.transaction
-    groups = ready_messages(state).get(queue, {})
-    has_where = any(event.get("has_where") for event in decision.receives)
-    if decision.group not in groups:
-        total["decisions"] += 1
-        total["not_ready"] += 1
-        return None
-    holders = {name: state.holders(queue, name) for name in groups}
-    there = {
-        name: messages
-        for name, messages in groups.items()
-        if name == decision.group or not holders[name] - {transaction}
-    }
-    level_of = {name: group_priority(state, messages) for name, messages in groups.items()}
-    level = level_of[decision.group]
-    passed = [name for name in there if level_of[name] > level]
-    if not has_where:
-        levels = [level_of[name] for name in there]
+def judged(log: Log, before: Moment, decision: Decision, tolerance: timedelta) -> Judgement:
+    """Compare a decision with the state before it."""
+    transaction, chosen = decision.transaction, decision.group
+    if not before.ready.get(chosen):
+        return Judgement({"decisions": 1, "not_ready": 1})
+    level = before.level(chosen)
+    available = [
+        group
+        for group, messages in before.ready.items()
+        if messages and (group == chosen or not before.is_locked(group, transaction))
+    ]
+    levels = [before.level(group) for group in available]
+    passed = [group for group in available if before.level(group) > level]
+    found = Judgement({})
+    if not decision.has_where:
         passable = sum(each > min(levels) for each in levels)
-        ties = sum(each == level for each in levels) > 1
-        mine = group_order(state, there[decision.group])
-        chosen = {event["message_id"] for event in decision.events}
-        order = conversations_in_order(state, groups[decision.group])
-        in_order = sorted(
-            groups[decision.group],
-            key=lambda message: (order.index(message.receiver), conversation_order(message)),
-        )
-        taken = [message.message_id in chosen for message in in_order]
-        total["decisions"] += 1
-        total["passed"] += len(passed)
-        total["passable"] += passable
-        total["blind"] += sum(sum(other > each for other in levels) for each in levels) / len(levels)
-        total["with_choice"] += passable > 0
-        total["conforming"] += passable > 0 and not passed
-        total["ties"] += ties
-        total["ties_oldest_first"] += ties and all(
-            mine <= group_order(state, there[name]) for name in there if level_of[name] == level
-        )
-        total["lock_skipped"] += any(
-            level_of[name] > level and holders[name] - {transaction}
-            for name in groups
-            if name != decision.group
-        )
-        total["partial"] += not all(taken)
-        total["within_group"] += False in taken and any(taken[taken.index(False) :])
-    if not passed:
-        return None
-    best = max(level_of[name] for name in passed)
-    witness = min(
-        (
+        ties = levels.count(level) >= 2
+        at_level = [group for group in available if before.level(group) == level]
+        in_order = [message.message_id for message in before.in_order(chosen)]
+        taken = {event["message_id"] for event in decision.received} & set(in_order)
+        left = [name for name in in_order if name not in taken]
+        found.counts = {
+            "decisions": 1,
+            "with_choice": int(passable > 0),
+            "conforming": int(passable > 0 and not passed),
+            "passed": len(passed),
+            "passable": passable,
+            "blind": sum(sum(other > each for other in levels) for each in levels) / len(levels),
+            "ties": int(ties),
+            "ties_oldest_first": int(ties and min(at_level, key=before.turn) == chosen),
+            "lock_skipped": int(
+                any(
+                    messages and before.level(group) > level and before.is_locked(group, transaction)
+                    for group, messages in before.ready.items()
+                )
+            ),
+            "partial": int(bool(left)),
+            "within_group": int(
+                any(in_order.index(name) > in_order.index(left[0]) for name in taken) if left else False
+            ),
+        }
+    if passed:
+        best = max(before.level(group) for group in passed)
+        at_best = [
             message
-            for name in passed
-            for message in there[name]
-            if receiver_of(state, message).priority == best
-        ),
-        key=arrival_order,
-    )
-    kind = _kind(log, state, decision, there, passed, holders, has_where, tolerance)
-    total[kind] += 1
-    return {
-        "at": decision.at,
-        "transaction_id": transaction,
-        "conversation_group_id": decision.group,
-        "level": level,
-        "best_level": best,
-        "passed_groups": len(passed),
-        "class": kind,
-        "witness_message_id": witness.message_id,
-    }
+            for group in passed
+            for message in before.ready[group]
+            if before.endpoint(message).priority == best
+        ]
+        kind = _class(log, before, decision, available, passed, tolerance)
+        found.counts[kind] = 1
+        found.deviation = {
+            "at": decision.at,
+            "transaction_id": transaction,
+            "conversation_group_id": chosen,
+            "level": level,
+            "best_level": best,
+            "passed_groups": len(passed),
+            "class": kind,
+            "witness_message_id": min(at_best, key=arrival_order).message_id,
+        }
+    return found
 
 
-def _kind(
-    log: _Log,
-    state: StateWithout,
-    decision: _Decision,
-    there: dict[str, list[Message]],
+def _class(
+    log: Log,
+    before: Moment,
+    decision: Decision,
+    available: list[str],
     passed: list[str],
-    holders: dict[str, set[str | None]],
-    has_where: bool,
     tolerance: timedelta,
 ) -> str:
-    if has_where:
+    """The first class that holds."""
+    if decision.has_where:
         return "where_clause"
-    if decision.transaction is not None and decision.transaction in holders[decision.group]:
+    if decision.transaction is not None and decision.transaction in before.holders[decision.group]:
         return "own_group"
-    logged = {
-        name: [_logged(log, message.receiver) for message in messages] for name, messages in there.items()
-    }
-    if all(level is not None for levels in logged.values() for level in levels):
-        mine = max(level for level in logged[decision.group] if level is not None)
-        if not any(max(level for level in levels if level is not None) > mine for levels in logged.values()):
-            return "logged_level"
-    if all(decision.at - _since(log, state, decision, name, there) < tolerance for name in passed):
+    by_log = {group: [log.logged.get(each.receiver) for each in before.ready[group]] for group in available}
+    known = {group: [each for each in levels if each is not None] for group, levels in by_log.items()}
+    are_known = all(len(known[group]) == len(by_log[group]) for group in available)
+    if are_known and not any(max(known[group]) > max(known[decision.group]) for group in available):
+        return "logged_level"
+    level = before.level(decision.group)
+    if all(_has_just_come(log, decision, group, level, tolerance) for group in passed):
         return "timing"
-    if all(_locks_near(log, decision, name, tolerance) for name in passed):
+    if all(_was_named(log, decision, group, tolerance) for group in passed):
         return "other_lock"
     return "unexplained"
 
 
-def _logged(log: _Log, side: Side) -> int | None:
-    creations = [
-        event
-        for event in sorted(log.events.get("endpoint_events") or [], key=by_time)
-        if event["event_type"] in CREATIONS
-        and (event["conversation_id"], CREATIONS[event["event_type"]]) == side
-    ]
-    return creations[0].get("logged_priority") if creations else None
+def _has_just_come(log: Log, decision: Decision, group: str, level: int, tolerance: timedelta) -> bool:
+    """Whether the group has been available above the level for less than the tolerance.
 
-
-def _since(
-    log: _Log, state: StateWithout, decision: _Decision, name: str, there: dict[str, list[Message]]
-) -> datetime:
-    """Since when the group has been there for the transaction, above the level that was chosen."""
-    level = group_priority(state, there[decision.group])
-    instants = sorted(
-        {
-            moment
-            for rows in log.events.values()
-            for event in rows
-            if (moment := event["event_time"]) < decision.at
-        },
-        reverse=True,
-    )
-    since = decision.at
-    # What is there now may have come with the facts of this very instant.
+    It is there at the decision. It has been so for as long when it was at the end of every instant from then
+    on.
+    """
+    if not tolerance:
+        return False
+    border = decision.at - tolerance
+    instants = {border} | {
+        event["event_time"]
+        for events in (log.queue_events, log.endpoint_events, *[each.events for each in log.messages])
+        for event in events
+        if border < event["event_time"] < decision.at
+    }
     for instant in instants:
-        then = StateWithout(log, instant + TICK, set())
-        messages = ready_messages(then).get(decision.queue, {}).get(name)
-        if (
-            not messages
-            or group_priority(then, messages) <= level
-            or then.holders(decision.queue, name) - {decision.transaction}
-        ):
-            break
-        since = instant
-    return since
-
-
-def _locks_near(log: _Log, decision: _Decision, name: str, tolerance: timedelta) -> bool:
-    """Whether a statement of an endpoint in the group locks it near the decision."""
-    statements: list[tuple[Side, datetime]] = [
-        (message.sender, message.sent_at)
-        for message in log.messages
-        if message.sent_at is not None and message.sent_at < log.as_of
-    ]
-    ends: dict[Side, datetime] = {}
-    for event in log.events.get("endpoint_events") or []:
-        side = (event["conversation_id"], event["is_initiator"])
-        if event["event_type"] in ("BEGIN_DIALOG", "MOVE_CONVERSATION"):
-            statements.append((side, event["event_time"]))
-        elif event["event_type"] in ENDS:
-            ends[side] = min(event["event_time"], ends.get(side, event["event_time"]))
-    for side, moment in statements:
-        endpoint = log.endpoints.get(side)
-        if (
-            endpoint
-            and moment >= endpoint.created_at
-            and _is_near(log, decision, name, endpoint, moment, tolerance)
-        ):
+        then = Moment(log, decision.queue, instant)
+        if then.level(group) <= level or then.is_locked(group, decision.transaction):
             return True
+    return False
+
+
+def _was_named(log: Log, decision: Decision, group: str, tolerance: timedelta) -> bool:
+    """Whether a statement of an endpoint that was in the group then is near the decision."""
     return any(
-        side in log.endpoints and _is_near(log, decision, name, log.endpoints[side], moment, tolerance)
-        for side, moment in ends.items()
+        abs(time - decision.at) < tolerance
+        and side in log.endpoints
+        and log.endpoints[side].queue == decision.queue
+        and log.group_at(side, time) == group
+        for side, time in log.statements
     )
-
-
-def _is_near(
-    log: _Log, decision: _Decision, name: str, endpoint: Endpoint, moment: datetime, tolerance: timedelta
-) -> bool:
-    is_there = endpoint.queue == decision.queue and _group_at(log, endpoint, moment) == name
-    return is_there and abs(moment - decision.at) < tolerance
 
 
 def conformance_links(

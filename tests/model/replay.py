@@ -1,27 +1,33 @@
-"""A replay, played by looking at all groups at every choice: slow, word for word after its definitions."""
+"""A replay word for word after its definitions, message by message: slow, and nothing of it is clever."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from .catalog import Catalog
-from .endpoints import Endpoint, group_id, read_endpoints
+from .endpoints import Endpoint, read_endpoints
 from .messages import Message, arrival_order, conversation_order, read_messages
 from .rules import rule_history
-from .state import State
 from .vocabulary import ENDS, Events, QueueKey, Row, Side, by_time, utf8
 
 Levels = Callable[[Endpoint], int]
+Transaction = tuple[str, str]
 MICROSECOND = timedelta(microseconds=1)
-DAY = timedelta(hours=24)
-NEVER = datetime.max.replace(tzinfo=UTC)
-LOCKING = ("RECEIVE", "GET_CONVERSATION_GROUP")
+HOUR, DAY = timedelta(hours=1), timedelta(hours=24)
+NOTHING = timedelta(0)
+RECEIVES = ("RECEIVE", "GET_CONVERSATION_GROUP")
+OUTCOMES = ("COMMIT", "ROLLBACK")
 
 
-def nearest_rank(values: list[int], percent: int) -> int:
-    """The value at the rank that percent of the values reach."""
-    return sorted(values)[-(-percent * len(values) // 100) - 1]
+@dataclass(frozen=True)
+class Receipt:
+    """A RECEIVED event: who received it and when, on which queue, and whether its statement had WHERE."""
+
+    transaction: Transaction | None
+    at: datetime
+    queue: QueueKey | None
+    by_where: bool
 
 
 @dataclass
@@ -40,6 +46,20 @@ class Played:
     finished_at: datetime | None = None
     receive_number: int | None = None
 
+    @property
+    def side(self) -> Side:
+        """The receiving endpoint."""
+        return self.message.receiver
+
+
+@dataclass
+class Held:
+    """What a transaction of the log has on a queue as the period begins."""
+
+    groups: set[str]
+    until: datetime | None
+    holds_reader: bool
+
 
 class Inputs:
     """What is played, by the log alone; no levels."""
@@ -55,418 +75,451 @@ class Inputs:
         self.endpoints = read_endpoints(
             self.endpoint_events, self.messages, self.catalog, rule_history(rules)
         )
-        self.at_start = State(events, self.endpoints, self.messages, self.catalog, start)
         self.default = default_ms * 1000
-        self.takes = self._takes()
+        self.receipts = {message.message_id: list(self._receipts(message)) for message in self.messages}
+        self.service_of = {message.message_id: self._logged_service(message) for message in self.messages}
         self.queues: dict[QueueKey, list[Played]] = {}
         for message in self.messages:
-            self._play(message)
+            played = self._played(message)
+            if played and played.endpoint.queue:
+                self.queues.setdefault(played.endpoint.queue, []).append(played)
 
-    # The log
+    # What the log says
 
-    def outcome(self, transaction: tuple[str, str | None]) -> Row | None:
-        """The first COMMIT, else the first ROLLBACK."""
-        for event_type in ("COMMIT", "ROLLBACK"):
-            for event in self.queue_events:
-                if event["event_type"] == event_type and _transaction(event) == transaction:
-                    return event
+    def events_of(self, *event_types: str) -> Iterator[Row]:
+        """The queue events of some types, in order."""
+        return (event for event in self.queue_events if event["event_type"] in event_types)
+
+    def outcome(self, transaction: Transaction) -> tuple[datetime, bool] | None:
+        """When it ended, and whether by COMMIT: its first COMMIT, else its first ROLLBACK."""
+        for event_type in OUTCOMES:
+            for event in self.events_of(event_type):
+                if transaction_of(event) == transaction:
+                    return event["event_time"], event_type == "COMMIT"
         return None
 
-    def _takes(self) -> dict[str, dict[tuple[Any, datetime], int]]:
-        """The takes of each message, with its share of their time in microseconds."""
-        received = {
-            (_transaction(event), event["event_time"], message.message_id)
-            for message in self.messages
-            for event in message.events
-            if event["event_type"] == "RECEIVED"
-        }
-        takes: dict[str, dict[tuple[Any, datetime], int]] = {}
-        for transaction, time, message_id in received:
-            if transaction[1] is None or not self.queue_events:
-                share = 0
-            else:
-                outcome = self.outcome(transaction)
-                if outcome is None:
-                    continue
-                later = [other for of, other, _ in received if of == transaction and other > time]
-                lasts = max(min(later, default=outcome["event_time"]) - time, timedelta(0)) // MICROSECOND
-                sharing = sorted(
-                    (other for of, when, other in received if (of, when) == (transaction, time)), key=utf8
-                )
-                share, rest = divmod(lasts, len(sharing))
-                share += sharing.index(message_id) < rest
-            takes.setdefault(message_id, {})[transaction, time] = share
-        return takes
+    def group_at(self, endpoint: Endpoint, until: datetime, *, inclusive: bool) -> str:
+        """The group of an endpoint after its moves until a moment."""
+        group = endpoint.first_group_id
+        for event in self.endpoint_events:
+            time = event["event_time"]
+            is_in_time = time <= until if inclusive else time < until
+            is_own = side_of(event) == (endpoint.conversation_id, endpoint.is_initiator)
+            is_move = event["event_type"] == "MOVE_CONVERSATION" and time >= endpoint.created_at
+            if is_move and is_own and is_in_time:
+                group = event["conversation_group_id"]
+        return group
 
-    def _service(self, message: Message, endpoint: Endpoint) -> tuple[int, bool]:
-        if message.message_id in self.takes:
-            return sum(self.takes[message.message_id].values()), False
-        same_kind, same_queue = [], []
-        for other in self.messages:
-            takes = self.takes.get(other.message_id)
-            receiver = self.endpoints.get(other.receiver)
-            if not takes or receiver is None or receiver.queue != endpoint.queue:
-                continue
-            if receiver.created_at >= self.end + DAY:
-                continue
-            first = min(time for _, time in takes)
-            if self.start - DAY <= first < self.end + DAY:
-                same_queue.append(sum(takes.values()))
-                if (receiver.contract, other.message_type) == (endpoint.contract, message.message_type):
-                    same_kind.append(sum(takes.values()))
-        for values in (same_kind, same_queue):
-            if values:
-                return nearest_rank(values, 50), True
-        return self.default, True
-
-    def _play(self, message: Message) -> None:
-        """Add the message to its queue, if it is played."""
-        endpoint = self.endpoints.get(message.receiver)
-        if endpoint is None or endpoint.queue is None or message.arrived_at is None:
-            return
-        state = self.at_start
-        if message.arrived_at >= self.start:
-            ready_at = max(message.arrived_at, endpoint.created_at)
-        elif state.is_to_be_received(message):
-            ready_at = max(self.start, endpoint.created_at)
-        elif state.is_in_flight(message):
-            returned = self._returned_at(message)
-            if returned is None:
-                return
-            ready_at = max(returned, endpoint.created_at)
-        else:
-            return
-        ends = [
-            event["event_time"]
-            for event in self.endpoint_events
-            if event["event_type"] in ENDS
-            and (event["conversation_id"], event["is_initiator"]) == message.receiver
-        ]
-        ended_at = min(ends, default=None)
-        if ready_at >= self.end or (ended_at is not None and ended_at < ready_at):
-            return
-        service, estimated = self._service(message, endpoint)
-        left_at = self._left_at(message, endpoint)
-        played = Played(message, endpoint, ready_at, service, estimated, ended_at, left_at)
-        self.queues.setdefault(endpoint.queue, []).append(played)
-
-    def _returned_at(self, message: Message) -> datetime | None:
-        """When the last transaction that holds the message rolls it back; never if one doesn't."""
-        times = []
-        for transaction in self._holders(message):
-            outcome = self.outcome(transaction)
-            if outcome is None or outcome["event_type"] == "COMMIT":
-                return None
-            times.append(outcome["event_time"])
-        return max(times)
-
-    def is_open(self, transaction: tuple[str, str | None]) -> bool:
-        """Of a transaction that has begun: whether it has no outcome as the period begins."""
-        if transaction[1] is None or not self.queue_events:
-            return False
-        outcome = self._first_end(transaction)
-        return outcome is None or outcome >= self.start
-
-    def _first_end(self, transaction: tuple[str, str | None]) -> datetime | None:
+    def ended_at(self, side: Side) -> datetime | None:
+        """The first END_* of an endpoint."""
         return min(
             (
                 event["event_time"]
-                for event in self.queue_events
-                if event["event_type"] in ("COMMIT", "ROLLBACK") and _transaction(event) == transaction
+                for event in self.endpoint_events
+                if event["event_type"] in ENDS and side_of(event) == side
             ),
             default=None,
         )
 
-    def _holders(self, message: Message) -> set[tuple[str, str | None]]:
-        return {
-            _transaction(event)
-            for event in message.events
-            if event["event_type"] == "RECEIVED"
-            and event["event_time"] < self.start
-            and self.is_open(_transaction(event))
-        }
-
-    def _left_at(self, message: Message, endpoint: Endpoint) -> datetime | None:
-        """The first committed RECEIVE with WHERE that took the message."""
-        times = []
+    def _receipts(self, message: Message) -> Iterator[Receipt]:
+        endpoint = self.endpoints.get(message.receiver)
         for event in message.events:
-            time = event["event_time"]
-            if event["event_type"] != "RECEIVED" or not self.start <= time < self.end:
+            if event["event_type"] != "RECEIVED":
                 continue
-            transaction = _transaction(event)
-            if transaction[1] is not None:
-                outcome = self.outcome(transaction)
-                if outcome is None or outcome["event_type"] != "COMMIT":
-                    continue
-            so_far = [other for other in self.endpoint_events if other["event_time"] <= time]
-            group = group_id(endpoint, so_far)
-            for asked in self.queue_events:
-                if (
-                    asked["event_type"] == "RECEIVE"
-                    and asked.get("has_where")
-                    and asked["event_time"] == time
-                    and _transaction(asked) == transaction
-                    and _queue(asked) == endpoint.queue
+            at, by_where = event["event_time"], False
+            if endpoint:
+                group = self.group_at(endpoint, at, inclusive=True)
+                by_where = any(
+                    asked.get("has_where")
+                    and asked["event_time"] == at
+                    and transaction_of(asked) == transaction_of(event)
+                    and asked["instance"] == event["instance"]
+                    and queue_of(asked) == endpoint.queue
                     and asked.get("conversation_group_id") in (None, group)
-                ):
-                    times.append(time)
+                    for asked in self.events_of("RECEIVE")
+                )
+            yield Receipt(transaction_of(event), at, endpoint.queue if endpoint else None, by_where)
+
+    # The work on a message
+
+    def _logged_service(self, message: Message) -> tuple[datetime, int] | None:
+        """When it was first taken, and the sum of its shares in microseconds; None if it never was."""
+        first, total = None, 0
+        for transaction, at in {(each.transaction, each.at) for each in self.receipts[message.message_id]}:
+            share = self._share(message.message_id, transaction, at)
+            if share is not None:
+                first, total = min(first or at, at), total + share
+        return None if first is None else (first, total)
+
+    def _share(self, message_id: str, transaction: Transaction | None, at: datetime) -> int | None:
+        if transaction is None or not self.queue_events:
+            return 0
+        outcome = self.outcome(transaction)
+        if outcome is None:
+            return None
+        taken = [
+            (each.at, other)
+            for other, receipts in self.receipts.items()
+            for each in receipts
+            if each.transaction == transaction
+        ]
+        until = min((time for time, _ in taken if time > at), default=outcome[0])
+        whole = max(until - at, NOTHING) // MICROSECOND
+        sharing = sorted({other for time, other in taken if time == at}, key=utf8)
+        return whole // len(sharing) + (sharing.index(message_id) < whole % len(sharing))
+
+    def _service(self, message: Message, endpoint: Endpoint) -> tuple[int, bool]:
+        known = self.service_of[message.message_id]
+        if known:
+            return known[1], False
+        of_queue, of_kind = [], []
+        for other in self.messages:
+            receiver, taken = self.endpoints.get(other.receiver), self.service_of[other.message_id]
+            if not receiver or not taken or receiver.queue != endpoint.queue:
+                continue
+            if self.start - DAY <= taken[0] < self.end + DAY and receiver.created_at < self.end + DAY:
+                of_queue.append(taken[1])
+                if (receiver.contract, other.message_type) == (endpoint.contract, message.message_type):
+                    of_kind.append(taken[1])
+        for values in (of_kind, of_queue):
+            if values:
+                return sorted(values)[(len(values) + 1) // 2 - 1], True
+        return self.default, True
+
+    # The messages that are played
+
+    def is_open(self, transaction: Transaction | None) -> bool:
+        """Whether a transaction that has begun has no outcome before the period."""
+        if transaction is None or not self.queue_events:
+            return False
+        return not any(
+            transaction_of(event) == transaction and event["event_time"] < self.start
+            for event in self.events_of(*OUTCOMES)
+        )
+
+    def holders(self, message: Message) -> set[Transaction]:
+        """The transactions that hold a message in flight as the period begins; none if it is not."""
+        so_far = [each for each in self.receipts[message.message_id] if each.at < self.start]
+        for each in so_far:
+            if each.transaction is None or not self.queue_events or self._committed_before(each.transaction):
+                return set()
+        return {each.transaction for each in so_far if each.transaction and self.is_open(each.transaction)}
+
+    def _committed_before(self, transaction: Transaction) -> bool:
+        return any(
+            transaction_of(event) == transaction and event["event_time"] < self.start
+            for event in self.events_of("COMMIT")
+        )
+
+    def _was_received(self, message: Message) -> bool:
+        return any(
+            each.at < self.start
+            and (
+                each.transaction is None or not self.queue_events or self._committed_before(each.transaction)
+            )
+            for each in self.receipts[message.message_id]
+        )
+
+    def _played(self, message: Message) -> Played | None:
+        endpoint, arrived_at = self.endpoints.get(message.receiver), message.arrived_at
+        if endpoint is None or arrived_at is None or endpoint.queue is None:
+            return None
+        ended_at = self.ended_at(message.receiver)
+        if arrived_at < self.start and self._was_received(message):
+            return None
+        holders = self.holders(message) if arrived_at < self.start else set()
+        if arrived_at >= self.start:
+            ready_at = arrived_at
+        elif holders:
+            outcomes = [self.outcome(holder) for holder in holders]
+            if any(outcome is None or outcome[1] for outcome in outcomes):
+                return None
+            ready_at = max(outcome[0] for outcome in outcomes if outcome)
+        else:
+            ready_at = self.start
+        ready_at = max(ready_at, endpoint.created_at)
+        stood_there = arrived_at < self.start and not holders and endpoint.created_at < self.start
+        if stood_there:
+            # Ready as the period begins; what happens at that very instant has not happened yet.
+            if ended_at is not None and ended_at < self.start:
+                return None
+        elif ready_at >= self.end or (ended_at is not None and ended_at <= ready_at):
+            return None
+        service, estimated = self._service(message, endpoint)
+        left_at = self._left_at(message)
+        return Played(message, endpoint, ready_at, service, estimated, ended_at, left_at)
+
+    def _left_at(self, message: Message) -> datetime | None:
+        """The first committed RECEIVE with WHERE of the period that took the message."""
+        times = []
+        for each in self.receipts[message.message_id]:
+            outcome = self.outcome(each.transaction) if each.transaction else (each.at, True)
+            if each.by_where and outcome and outcome[1] and self.start <= each.at < self.end:
+                times.append(each.at)
         return min(times, default=None)
 
-    def open_transactions(
-        self, queue: QueueKey
-    ) -> dict[tuple[str, str | None], tuple[set[str], datetime | None]]:
-        """What is open on the queue as the period begins: the groups that it locks, and its outcome."""
-        groups: dict[tuple[str, str | None], set[str]] = {}
-        for event in self.queue_events:
-            transaction = _transaction(event)
-            is_taking = event["event_type"] in LOCKING and event["event_time"] < self.start
-            if is_taking and _queue(event) == queue and self.is_open(transaction):
-                locked = groups.setdefault(transaction, set())
-                if event.get("conversation_group_id") is not None:
-                    locked.add(event["conversation_group_id"])
-        for message in self.messages:
-            endpoint = self.at_start.endpoint(message.receiver)
-            if endpoint is None or endpoint.queue != queue:
-                continue
-            for transaction in self._holders(message):
-                locked = groups.setdefault(transaction, set())
-                if self.at_start.is_in_flight(message):
-                    of_message = self.at_start.group(endpoint)
-                    assert of_message
-                    locked.add(of_message[1])
-        found = {}
-        for transaction, locked in groups.items():
-            outcome = self.outcome(transaction)
-            found[transaction] = (locked, outcome["event_time"] if outcome else None)
-        return found
+    # Transactions and readers
 
-    def logged_readers(self, queue: QueueKey, time: datetime) -> int:
-        """The readers of the queue at a moment of the period."""
-        around = [
+    def held(self, queue: QueueKey) -> list[Held]:
+        """What the transactions have that are open on a queue as the period begins."""
+        found: dict[Transaction, Held] = {}
+
+        def of(transaction: Transaction) -> Held:
+            if transaction not in found:
+                outcome = self.outcome(transaction)
+                found[transaction] = Held(set(), outcome[0] if outcome else None, holds_reader=False)
+            return found[transaction]
+
+        for event in self.events_of(*RECEIVES):
+            transaction = transaction_of(event)
+            if transaction is None or queue_of(event) != queue or event["event_time"] >= self.start:
+                continue
+            if self.is_open(transaction):
+                if event.get("conversation_group_id") is not None:
+                    of(transaction).groups.add(event["conversation_group_id"])
+                of(transaction).holds_reader |= not event.get("has_where")
+        for message in self.messages:
+            endpoint = self.endpoints.get(message.receiver)
+            if endpoint is None or endpoint.queue != queue or endpoint.created_at >= self.start:
+                continue
+            for holder in self.holders(message):
+                of(holder).groups.add(self.group_at(endpoint, self.start, inclusive=False))
+            for receipt in self.receipts[message.message_id]:
+                if receipt.transaction and receipt.at < self.start and self.is_open(receipt.transaction):
+                    of(receipt.transaction).holds_reader |= not receipt.by_where
+        return list(found.values())
+
+    def readers_at(self, queue: QueueKey, time: datetime) -> int:
+        """The readers of the log at a moment of the period."""
+        of_sessions = [
             event
             for event in self.queue_events
-            if _queue(event) == queue
+            if queue_of(event) == queue
             and event.get("session_id") is not None
             and self.start - DAY <= event["event_time"] < self.end + DAY
         ]
-        if not around:
-            return self._open_in_hour(queue, time)
-        lives: list[list[Row]] = []
-        current: dict[int, list[Row]] = {}
-        for event in around:
-            session = event["session_id"]
-            if session not in current:
-                current[session] = []
-                lives.append(current[session])
-            current[session].append(event)
-            if event["event_type"] == "TASK_EXITED":
-                del current[session]
-        return sum(
-            life[0]["event_time"] <= time <= life[-1]["event_time"]
-            and any(
-                event["event_type"] in (*LOCKING, "WAIT_STARTED") and not event.get("has_where")
-                for event in life
-            )
-            for life in lives
-        )
+        if not of_sessions:
+            return self._most_open(queue, time)
+        count = 0
+        for session in {event["session_id"] for event in of_sessions}:
+            life: list[Row] = []
+            for event in [*(each for each in of_sessions if each["session_id"] == session), None]:
+                if event is not None:
+                    life.append(event)
+                if event is None or event["event_type"] == "TASK_EXITED":
+                    is_there = bool(life) and life[0]["event_time"] <= time <= life[-1]["event_time"]
+                    count += is_there and any(_reads(each) for each in life)
+                    life = []
+        return count
 
-    def _open_in_hour(self, queue: QueueKey, time: datetime) -> int:
-        hour = time.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
-        begun: dict[tuple[str, str | None], datetime] = {}
-        taking = [
-            (_transaction(event), event["event_time"])
-            for event in self.queue_events
-            if event["event_type"] in LOCKING and _queue(event) == queue
+    def _most_open(self, queue: QueueKey, time: datetime) -> int:
+        """The largest number of transactions open at once in the UTC hour."""
+        begun: dict[Transaction, datetime] = {}
+        reads = [
+            (transaction_of(event), event["event_time"])
+            for event in self.events_of(*RECEIVES)
+            if queue_of(event) == queue and not event.get("has_where")
         ]
         for message in self.messages:
             endpoint = self.endpoints.get(message.receiver)
             if endpoint and endpoint.queue == queue and endpoint.created_at < self.end + DAY:
-                taking += [
-                    (_transaction(event), event["event_time"])
-                    for event in message.events
-                    if event["event_type"] == "RECEIVED"
-                ]
-        for transaction, when in taking:
-            if transaction[1] is not None:
-                begun[transaction] = min(when, begun.get(transaction, when))
+                receipts = self.receipts[message.message_id]
+                reads += [(each.transaction, each.at) for each in receipts if not each.by_where]
+        for transaction, at in reads:
+            if transaction:
+                begun[transaction] = min(at, begun.get(transaction, at))
         spans = []
-        for transaction, begin in begun.items():
+        for transaction, first in begun.items():
             outcome = self.outcome(transaction)
-            if outcome is not None:
-                spans.append((begin, outcome["event_time"]))
-        moments = {hour, *(begin for begin, _ in spans if hour <= begin < hour + timedelta(hours=1))}
-        return max(sum(begin <= moment < until for begin, until in spans) for moment in moments)
+            if outcome and outcome[0] > first:
+                spans.append((first, outcome[0]))
+        hour = time.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+        moments = [hour, *(first for first, _ in spans if hour <= first < hour + HOUR)]
+        return max(sum(first <= moment < last for first, last in spans) for moment in moments)
 
-    def moments(self) -> list[datetime]:
-        """Every moment at which anything of the log happens, or its number of readers changes."""
-        found = {self.start}
-        for event in (*self.endpoint_events, *self.queue_events):
-            found |= {event["event_time"], event["event_time"] + MICROSECOND}
-        for plays in self.queues.values():
-            for play in plays:
-                found |= {play.ready_at, *(moment for moment in (play.ended_at, play.left_at) if moment)}
-        hour = self.start.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
-        while hour < self.end:
-            found.add(hour)
-            hour += timedelta(hours=1)
-        return sorted(moment for moment in found if self.start <= moment < self.end)
+    def is_on(self, queue: QueueKey) -> bool:
+        """Whether the queue is on as the period begins."""
+        is_on = self.catalog.queue_is_on(queue)
+        for event in self.events_of("QUEUE_ALTERED"):
+            if queue_of(event) == queue and event["event_time"] < self.start and event.get("queue_status"):
+                is_on = event["queue_status"].upper() != "OFF"
+        return is_on
+
+
+def _reads(event: Row) -> bool:
+    return event["event_type"] in (*RECEIVES, "WAIT_STARTED") and not event.get("has_where")
+
+
+@dataclass
+class Work:
+    """Groups that are locked until a moment, by a reader or by a transaction of the log."""
+
+    groups: set[str]
+    until: datetime | None
+    busy: bool
 
 
 @dataclass
 class Machine:
-    """One queue that is played."""
+    """One queue that is played; its clock goes from one moment at which anything may happen to the next."""
 
     inputs: Inputs
     queue: QueueKey
-    levels: Levels
     readers: int | None
     top: int | None
     drain: bool
-    plays: list[Played] = field(default_factory=list)
+    plays: list[Played]
+    ready: list[Played] = field(default_factory=list)
+    since: dict[Side, Any] = field(default_factory=dict)
+    work: list[Work] = field(default_factory=list)
+    receives: int = 0
 
     def run(self) -> Row:
         """Play, and return the row of replay_queues; `plays` say what became of the messages."""
         inputs, start, end = self.inputs, self.inputs.start, self.inputs.end
-        for play in self.plays:
-            play.level = self.levels(play.endpoint)
-        self.ready: list[Played] = []
-        self.since: dict[Side, Any] = {}
-        self.groups = {play.message.receiver: self._group(play.endpoint, start) for play in self.plays}
-        self.working: list[tuple[datetime, set[str], bool]] = []
-        for locked, outcome in inputs.open_transactions(self.queue).values():
-            holds = self.readers is None and outcome is not None
-            self.working.append((outcome or NEVER, locked, holds))
-        self.on = not inputs.at_start.is_off(self.queue)
-        self.receives = 0
-        most_ready = largest = 0
-        spans: list[tuple[datetime, datetime, int, int, bool]] = []
-        times = {*inputs.moments(), end}
-        now = start
-        while True:
+        for held in inputs.held(self.queue):
+            busy = self.readers is None and held.holds_reader and held.until is not None
+            self.work.append(Work(held.groups, held.until, busy))
+        self.group = {
+            play.side: inputs.group_at(play.endpoint, start, inclusive=False) for play in self.plays
+        }
+        self.on = inputs.is_on(self.queue)
+        most_ready, most_there = 0, 0
+        spans: list[tuple[datetime, datetime, tuple[int, int, int]]] = []
+        now: datetime | None = start
+        while now is not None:
             if now < end:
                 self._happen(now)
                 most_ready = max(most_ready, len(self.ready))
-                self.there = self._readers(now)
-                largest = max(largest, self.there)
+                there = self._there(now)
+                most_there = max(most_there, there)
+            elif self.drain:
+                if now == start == end:
+                    self._begin_empty()
+                    most_ready = max(most_ready, len(self.ready))
+                there = self.readers or max(most_there, 1)
+                most_there = max(most_there, there)
             else:
-                self.there = self.readers or max(largest, 1)
-            if now >= end and not self.drain:
                 break
-            if now >= end:
-                largest = max(largest, self.there)
-            self._rounds(now)
-            times |= {until for until, _, _ in self.working if until is not NEVER}
-            following = min((time for time in times if time > now), default=None)
-            if following is None:
-                break
-            working = sum(holds for *_, holds in self.working)
-            only_locked = self.on and bool(self.ready) and not self._free()
-            spans.append((now, following, working, self.there, only_locked))
+            self._rounds(now, there)
+            following = self._next(now)
+            if following is not None:
+                at_work = sum(each.busy for each in self.work)
+                waits = self.on and self.ready and not self._available()
+                idle = max(there - at_work, 0) if waits else 0
+                spans.append((now, following, (at_work, there, idle)))
             now = following
-        finished = [play.finished_at for play in self.plays if play.receive_number and play.finished_at]
-        over = max([end, *finished]) if self.drain else end
-        lengths = [
-            (min(until, over) - begin, working, there, only_locked)
-            for begin, until, working, there, only_locked in spans
-            if begin < over
+        served = [play.finished_at for play in self.plays if play.receive_number and play.finished_at]
+        until = max([end, *served]) if self.drain else end
+        taken_away = [
+            play.left_at if play.started_at else play.ended_at
+            for play in self.plays
+            if not play.receive_number and play not in self.ready
         ]
-        nothing = timedelta(0)
+        lengths = [(min(last, until) - first, figures) for first, last, figures in spans if first < until]
+        busy_time, available, idle_locked = (
+            sum((length * figures[place] for length, figures in lengths), NOTHING) for place in range(3)
+        )
+        is_empty = self.drain and not self.ready
         return {
-            "readers": largest,
-            "busy": sum((span * working for span, working, *_ in lengths), nothing),
-            "available": sum((span * there for span, _, there, _ in lengths), nothing),
-            "idle_locked": sum(
-                (
-                    span * max(there - working, 0)
-                    for span, working, there, only_locked in lengths
-                    if only_locked
-                ),
-                nothing,
-            ),
+            "readers": most_there,
+            "busy": busy_time,
+            "available": available,
+            "idle_locked": idle_locked,
             "most_ready": most_ready,
-            "empty_at": max([start, *finished]) if self.drain and not self.ready else None,
+            "empty_at": max([start, *served, *(each for each in taken_away if each)]) if is_empty else None,
         }
 
-    def _group(self, endpoint: Endpoint, before: datetime) -> str:
-        events = [event for event in self.inputs.endpoint_events if event["event_time"] < before]
-        return group_id(endpoint, events)
+    def _begin_empty(self) -> None:
+        """An empty period has what is ready as it begins, and nothing happens in it."""
+        for play in self.plays:
+            self._arrive(play)
 
-    def _readers(self, now: datetime) -> int:
-        return self.inputs.logged_readers(self.queue, now) if self.readers is None else self.readers
+    def _there(self, now: datetime) -> int:
+        return self.inputs.readers_at(self.queue, now) if self.readers is None else self.readers
+
+    def _next(self, now: datetime) -> datetime | None:
+        """The next moment at which anything may happen."""
+        inputs = self.inputs
+        moments = {inputs.end, *(each.until for each in self.work if each.until is not None)}
+        for event in (*inputs.endpoint_events, *inputs.queue_events):
+            moments |= {event["event_time"], event["event_time"] + MICROSECOND}
+        for play in self.plays:
+            moments |= {play.ready_at, *(each for each in (play.ended_at, play.left_at) if each)}
+        hour = inputs.start.replace(minute=0, second=0, microsecond=0)
+        while hour < inputs.end:
+            moments.add(hour)
+            hour += HOUR
+        due = {each.until for each in self.work}
+        return min(
+            (each for each in moments if each > now and (each <= inputs.end or each in due)), default=None
+        )
 
     def _happen(self, now: datetime) -> None:
-        """Arrivals, then END_* and leaves by WHERE, then moves, then on and off."""
+        """Arrivals; END_* and leaves by WHERE; moves; on and off."""
+        inputs = self.inputs
         for play in self.plays:
             if play.ready_at == now:
-                self.ready.append(play)
-        for side in {play.message.receiver for play in self.ready}:
-            mine = [arrival_order(play.message) for play in self.ready if play.message.receiver == side]
-            self.since[side] = min([*mine, *([self.since[side]] if side in self.since else [])])
-        for play in list(self.ready):
-            if play.ended_at == now:
-                self._gone(play)
-        for play in list(self.ready):
-            if play.left_at == now:
-                play.started_at = play.finished_at = now
-                self._gone(play)
-        for event in self.inputs.endpoint_events:
-            side = (event["conversation_id"], event["is_initiator"])
+                self._arrive(play)
+        for play in [each for each in self.ready if each.ended_at == now]:
+            self._remove(play)
+        for play in [each for each in self.ready if each.left_at == now]:
+            play.started_at = play.finished_at = now
+            self._remove(play)
+        for event in inputs.endpoint_events:
+            side = side_of(event)
             moves = event["event_type"] == "MOVE_CONVERSATION" and event["event_time"] == now
-            if moves and side in self.groups and now >= self.inputs.endpoints[side].created_at:
-                self.groups[side] = event["conversation_group_id"]
-        for event in self.inputs.queue_events:
-            alters = event["event_type"] == "QUEUE_ALTERED" and event.get("queue_status") is not None
-            if alters and event["event_time"] == now and _queue(event) == self.queue:
+            if moves and side in self.group and now >= inputs.endpoints[side].created_at:
+                self.group[side] = event["conversation_group_id"]
+        for event in inputs.events_of("QUEUE_ALTERED"):
+            if event["event_time"] == now and queue_of(event) == self.queue and event.get("queue_status"):
                 self.on = event["queue_status"].upper() != "OFF"
 
-    def _gone(self, play: Played) -> None:
+    def _arrive(self, play: Played) -> None:
+        self.ready.append(play)
+        arrival = arrival_order(play.message)
+        self.since[play.side] = min(self.since.get(play.side, arrival), arrival)
+
+    def _remove(self, play: Played) -> None:
         self.ready.remove(play)
-        side = play.message.receiver
-        if all(other.message.receiver != side for other in self.ready):
-            del self.since[side]
+        if not any(other.side == play.side for other in self.ready):
+            del self.since[play.side]
 
-    def _rounds(self, now: datetime) -> None:
+    def _rounds(self, now: datetime, there: int) -> None:
         """Due completions, then choices, until neither happens."""
-        while True:
-            due = [work for work in self.working if work[0] <= now]
-            self.working = [work for work in self.working if work[0] > now]
-            chosen = False
-            while self.on and sum(holds for *_, holds in self.working) < self.there:
-                free = self._free()
-                if not free:
-                    break
-                self._receive(min(free, key=lambda group: self._order(free[group])), free, now)
-                chosen = True
-            if not due and not chosen:
-                return
+        happens = True
+        while happens:
+            left = [each for each in self.work if each.until is None or each.until > now]
+            happens, self.work = len(left) < len(self.work), left
+            while self.on and sum(each.busy for each in self.work) < there and self._available():
+                self._receive(now)
+                happens = True
 
-    def _free(self) -> dict[str, list[Played]]:
-        locked = {group for _, groups, _ in self.working for group in groups}
-        free: dict[str, list[Played]] = {}
+    def _available(self) -> dict[str, list[Played]]:
+        """The ready messages of each group that is not locked."""
+        locked = {group for each in self.work for group in each.groups}
+        found: dict[str, list[Played]] = {}
         for play in self.ready:
-            group = self.groups[play.message.receiver]
-            if group not in locked:
-                free.setdefault(group, []).append(play)
-        return free
+            if self.group[play.side] not in locked:
+                found.setdefault(self.group[play.side], []).append(play)
+        return found
 
-    @staticmethod
-    def _order(plays: list[Played]) -> tuple[Any, ...]:
-        level = max(play.level for play in plays)
-        return (-level, min(arrival_order(play.message) for play in plays if play.level == level))
+    def _receive(self, now: datetime) -> None:
+        def turn(plays: list[Played]) -> tuple[Any, ...]:
+            level = max(play.level for play in plays)
+            return -level, min(arrival_order(play.message) for play in plays if play.level == level)
 
-    def _receive(self, group: str, free: dict[str, list[Played]], now: datetime) -> None:
-        def order(play: Played) -> tuple[Any, ...]:
-            side = play.message.receiver
-            since = self.since[side]
-            return (-play.level, since, utf8(side[0]), not side[1], conversation_order(play.message))
+        def place(play: Played) -> tuple[Any, ...]:
+            return -play.level, self.since[play.side], conversation_order(play.message)
 
-        taken = sorted(free[group], key=order)[: self.top]
+        group, plays = min(self._available().items(), key=lambda each: turn(each[1]))
+        taken = sorted(plays, key=place)[: self.top]
         self.receives += 1
-        finish = now + sum(play.service for play in taken) * MICROSECOND
+        until = now + sum(play.service for play in taken) * MICROSECOND
         for play in taken:
-            play.started_at, play.finished_at, play.receive_number = now, finish, self.receives
-            self._gone(play)
-        self.working.append((finish, {group}, True))
+            play.started_at, play.finished_at, play.receive_number = now, until, self.receives
+            self._remove(play)
+        self.work.append(Work({group}, until, busy=True))
 
 
 def replay(
@@ -475,20 +528,19 @@ def replay(
     """Play all queues: the rows of replay_messages, with those never served, and of replay_queues."""
     messages, queues = [], []
     for queue, plays in inputs.queues.items():
-        machine = Machine(inputs, queue, levels, readers, top, drain, plays)
-        told = machine.run()
-        queues.append({"instance": queue[0], "database": queue[1], "queue": queue[2], **told})
-        messages += [_row(queue, play) for play in plays]
+        for play in plays:
+            play.level = levels(play.endpoint)
+        told = Machine(inputs, queue, readers, top, drain, plays).run()
+        queues.append({**queue_columns(queue), **told})
+        messages += [_row(inputs, queue, play) for play in plays]
         for play in plays:
             play.started_at = play.finished_at = play.receive_number = None
     return messages, queues
 
 
-def _row(queue: QueueKey, play: Played) -> Row:
+def _row(inputs: Inputs, queue: QueueKey, play: Played) -> Row:
     return {
-        "instance": queue[0],
-        "database": queue[1],
-        "queue": queue[2],
+        **queue_columns(queue),
         "message_id": play.message.message_id,
         "arrived_at": play.message.arrived_at,
         "started_at": play.started_at,
@@ -497,18 +549,28 @@ def _row(queue: QueueKey, play: Played) -> Row:
         "level": play.level,
         "estimated": play.estimated,
         "ended_at": play.ended_at,
-        "received": [
-            event["event_time"] for event in play.message.events if event["event_type"] == "RECEIVED"
-        ],
+        "received": [each.at for each in inputs.receipts[play.message.message_id]],
     }
 
 
-def _transaction(event: Row) -> tuple[str, str | None]:
-    return (event["instance"], event.get("transaction_id"))
+def queue_columns(queue: QueueKey) -> Row:
+    """The columns of a queue."""
+    return dict(zip(("instance", "database", "queue"), queue, strict=True))
 
 
-def _queue(event: Row) -> QueueKey:
-    return (event["instance"], event["database"], event["queue"])
+def transaction_of(event: Row) -> Transaction | None:
+    """The transaction of an event, if it has one."""
+    return None if event.get("transaction_id") is None else (event["instance"], event["transaction_id"])
+
+
+def queue_of(event: Row) -> QueueKey:
+    """The queue of a queue event."""
+    return event["instance"], event["database"], event["queue"]
+
+
+def side_of(event: Row) -> Side:
+    """The endpoint of an endpoint event."""
+    return event["conversation_id"], event["is_initiator"]
 
 
 PERCENTILES = {"wait_p50": 50, "wait_p90": 90, "wait_p95": 95, "wait_p99": 99, "wait_max": 100}
@@ -516,24 +578,26 @@ PERCENTILES = {"wait_p50": 50, "wait_p90": 90, "wait_p95": 95, "wait_p99": 99, "
 
 def waits(messages: list[Row], end: datetime) -> Row:
     """The figures of replay_waits for these messages."""
-    waited = sorted(
-        row["started_at"] - row["arrived_at"] for row in messages if row["started_at"] is not None
+    served = sorted(
+        ms(row["started_at"] - row["arrived_at"]) for row in messages if row["started_at"] is not None
     )
-    so_far = sorted(
-        min(row["ended_at"] or end, end) - row["arrived_at"] for row in messages if row["started_at"] is None
+    unserved = sorted(
+        ms(min(row["ended_at"] or end, end) - row["arrived_at"])
+        for row in messages
+        if row["started_at"] is None
     )
-    ranked = [*[_ms(wait) for wait in waited], *[None for _ in so_far]]
-    found: Row = {name: ranked[-(-percent * len(ranked) // 100) - 1] for name, percent in PERCENTILES.items()}
-    ranks = [-(-percent * len(ranked) // 100) for percent in PERCENTILES.values()]
-    lowest = min((rank for rank in ranks if rank > len(waited)), default=None)
-    return {
-        **found,
+    figures: Row = {"at_least": None}
+    for name, percent in PERCENTILES.items():
+        rank = (percent * len(messages) + 99) // 100
+        figures[name] = served[rank - 1] if rank <= len(served) else None
+        if rank > len(served) and figures["at_least"] is None:
+            figures["at_least"] = unserved[rank - len(served) - 1]
+    return figures | {
         "messages": len(messages),
-        "served": len(waited),
-        "unserved": len(so_far),
+        "served": len(served),
+        "unserved": len(unserved),
         "estimated": sum(row["estimated"] for row in messages),
-        "wait_mean": None if so_far else sum(map(_ms, waited)) / len(waited),
-        "at_least": None if lowest is None else _ms(so_far[lowest - len(waited) - 1]),
+        "wait_mean": None if unserved else sum(served) / len(served),
     }
 
 
@@ -552,5 +616,6 @@ def is_off(logged: float | None, replayed: float | None) -> bool:
     return abs(replayed - logged) > 50 and abs(replayed - logged) > logged / 10
 
 
-def _ms(length: timedelta) -> float:
+def ms(length: timedelta) -> float:
+    """Milliseconds."""
     return length / timedelta(milliseconds=1)
