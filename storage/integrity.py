@@ -51,8 +51,8 @@ def require_as_left(root: str, runs: Iterable[Mapping[str, Any]]) -> None:
 def runs_are_gone(root: str) -> str:
     """Say that `runs` is not there, where other tables are."""
     return (
-        f"warehouse: {root}/{RUNS.name} is gone, but other tables are there: what was published is not known. "
-        f"{PUT_BACK}"
+        f"warehouse: {root}/{RUNS.name} is gone, but other tables are there: what was published is not "
+        f"known. {PUT_BACK}"
     )
 
 
@@ -71,7 +71,8 @@ def _lost_since_folds(root: str, found: Mapping[str, int]) -> Iterator[str]:
     """Tables that are gone and that completed folds wrote, where no run was published yet."""
     if BATCHES.name not in found:
         return
-    rows = DeltaTable(f"{root}/{BATCHES.name}").to_pyarrow_table(["source", "events", "accepted"]).to_pylist()
+    batches = DeltaTable(f"{root}/{BATCHES.name}")
+    rows = batches.to_pyarrow_table(columns=["source", "events", "accepted"]).to_pylist()
     written = set()
     for row in rows:
         is_input = row["source"] in ACCEPTED

@@ -80,8 +80,8 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | 
         WarehouseError: a table has lost commits, or is gone.
     """
     # An engine would sort and shuffle for what is done here at once.
-    columns = "started_at, finished_at, as_of, status, row_counts, last_batch, versions, error".split(", ")
-    all_runs = sorted(collected(warehouse.read(RUNS).select(*columns)), key=itemgetter("started_at"))
+    rows = warehouse.read(RUNS).drop("run_id", "code_version", "settings", "reconciliation")
+    all_runs = sorted(collected(rows), key=itemgetter("started_at"))
     published = [row for row in all_runs if row["status"] == "succeeded"]
     require_as_left(warehouse.root, published)
     found = _found(warehouse, settings, as_of, published)

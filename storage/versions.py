@@ -43,7 +43,7 @@ def versions_of(root: str) -> dict[str, int] | None:
         log.warning("the versions under %s can't be read, so lost commits stay unseen: %s", root, fault)
         return None
     damaged = [
-        f"warehouse: {root}/{name}: its log is damaged ({first_line(fault)}). Put back what is missing, or "
+        f"warehouse: {root}/{name}: its log is damaged ({_said_of(fault)}). Put back what is missing, or "
         f"{REBUILD}"
         for name, fault in faults.items()
     ]
@@ -93,6 +93,12 @@ def _opened(path: str) -> DeltaTable | Exception | None:
         return None
     except (DeltaError, OSError) as error:
         return error
+
+
+def _said_of(fault: Exception) -> str:
+    said = first_line(fault)
+    # The sum of a commit that is gone is left: delta-rs takes that for a fault of its own.
+    return "its last commit is gone" if "CRC file version" in said else said
 
 
 def _types(table: DeltaTable) -> dict[str, str]:
