@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from pyspark.sql import Column as Value, DataFrame, SparkSession, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from config.errors import InputError
-from config.model import EventSource
-from engine.differences import Keep, checked_text
+from config.model import EventSource, Format
+from engine.differences import Keep
 from pipelines.ledger.days import full_days
 from pipelines.ledger.duplicates import (
     EVENT,
@@ -23,9 +23,9 @@ from pipelines.ledger.duplicates import (
 )
 from pipelines.ledger.reasons import CONFLICTING_DUPLICATE, with_reasons
 from schemas import ACCEPTED, CONTRACTS
-from schemas.table import Column
 from storage.collected import instant_of
 from storage.inputs.listing import InputFile
+from storage.inputs.payloads import with_payload
 from storage.inputs.read import mistyped_fields, read_input
 from storage.inputs.scattered import are_slow_to_open
 from storage.warehouse import Warehouse
@@ -115,33 +115,16 @@ def take_in(
         duplicates=of("duplicate") + of("twin") - of("twin", "events"),
         rejected=rejected,
         events=accepted(rows, near_rows, verdicts, contract, keep),
-        reports=_reports(verdicts, source) if rejected else None,
+        reports=_reports(verdicts, source, given.format) if rejected else None,
         by_day=by_day,
         newest=newest,
     )
 
 
-def _reports(verdicts: DataFrame, source: str) -> DataFrame:
+def _reports(verdicts: DataFrame, source: str, format: Format) -> DataFrame:
     """The rejected rows, one per row and reason."""
-    contract = CONTRACTS[source]
     reasons = F.when(F.col("verdict") == "conflict", F.lit(CONFLICTING_DUPLICATE)).otherwise(F.col("reasons"))
-    rows = verdicts.where("verdict in ('invalid', 'conflict')").withColumns(
-        {column.name: _readable(column, verdicts.sparkSession) for column in contract.columns}
-    )
+    rows = with_payload(verdicts.where("verdict in ('invalid', 'conflict')"), CONTRACTS[source], format)
     return rows.select(
-        F.lit(source).alias("source"),
-        "event_id",
-        F.explode(F.split(reasons, ",")).alias("reason"),
-        F.coalesce("raw", F.to_json(F.struct(*contract.names))).alias("payload"),
+        F.lit(source).alias("source"), "event_id", F.explode(F.split(reasons, ",")).alias("reason"), "payload"
     )
-
-
-def _readable(column: Column, spark: SparkSession) -> Value:
-    """A value of a rejected row as its JSON is to have it."""
-    value = F.col(column.name)
-    if column.type == "string":
-        return checked_text(value, spark)[0]
-    if column.type == "timestamp":
-        # Left as it is, Spark would write it to the millisecond, and rows that differ in less would be one.
-        return F.concat(F.replace(value.cast("string"), F.lit(" "), F.lit("T")), F.lit("Z"))
-    return value

@@ -104,13 +104,24 @@ def _looked_at(spark: SparkSession, contract: EventContract, paths: Sequence[str
     )
     rows = rows.withColumn("is_odd", F.col("repeats_a_name") | _may_mislead(contract))
     rows = settled(rows, ["raw", "is_text", "is_odd", *contract.names])
-    rows = rows.withColumn("shape", F.when(F.col("is_odd"), F.expr("schema_of_variant(try_parse_json(raw))")))
+    rows = with_shape(rows, when=F.col("is_odd"))
     return rows.withColumns(
         {
             "broken": ~F.col("is_text") | F.when(F.col("is_odd"), ~_is_one_object()).otherwise(False),
             "types": F.when(F.col("is_odd"), _types_of_fields()),
         }
     )
+
+
+def with_shape(rows: DataFrame, *, when: Column | None = None) -> DataFrame:
+    """Add `shape`: what the line is, as `schema_of_variant` says it; null if it is no JSON, or not `when`."""
+    shape = F.expr("schema_of_variant(try_parse_json(raw))")
+    return rows.withColumn("shape", shape if when is None else F.when(when, shape))
+
+
+def values_as_written(contract: EventContract) -> Column:
+    """The declared fields of a line as a struct; null if the line is not one object. Needs `with_shape`."""
+    return F.when(_is_one_object(), F.from_json("raw", _read_as(contract), STRICT))
 
 
 def _read_as(contract: EventContract) -> str:
