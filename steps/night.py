@@ -101,7 +101,7 @@ def take_in_new(
         return folded.said
 
     step("fold", fold_new)()
-    require_good_input(settings, folded.done, published)
+    require_good_input(warehouse, settings, folded.done, published)
     return TakenIn(folded.done, published, folded.state)
 
 
@@ -116,7 +116,7 @@ def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     run = Run.begin(as_of)
 
     def steps() -> None:
-        require_good_input(settings, done, published)
+        require_good_input(warehouse, settings, done, published)
         _describe(warehouse, settings, run, TakenIn(done, published))
 
     with expecting_little(warehouse.spark):

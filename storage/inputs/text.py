@@ -14,8 +14,8 @@ from storage.inputs.places import literal
 PACKED = {".gz", ".bz2", ".zst", ".xz"}
 """Endings of compressed files."""
 INSTANT = r"^[ \t\r\n]*[0-9]{4,6}-[0-9-]+[T ][0-9]+:[0-9:.]+ *(?:Z|UTC|GMT|[+-][0-9:]+)?[ \t\r\n]*$"
-"""A date with hour and minute, and maybe an offset. Engines also cast years, dates, times of today, and times of
-zones whose clocks go back an hour in autumn."""
+"""A date with hour and minute, and maybe an offset. Engines also cast years, dates, times of today, and times
+of zones whose clocks go back an hour in autumn."""
 TRUE, FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 
 

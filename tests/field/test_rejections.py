@@ -216,3 +216,57 @@ def test_years_that_no_log_has(session: SparkSession, tmp_path: Path) -> None:
     assert case.nightly().code == 0
     assert {row[1] for row in rejected(case)} == {"event_time_out_of_range"}
     assert AS_OF
+
+
+def test_the_gate_names_the_most_frequent_reason_with_a_place(session: SparkSession, tmp_path: Path) -> None:
+    for format in ("json", "csv"):
+        case = project(tmp_path / format, format, share=0.1)
+        folder = tmp_path / format / "message_events"
+        bad = [message(f"m{number}", event_time="07.12.2026 10:00") for number in range(2)]
+        write(folder, format, [message("good"), message("other", event_type="SEND"), *bad])
+        done = case.nightly()
+        assert done.code == 3
+        place = {"json": f"{folder}/1.jsonl:3", "csv": f"{folder}/1.csv:4"}[format]
+        assert done.err.splitlines()[-1] == (
+            "error: 3 of 4 rows were rejected (message_events 3 of 4), more than "
+            f"quality.max_rejected_share = 0.1 allows; most often unreadable_event_time, as in {place}: "
+            "event_time is '07.12.2026 10:00'. Correct the rows and add them in new files, or allow more; "
+            "jobs/rejected.py lists all reasons"
+        )
+        assert case.job("schedules", "--as-of", AS_OF).code == 3
+
+
+def test_the_gate_names_what_it_knows(session: SparkSession, tmp_path: Path) -> None:
+    case = project(tmp_path / "parquet", "parquet", share=0)
+    folder = tmp_path / "parquet" / "message_events"
+    write(folder, "parquet", [message("m1", message_type=None)])
+    assert (
+        f"; most often missing_message_type, as in {folder}/1.parquet: message_type is null. "
+        in case.nightly().err
+    )
+    case = project(tmp_path / "json", share=0)
+    folder = tmp_path / "json" / "message_events"
+    write(folder, "json", [message("m1")])
+    (folder / "2.jsonl").write_text(json.dumps(message("m2")) + f'\n{{"message_body": "{BODY}')
+    err = case.nightly().err
+    assert f"; most often broken_row, as in {folder}/2.jsonl:2. Correct" in err
+    assert "S3CRET" not in err
+
+
+def test_the_job_lists_reasons_with_samples(session: SparkSession, tmp_path: Path) -> None:
+    case = project(tmp_path / "p", share=0)
+    assert case.job("rejected", "--format", "json").json == []
+    assert case.job("rejected").out == "No row was rejected.\n"
+    rows = [message(f"m{number}", event_type="SEND") for number in range(3)]
+    write(tmp_path / "p" / "message_events", "json", [*rows, message("n", event_time="2026")])
+    assert case.nightly().code == 3
+    found = case.job("rejected", "--limit", "2", "--format", "json").json
+    assert [(row["source"], row["reason"], row["events"]) for row in found] == [
+        ("message_events", "unknown_event_type", 3),
+        ("message_events", "unreadable_event_time", 1),
+    ]
+    assert [[sample["event_id"] for sample in row["samples"]] for row in found] == [["m0", "m1"], ["n"]]
+    assert json.loads(found[1]["samples"][0]["payload"])["event_time"] == "2026"
+    shown = case.job("rejected").out
+    assert "unknown_event_type" in shown
+    assert "S3CRET" not in shown
