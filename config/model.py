@@ -58,6 +58,8 @@ WarehousePlace = Annotated[str | SparkSchema, PlainValidator(_warehouse_place)]
 """Where the tables are: a folder, or the schema whose location is that folder."""
 
 
+LINE_BYTES = 16 << 20
+"""How long a line may be where the settings say nothing."""
 Format: TypeAlias = Literal["delta", "parquet", "json", "csv"]
 """How an input's files are written."""
 
@@ -177,7 +179,7 @@ class Quality(Shape):
     """
 
     max_rejected_share: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.01
-    max_line_bytes: Annotated[int, Field(strict=True, ge=1024, le=1 << 30)] = 16 << 20
+    max_line_bytes: Annotated[int, Field(strict=True, ge=1024, le=1 << 30)] = LINE_BYTES
 
 
 class SettingsFile(Shape):

@@ -186,7 +186,8 @@ def _take_in(
     def read(source: str, found: Sequence[InputFile]) -> CameIn | InputError:
         try:
             with blaming_files(partial(_blame, warehouse, settings, found)):
-                return take_in(warehouse, source, settings.inputs.by_name()[source], found, number, keep)
+                given, limit = settings.inputs.by_name()[source], settings.quality.max_line_bytes
+                return take_in(warehouse, source, given, found, number, keep, limit)
         except InputError as error:
             return error
 
@@ -205,7 +206,8 @@ def _blame(warehouse: Warehouse, settings: Settings, files: Sequence[InputFile],
 
     def problems(source: str, found: Sequence[InputFile]) -> str:
         contract, format = CONTRACTS[source], settings.inputs.by_name()[source].format
-        opened = partial(read_input, warehouse.spark, contract, format)
+        limit = settings.quality.max_line_bytes
+        opened = partial(read_input, warehouse.spark, contract, format, max_line_bytes=limit)
         faulty = faulty_files(found, opened, error, are_parquet=format == "parquet")
         return contract_problems(contract, faulty)
 

@@ -11,6 +11,7 @@ from engine.differences import checked_text
 from schemas import EventContract
 from schemas.table import Column as Declared
 from storage.inputs import csv_rows, json_lines
+from storage.inputs.readable import TOO_LONG
 
 
 def with_payload(rows: DataFrame, contract: EventContract, format: Format) -> DataFrame:
@@ -36,7 +37,10 @@ def with_payload(rows: DataFrame, contract: EventContract, format: Format) -> Da
 def described(line: str) -> Column:
     """What is stored of a line that is no row, as JSON: its length, and a hash that tells it from others."""
     text = F.col(line)
-    return F.to_json(F.struct(F.length(text).alias("characters"), F.sha2(text, 256).alias("sha256")))
+    told = F.to_json(F.struct(F.length(text).alias("characters"), F.sha2(text, 256).alias("sha256")))
+    return F.when(F.startswith(text, F.lit(TOO_LONG)), F.substr(text, F.lit(len(TOO_LONG) + 1))).otherwise(
+        told
+    )
 
 
 def _readable(column: Declared, spark: SparkSession) -> Column:
