@@ -24,7 +24,7 @@ from pipelines.ledger.late import SMALL_HISTORY, Reach
 from pipelines.ledger.open_rows import Until
 from pipelines.state.of_messages import StateOfMessages
 from schemas import ACCEPTED, CONTRACTS
-from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS
+from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS, RUNS
 from steps.close import write_ledger
 from steps.looked_at import Batch
 from steps.take_in import CameIn, take_in
@@ -141,6 +141,8 @@ def fold(
     if new.is_nothing:
         return Folded(new.done, "nothing new")
     done, number, state = new.done, new.done.batch + 1, None
+    # No other table is ever there without it (`storage.integrity`).
+    warehouse.create_missing(RUNS)
     with warehouse.keeping() as keep:
         came, _ = together(
             warehouse.spark,
