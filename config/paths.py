@@ -21,6 +21,7 @@ SECRET = re.compile(
     r"[?&#;]\s*[^=&?#;/]*(?:sig|token|secret|passw|pwd|key|credential|auth)[^=&?#;/]*=", re.IGNORECASE
 )
 """A parameter that is a secret by its name."""
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 ALIASES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "wasbs": "wasb"}
 """Schemes for the same files."""
 
@@ -31,7 +32,7 @@ def table_path(path: str, info: ValidationInfo) -> str:
     Raises:
         PydanticCustomError: it has a secret in it.
     """
-    _refuse_secrets(path)
+    _refuse_unfit(path)
     return path if URI.match(path) else os.path.abspath(_from_directory(path, info))
 
 
@@ -43,7 +44,7 @@ def local_path(path: str, info: ValidationInfo) -> str:
     """
     if URI.match(path):
         raise problem(f"{without_secrets(path)!r} is not on the local disk; write a path")
-    _refuse_secrets(path)
+    _refuse_unfit(path)
     return os.path.normpath(_from_directory(path, info))
 
 
@@ -51,7 +52,9 @@ def _from_directory(path: str, info: ValidationInfo) -> str:
     return os.path.join(info.context["directory"], path) if info.context else path
 
 
-def _refuse_secrets(path: str) -> None:
+def _refuse_unfit(path: str) -> None:
+    if CONTROL.search(path):
+        raise problem(f"{without_secrets(path)!r} has a line end or a control character; write another path")
     shown = without_secrets(path)
     if shown != path:
         raise problem(
