@@ -120,7 +120,11 @@ def _looked_at(spark: SparkSession, contract: EventContract, paths: Sequence[str
 
 def with_shape(rows: DataFrame, *, when: Column | None = None) -> DataFrame:
     """Add `shape`: what the line is, as `schema_of_variant` says it; null if it is no JSON, or not `when`."""
-    is_parsed = ~is_beyond(rows.sparkSession) if when is None else when
+    if when is None:
+        has_names = ~has_long_names(F.json_object_keys("raw"))
+        is_parsed = F.when(~is_beyond(rows.sparkSession), has_names)
+    else:
+        is_parsed = when
     return rows.withColumn("shape", F.when(is_parsed, F.expr("schema_of_variant(try_parse_json(raw))")))
 
 

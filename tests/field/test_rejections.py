@@ -1,6 +1,7 @@
 """Rejected rows have reasons, and what is stored of them is no message's body."""
 
 import csv
+import gzip
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -216,6 +217,98 @@ def test_years_that_no_log_has(session: SparkSession, tmp_path: Path) -> None:
     assert case.nightly().code == 0
     assert {row[1] for row in rejected(case)} == {"event_time_out_of_range"}
     assert AS_OF
+
+
+def nested(depth: int, opening: str = '{"a":', closing: str = "}") -> str:
+    return opening * depth + "1" + closing * depth
+
+
+EXTRA: dict[str, tuple[str, bool]] = {
+    "a number that no double holds": ("1e400", False),
+    "as negative": ("-1E+400", False),
+    "with 400 digits": ("9" * 400, False),
+    "with 400 decimals": ("0." + "9" * 400, True),
+    "too small for a double": ("1e-400", True),
+    "minus zero": ("-0", True),
+    "in a text": ('"x: 1e400, {[{["', True),
+    "NaN": ("NaN", False),
+    "Infinity": ("-Infinity", False),
+    "31 objects": (nested(31), True),
+    "32 objects": (nested(32), False),
+    "200 objects": (nested(200), False),
+    "5,000 objects": (nested(5000), False),
+    "31 arrays": (nested(31, "[", "]"), True),
+    "5,000 arrays": (nested(5000, "[", "]"), False),
+    "200 objects side by side": ("[" + ",".join(['{"a":[{}]}'] * 200) + "]", True),
+    "objects with a column's name": (nested(31, '{"b":1,"size_bytes":'), True),
+    "an object with columns": ('{"event_id":"S3CRET","event_time":"2026"}', True),
+    "half of a surrogate pair": ('"\\ud800"', False),
+    "a name of 1 MB": (f'{{}},"{"k" * (1 << 20)}":1', False),
+    "a name twice": ('1,"extra":2', False),
+    "a column twice": ('1,"size_bytes":4', False),
+}
+"""Values of a field that no contract declares, and whether the row is an event."""
+
+
+def test_extremes_of_json(session: SparkSession, tmp_path: Path) -> None:
+    case = project(tmp_path / "p")
+    folder = tmp_path / "p" / "message_events"
+    folder.mkdir()
+    for number, (value, _) in enumerate(EXTRA.values()):
+        row = json.dumps({**message(f"m{number:02d}"), "extra": "?"})
+        with (folder / "1.jsonl").open("a") as file:
+            file.write(row.replace('"extra": "?"', f'"extra": {value}') + "\n")
+    assert case.nightly().code == 0
+    accepted = {row["event_id"] for row in case.table("message_events")}
+    found = {name: f"m{number:02d}" in accepted for number, name in enumerate(EXTRA)}
+    assert found == {name: is_event for name, (_, is_event) in EXTRA.items()}
+    assert {row[:2] for row in rejected(case)} == {(None, "broken_row")}
+    assert "S3CRET" not in str(rejected(case))
+
+
+def test_a_line_that_is_too_long(session: SparkSession, tmp_path: Path) -> None:
+    for format in ("json", "csv"):
+        case = project(tmp_path / format, format, quality={"max_line_bytes": 2048})
+        folder = tmp_path / format / "message_events"
+        write(folder, format, [message("m1"), message("m2", message_body=BODY * 200), message("m3")])
+        if format == "json":
+            packed = gzip.compress((folder / "1.jsonl").read_bytes())
+            (folder / "1.jsonl").unlink()
+            (folder / "1.jsonl.GZ").write_bytes(packed)
+        assert case.nightly().code == 0
+        assert {row["event_id"] for row in case.table("message_events")} == {"m1", "m3"}
+        [(event_id, reason, payload)] = rejected(case)
+        assert (event_id, reason, set(payload)) == (None, "line_too_long", {"bytes", "sha256"})
+        assert payload["bytes"] > 200 * len(BODY)
+
+
+def test_a_parquet_column_twice_and_names_with_line_ends(session: SparkSession, tmp_path: Path) -> None:
+    case = project(tmp_path / "twice", "parquet")
+    folder = tmp_path / "twice" / "message_events"
+    write(folder, "parquet", [message("m1")])
+    table = pq.read_table(folder / "1.parquet")
+    twice = [*table.column_names, "EVENT_ID", "size_bytes"]
+    columns = [*table.columns, table["event_id"], table["size_bytes"]]
+    pq.write_table(pa.Table.from_arrays(columns, twice), folder / "1.parquet")
+    done = case.nightly()
+    assert (done.code, done.err.splitlines()[-3:]) == (
+        3,
+        [
+            "error: message_events breaks its contract; write these anew:",
+            f"  {folder}/1.parquet: column event_id is there twice; write it once",
+            f"  {folder}/1.parquet: column size_bytes is there twice; write it once",
+        ],
+    )
+    case = project(tmp_path / "names")
+    folder = tmp_path / "names" / "message_events"
+    write(folder, "json", [message("m1")])
+    (folder / "2\nerror: no.jsonl").write_text("{}\n")
+    done = case.nightly()
+    assert (done.code, done.err.splitlines()[-1]) == (
+        3,
+        f"error: inputs.message_events: the name of '{folder}/2\\nerror: no.jsonl' has a line end or a "
+        "control character; rename it",
+    )
 
 
 def test_the_gate_names_the_most_frequent_reason_with_a_place(session: SparkSession, tmp_path: Path) -> None:
