@@ -11,13 +11,14 @@ from config import model
 from config.catalog import Catalog, load_catalog
 from config.errors import ConfigError
 from config.instants import format_instant
+from config.paths import overlap
 from config.rules.history import Folded, RuleVersion, fold_statements
 from config.rules.rule_file import Note, RuleFile
 from config.rules.sources import NoRuleFileError, RuleSources
 from config.rules.statements import RuleStatement
 from config.shape import check
 from config.snapshots.server import ServerSnapshot, read_snapshots, shown_statements, with_databases
-from config.yaml_file import Loc, YamlFile, load_yaml
+from config.yaml_file import Loc, YamlFile, field_path, load_yaml
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,25 @@ class Settings:
     def rule_notes(self) -> tuple[Note, ...]:
         """What of the rule sources does not count, and where."""
         return (*self.unread_files, *(note for file in self.rule_files for note in file.notes))
+
+    def require_apart(self, root: str) -> None:
+        """Refuse a warehouse whose files would be read as input.
+
+        For the folder of a schema, which is known once a session is open; others are compared before.
+
+        Raises:
+            ConfigError: an input or a snapshot is that folder, lies in it or holds it.
+        """
+        inputs = {f"inputs.{name}.path": source.path for name, source in self.inputs.by_name().items()}
+        snapshots = {
+            f"snapshots[{number}].path": each.declared.path for number, each in enumerate(self.snapshots)
+        }
+        for name, path in (inputs | snapshots).items():
+            if how := overlap(root, path):
+                raise ConfigError(
+                    f"{self.path}: warehouse: {self.warehouse}: {root} {how} {path}, which is {name}; name "
+                    "another schema"
+                )
 
     def describe(self) -> str:
         """Return the settings in effect as JSON with sorted keys; of catalog and rules, only the paths."""
@@ -100,6 +120,7 @@ def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
     file = load_yaml(os.fspath(path))
     declared = check(_shape_of(file), file, {"directory": os.path.dirname(file.path)})
     _require_different(file, declared.snapshots)
+    _require_apart(file, declared)
     catalog, sources = _read_named_files(file, declared)
     rule_files = sources.files
     snapshots = read_snapshots(declared.snapshots)
@@ -155,6 +176,37 @@ def _require_different(file: YamlFile, snapshots: Sequence[model.Snapshot]) -> N
                 "correct taken_at, or remove one"
             )
             problems.append(file.problem(("snapshots", number, "taken_at"), message))
+    if problems:
+        raise ConfigError("\n".join(problems))
+
+
+def _paths(declared: model.SettingsFile) -> dict[Loc, str]:
+    """The paths of inputs and snapshots, by their places in the file."""
+    inputs: dict[Loc, str] = {
+        ("inputs", name, "path"): source.path for name, source in declared.inputs.by_name().items()
+    }
+    snapshots: dict[Loc, str] = {
+        ("snapshots", number, "path"): each.path for number, each in enumerate(declared.snapshots)
+    }
+    return inputs | snapshots
+
+
+def _require_apart(file: YamlFile, declared: model.SettingsFile) -> None:
+    """Refuse a warehouse whose files would be read as input, and files that would be read as two inputs."""
+    problems = []
+    paths = _paths(declared)
+    for place, path in paths.items():
+        if isinstance(declared.warehouse, str) and (how := overlap(declared.warehouse, path)):
+            message = f"{declared.warehouse} {how} {path}, which is {field_path(place)}; name another folder"
+            problems.append(file.problem(("warehouse",), message))
+        for other, known in paths.items():
+            if other == place:
+                break
+            # Two snapshots may come from one folder, one after the other.
+            is_input = "inputs" in (other[0], place[0])
+            if is_input and (how := overlap(path, known)):
+                message = f"{path} {how} {known}, which is {field_path(other)}; name another folder"
+                problems.append(file.problem(place, message))
     if problems:
         raise ConfigError("\n".join(problems))
 

@@ -7,40 +7,11 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, PlainValidator, TypeAdapter, ValidationInfo
 
+from config.paths import local_path, table_path
 from config.shape import Instant, Shape, problem
 
-_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
-_CREDENTIALS = re.compile(
-    r"(?!file:)[A-Za-z0-9+.-]+://(?:[^@]*:[^@]*@|(?<=s3://)[^/]*@|(?<=s3[an]://)[^/]*@)"
-)
-"""A user and a secret ahead of the host; an abfss URI has a container there, which is no secret."""
 _VARIABLE_NAME = re.compile(r"[\w-]+")
 _NAME_IN_SPARK = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-
-
-def _table_path(path: str, info: ValidationInfo) -> str:
-    if _CREDENTIALS.match(path):
-        raise problem(
-            f"{_redacted(path)!r} has credentials in it, which logs and tables would show; "
-            "leave them out and give them to the engine: by the environment (AWS_ACCESS_KEY_ID, "
-            "AWS_SECRET_ACCESS_KEY), or in Spark's settings (spark.hadoop.fs.s3a.access.key, ...secret.key)"
-        )
-    return path if _URI.match(path) else os.path.abspath(_from_directory(path, info))
-
-
-def _redacted(path: str) -> str:
-    found = _CREDENTIALS.match(path)
-    return f"{path.partition(':')[0]}://...@{path[found.end() :]}" if found else path
-
-
-def _local_path(path: str, info: ValidationInfo) -> str:
-    if _URI.match(path):
-        raise problem(f"{_redacted(path)!r} is not on the local disk; write a path")
-    return os.path.normpath(_from_directory(path, info))
-
-
-def _from_directory(path: str, info: ValidationInfo) -> str:
-    return os.path.join(info.context["directory"], path) if info.context else path
 
 
 def _name_in_spark(name: str) -> str:
@@ -49,10 +20,10 @@ def _name_in_spark(name: str) -> str:
     return name
 
 
-TablePath = Annotated[str, Field(min_length=1), AfterValidator(_table_path)]
+TablePath = Annotated[str, Field(min_length=1), AfterValidator(table_path)]
 """A path that Spark reads or writes: absolute, or a URI."""
 
-LocalPath = Annotated[str, Field(min_length=1), AfterValidator(_local_path)]
+LocalPath = Annotated[str, Field(min_length=1), AfterValidator(local_path)]
 """A path that is read before Spark starts: relative as the settings file's own path is, or absolute."""
 
 Count = Annotated[int, Field(strict=True, ge=1)]
@@ -88,6 +59,8 @@ WarehousePlace = Annotated[str | SparkSchema, PlainValidator(_warehouse_place)]
 """Where the tables are: a folder, or the schema whose location is that folder."""
 
 
+LINE_BYTES = 16 << 20
+"""How long a line may be where the settings say nothing."""
 Format: TypeAlias = Literal["delta", "parquet", "json", "csv"]
 """How an input's files are written."""
 
@@ -220,9 +193,15 @@ class Replay(Shape):
 
 
 class Quality(Shape):
-    """The share of all inputs' rows that may be rejected before the run gives up."""
+    """How much may be wrong with the inputs.
+
+    Attributes:
+        max_rejected_share: the share of all inputs' rows that may be rejected before the run gives up.
+        max_line_bytes: bytes of a line of a text file; a longer one is rejected.
+    """
 
     max_rejected_share: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.01
+    max_line_bytes: Annotated[int, Field(strict=True, ge=1024, le=1 << 30)] = LINE_BYTES
 
 
 class SettingsFile(Shape):

@@ -12,6 +12,7 @@ from steps.activation import write_activation
 from steps.whole import require_whole
 from storage.done import what_is_done
 from storage.only_writer import only_writer
+from storage.published import checked_runs
 
 
 def main(argv: Sequence[str]) -> int:
@@ -37,6 +38,7 @@ def main(argv: Sequence[str]) -> int:
             require_whole(warehouse)
             write_activation(warehouse, settings, options.as_of, what_is_done(warehouse))
         return 0
+    checked_runs(warehouse)
     told = activation_of_queue(warehouse, options.as_of, queue)
     if options.format == "json":
         print(as_json(told))

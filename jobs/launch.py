@@ -111,10 +111,11 @@ def warehouse_of(settings: Settings, name: str) -> Warehouse:
     """Open the session and the warehouse, for a job that looks at its settings first.
 
     Raises:
-        ConfigError: the warehouse is one of an older version.
+        ConfigError: the warehouse is one of an older version, or shares files with an input.
     """
     warehouse = Warehouse(open_session(name, settings.warehouse), settings.warehouse)
     suspect(warehouse.root)
+    settings.require_apart(warehouse.root)
     warehouse.require_this_shape()
     return warehouse
 

@@ -17,6 +17,7 @@ from insight.lint_view import from_here, plain, relative, show_findings
 from insight.sarif import sarif
 from insight.terminal import as_json, terminal, visible
 from jobs.launch import Parser, launch
+from storage.published import checked_runs
 from storage.warehouse import Warehouse
 
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
@@ -91,6 +92,7 @@ def _lint_settings(options: Namespace) -> list[Finding]:
         return lint_files(settings, folded, moment=options.as_of)
     warehouse = Warehouse(open_session("lint_rules", settings.warehouse), settings.warehouse)
     warehouse.require_this_shape()
+    checked_runs(warehouse)
     found, remarks = lint_warehouse(warehouse, settings, folded, moment=options.as_of)
     for remark in remarks:
         print(visible(remark), file=sys.stderr)

@@ -274,7 +274,7 @@ REJECTED_EVENTS = Table(
         required("source", "string", "the input's name"),
         optional("event_id", "string", "the event; null if it has none or could not be read"),
         required("reason", "string", "why it was rejected; docs/data-quality.md lists the reasons"),
-        required("payload", "string", "the raw row: the line of a text input, else its columns as JSON"),
+        required("payload", "string", "the declared columns of the row as JSON; of a broken row its length"),
         required("run_id", "string", "the run that met it first"),
         required("first_seen", "timestamp", "start of that run, UTC"),
     ),

@@ -24,7 +24,7 @@ from pipelines.ledger.late import SMALL_HISTORY, Reach
 from pipelines.ledger.open_rows import Until
 from pipelines.state.of_messages import StateOfMessages
 from schemas import ACCEPTED, CONTRACTS
-from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS
+from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS, RUNS
 from steps.close import write_ledger
 from steps.looked_at import Batch
 from steps.take_in import CameIn, take_in
@@ -141,6 +141,8 @@ def fold(
     if new.is_nothing:
         return Folded(new.done, "nothing new")
     done, number, state = new.done, new.done.batch + 1, None
+    # No other table is ever there without it (`storage.integrity`).
+    warehouse.create_missing(RUNS)
     with warehouse.keeping() as keep:
         came, _ = together(
             warehouse.spark,
@@ -186,7 +188,8 @@ def _take_in(
     def read(source: str, found: Sequence[InputFile]) -> CameIn | InputError:
         try:
             with blaming_files(partial(_blame, warehouse, settings, found)):
-                return take_in(warehouse, source, settings.inputs.by_name()[source], found, number, keep)
+                given, limit = settings.inputs.by_name()[source], settings.quality.max_line_bytes
+                return take_in(warehouse, source, given, found, number, keep, limit)
         except InputError as error:
             return error
 
@@ -205,7 +208,8 @@ def _blame(warehouse: Warehouse, settings: Settings, files: Sequence[InputFile],
 
     def problems(source: str, found: Sequence[InputFile]) -> str:
         contract, format = CONTRACTS[source], settings.inputs.by_name()[source].format
-        opened = partial(read_input, warehouse.spark, contract, format)
+        limit = settings.quality.max_line_bytes
+        opened = partial(read_input, warehouse.spark, contract, format, max_line_bytes=limit)
         faulty = faulty_files(found, opened, error, are_parquet=format == "parquet")
         return contract_problems(contract, faulty)
 

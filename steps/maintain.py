@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from config.instants import format_instant
 from schemas import TABLES
 from schemas.outputs import BATCHES, RUNS
-from steps.whole import require_as_left
+from storage.integrity import require_as_left
 from storage.upkeep import SAFE_HOURS, Upkeep
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from config.errors import WarehouseError
 from config.load import Settings
 from engine.differences import Keep, together
 from engine.faults import fault_of
@@ -100,7 +101,7 @@ def take_in_new(
         return folded.said
 
     step("fold", fold_new)()
-    require_good_input(settings, folded.done, published)
+    require_good_input(warehouse, settings, folded.done, published)
     return TakenIn(folded.done, published, folded.state)
 
 
@@ -115,7 +116,7 @@ def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     run = Run.begin(as_of)
 
     def steps() -> None:
-        require_good_input(settings, done, published)
+        require_good_input(warehouse, settings, done, published)
         _describe(warehouse, settings, run, TakenIn(done, published))
 
     with expecting_little(warehouse.spark):
@@ -153,6 +154,9 @@ def _recorded(warehouse: Warehouse, settings: Settings, run: Run, steps: Callabl
     """Run the steps; a failure gets a row in `runs` too, and stays the error that is told."""
     try:
         steps()
+    except WarehouseError:
+        # Nothing is written beside what can be put back.
+        raise
     except Exception as error:
         try:
             write_run(warehouse, settings, run, "failed", run.announced or Left(), error=fault_of(error))

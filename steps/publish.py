@@ -17,6 +17,7 @@ from pipelines.publish.reconcile import reconcile
 from schemas import TABLES
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import REJECTED_EVENTS, RUNS
+from steps.rejections import most_frequent
 from storage.done import Done
 from storage.small_frame import small_frame
 from storage.versions import versions_of
@@ -100,7 +101,9 @@ def publish(
     return sums
 
 
-def require_good_input(settings: Settings, done: Done, published: Sequence[Mapping[str, Any]]) -> None:
+def require_good_input(
+    warehouse: Warehouse, settings: Settings, done: Done, published: Sequence[Mapping[str, Any]]
+) -> None:
     """The quality gate over all that no published run covers; see `require_quality`."""
     after = max((run["last_batch"] or 0 for run in published), default=0)
     counts: dict[str, tuple[int, int]] = {}
@@ -108,7 +111,12 @@ def require_good_input(settings: Settings, done: Done, published: Sequence[Mappi
         if row["batch"] > after:
             events, rejected = counts.get(row["source"], (0, 0))
             counts[row["source"]] = (events + row["events"], rejected + row["rejected"])
-    require_quality(counts, max_rejected_share=settings.quality.max_rejected_share)
+    last = max((run["finished_at"] for run in published), default=None)
+    require_quality(
+        counts,
+        max_rejected_share=settings.quality.max_rejected_share,
+        most_frequent=partial(most_frequent, warehouse, settings, since=last, after_batch=after),
+    )
 
 
 def announce(warehouse: Warehouse, settings: Settings, run: Run, done: Done) -> None:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 
-from pyspark.sql import Column as Value, DataFrame, SparkSession, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from config.errors import InputError
-from config.model import EventSource
-from engine.differences import Keep, checked_text
+from config.model import EventSource, Format
+from engine.differences import Keep
 from pipelines.ledger.days import full_days
 from pipelines.ledger.duplicates import (
     EVENT,
@@ -21,12 +21,13 @@ from pipelines.ledger.duplicates import (
     suspects,
     with_hash_in,
 )
-from pipelines.ledger.reasons import CONFLICTING_DUPLICATE, with_reasons
+from pipelines.ledger.reasons import CONFLICTING_DUPLICATE, LINE_TOO_LONG, with_reasons
 from schemas import ACCEPTED, CONTRACTS
-from schemas.table import Column
 from storage.collected import instant_of
 from storage.inputs.listing import InputFile
+from storage.inputs.payloads import with_payload
 from storage.inputs.read import mistyped_fields, read_input
+from storage.inputs.readable import TOO_LONG
 from storage.inputs.scattered import are_slow_to_open
 from storage.warehouse import Warehouse
 
@@ -59,7 +60,13 @@ class CameIn:
 
 
 def take_in(
-    warehouse: Warehouse, source: str, given: EventSource, files: Sequence[InputFile], batch: int, keep: Keep
+    warehouse: Warehouse,
+    source: str,
+    given: EventSource,
+    files: Sequence[InputFile],
+    batch: int,
+    keep: Keep,
+    max_line_bytes: int,
 ) -> CameIn:
     """Read the new files of an input.
 
@@ -67,7 +74,8 @@ def take_in(
         InputError: a file breaks its contract; every difference is listed.
     """
     contract = CONTRACTS[source]
-    rows = with_reasons(read_input(warehouse.spark, contract, given.format, files), contract)
+    read = read_input(warehouse.spark, contract, given.format, files, max_line_bytes=max_line_bytes)
+    rows = with_reasons(read, contract)
     if given.format in TEXT or are_slow_to_open(warehouse.spark, files):
         # Text is parsed once. Other files are read again faster than their rows are kept, unless they are
         # many and small.
@@ -84,7 +92,7 @@ def take_in(
     )
     counted = totals.collect()
     if given.format == "json" and any(row.mistyped for row in counted):
-        raise InputError(mistyped_fields(warehouse.spark, contract, files))
+        raise InputError(mistyped_fields(warehouse.spark, contract, files, max_line_bytes=max_line_bytes))
     by_day = {row.day: row.rows for row in counted if row.is_event}
     newest = {row.day: moment for row in counted if row.is_event and (moment := instant_of(row.newest))}
     total = sum(row.rows for row in counted)
@@ -115,33 +123,17 @@ def take_in(
         duplicates=of("duplicate") + of("twin") - of("twin", "events"),
         rejected=rejected,
         events=accepted(rows, near_rows, verdicts, contract, keep),
-        reports=_reports(verdicts, source) if rejected else None,
+        reports=_reports(verdicts, source, given.format) if rejected else None,
         by_day=by_day,
         newest=newest,
     )
 
 
-def _reports(verdicts: DataFrame, source: str) -> DataFrame:
+def _reports(verdicts: DataFrame, source: str, format: Format) -> DataFrame:
     """The rejected rows, one per row and reason."""
-    contract = CONTRACTS[source]
     reasons = F.when(F.col("verdict") == "conflict", F.lit(CONFLICTING_DUPLICATE)).otherwise(F.col("reasons"))
-    rows = verdicts.where("verdict in ('invalid', 'conflict')").withColumns(
-        {column.name: _readable(column, verdicts.sparkSession) for column in contract.columns}
-    )
+    reasons = F.when(F.startswith("raw", F.lit(TOO_LONG)), F.lit(LINE_TOO_LONG)).otherwise(reasons)
+    rows = with_payload(verdicts.where("verdict in ('invalid', 'conflict')"), CONTRACTS[source], format)
     return rows.select(
-        F.lit(source).alias("source"),
-        "event_id",
-        F.explode(F.split(reasons, ",")).alias("reason"),
-        F.coalesce("raw", F.to_json(F.struct(*contract.names))).alias("payload"),
+        F.lit(source).alias("source"), "event_id", F.explode(F.split(reasons, ",")).alias("reason"), "payload"
     )
-
-
-def _readable(column: Column, spark: SparkSession) -> Value:
-    """A value of a rejected row as its JSON is to have it."""
-    value = F.col(column.name)
-    if column.type == "string":
-        return checked_text(value, spark)[0]
-    if column.type == "timestamp":
-        # Left as it is, Spark would write it to the millisecond, and rows that differ in less would be one.
-        return F.concat(F.replace(value.cast("string"), F.lit(" "), F.lit("T")), F.lit("Z"))
-    return value

@@ -1,50 +1,29 @@
-"""Stop before a table that has lost commits is taken for whole."""
+"""Refuse to write a warehouse that has lost tables or commits."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from config.errors import WarehouseError
-from config.instants import format_instant
-from storage.published import published_runs
-from storage.versions import REBUILD, versions_of
+from schemas.outputs import BATCHES, RUNS
+from storage.integrity import runs_are_gone
+from storage.published import checked_runs
 from storage.warehouse import Warehouse
 
 
 def require_whole(warehouse: Warehouse) -> Sequence[Mapping[str, Any]]:
     """Compare the tables with what the last published run left.
 
+    A warehouse without tables gets `runs`, so that no other table is ever there without it.
+
     Returns:
         The published runs: as_of, finished_at, versions, last_batch.
 
     Raises:
-        WarehouseError: a table is at an older version, or is gone; every one is listed.
+        WarehouseError: as `require_as_left`.
     """
-    runs = published_runs(warehouse, "as_of", "finished_at", "versions", "last_batch")
-    require_as_left(warehouse.root, runs)
+    runs = checked_runs(warehouse)
+    # The engine may reach what delta-rs does not.
+    if not warehouse.exists(RUNS) and warehouse.exists(BATCHES):
+        raise WarehouseError(runs_are_gone(warehouse.root))
+    warehouse.create_missing(RUNS)
     return runs
-
-
-def require_as_left(root: str, runs: Iterable[Mapping[str, Any]]) -> None:
-    """Compare the tables under a folder with what the last of these runs left, which were published.
-
-    Raises:
-        WarehouseError: as `require_whole`.
-    """
-    last = max(runs, key=itemgetter("finished_at"), default=None)
-    found = versions_of(root) if last else None
-    if last is None or found is None:
-        return
-    lost = [
-        f"warehouse: {root}/{name} is {_state(found.get(name))}, but the run of "
-        f"{format_instant(last['as_of'])} that finished at {format_instant(last['finished_at'])} left it at "
-        f"version {version}: commits are lost. Put back what is missing, or {REBUILD}"
-        for name, version in sorted(dict(last["versions"] or {}).items())
-        if found.get(name, -1) < version
-    ]
-    if lost:
-        raise WarehouseError("\n".join(lost))
-
-
-def _state(version: int | None) -> str:
-    return "gone" if version is None else f"at version {version}"

@@ -16,6 +16,7 @@ from schemas import TABLES
 from schemas.outputs import RUNS
 from storage.collected import collected
 from storage.done import what_is_done
+from storage.integrity import require_as_left
 from storage.warehouse import Warehouse
 
 log = logging.getLogger(__name__)
@@ -26,6 +27,17 @@ AS_OFS_SHOWN = 5
 def published_runs(warehouse: Warehouse, *columns: str) -> list[dict[str, Any]]:
     """These columns of the runs that were published, in no order; they are few."""
     return collected(warehouse.read(RUNS).where("status = 'succeeded'").select(*columns))
+
+
+def checked_runs(warehouse: Warehouse) -> list[dict[str, Any]]:
+    """The published runs (as_of, finished_at, versions, last_batch), once the tables are as they left them.
+
+    Raises:
+        WarehouseError: as `storage.integrity.require_as_left`.
+    """
+    runs = published_runs(warehouse, "as_of", "finished_at", "versions", "last_batch")
+    require_as_left(warehouse.root, runs)
+    return runs
 
 
 def settings_of(warehouse: Warehouse, as_of: datetime) -> dict[str, Any]:
@@ -58,16 +70,21 @@ def last_batch_of(warehouse: Warehouse, as_of: datetime) -> int:
 def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | None) -> datetime:
     """Find an as_of that was published and is still there: the one asked for, or that of the latest run.
 
+    The tables are compared with what the runs left first: every question starts here.
+
     A warning says so where a later run of it failed among its writes, or has not ended: its tables may be of
     both.
 
     Raises:
         PipelineError: nothing was published, or not this as_of, or housekeeping has removed it.
+        WarehouseError: a table has lost commits, or is gone.
     """
     # An engine would sort and shuffle for what is done here at once.
-    rows = warehouse.read(RUNS).select("started_at", "as_of", "status", "row_counts", "last_batch", "error")
+    rows = warehouse.read(RUNS).drop("run_id", "code_version", "settings", "reconciliation")
     all_runs = sorted(collected(rows), key=itemgetter("started_at"))
-    found = _found(warehouse, settings, as_of, [row for row in all_runs if row["status"] == "succeeded"])
+    published = [row for row in all_runs if row["status"] == "succeeded"]
+    require_as_left(warehouse.root, published)
+    found = _found(warehouse, settings, as_of, published)
     last = [row for row in all_runs if row["as_of"] == found][-1]
     # A run that failed before it wrote anything covers no batch.
     if last["status"] != "succeeded" and last["last_batch"] is not None:

@@ -16,7 +16,6 @@ from deltalake.fs import DeltaStorageHandler
 from pyarrow import fs
 
 from schemas.events import FOLD, LEDGER_PARTITIONS
-from schemas.ledger import ENDPOINTS
 from schemas.outputs import AS_OF_KEY, BATCHES
 from schemas.reading import as_of_key, as_of_of_key
 from schemas.table import Table
@@ -62,10 +61,7 @@ class Upkeep:
         Raises:
             ConfigError: this is a warehouse of an older version.
         """
-        is_old = self._open(BATCHES) is None and DeltaTable.is_deltatable(f"{self._root}/{OLD_TABLE}")
-        endpoints = self._open(ENDPOINTS)
-        columns = {field.name for field in endpoints.schema().fields} if endpoints else set(ENDPOINTS.names)
-        if is_old or not columns.issuperset(ENDPOINTS.names):
+        if self._open(BATCHES) is None and DeltaTable.is_deltatable(f"{self._root}/{OLD_TABLE}"):
             raise older_shape(self._root)
 
     def rows(self, table: Table) -> list[dict[str, Any]]:

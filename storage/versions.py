@@ -1,18 +1,27 @@
-"""The versions of a warehouse's tables, to see that no commit was lost."""
+"""The versions of a warehouse's tables, to see that no commit was lost and no table was changed by others."""
 
+import json
 import logging
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
+from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
 
 from config.errors import WarehouseError
 from schemas import TABLES
+from schemas.table import Table
 from storage.inputs.contract import first_line
-from storage.inputs.delta_log import current_version
 from storage.inputs.places import on_local_disk
 
 log = logging.getLogger(__name__)
 REBUILD = "rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
 """What is left to do where nothing can be put back."""
+AT_ONCE = 8
+"""Logs that are read side by side: on an object store each takes several round trips."""
+SPARK_TYPES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
+"""What Spark calls types of a Delta log; the others have the same name."""
 
 
 def versions_of(root: str) -> dict[str, int] | None:
@@ -21,26 +30,88 @@ def versions_of(root: str) -> dict[str, int] | None:
     They are read by delta-rs, which may have no credentials for a place that Apache Spark can reach.
 
     Raises:
-        WarehouseError: the log of a table on local disk is damaged; every such table is listed.
+        WarehouseError: the log of a table is damaged, or its columns are not the declared ones; every such
+            table is listed.
     """
-    damaged = []
-    found = {}
-    for name in TABLES:
-        try:
-            found[name] = current_version(f"{root}/{name}")
-        except TableNotFoundError:
-            continue
-        except (DeltaError, OSError) as error:
-            fault = first_line(error)
-            if on_local_disk(root) is None:
-                log.warning(
-                    "the versions under %s can't be read, so lost commits stay unseen: %s", root, fault
-                )
-                return None
-            damaged.append(
-                f"warehouse: {root}/{name}: its log is damaged ({fault}). Put back what is missing, or "
-                f"{REBUILD}"
-            )
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        opened = dict(zip(TABLES, pool.map(lambda name: _opened(f"{root}/{name}"), TABLES), strict=True))
+    tables = {name: found for name, found in opened.items() if isinstance(found, DeltaTable)}
+    faults = {name: found for name, found in opened.items() if isinstance(found, Exception)}
+    # Where one table can be read, others that can't are damaged and not out of reach.
+    if faults and not tables and on_local_disk(root) is None:
+        fault = first_line(next(iter(faults.values())))
+        log.warning("the versions under %s can't be read, so lost commits stay unseen: %s", root, fault)
+        return None
+    damaged = [
+        f"warehouse: {root}/{name}: its log is damaged ({_said_of(fault)}). Put back what is missing, or "
+        f"{REBUILD}"
+        for name, fault in faults.items()
+    ]
+    damaged += [
+        problem
+        for name, found in tables.items()
+        if (problem := other_columns(f"{root}/{name}", TABLES[name], _types(found)))
+    ]
     if damaged:
         raise WarehouseError("\n".join(damaged))
-    return found
+    return {name: found.version() for name, found in tables.items()}
+
+
+def other_columns(path: str, table: Table, found: Mapping[str, str]) -> str | None:
+    """Say how the columns of a table differ from its declaration; None if they don't.
+
+    Args:
+        path: the table's folder.
+        table: its declaration.
+        found: the types of its columns as Spark calls them, by name.
+    """
+    declared = {column.name: column.type for column in table.columns}
+    if declared == found:
+        return None
+    if not declared.keys() & found.keys():
+        differs = "it has none of the columns of that table, so it is another table"
+    else:
+        missing = [f"column {name} is missing" for name in declared if name not in found]
+        retyped = [
+            f"column {name} is {found[name]} and must be {type}"
+            for name, type in declared.items()
+            if found.get(name, type) != type
+        ]
+        added = [f"column {name} was added" for name in found if name not in declared]
+        differs = ", ".join(missing + retyped + added)
+    return (
+        f"warehouse: {path}: {differs}. An older version wrote the table, or another program changed it. Put "
+        f"it back as it was, or {REBUILD}"
+    )
+
+
+def _opened(path: str) -> DeltaTable | Exception | None:
+    """The table at a path; None if there is none, else what is wrong."""
+    try:
+        return DeltaTable(path)
+    except TableNotFoundError:
+        return None
+    except (DeltaError, OSError) as error:
+        return error
+
+
+def _said_of(fault: Exception) -> str:
+    said = first_line(fault)
+    # The sum of a commit that is gone is left: delta-rs takes that for a fault of its own.
+    return "its last commit is gone" if "CRC file version" in said else said
+
+
+def _types(table: DeltaTable) -> dict[str, str]:
+    """The types of a table's columns as Spark calls them, by name."""
+    fields = json.loads(table.schema().to_json())["fields"]
+    return {field["name"]: _spark_type(field["type"]) for field in fields}
+
+
+def _spark_type(type: Any) -> str:
+    if isinstance(type, str):
+        return SPARK_TYPES.get(type, type)
+    if type["type"] == "map":
+        return f"map<{_spark_type(type['keyType'])},{_spark_type(type['valueType'])}>"
+    if type["type"] == "array":
+        return f"array<{_spark_type(type['elementType'])}>"
+    return str(type["type"])

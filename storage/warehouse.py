@@ -10,7 +10,7 @@ from datetime import datetime
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession, functions as F, types as T
 
-from config.errors import ConfigError
+from config.errors import ConfigError, WarehouseError
 from config.model import SparkSchema
 from engine.differences import Keep, identifier_of_new, kept, tested_last, with_nullable_values
 from engine.little import in_one_task
@@ -25,6 +25,7 @@ from storage.inputs.delta_log import current_version
 from storage.older_shape import OLD_TABLE, older_shape
 from storage.small_frame import empty_frame
 from storage.spark_schema import folder_of, register
+from storage.versions import other_columns
 
 log = logging.getLogger(__name__)
 
@@ -61,12 +62,13 @@ class Warehouse:
             )
 
     def require_this_shape(self) -> None:
-        """Refuse the tables of an older version, which kept its ledger in other ones or with fewer columns.
+        """Refuse the tables of an older version, which kept its ledger in other ones or with other columns.
 
         Raises:
             ConfigError: this is a warehouse of an older version.
+            WarehouseError: a table has other columns than the declared ones.
         """
-        if not self.exists(BATCHES) and self._columns(f"{self.root}/{OLD_TABLE}"):
+        if not self.exists(BATCHES) and self._types(f"{self.root}/{OLD_TABLE}"):
             raise older_shape(self.root)
         # Refused at once, and not only when the first table is read that lacks a column.
         self.exists(ENDPOINTS)
@@ -89,16 +91,17 @@ class Warehouse:
         """Whether the table was ever written.
 
         Raises:
-            ConfigError: it was, by an older version: it lacks columns.
+            WarehouseError: its columns are not the declared ones.
         """
         if table.name in self._written:
             return True
-        columns = self._columns(self.path(table))
-        if columns and not columns.issuperset(table.names):
-            raise older_shape(self.root)
-        if columns:
-            self._written.add(table.name)
-        return bool(columns)
+        types = self._types(self.path(table))
+        if not types:
+            return False
+        if problem := other_columns(self.path(table), table, types):
+            raise WarehouseError(problem)
+        self._written.add(table.name)
+        return True
 
     def read(self, table: Table) -> DataFrame:
         """All rows of the table; none if it was never written."""
@@ -148,15 +151,16 @@ class Warehouse:
     def _load(self, table: Table) -> DataFrame:
         return in_one_task(self.spark.read.format("delta").load(self.path(table)))
 
-    def _columns(self, path: str) -> set[str]:
-        """The columns of the table at a path; none if there is no table."""
+    def _types(self, path: str) -> dict[str, str]:
+        """The types of the columns of the table at a path, by name; none if there is no table."""
         try:
             # Nothing is looked up until the schema is wanted.
-            return set(self.spark.read.format("delta").load(path).schema.names)
+            fields = self.spark.read.format("delta").load(path).schema.fields
         except AnalysisException as error:
             if not _says_not_written(error):
                 raise
-            return set()
+            return {}
+        return {field.name: _shape(field.dataType) for field in fields}
 
     def create_missing(self, table: Table) -> None:
         """Create the table if it was never written, and see that the schema knows it."""

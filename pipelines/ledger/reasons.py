@@ -5,6 +5,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from schemas import EventContract
 
 BROKEN_ROW = "broken_row"
+LINE_TOO_LONG = "line_too_long"
 UNKNOWN_EVENT_TYPE = "unknown_event_type"
 CONTRADICTS_TYPE = "is_initiator_contradicts_event_type"
 OUT_OF_RANGE = "event_time_out_of_range"
@@ -13,6 +14,7 @@ CONFLICTING_DUPLICATE = "conflicting_duplicate"
 REASONS = {
     BROKEN_ROW: "a JSON line that is not one JSON object, a CSV row of another width than its header, the "
     "last row of a CSV file without a line end, or text that is no UTF-8",
+    LINE_TOO_LONG: "a line of a text file has more bytes than quality.max_line_bytes allows; it is not read",
     "unreadable_<column>": "the column's text is no value of its type, such as an event_time of 'yesterday'",
     "missing_<column>": "a column is null that may not be null for the row's event type",
     UNKNOWN_EVENT_TYPE: "event_type is none of the input's event types",

@@ -23,6 +23,8 @@ def read_csv(
 ) -> DataFrame:
     """Open CSV files, in the shape of `storage.inputs.read`. Nothing between two commas, or a NUL, is null.
 
+    `places` has the number of its columns and where the declared ones are, for `with_fields`.
+
     The columns go by each file's own header. A line that is the same as the header is no row. A last line
     without a line end is broken: it may be cut inside its last field (our choice). Where a whole line of such
     a file is the same, it is a repeat of that. With `file` as `storage.inputs.text.read_lines` gives it, if
@@ -80,17 +82,10 @@ def _from_lines(
     cut_off: Collection[str],
     file: Sequence[str],
 ) -> DataFrame:
-    # Most lines have no quotes and are cut quickly.
-    cut = F.when(
-        F.contains("raw", F.lit('"')),
-        F.regexp_extract_all(F.concat(F.lit(","), "raw"), F.lit(FIELD), F.lit(1)),
-    ).otherwise(F.split("raw", ","))
-    rows = lines.select("raw", "is_text", *file, cut.alias("fields"))
-    # What stands outside of its quotes is in no field.
-    is_cut_whole = ~F.contains("raw", F.lit('"')) | (F.array_join("fields", ",") == F.col("raw"))
+    rows = lines.select("raw", "is_text", *file, _cut().alias("fields"))
     others = F.array_join(F.array_remove("fields", NUL), ",")
     has_nul = F.when(F.contains("raw", F.lit(NUL)), F.contains(others, F.lit(NUL))).otherwise(F.lit(False))
-    broken = ~F.col("is_text") | has_nul | (F.size("fields") != len(header)) | ~is_cut_whole
+    broken = ~F.col("is_text") | has_nul | (F.size("fields") != len(header)) | ~_is_cut_whole()
     if cut_off:
         broken |= F.col("raw").isin(*cut_off)
     rows = rows.select(
@@ -107,17 +102,49 @@ def _from_lines(
         if column.type != "string"
     }
     is_whole = ~F.col("broken")
+    places = [len(header), *[header.index(name) for name in contract.names]]
     return rows.select(
         *[F.when(is_whole, value).alias(name) for name, value in typed.items()],
         "broken",
         F.when(is_whole, names_of(unreadable)).alias("unreadable"),
         F.lit(None).cast("string").alias("mistyped"),
         "raw",
+        F.lit(" ".join(map(str, places))).alias("places"),
         *file,
     )
 
 
-def _field(place: int) -> Column:
+def with_fields(rows: DataFrame) -> DataFrame:
+    """Cut the lines of `read_csv` once more: `fields`, and `places` as numbers."""
+    return rows.withColumns({"fields": _cut(), "places": F.split("places", " ").cast("array<int>")})
+
+
+def values_as_written(contract: EventContract) -> Column:
+    """The declared fields of a line as a struct of texts, nulls too; null if it is no row of its header.
+
+    Needs `with_fields`.
+    """
+    values = [
+        _field(F.get("places", F.lit(number))).alias(name) for number, name in enumerate(contract.names, 1)
+    ]
+    is_row = (F.size("fields") == F.get("places", F.lit(0))) & _is_cut_whole()
+    return F.when(is_row, F.struct(*values))
+
+
+def _cut() -> Column:
+    """The fields of a line. Most lines have no quotes and are cut quickly."""
+    return F.when(
+        F.contains("raw", F.lit('"')),
+        F.regexp_extract_all(F.concat(F.lit(","), "raw"), F.lit(FIELD), F.lit(1)),
+    ).otherwise(F.split("raw", ","))
+
+
+def _is_cut_whole() -> Column:
+    """Whether all of a line is in its fields: what stands outside of quotes is in none."""
+    return ~F.contains("raw", F.lit('"')) | (F.array_join("fields", ",") == F.col("raw"))
+
+
+def _field(place: int | Column) -> Column:
     field = F.get("fields", F.lit(place))
     inner = F.substr(field, F.lit(2), F.length(field) - 2)
     text = F.when(F.startswith(field, F.lit('"')), F.replace(inner, F.lit('""'), F.lit('"'))).otherwise(field)

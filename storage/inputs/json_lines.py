@@ -7,6 +7,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from schemas import EventContract
 from storage.inputs.contract import problems_of_each
+from storage.inputs.json_limits import NESTED_AT_MOST, has_long_names, is_beyond
 from storage.inputs.text import names_of, read_lines, settled, value_of
 
 JSON_TYPES = {
@@ -29,9 +30,6 @@ STRICT = {"mode": "PERMISSIVE", "allowSingleQuotes": "false", "allowNonNumericNu
 
 NO_PLAIN_TEXT = r"^(?:-?[0-9][0-9.eE+\-]*$|true$|false$|[\[{])"
 """Text that may have been a number, a boolean, an object or an array of the line."""
-
-NESTED_AT_MOST = 12
-"""How deep fields that no contract declares may be nested and still be told from declared ones."""
 
 
 def read_json(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
@@ -89,28 +87,50 @@ def _looked_at(spark: SparkSession, contract: EventContract, paths: Sequence[str
     follows an object, and it takes the last of two fields of one name and gives a number as text. Cheap tests
     tell the lines for which all that makes no difference; the others, the odd ones, are looked at closely.
     """
-    parsed = read_lines(spark, paths).select(
+    lines = read_lines(spark, paths).withColumn("is_beyond", is_beyond(spark))
+    lines = settled(lines, ["raw", "is_text", "is_beyond"])
+    text = F.when(~F.col("is_beyond"), F.col("raw"))
+    parsed = lines.select(
         "raw",
         "is_text",
-        F.from_json("raw", _read_as(contract), STRICT).alias("event"),
-        F.json_object_keys("raw").alias("keys"),
+        "is_beyond",
+        F.from_json(text, _read_as(contract), STRICT).alias("event"),
+        F.json_object_keys(text).alias("keys"),
     )
     repeats_a_name = F.size("keys") != F.size(F.array_distinct("keys"))
     rows = parsed.select(
         "raw",
         "is_text",
+        (F.col("is_beyond") | F.coalesce(has_long_names(F.col("keys")), F.lit(False))).alias("is_beyond"),
         F.coalesce(repeats_a_name, F.lit(True)).alias("repeats_a_name"),
         *[F.col(f"event.`{name}`").alias(name) for name in contract.names],
     )
     rows = rows.withColumn("is_odd", F.col("repeats_a_name") | _may_mislead(contract))
-    rows = settled(rows, ["raw", "is_text", "is_odd", *contract.names])
-    rows = rows.withColumn("shape", F.when(F.col("is_odd"), F.expr("schema_of_variant(try_parse_json(raw))")))
+    rows = settled(rows, ["raw", "is_text", "is_beyond", "is_odd", *contract.names])
+    rows = with_shape(rows, when=F.col("is_odd") & ~F.col("is_beyond"))
     return rows.withColumns(
         {
-            "broken": ~F.col("is_text") | F.when(F.col("is_odd"), ~_is_one_object()).otherwise(False),
+            "broken": ~F.col("is_text")
+            | F.col("is_beyond")
+            | F.when(F.col("is_odd"), ~_is_one_object()).otherwise(False),
             "types": F.when(F.col("is_odd"), _types_of_fields()),
         }
     )
+
+
+def with_shape(rows: DataFrame, *, when: Column | None = None) -> DataFrame:
+    """Add `shape`: what the line is, as `schema_of_variant` says it; null if it is no JSON, or not `when`."""
+    if when is None:
+        has_names = ~has_long_names(F.json_object_keys("raw"))
+        is_parsed = F.when(~is_beyond(rows.sparkSession), has_names)
+    else:
+        is_parsed = when
+    return rows.withColumn("shape", F.when(is_parsed, F.expr("schema_of_variant(try_parse_json(raw))")))
+
+
+def values_as_written(contract: EventContract) -> Column:
+    """The declared fields of a line as a struct; null if the line is not one object. Needs `with_shape`."""
+    return F.when(_is_one_object(), F.from_json("raw", _read_as(contract), STRICT))
 
 
 def _read_as(contract: EventContract) -> str:
@@ -145,8 +165,9 @@ def _is_one_object() -> Column:
     The parser stops after the first value. What follows goes unseen in an array only if it closes or
     continues the array, in an object only if it closes or continues the object: never in both.
     """
-    in_array = F.expr("try_parse_json(concat('[', raw, ']')) is not null")
-    in_object = F.expr("try_parse_json(concat('{\"line\":', raw, '}')) is not null")
+    # A line without a shape may be more than a parser takes.
+    in_array = F.expr("shape is not null and try_parse_json(concat('[', raw, ']')) is not null")
+    in_object = F.expr("shape is not null and try_parse_json(concat('{\"line\":', raw, '}')) is not null")
     is_object = F.coalesce(F.startswith("shape", F.lit("OBJECT<")), F.lit(False))
     return is_object & in_array & in_object
 

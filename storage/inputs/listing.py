@@ -1,15 +1,20 @@
 """Which files and which versions of Delta tables are new."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
 from deltalake.exceptions import DeltaError
 
+from config.errors import InputError
 from config.model import EventSource
 from storage.inputs.contract import first_line, raise_together
 from storage.inputs.delta_log import current_version
 from storage.inputs.places import GONE, files_under, is_empty_folder
+
+UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""Characters that break a line of a message in two, or that an engine does not take in a path."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,9 @@ def new_files(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> 
             there = _there(source, given)
         except FileNotFoundError:
             problems.append(f"inputs.{source}: {given.path} is not there; make that folder, or name another")
+            continue
+        except InputError as error:
+            problems.append(str(error))
             continue
         except (OSError, DeltaError) as error:
             problems.append(
@@ -105,7 +113,12 @@ def _there(source: str, given: EventSource) -> list[InputFile]:
             if is_empty_folder(given.path):
                 return []
             raise
-    return [InputFile(source, file.path, file.length, file.modified_at) for file in files_under(given.path)]
+    files = files_under(given.path)
+    if unfit := [file.path for file in files if UNFIT.search(file.path)]:
+        raise InputError(
+            f"inputs.{source}: the name of {unfit[0]!r} has a line end or a control character; rename it"
+        )
+    return [InputFile(source, file.path, file.length, file.modified_at) for file in files]
 
 
 def _changed(file: InputFile, before: InputFile) -> str:

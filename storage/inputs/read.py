@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, SparkSession, types as T
 
 from config.errors import InputError
-from config.model import Format
+from config.model import LINE_BYTES, Format
 from engine.session import is_embedded
 from schemas import EventContract
 from storage.inputs.contract import contract_problems, raise_together
@@ -27,6 +27,7 @@ from storage.inputs.csv_rows import read_csv
 from storage.inputs.delta_log import appended_files, require_own_columns
 from storage.inputs.json_lines import name_mistyped, read_json
 from storage.inputs.listing import InputFile
+from storage.inputs.readable import readable, with_given_names
 from storage.inputs.typed import read_delta, read_parquet
 from storage.small_frame import empty_frame
 
@@ -38,6 +39,8 @@ def read_input(
     contract: EventContract,
     format: Format,
     files: Sequence[InputFile],
+    *,
+    max_line_bytes: int = LINE_BYTES,
 ) -> DataFrame:
     """Open new files of one input, in the module's shape.
 
@@ -46,16 +49,19 @@ def read_input(
         contract: the input's contract.
         format: how its files are written.
         files: some of `new_files`, of this input; at least one.
+        max_line_bytes: a longer line of text is broken; see `storage.inputs.readable`.
 
     Raises:
         InputError: a file's header or schema lacks a column or has another type, or the file is
             broken; every difference is listed.
     """
     paths = [file.path for file in files]
-    if format == "json":
-        return read_json(spark, contract, paths)
-    if format == "csv":
-        return read_csv(spark, contract, paths)
+    if format in ("json", "csv"):
+        copies = readable(spark, paths, max_line_bytes)
+        try:
+            return (read_json if format == "json" else read_csv)(spark, contract, copies)
+        except InputError as error:
+            raise InputError(with_given_names(str(error), paths, copies)) from error
     if format == "parquet":
         return read_parquet(spark, contract, paths)
     return _delta(spark, contract, files)
@@ -78,9 +84,18 @@ def require_json_types(
     raise InputError(f"{contract.source}: a file changed while it was read; move files in whole, run again")
 
 
-def mistyped_fields(spark: SparkSession, contract: EventContract, files: Sequence[InputFile]) -> str:
+def mistyped_fields(
+    spark: SparkSession,
+    contract: EventContract,
+    files: Sequence[InputFile],
+    *,
+    max_line_bytes: int = LINE_BYTES,
+) -> str:
     """Name the files and fields of another JSON type than the contract's, one a line; nothing without any."""
-    return contract_problems(contract, name_mistyped(spark, contract, [file.path for file in files]))
+    paths = [file.path for file in files]
+    copies = readable(spark, paths, max_line_bytes)
+    said = contract_problems(contract, name_mistyped(spark, contract, copies))
+    return with_given_names(said, paths, copies)
 
 
 def _delta(spark: SparkSession, contract: EventContract, files: Sequence[InputFile]) -> DataFrame:

@@ -13,6 +13,9 @@ from storage.inputs.places import literal
 
 PACKED = {".gz", ".bz2", ".zst", ".xz"}
 """Endings of compressed files."""
+INSTANT = r"^[ \t\r\n]*[0-9]{4,6}-[0-9-]+[T ][0-9]+:[0-9:.]+ *(?:Z|UTC|GMT|[+-][0-9:]+)?[ \t\r\n]*$"
+"""A date with hour and minute, and maybe an offset. Engines also cast years, dates, times of today, and times
+of zones whose clocks go back an hour in autumn."""
 TRUE, FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
 
 
@@ -60,8 +63,7 @@ def value_of(text: Column, type: str) -> Column:
         word = F.lower(F.trim(text))
         return F.when(word.isin(*TRUE), F.lit(True)).when(word.isin(*FALSE), F.lit(False))
     value = text.try_cast(type)
-    # A time without a year would be today's.
-    return F.when(text.rlike(r"^\s*[0-9]{4}"), value) if type == "timestamp" else value
+    return F.when(text.rlike(INSTANT), value) if type == "timestamp" else value
 
 
 def names_of(flags: dict[str, Column]) -> Column:

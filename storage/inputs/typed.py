@@ -73,6 +73,9 @@ def read_parquet(
             return [f"{path} {f'is gone, as after VACUUM; {ANEW}' if may_lack else GONE}"]
         except (pa.ArrowException, OSError) as error:
             return [f"{path}: not a readable Parquet file ({first_line(error)})"]
+        twice = _named_twice(schemas[path].names, contract.names)
+        if twice:
+            return [f"{path}: column {name} is there twice; write it once" for name in twice]
         if may_lack:
             types = {**{column.name: column.type for column in contract.columns}, **types}
         return [f"{path}: {difference}" for difference in differences(contract, types)]
@@ -84,6 +87,11 @@ def read_parquet(
         alike.setdefault(str(schemas[path].remove_metadata()), []).append(path)
     frames = [_of_one_schema(spark, contract, files, schemas[files[0]]) for files in alike.values()]
     return united(frames)
+
+
+def _named_twice(names: Sequence[str], wanted: Sequence[str]) -> list[str]:
+    """The wanted names that occur more than once; to Apache Spark, capitals make no difference."""
+    return [name for name in wanted if sum(each.lower() == name for each in names) > 1]
 
 
 def _of_one_schema(

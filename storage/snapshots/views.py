@@ -14,6 +14,7 @@ from engine.united import united
 from schemas.events import EventContract
 from schemas.table import optional
 from storage.inputs.csv_rows import read_csv
+from storage.inputs.payloads import described
 from storage.inputs.places import literal
 from storage.inputs.read import PLAIN_PATH
 from storage.inputs.text import names_of, settled, value_of
@@ -90,8 +91,9 @@ def _read(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
 
 
 def payload() -> Column:
-    """The `row` as text: the line of a CSV file, else JSON. It is costly, so only rejected rows get one."""
-    return F.coalesce("row.line", F.to_json("row.cells"))
+    """The view's columns as JSON, as in `storage.inputs.payloads`. Costly, so only rejected rows get one."""
+    is_row = ~F.startswith("reasons", F.lit("broken_row"))
+    return F.when(is_row, F.to_json("row.cells")).otherwise(described("row.line"))
 
 
 def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:

@@ -193,7 +193,7 @@ def test_describe(tmp_path: Path) -> None:
             "blocks": {"fragment_bytes": 4096, "fragments": 8},
         },
         "activation": {"check_seconds": 2, "empty_seconds": 0, "window_hours": 1.5},
-        "quality": {"max_rejected_share": 0},
+        "quality": {"max_rejected_share": 0, "max_line_bytes": 16777216},
     }
     assert described == json.dumps(json.loads(described), sort_keys=True)
 
@@ -351,7 +351,7 @@ def test_all_problems_of_the_settings_come_together(tmp_path: Path) -> None:
         "settings.yaml:2:27: inputs.endpoint_events.path: is empty; write at least one character",
         "settings.yaml:2:39: inputs.endpoint_events.format: is 'jsn'; did you mean 'json'?",
         "settings.yaml:3:19: inputs.message_events: is 'x'; write a mapping (key: value)",
-        "settings.yaml:4:11: quality.share: unknown key; write one of max_rejected_share",
+        "settings.yaml:4:11: quality.share: unknown key; write one of max_rejected_share, max_line_bytes",
     ]
 
 

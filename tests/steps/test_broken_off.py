@@ -134,7 +134,7 @@ def test_a_night_that_breaks_off_after_every_commit(
     project.add(a_bit_of_everything())
     warehouse = project.folder / "warehouse"
     broken_off, allowed = 0, 0
-    while not (warehouse / "runs").exists():
+    while not ((warehouse / "runs").exists() and project.table("runs")):
         folded = (warehouse / "batches").exists()
         try:
             with dying(monkeypatch, allowed):

@@ -48,7 +48,7 @@ def take_in(session: SparkSession, project: Project, run_id: str = "run") -> str
         folded = fold(warehouse, settings, new, run_id=run_id, started_at=datetime.now(UTC), keep_state=keep)
     place = itemgetter("batch", "source")
     assert sorted(folded.done.batches, key=place) == sorted(what_is_done(warehouse).batches, key=place)
-    require_good_input(settings, folded.done, require_whole(warehouse))
+    require_good_input(warehouse, settings, folded.done, require_whole(warehouse))
     return folded.said
 
 

@@ -217,7 +217,7 @@ def test_json_timestamps(folder: Folder) -> None:
         "2026-11-20T12:00:00.123456Z": datetime(2026, 11, 20, 12, 0, 0, 123456),
         "2026-11-20T12:00:00+02:00": datetime(2026, 11, 20, 10),
         "2026-11-20 12:00:00": datetime(2026, 11, 20, 12),
-        "2026-11-20": datetime(2026, 11, 20),
+        "2026-11-20T12:30": datetime(2026, 11, 20, 12, 30),
     }
     found = folder.json("message_events", [line(message_event(event_time=text)) for text in moments])
     assert dict(zip(moments, values(found, "event_time"), strict=True)) == moments
@@ -225,7 +225,15 @@ def test_json_timestamps(folder: Folder) -> None:
 
 
 def test_json_timestamps_that_are_none(folder: Folder) -> None:
-    texts = ["yesterday", "", "now", "2026-02-30T00:00:00Z", "2026-11-20T25:00:00Z", "20.11.2026"]
+    texts = [
+        "yesterday",
+        "",
+        "now",
+        "2026-02-30T00:00:00Z",
+        "2026-11-20T25:00:00Z",
+        "20.11.2026",
+        "2026-11-20",
+    ]
     found = folder.json("message_events", [line(message_event(event_time=text)) for text in texts])
     verdicts = zip(texts, values(found, "event_time", "unreadable", "mistyped"), strict=True)
     assert dict(verdicts) == dict.fromkeys(texts, (None, "event_time", None))

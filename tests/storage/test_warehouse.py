@@ -1,18 +1,24 @@
 """Warehouses that are not as a run left them: of an older version, or with a table half created."""
 
 import re
+import shutil
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from deltalake import write_deltalake
+from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
-from config.errors import ConfigError
-from schemas.outputs import FILES, RECEIVE_SCHEDULE
+from config.errors import ConfigError, WarehouseError
+from schemas import TABLES
+from schemas.outputs import FILES
 from storage.small_frame import small_frame
+from storage.versions import versions_of
 from storage.warehouse import Warehouse
+
+Change = Callable[[pa.Table], pa.Table]
 
 
 def test_an_old_warehouse_is_refused(session: SparkSession, tmp_path: Path) -> None:
@@ -27,12 +33,70 @@ def test_an_old_warehouse_is_refused(session: SparkSession, tmp_path: Path) -> N
         Warehouse(session, f"{tmp_path}/old").require_this_shape()
 
 
+def changed_by(change: Change, session: SparkSession, folder: Path) -> str:
+    """What is said of an empty table `files` that was changed, by the engine and by delta-rs."""
+    Warehouse(session, str(folder)).create_missing(FILES)
+    path = folder / FILES.name
+    columns = change(DeltaTable(str(path)).to_pyarrow_table())
+    shutil.rmtree(path)
+    write_deltalake(str(path), columns)
+    with pytest.raises(WarehouseError) as by_engine:
+        Warehouse(session, str(folder)).read(FILES)
+    with pytest.raises(WarehouseError) as by_log:
+        versions_of(str(folder))
+    assert str(by_engine.value) == str(by_log.value)
+    begin = f"warehouse: {path}: "
+    end = (
+        ". An older version wrote the table, or another program changed it. Put it back as it was, or "
+        "rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
+    )
+    said = str(by_engine.value)
+    assert said.startswith(begin)
+    assert said.endswith(end)
+    return said[len(begin) : -len(end)]
+
+
 @pytest.mark.spark
-def test_a_table_that_lacks_a_column_is_of_an_older_version(session: SparkSession, tmp_path: Path) -> None:
-    older = [name for name in RECEIVE_SCHEDULE.names if name != "queuing_order"]
-    write_deltalake(f"{tmp_path}/receive_schedule", pa.table({name: ["x"] for name in older}))
-    with pytest.raises(ConfigError, match="was written by an older version"):
-        Warehouse(session, str(tmp_path)).read(RECEIVE_SCHEDULE)
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        pytest.param(lambda rows: rows.drop_columns(["length"]), "column length is missing", id="dropped"),
+        pytest.param(
+            lambda rows: rows.append_column("note", pa.array([], pa.string())),
+            "column note was added",
+            id="added",
+        ),
+        pytest.param(
+            lambda rows: rows.set_column(3, "length", pa.array([], pa.string())),
+            "column length is string and must be bigint",
+            id="retyped",
+        ),
+        pytest.param(
+            lambda rows: rows.rename_columns(["batch", "source", "file", "length", "modified_at", "version"]),
+            "column path is missing, column file was added",
+            id="renamed",
+        ),
+        pytest.param(
+            lambda rows: pa.table({"customer": ["x"]}),
+            "it has none of the columns of that table, so it is another table",
+            id="another",
+        ),
+    ],
+)
+def test_a_table_with_other_columns_is_named(
+    session: SparkSession, tmp_path: Path, change: Change, said: str
+) -> None:
+    assert changed_by(change, session, tmp_path) == said
+
+
+@pytest.mark.spark
+def test_every_declared_table_has_its_columns(session: SparkSession, tmp_path: Path) -> None:
+    warehouse = Warehouse(session, str(tmp_path))
+    for table in TABLES.values():
+        warehouse.create_missing(table)
+    again = Warehouse(session, str(tmp_path))
+    assert all(again.exists(table) for table in TABLES.values())
+    assert versions_of(str(tmp_path)) == dict.fromkeys(TABLES, 0)
 
 
 @pytest.mark.spark

@@ -1,0 +1,156 @@
+"""Paths of the settings: secrets in them are refused, and what is read is apart from what is written."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from config.errors import ConfigError
+from config.load import load_settings
+from config.paths import overlap, without_secrets
+
+
+@pytest.mark.parametrize(
+    ("path", "shown"),
+    [
+        ("abfss://c@h/x?sig=S3CRET", "abfss://c@h/x?..."),
+        ("abfss://c@h/x%3Fsig%3DS3CRET", "abfss://c@h/x?..."),
+        ("abfss://c@h/x#sig=S3CRET", "abfss://c@h/x?..."),
+        ("abfss://c:S3CRET@h/x", "abfss://...@h/x"),
+        ("wasbs://c@account/x?sv=2026&S3CRET=1", "wasbs://c@account/x?..."),
+        ("https://account.blob.core.windows.net/c/x?S3CRET", "https://account.blob.core.windows.net/c/x?..."),
+        ("https://S3CRET@host/x", "https://...@host/x"),
+        ("s3a://b/k?X-Amz-Signature=S3CRET", "s3a://b/k?..."),
+        ("S3A://AKIAS3CRET@b/x", "S3A://...@b/x"),
+        ("s3a:/user:S3CRET@b/x", "s3a://...@b/x"),
+        ("s3a://user%3AS3CRET@b/x", "s3a://...@b/x"),
+        ("gs://b/x?GoogleAccessId=S3CRET", "gs://b/x?..."),
+        ("file:///x?token=S3CRET", "file:///x?..."),
+        ("/data/x?token=S3CRET", "/data/x?..."),
+        ("//host/x?sv=1&sig=S3CRET", "//host/x?..."),
+    ],
+)
+def test_secrets_are_seen_and_not_shown(path: str, shown: str) -> None:
+    assert without_secrets(path) == shown
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "abfss://c@h/x",
+        "hdfs://user@host/x",
+        "s3a://b/a@b:c",
+        "s3a://b/what?",
+        "s3a://b/day=3/x",
+        "file:///a:b@c",
+        "/data/V?.sql",
+        "/data/token=5/x",
+    ],
+)
+def test_other_paths_stay(path: str) -> None:
+    assert without_secrets(path) == path
+
+
+SETTINGS = """warehouse: {warehouse}
+inputs:
+  endpoint_events: {{path: {endpoints}, format: json}}
+  message_events: {{path: {messages}, format: json}}
+catalog: {catalog}
+rules: [{{path: {rules}}}]
+"""
+GOOD = {
+    "warehouse": "warehouse",
+    "endpoints": "in/endpoints",
+    "messages": "in/messages",
+    "catalog": "catalog.yaml",
+    "rules": "rules.yaml",
+}
+
+
+def refusal(folder: Path, **changes: str) -> str:
+    (folder / "catalog.yaml").write_text("instances: []\n")
+    (folder / "rules.yaml").write_text("[]\n")
+    (folder / "settings.yaml").write_text(SETTINGS.format(**{**GOOD, **changes}))
+    try:
+        load_settings(folder / "settings.yaml")
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+def test_no_setting_takes_a_secret(tmp_path: Path) -> None:
+    assert refusal(tmp_path) == ""
+    for name in GOOD:
+        line = refusal(tmp_path, **{name: "abfss://c@h/x?sig=S3CRET"})
+        assert "abfss://c@h/x?..." in line
+        assert "S3CRET" not in line
+        assert "\n" not in line
+
+
+def test_a_warehouse_is_no_input(tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "in")
+    at = f"{tmp_path}/settings.yaml:1:12: warehouse: "
+    for warehouse, how in {
+        "in/endpoints": "is",
+        "in/endpoints/": "is",
+        "in/../in/endpoints": "is",
+        "link/endpoints": "is",
+        f"file:{tmp_path}/in/endpoints": "is",
+        f"file://{tmp_path}/link/endpoints": "is",
+        "in/endpoints/deep/warehouse": "lies in",
+    }.items():
+        line = refusal(tmp_path, warehouse=warehouse)
+        assert line.startswith(at), warehouse
+        assert line.endswith(
+            f" {how} {tmp_path}/in/endpoints, which is inputs.endpoint_events.path; name another folder"
+        )
+    assert len(refusal(tmp_path, warehouse="in").splitlines()) == 2
+    assert " holds " in refusal(tmp_path, warehouse=".")
+
+
+def test_two_inputs_share_no_file(tmp_path: Path) -> None:
+    assert refusal(tmp_path, messages="in/endpoints") == (
+        f"{tmp_path}/settings.yaml:4:26: inputs.message_events.path: {tmp_path}/in/endpoints is "
+        f"{tmp_path}/in/endpoints, which is inputs.endpoint_events.path; name another folder"
+    )
+    assert " lies in " in refusal(tmp_path, messages="in/endpoints/messages")
+    assert " holds " in refusal(tmp_path, messages="in")
+
+
+def test_a_snapshot_is_no_warehouse(tmp_path: Path) -> None:
+    (tmp_path / "settings.yaml").write_text(
+        "warehouse: views/warehouse\n"
+        "snapshots:\n"
+        "  - {path: views, instance: I, database: D, taken_at: 2026-11-20T10:00:00Z, format: csv}\n"
+    )
+    with pytest.raises(ConfigError) as caught:
+        load_settings(tmp_path / "settings.yaml")
+    assert str(caught.value) == (
+        f"{tmp_path}/settings.yaml:1:12: warehouse: {tmp_path}/views/warehouse lies in {tmp_path}/views, "
+        "which is snapshots[0].path; name another folder"
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "how"),
+    [
+        ("s3a://bucket/a", "s3://BUCKET/a/", "is"),
+        ("s3a://bucket/a/b", "s3://bucket/a", "lies in"),
+        ("abfss://c@h/a", "abfs://c@h/a/../a/b", "holds"),
+        ("s3a://bucket/a", "s3a://bucket/ab", None),
+        ("s3a://bucket/a", "s3a://other/a", None),
+        ("/bucket/a", "s3a://bucket/a", None),
+        ("/a/b c", "file:/a/b%20c", "is"),
+    ],
+)
+def test_paths_that_share_files(one: str, other: str, how: str | None) -> None:
+    assert overlap(one, other) == how
+
+
+def test_a_folder_by_another_name_is_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a disk where case does not matter."""
+    (tmp_path / "data").mkdir()
+    real = os.path.samefile
+    monkeypatch.setattr(os.path, "samefile", lambda one, other: real(str(one).lower(), str(other).lower()))
+    assert overlap(str(tmp_path / "Data" / "warehouse"), str(tmp_path / "data")) == "lies in"
