@@ -49,11 +49,24 @@ def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
     try:
         rows.write.mode("overwrite").parquet(f"{folder}/rows")
         # A frame without rows may leave no file to take the schema from. To ask for it is to plan once more.
-        known = is_embedded(spark) and os.path.isdir(f"{folder}/rows")
-        reader = spark.read if known else spark.read.schema(rows.schema)
-        yield in_one_task(reader.parquet(f"{folder}/rows"))
+        if not is_embedded(spark):
+            yield in_one_task(spark.read.schema(rows.schema).parquet(f"{folder}/rows"))
+        elif os.path.isdir(f"{folder}/rows"):
+            yield in_one_task(spark.read.parquet(f"{folder}/rows"))
+        else:
+            yield _without_rows(spark, rows)
     finally:
         _remove(folder)
+
+
+def _without_rows(spark: SparkSession, rows: DataFrame) -> DataFrame:
+    """A frame of these columns without rows.
+
+    The embedded engine gives the columns of a declared schema other metadata than those of a file, and an
+    aggregation over the union of both fails.
+    """
+    nulls = [F.lit(None).cast(field.dataType).alias(field.name) for field in rows.schema.fields]
+    return spark.range(0, 1, 1, 1).where("false").select(*nulls)
 
 
 def kept_if_embedded(rows: DataFrame, keep: Keep) -> DataFrame:
