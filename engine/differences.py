@@ -45,7 +45,7 @@ def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
         scratch: a folder that all of a cluster can read and write; on one machine the local disk is taken.
     """
     spark = rows.sparkSession
-    folder = f"{_scratch_of(spark) or scratch}/{uuid4()}"
+    folder = f"{scratch_of(spark) or scratch}/{uuid4()}"
     try:
         rows.write.mode("overwrite").parquet(f"{folder}/rows")
         # A frame without rows may leave no file to take the schema from. To ask for it is to plan once more.
@@ -78,7 +78,7 @@ def kept_if_embedded(rows: DataFrame, keep: Keep) -> DataFrame:
     return keep(rows) if is_embedded(rows.sparkSession) else rows
 
 
-def _scratch_of(spark: SparkSession) -> str | None:
+def scratch_of(spark: SparkSession) -> str | None:
     """The folder of this process, if all that the engine does is done on this machine."""
     if is_embedded(spark):
         return str(local_scratch())

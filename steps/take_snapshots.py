@@ -88,7 +88,7 @@ def write_taken(warehouse: Warehouse, number: int, snapshots: Sequence[ServerSna
     if not snapshots and not warehouse.exists(SNAPSHOTS):
         return
     rows = [
-        (number, *each.place, each.taken_at, view, view in each.declared.complete)
+        (number, *each.place, each.taken_at, view, view in each.complete)
         for each in snapshots
         for view in each.files
     ]
@@ -137,7 +137,11 @@ def take_snapshots(
     of_kinds: dict[str, list[tuple[ServerSnapshot, list[ViewFile]]]] = {}
     for kind in FACTS:
         for snapshot in snapshots:
-            files = [file for view, file in snapshot.files.items() if _kind(view) == kind]
+            files = [
+                file
+                for view, file in snapshot.files.items()
+                if _kind(view) == kind and not file.is_empty
+            ]
             if files:
                 of_kinds.setdefault(kind, []).append((snapshot, files))
     read = together(
@@ -252,7 +256,9 @@ def _judged(
             services = names(snapshot, SERVICES, "service_id bigint, local_service string")
             rows = judged_endpoints(rows, contracts, services)
         elif kind in (MONITORS, TASKS):
-            rows = judged_of_queues(rows, names(snapshot, QUEUES, "queue_id bigint, queue string"))
+            rows = judged_of_queues(
+                rows, names(snapshot, QUEUES, "queue_id bigint, queue string"), snapshot.database_id
+            )
         place = zip(PLACE, (*snapshot.place, snapshot.taken_at), strict=True)
         frames.append(rows.withColumns({name: F.lit(it) for name, it in place}))
     return united(frames)

@@ -87,7 +87,7 @@ def messages_ready(view: DataFrame) -> DataFrame:
     """
     return view.where(F.col("status") == READY).select(
         _event_id(*_place_in_view(F.col("queuing_order"))).alias("event_id"),
-        F.coalesce("message_enqueue_time", _last()).alias("event_time"),
+        _before_taken_at("message_enqueue_time").alias("event_time"),
         F.lit("DELIVERED").alias("event_type"),
         F.col("message_type_name").alias("message_type"),
         "queuing_order",
@@ -107,7 +107,7 @@ def messages_waiting(view: DataFrame) -> DataFrame:
     nothing = F.lit(None).cast("bigint")
     return view.select(
         _event_id(*_place_in_view(nothing)).alias("event_id"),
-        F.coalesce("enqueue_time", _last()).alias("event_time"),
+        _before_taken_at("enqueue_time").alias("event_time"),
         F.lit("SENT").alias("event_type"),
         type.alias("message_type"),
         nothing.alias("queuing_order"),
@@ -169,6 +169,11 @@ def sessions_shown(view: DataFrame) -> DataFrame:
 def _last() -> Column:
     """When untimed facts happened."""
     return F.timestamp_micros(F.unix_micros("taken_at") - F.lit(1))
+
+
+def _before_taken_at(time: str) -> Column:
+    """The time of a row that is shown. Views are read one after the other, so it may be later than taken_at."""
+    return F.least(F.col(time), _last())
 
 
 def _event_id(*parts: Column) -> Column:

@@ -16,12 +16,15 @@ FIELD = r',("[^"]*(?:""[^"]*)*"|[^",][^,]*|)'
 """A comma and a field behind it: in quotes, where two quotes are one, or without any at its start."""
 NUL = "\0"
 """All of a field that is the empty text, as bcp writes it; anywhere else it breaks the row."""
+NULLS = ("", '""', NUL, "NULL", r"\N")
+"""Fields that are null: without quotes the word NULL, too, as the server's tools write it."""
 
 
 def read_csv(
     spark: SparkSession, contract: EventContract, paths: Sequence[str], *, with_file: bool = False
 ) -> DataFrame:
-    """Open CSV files, in the shape of `storage.inputs.read`. Nothing between two commas, or a NUL, is null.
+    """Open CSV files, in the shape of `storage.inputs.read`. Nothing between two commas, a NUL, and NULL
+    or \\N without quotes are null.
 
     The columns go by each file's own header. A line that is the same as the header is no row. A last line
     without a line end is broken: it may be cut inside its last field (our choice). Where a whole line of such
@@ -121,4 +124,4 @@ def _field(place: int) -> Column:
     field = F.get("fields", F.lit(place))
     inner = F.substr(field, F.lit(2), F.length(field) - 2)
     text = F.when(F.startswith(field, F.lit('"')), F.replace(inner, F.lit('""'), F.lit('"'))).otherwise(field)
-    return F.when(~text.isin("", NUL), text)
+    return F.when(~field.isin(*NULLS), text)
