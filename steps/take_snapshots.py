@@ -26,6 +26,7 @@ from engine.differences import Keep, kept_if_embedded, together
 from engine.united import united
 from pipelines.snapshots.identity import Rows, named, named_by_views
 from pipelines.snapshots.judged import judged_endpoints, judged_of_queues
+from pipelines.snapshots.message_endpoints import endpoints_of_messages, without_known
 from pipelines.snapshots.shown import (
     PLACE,
     endpoints_shown,
@@ -138,9 +139,7 @@ def take_snapshots(
     for kind in FACTS:
         for snapshot in snapshots:
             files = [
-                file
-                for view, file in snapshot.files.items()
-                if _kind(view) == kind and not file.is_empty
+                file for view, file in snapshot.files.items() if _kind(view) == kind and not file.is_empty
             ]
             if files:
                 of_kinds.setdefault(kind, []).append((snapshot, files))
@@ -149,11 +148,13 @@ def take_snapshots(
     )
     counted = [row for each in read for row in each.counts]
     reports = [each.reports for each in read if each.reports is not None]
-    made: dict[str, DataFrame] = {}
-    for kind, each in zip(of_kinds, read, strict=True):
-        table, facts = FACTS[kind]
-        shown = facts(each.accepted).select(*accepted_names(table.name))
-        made[table.name] = made[table.name].unionByName(shown) if table.name in made else shown
+    accepted = {kind: each.accepted for kind, each in zip(of_kinds, read, strict=True)}
+    facts: dict[str, list[DataFrame]] = {}
+    for kind, rows in accepted.items():
+        table, shown = FACTS[kind]
+        facts.setdefault(table.name, []).append(shown(rows).select(*accepted_names(table.name)))
+    facts.setdefault(ENDPOINT_FACTS.name, []).extend(_endpoints_of_messages(snapshots, accepted))
+    made = {name: united(frames) for name, frames in facts.items() if frames}
     by_day, newest = Counter[date](), dict[date, datetime]()
     for row in counted:
         last = row["taken_at"] - timedelta(microseconds=1)
@@ -167,6 +168,21 @@ def take_snapshots(
         by_day=by_day,
         newest=newest,
     )
+
+
+def _endpoints_of_messages(
+    snapshots: Sequence[ServerSnapshot], accepted: Mapping[str, DataFrame]
+) -> list[DataFrame]:
+    """What messages show of endpoints, of the snapshots without a view of these."""
+    if all(each.has_endpoints for each in snapshots):
+        return []
+    alone = [
+        None if rows is None else rows.where(~F.col("has_endpoints"))
+        for rows in map(accepted.get, (QUEUE, TRANSMISSION))
+    ]
+    if not any(rows is not None for rows in alone):
+        return []
+    return [endpoints_of_messages(*alone).select(*accepted_names(ENDPOINT_FACTS.name))]
 
 
 QUEUE = "queue"
@@ -243,7 +259,7 @@ def _kind(view: str) -> str:
 def _judged(
     warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]]
 ) -> DataFrame:
-    """The rows of all views of one kind, with `PLACE`, `view`, `reasons` and `row`."""
+    """The rows of all views of one kind, with `PLACE`, `has_endpoints`, `view`, `reasons` and `row`."""
 
     def names(snapshot: ServerSnapshot, view: str, columns: str) -> DataFrame:
         return small_frame(warehouse.spark, snapshot.names(view, IDS[view]).items(), columns)
@@ -260,7 +276,8 @@ def _judged(
                 rows, names(snapshot, QUEUES, "queue_id bigint, queue string"), snapshot.database_id
             )
         place = zip(PLACE, (*snapshot.place, snapshot.taken_at), strict=True)
-        frames.append(rows.withColumns({name: F.lit(it) for name, it in place}))
+        known = {name: F.lit(it) for name, it in place}
+        frames.append(rows.withColumns({**known, "has_endpoints": F.lit(snapshot.has_endpoints)}))
     return united(frames)
 
 
@@ -282,7 +299,12 @@ def _with_names(
     )
     all_made = dict(made)
     if events or any(map(warehouse.exists, both)):
-        found = named(shown, Rows(*[_known(warehouse, table, events.get(table.name)) for table in both]))
+        logged = Rows(*[_known(warehouse, table, events.get(table.name)) for table in both])
+        others = logged.conversations.unionByName(shown.conversations.select(*logged.conversations.columns))
+        found = named(
+            Rows(shown.messages, without_known(shown.conversations, others)),
+            Rows(logged.messages, without_known(logged.conversations, others)),
+        )
         if MESSAGES.name in made:
             all_made[MESSAGES.name] = keep(found.messages)
         if ENDPOINT_FACTS.name in made:

@@ -10,6 +10,7 @@ from pipelines.ledger.queues import with_queue
 from pipelines.ledger.sides import conversation_sides, without_target
 from pipelines.snapshots.absence import endpoints_gone, messages_gone
 from pipelines.snapshots.identity import Rows, named
+from pipelines.snapshots.message_endpoints import without_known
 from pipelines.snapshots.moves import moves_shown
 
 
@@ -57,7 +58,8 @@ def concluded(
     """
     batch = F.lit(number).cast("bigint")
     said_before = (F.col("seen_at").isNotNull()) & (F.col("batch") < number)
-    facts = Rows(messages.where("inferred is null"), conversations.where("inferred is null"))
+    all_conversations = conversations.where("inferred is null")
+    facts = Rows(messages.where("inferred is null"), without_known(all_conversations, all_conversations))
     # What new snapshots show was named when they were read.
     old = Rows(facts.messages.where(said_before), facts.conversations.where(said_before))
     rest = Rows(facts.messages.where(~said_before), facts.conversations.where(~said_before))
@@ -82,16 +84,16 @@ def concluded(
     )
     made = keep(with_queue(created(of_conversations, sides, places), bindings))
     gone = endpoints_gone(made, of_conversations, views).withColumn("batch", batch)
-    all_conversations = keep(of_conversations.unionByName(gone))
+    with_ends = keep(of_conversations.unionByName(gone))
     taken = messages_gone(
         made,
-        all_conversations,
+        with_ends,
         of_messages,
         transactions,
         views,
         every_receive_counts=every_receive_counts,
     ).withColumn("batch", batch)
-    return Concluded(keep(of_messages.unionByName(taken)), all_conversations, respelled)
+    return Concluded(keep(of_messages.unionByName(taken)), with_ends, respelled)
 
 
 def _respelled(known: DataFrame, conversations: DataFrame) -> DataFrame:
