@@ -42,6 +42,7 @@ from schemas.table import Table
 from storage.collected import collected
 from storage.inputs.faulty import blaming_files, faulty_files
 from storage.small_frame import empty_frame, small_frame
+from storage.snapshots.closely import looked_at_closely
 from storage.snapshots.views import payload, read_views
 from storage.warehouse import Warehouse
 
@@ -219,12 +220,26 @@ class _Read:
 def _read(
     warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]], keep: Keep
 ) -> _Read:
+    """Read the views of one kind.
+
+    Raises:
+        InputError: a file can't be read to its end, or has values as no server writes them.
+    """
     with blaming_files(partial(_blame, warehouse.spark, [files for _, files in views])):
         judged = _judged(warehouse, kind, views)
         rows = keep(judged.drop("row"))
+    is_no_value = F.col("reasons").contains("broken_row") | F.col("reasons").contains("unreadable_")
     counts = collected(
-        rows.groupBy("taken_at").agg(F.count(F.lit(1)).alias("rows"), F.count("reasons").alias("rejected"))
+        rows.groupBy("taken_at").agg(
+            F.count(F.lit(1)).alias("rows"),
+            F.count("reasons").alias("rejected"),
+            F.count(F.when(is_no_value, 1)).alias("no_values"),
+        )
     )
+    if any(row["no_values"] for row in counts):
+        closer = [(snapshot, [looked_at_closely(file) for file in files]) for snapshot, files in views]
+        if closer != [(snapshot, list(files)) for snapshot, files in views]:
+            return _read(warehouse, kind, closer, keep)
     # What was rejected is little, and read again: what stands in a row costs as much as to judge it.
     reports = _reports(judged) if any(row["rejected"] for row in counts) else None
     return _Read(rows.where("reasons is null"), counts, reports)

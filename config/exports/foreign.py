@@ -6,11 +6,11 @@ TRACES = "docs/exporting.md#traces"
 TRACE = f"this is a trace; see {TRACES}"
 AS_UTF8 = "save it as UTF-8"
 SIGNATURES = {
-    b"PK\x03\x04": "it is an Excel workbook or another zip file; export it as CSV",
-    b"\xd0\xcf\x11\xe0": "it is an old Excel workbook; export it as CSV",
-    b"PAR1": "it is a Parquet file; name it .parquet, and say format: parquet",
-    b"\x1f\x8b": "it is compressed by gzip; name it .csv.gz, or unpack it",
-    b"%PDF": "it is a PDF file; export it as CSV",
+    b"PK\x03\x04": "it is an Excel workbook or another zip file",
+    b"\xd0\xcf\x11\xe0": "it is an old Excel workbook",
+    b"PAR1": "it is a Parquet file",
+    b"\x1f\x8b": "it is compressed by gzip, though its name does not end with .gz",
+    b"%PDF": "it is a PDF file",
 }
 TRACE_EVENTS = re.compile(rb"<(?:event\b|RingBufferTarget\b|events\b|TraceData\b)", re.IGNORECASE)
 HTML = re.compile(rb"<(?:!doctype html|html|head|body|table)\b", re.IGNORECASE)
@@ -22,21 +22,26 @@ SAMPLE = 60
 """Characters of a file that a message shows."""
 
 
-def foreign_text(head: bytes) -> str | None:
-    """What a file seems to be by its first bytes, and what to do; None if it may be lines of text.
+def foreign_text(head: bytes, *, is_json: bool = False) -> str | None:
+    """What a file seems to be by its first bytes, and what to do; None if it may be what was asked for.
 
-    A byte order mark is no part of `head`.
+    Args:
+        head: the first bytes, without a byte order mark.
+        is_json: whether JSON lines were asked for; else CSV.
     """
-    for signature, what in SIGNATURES.items():
+    what = "JSON lines" if is_json else "CSV"
+    for signature, told in SIGNATURES.items():
         if head.startswith(signature):
-            return what
+            return f"{told}; export it as {what}"
     start = head.lstrip()
     if start.startswith(b"<"):
         if TRACE_EVENTS.search(start[:4096]):
             return TRACE
-        return f"it is {'HTML' if HTML.match(start) else 'XML'}; export it as CSV"
-    if re.match(rb"\[\s*[{\[\]]|\{\s*\"", start):
+        return f"it is {'HTML' if HTML.match(start) else 'XML'}; export it as {what}"
+    if not is_json and re.match(rb"\[\s*[{\[\]]|\{\s*\"", start):
         return "it is JSON; export it as CSV"
+    if is_json and re.match(rb"\[\s*[\r\n]\s*\{|\[\s*\{.*\},\s*[\r\n]", start):
+        return "it is one JSON array; write one object a line"
     nuls = head[:256]
     for name, even, odd in (("UTF-16 LE", 1, 0), ("UTF-16 BE", 0, 1)):
         if len(nuls) > 3 and not nuls[even::2].strip(b"\0") and nuls[odd::2].strip(b"\0"):

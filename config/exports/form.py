@@ -1,4 +1,4 @@
-"""How a CSV file is written: its encoding, its separator, where its header stands, what a tool left around it."""
+"""How a CSV file is written: its encoding, separator and header, and what a tool left around the rows."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -37,6 +37,7 @@ class TextForm:
     Attributes:
         header: the names of its columns, without blanks around them; none of an empty file.
         header_line: the number of the header's line, from 1; 0 of an empty file.
+        header_text: that line.
         encoding: of the whole file, by its mark; UTF-8 without one.
         separator: what stands between fields.
         has_dashes: a line of dashes follows the header.
@@ -48,6 +49,7 @@ class TextForm:
 
     header: tuple[str, ...] = ()
     header_line: int = 0
+    header_text: str = ""
     encoding: str = "utf-8"
     separator: str = ","
     has_dashes: bool = False
@@ -63,8 +65,8 @@ class TextForm:
 
     @property
     def is_plain(self) -> bool:
-        """Whether an engine reads the file as it is."""
-        odd = (self.has_dashes, self.is_padded, self.has_notes, self.has_breaks, self.is_packed)
+        """Whether an engine reads the file as it is, once it is unpacked."""
+        odd = (self.has_dashes, self.is_padded, self.has_notes, self.has_breaks, self.is_empty)
         return (self.encoding, self.separator) == ("utf-8", ",") and not any(odd)
 
 
@@ -102,6 +104,7 @@ def text_form(head: bytes, tail: bytes, known: Collection[str], *, is_packed: bo
     return TextForm(
         header=tuple(name.strip() for name in names),
         header_line=number,
+        header_text=lines[number - 1],
         encoding=encoding,
         separator=separator,
         has_dashes=is_dashes(first_row, separator),

@@ -27,12 +27,14 @@ class TextRow:
         raw: the lines as they stand in the file, with blanks for line ends inside of quotes.
         fields: its fields, each with whether it stands in quotes; None where its quotes don't fit.
         is_ended: whether a line end follows.
+        is_joined: whether it stands on several lines.
     """
 
     line: int
     raw: str
     fields: list[tuple[str, bool]] | None
     is_ended: bool = True
+    is_joined: bool = False
 
     def values(self) -> list[str | None]:
         """Its values; NULL without quotes is null, and so is an empty text."""
@@ -117,8 +119,8 @@ def _require_text(number: int, line: str) -> None:
             return
         around = line[max(0, error.start - 20) :].encode(errors="surrogateescape")
         raise ForeignFileError(
-            f"line {number} is no UTF-8: {sample(around.decode('cp1252', errors='replace'))} if it is code page "
-            f"1252; {AS_UTF8} (sqlcmd -f 65001, bcp -C 65001, Export-Csv -Encoding utf8)"
+            f"line {number} is no UTF-8: it is {sample(around.decode('cp1252', errors='replace'))} if the file "
+            f"is in code page 1252; {AS_UTF8} (sqlcmd -f 65001, bcp -C 65001, Export-Csv -Encoding utf8)"
         ) from None
 
 
@@ -144,7 +146,7 @@ def _row(number: int, line: str, following: _Lines, form: TextForm) -> TextRow:
             (_on_one_line(text) if is_quoted else text.strip() if form.is_padded else text, is_quoted)
             for text, is_quoted in fields
         ]
-    return TextRow(number, _on_one_line(bare), fields, raw != bare)
+    return TextRow(number, _on_one_line(bare), fields, raw != bare, raw != line)
 
 
 def _on_one_line(text: str) -> str:

@@ -136,8 +136,8 @@ def view_files(snapshot: Snapshot) -> Found:
         ending = f".{snapshot.format}"
         there = f"; {PurePosixPath(unread[0][0].path).name} is none" if unread else ""
         problems.append(
-            f"{snapshot.path}: there is no view, such as conversation_endpoints{ending}{there}: export one file "
-            f"a view, see {HOW}"
+            f"{snapshot.path}: there is no view, such as conversation_endpoints{ending}{there}: export one "
+            f"file a view, see {HOW}"
         )
     return Found(_as_needed(found), complete, tuple(lines), tuple(problems))
 
@@ -203,7 +203,7 @@ def _compared(
             held = typed_columns(system, info, format)
         if form is None or not form.is_empty:
             names, wrong = compared(view, columns, held)
-        if form is not None and len(form.header) == 1 and wrong:
+        if form is not None and len(form.header) == 1 and wrong and not names:
             wrong = [_of_one_column(form)]
         if form is not None and not wrong and (value := _foreign_value(system, info, form, columns, names)):
             wrong = [value]
@@ -267,16 +267,20 @@ def _of_complete(
     ending = f".{snapshot.format}"
     for name, meant in unclear.items():
         if meant:
-            yield f"{snapshot.path}: complete names {name}, which may be {' or '.join(sorted(meant))}; write the schema"
+            several = " or ".join(sorted(meant))
+            yield f"{snapshot.path}: complete names {name}, which may be {several}; write the schema"
             continue
         near = [PurePosixPath(info.path).name for info, why in unread if why.endswith(f"is {name.lower()}")]
         hint = f"rename {near[0]}" if near else "export it"
-        yield f"{snapshot.path}: {name}{ending} is not there, though complete names it; {hint}, or take it out of complete"
+        yield (
+            f"{snapshot.path}: {name}{ending} is not there, though complete names it; {hint}, or take it out of "
+            "complete"
+        )
     for view in sorted(complete):
         if found[view].is_empty:
             yield (
-                f"{found[view].path}: is empty, without a header, though complete names {view}: nothing says that "
-                "it was exported; write its header, or take it out of complete"
+                f"{found[view].path}: is empty, without a header, though complete names {view}: nothing says "
+                "that it was exported; write its header, or take it out of complete"
             )
 
 
@@ -291,8 +295,8 @@ def _without_names(snapshot: Snapshot, found: Mapping[str, ViewFile]) -> Iterabl
         ]
         for other in missing:
             yield (
-                f"{snapshot.path}: {other}.{snapshot.format} is not there, and {view} needs it for its names; "
-                "export it"
+                f"{snapshot.path}: {other}.{snapshot.format} is not there, and {view} needs it for its "
+                "names; export it"
             )
 
 

@@ -261,8 +261,8 @@ def _without_database(snapshot: ServerSnapshot) -> list[str]:
         return []
     names = ", ".join(sorted(row["name"] for row in rows)[:5])
     return [
-        f"{snapshot.files[DATABASES].path}: has no row of {snapshot.declared.database}, only of {names}; name "
-        "the database in the settings as the server does"
+        f"{snapshot.files[DATABASES].path}: has no row of {snapshot.declared.database}, only of {names}; "
+        "name the database in the settings as the server does"
     ]
 
 

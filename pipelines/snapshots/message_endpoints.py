@@ -1,4 +1,4 @@
-"""Endpoints that only their messages show: rows of a queue or of a transmission queue, without a view of endpoints.
+"""Endpoints that only their messages show: rows of queues, without a view of endpoints.
 
 Such a row names the handle, group, level, service and contract of the endpoint that receives or sends it. It
 does not say which conversation that is, so the handle stands for the conversation; nor on which side the
@@ -27,8 +27,8 @@ def endpoints_of_messages(ready: DataFrame | None, waiting: DataFrame | None) ->
         waiting: rows of transmission queues; None if there are none. One of both is given.
 
     Returns:
-        Rows of `endpoint_events` without batch: a creation just before the snapshot for each handle whose rows
-        name service, contract and level. A sender without rows in a queue has its handle for a group.
+        Rows of `endpoint_events` without batch: a creation just before the snapshot for each handle whose
+        rows name service, contract and level. A sender without rows in a queue has its handle for a group.
     """
     sides = []
     if ready is not None:
@@ -81,8 +81,8 @@ def without_known(conversations: DataFrame, others: DataFrame) -> DataFrame:
         others: rows of `endpoint_events`, which may know endpoints by handle.
 
     Returns:
-        `conversations` without creations that `endpoints_of_messages` made of a handle that another creation of
-        the instance has.
+        `conversations` without creations that `endpoints_of_messages` made of a handle that another creation
+        of the instance has.
     """
     stands_in = _stands_in()
     handle = F.upper("conversation_handle").alias("handle")

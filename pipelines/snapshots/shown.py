@@ -172,7 +172,7 @@ def before_snapshot() -> Column:
 
 
 def _before_taken_at(time: str) -> Column:
-    """The time of a row that is shown. Views are read one after the other, so it may be later than taken_at."""
+    """The time of a row, before taken_at: views are read one after the other, so it may be later."""
     return F.least(F.col(time), before_snapshot())
 
 

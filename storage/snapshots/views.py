@@ -133,15 +133,18 @@ def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
 
 def _is_named_after_view(file: ViewFile) -> bool:
     """Whether the rows say by their file which view they are of; a copy does."""
-    is_copied = file.form is not None and not file.form.is_plain
-    return is_copied or PurePosixPath(file.path).name == f"{file.view}.{file.format}"
+    return _needs_copy(file) or PurePosixPath(file.path).name == f"{file.view}.{file.format}"
 
 
 def _readable(spark: SparkSession, file: ViewFile) -> str:
     """The path of the file, or of a copy that the engine can read."""
-    if file.form is None or file.form.is_plain:
+    if file.form is None or not _needs_copy(file):
         return file.path
     return plain_copy(spark, file.path, file.form, file.view)
+
+
+def _needs_copy(file: ViewFile) -> bool:
+    return file.form is not None and (file.form.is_packed or not file.form.is_plain)
 
 
 def _quoted(name: str) -> Column:
