@@ -117,9 +117,9 @@ def _require_text(number: int, line: str) -> None:
     except UnicodeEncodeError as error:
         if is_note(line):
             return
-        around = line[max(0, error.start - 20) :].encode(errors="surrogateescape")
+        around = line[max(0, error.start - 20) :].encode(errors="surrogateescape").decode("cp1252", "replace")
         raise ForeignFileError(
-            f"line {number} is no UTF-8: it is {sample(around.decode('cp1252', errors='replace'))} if the file "
+            f"line {number} is no UTF-8: it is {sample(around)} if the file "
             f"is in code page 1252; {AS_UTF8} (sqlcmd -f 65001, bcp -C 65001, Export-Csv -Encoding utf8)"
         ) from None
 

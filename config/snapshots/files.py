@@ -122,9 +122,8 @@ def view_files(snapshot: Snapshot) -> Found:
     found: dict[str, ViewFile] = {}
     for info, view in sorted(named, key=lambda each: each[0].path):
         path = prefix + info.path
-        same = next((each for each in found if each.lower() == view.lower()), None)
-        if same is not None:
-            problems.append(f"{path}: {found[same].path} is the same view; leave one of them there")
+        if view in found:
+            problems.append(f"{path}: {found[view].path} is the same view; leave one of them there")
             continue
         found[view], wrong = _compared(system, info, path, view, snapshot.format)
         problems += [f"{path}: {each}" for each in wrong]
@@ -273,8 +272,8 @@ def _of_complete(
         near = [PurePosixPath(info.path).name for info, why in unread if why.endswith(f"is {name.lower()}")]
         hint = f"rename {near[0]}" if near else "export it"
         yield (
-            f"{snapshot.path}: {name}{ending} is not there, though complete names it; {hint}, or take it out of "
-            "complete"
+            f"{snapshot.path}: {name}{ending} is not there, though complete names it; {hint}, or take it out "
+            "of complete"
         )
     for view in sorted(complete):
         if found[view].is_empty:

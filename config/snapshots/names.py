@@ -37,10 +37,11 @@ def queue_named(stem: str, complete: Iterable[str], others: Collection[str], dat
         database: of the snapshot.
     """
     (name,) = _parts(stem)
+    default = f"{DEFAULT_SCHEMA}.{name}"
     declared = [view for each in complete if (view := view_named(each, database)) and is_queue(view)]
-    known = [*others, *declared]
-    found = {view.lower(): view for view in known if queue_of(view).lower() == name.lower()}
-    return list(found.values()) or [f"{DEFAULT_SCHEMA}.{name}"]
+    known = dict.fromkeys([*others, *declared])
+    exact = [view for view in known if queue_of(view) == name]
+    return exact or [view for view in known if queue_of(view).lower() == name.lower()] or [default]
 
 
 def complete_views(
@@ -56,23 +57,26 @@ def complete_views(
     Returns:
         Those of `found`; and each name that means none or several of them, with these.
     """
-    known: dict[str, str] = {view.lower(): view for view in found}
-    by_queue: dict[str, list[str]] = {}
-    for view in found:
-        if is_queue(view):
-            by_queue.setdefault(queue_of(view).lower(), []).append(view)
     meant = set[str]()
     unclear: dict[str, list[str]] = {}
     for name in dict.fromkeys(complete):
         named = view_named(name, database)
-        if named is not None and named.lower() in known:
-            meant.add(known[named.lower()])
-            continue
-        queues = by_queue.get(".".join(_parts(name)).lower(), []) if named is None else []
-        if len(queues) == 1:
-            meant.add(queues[0])
+        queue = ".".join(_parts(name))
+
+        def is_meant(view: str, named: str | None = named, queue: str = queue) -> bool:
+            return (
+                view.lower() == named.lower()
+                if named
+                else is_queue(view) and queue_of(view).lower() == queue.lower()
+            )
+
+        several = [view for view in found if is_meant(view)]
+        # A server may tell names apart by their case.
+        exact = [view for view in several if named == view or (named is None and queue_of(view) == queue)]
+        if len(exact or several) == 1:
+            meant.update(exact or several)
         else:
-            unclear[name] = queues
+            unclear[name] = several
     return frozenset(meant), unclear
 
 

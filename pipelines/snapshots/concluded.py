@@ -58,13 +58,14 @@ def concluded(
     """
     batch = F.lit(number).cast("bigint")
     said_before = (F.col("seen_at").isNotNull()) & (F.col("batch") < number)
-    all_conversations = conversations.where("inferred is null")
-    facts = Rows(messages.where("inferred is null"), without_known(all_conversations, all_conversations))
+    facts = Rows(messages.where("inferred is null"), conversations.where("inferred is null"))
     # What new snapshots show was named when they were read.
     old = Rows(facts.messages.where(said_before), facts.conversations.where(said_before))
     rest = Rows(facts.messages.where(~said_before), facts.conversations.where(~said_before))
     if number > 1:
         old, rest = (Rows(keep(each.messages), keep(each.conversations)) for each in (old, rest))
+        both = old.conversations.unionByName(rest.conversations)
+        old, rest = (Rows(each.messages, without_known(each.conversations, both)) for each in (old, rest))
         found = named(old, Rows(rest.messages.where("seen_at is null"), rest.conversations))
         facts = Rows(
             rest.messages.unionByName(found.messages), rest.conversations.unionByName(found.conversations)

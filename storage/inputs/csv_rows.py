@@ -31,10 +31,10 @@ def read_csv(
     """Open CSV files, in the shape of `storage.inputs.read`.
 
     Nothing between two commas, a NUL, and NULL without quotes are null. A file that a tool has written
-    otherwise (UTF-16, other separators, padding, lines around the table) is read from a copy. The columns go by
-    each file's own header. A line that is the same as the header is no row. A last line without a line end is
-    broken: it may be cut inside its last field. Where a whole line of such a file is the same, it is a repeat
-    of that. With `file` as `storage.inputs.text.read_lines` gives it, if asked for.
+    otherwise (UTF-16, other separators, padding, lines around the table) is read from a copy. The columns
+    go by each file's own header. A line that is the same as the header is no row. A last line without a
+    line end is broken: it may be cut inside its last field. Where a whole line of such a file is the same,
+    it is a repeat of that. With `file` as `storage.inputs.text.read_lines` gives it, if asked for.
 
     Raises:
         InputError: a header lacks a column, or has it twice; all of them are listed.

@@ -21,13 +21,15 @@ def text_of(
 ) -> str:
     """A table as CSV."""
     out = io.StringIO()
-    writer: csv.Writer = csv.writer(out, delimiter=separator, quoting=quoting, lineterminator=line_end)  # type: ignore[name-defined]
-    writer.writerows(table)
+    csv.writer(out, delimiter=separator, quoting=quoting, lineterminator=line_end).writerows(table)
     return out.getvalue()
 
 
 def _written(make: Callable[[Table], bytes]) -> Write:
-    return lambda path, table: path.write_bytes(make(table)) and None
+    def write(path: Path, table: Table) -> None:
+        path.write_bytes(make(table))
+
+    return write
 
 
 def _null_words(table: Table) -> Table:
@@ -61,6 +63,11 @@ def _other_case(table: Table) -> Table:
 
 def _with_index(table: Table) -> Table:
     return [["", *table[0]], *[[str(number), *row] for number, row in enumerate(table[1:])]]
+
+
+def _packed(path: Path, table: Table) -> None:
+    path.unlink()
+    Path(f"{path}.gz").write_bytes(gzip.compress(text_of(table).encode()))
 
 
 READABLE: dict[str, Write] = {
@@ -97,8 +104,6 @@ READABLE: dict[str, Write] = {
             [[f"{{{each.lower()}}}" if each.count("-") == 4 else each for each in row] for row in table]
         ).encode()
     ),
-    "gzip": lambda path, table: (
-        Path(f"{path}.gz").write_bytes(gzip.compress(text_of(table).encode())) and path.unlink()
-    ),
+    "gzip": _packed,
 }
 """How tools write a table that is read as the clean one is."""
