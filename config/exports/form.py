@@ -76,7 +76,7 @@ def text_form(head: bytes, tail: bytes, known: Collection[str], *, is_packed: bo
     Args:
         head: its first `HEAD` bytes, unpacked; all of a shorter file.
         tail: its last `TAIL` bytes; nothing if they are not known, or the file is no longer than its head.
-        known: names of columns that its header may have, in lower case.
+        known: names of columns that its header may have; case does not count.
         is_packed: whether the file is compressed.
 
     Raises:
@@ -165,12 +165,13 @@ def _header(lines: Sequence[str], known: Collection[str]) -> tuple[int, str, lis
 
     Without any it is the first line that no tool writes before a header.
     """
+    sought = {name.lower() for name in known}
     best: tuple[int, int, str, list[str]] = (0, 0, ",", [])
     for number, line in enumerate(lines[:PREAMBLE], start=1):
         for separator in SEPARATORS:
             fields = fields_of(line, separator)
             names = [text for text, _ in fields or ()]
-            hits = len({name.strip().lower() for name in names} & set(known))
+            hits = len({name.strip().lower() for name in names} & sought)
             if hits > best[0]:
                 best = (hits, number, separator, names)
         if best[0]:

@@ -26,7 +26,8 @@ def small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
     except ForeignFileError as error:
         raise ValueError(f"{file.path}: {error}") from error
     for number, row in enumerate(rows, start=1):
-        values = {column.name: row.get(file.names.get(column.name, "")) for column in file.columns}
+        values = dict.fromkeys(column.name for column in file.columns)
+        values |= {name: row[spelled] for name, spelled in file.names.items()}
         for column in file.columns:
             given = values[column.name]
             value = value_of(given, column.kind)

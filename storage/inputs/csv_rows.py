@@ -88,7 +88,7 @@ def _of_header(path: str, contract: EventContract, form: TextForm) -> list[str]:
         return [f"{path}: {TRACE}"]
     if len(header) < 2:
         return [f"{path}:1: the header has no comma; write the names of the columns, with commas between"]
-    if not there & set(contract.names):
+    if not there & {name.lower() for name in contract.names}:
         return [f"{path}: has no column of {contract.source}; its first line is {sample(form.header_text)}"]
     wrong = {name: "twice" if name in header else "missing" for name in contract.names}
     return [
