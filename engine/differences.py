@@ -11,8 +11,10 @@ from pathlib import PurePosixPath
 from typing import TypeVar, overload
 from uuid import uuid4
 
+import pyarrow.parquet as pq
 from pyarrow import fs
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import MapType
 
 from engine.little import in_one_task
@@ -50,23 +52,24 @@ def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
         rows.write.mode("overwrite").parquet(f"{folder}/rows")
         # A frame without rows may leave no file to take the schema from. To ask for it is to plan once more.
         if not is_embedded(spark):
-            yield in_one_task(spark.read.schema(rows.schema).parquet(f"{folder}/rows"))
-        elif os.path.isdir(f"{folder}/rows"):
-            yield in_one_task(spark.read.parquet(f"{folder}/rows"))
+            reader = spark.read.schema(rows.schema)
         else:
-            yield _without_rows(spark, rows)
+            reader = spark.read
+            if not os.path.isdir(f"{folder}/rows"):
+                _write_no_rows(f"{folder}/rows", rows)
+        yield in_one_task(reader.parquet(f"{folder}/rows"))
     finally:
         _remove(folder)
 
 
-def _without_rows(spark: SparkSession, rows: DataFrame) -> DataFrame:
-    """A frame of these columns without rows.
+def _write_no_rows(folder: str, rows: DataFrame) -> None:
+    """Write the file that the embedded engine leaves out where a frame has no rows.
 
-    The embedded engine gives the columns of a declared schema other metadata than those of a file, and an
-    aggregation over the union of both fails.
+    It gives the columns of a declared schema other metadata than those of a file, and an aggregation over the
+    union of both fails.
     """
-    nulls = [F.lit(None).cast(field.dataType).alias(field.name) for field in rows.schema.fields]
-    return spark.range(0, 1, 1, 1).where("false").select(*nulls)
+    os.makedirs(folder)
+    pq.write_table(to_arrow_schema(rows.schema, timezone="UTC").empty_table(), f"{folder}/none.parquet")
 
 
 def kept_if_embedded(rows: DataFrame, keep: Keep) -> DataFrame:

@@ -315,11 +315,15 @@ def _with_names(
     all_made = dict(made)
     if events or any(map(warehouse.exists, both)):
         logged = Rows(*[_known(warehouse, table, events.get(table.name)) for table in both])
-        others = logged.conversations.unionByName(shown.conversations.select(*logged.conversations.columns))
-        found = named(
-            Rows(shown.messages, without_known(shown.conversations, others)),
-            Rows(logged.messages, without_known(logged.conversations, others)),
-        )
+        if _lack_endpoints(warehouse):
+            others = logged.conversations.unionByName(
+                shown.conversations.select(*logged.conversations.columns)
+            )
+            shown, logged = (
+                Rows(each.messages, keep(without_known(each.conversations, others)))
+                for each in (shown, logged)
+            )
+        found = named(shown, logged)
         if MESSAGES.name in made:
             all_made[MESSAGES.name] = keep(found.messages)
         if ENDPOINT_FACTS.name in made:
@@ -331,6 +335,13 @@ def _with_names(
     if ENDPOINT_FACTS.name in made:
         all_made[ENDPOINT_FACTS.name] = shown.conversations
     return all_made
+
+
+def _lack_endpoints(warehouse: Warehouse) -> bool:
+    """Whether a snapshot that was ever taken, this batch included, has no view of endpoints."""
+    rows = collected(warehouse.read(SNAPSHOTS).select("instance", "database", "taken_at", "view"))
+    place = [(row["instance"], row["database"], row["taken_at"]) for row in rows]
+    return bool({*place} - {each for each, row in zip(place, rows, strict=True) if row["view"] == ENDPOINTS})
 
 
 def _known(warehouse: Warehouse, table: Table, events: DataFrame | None) -> DataFrame:

@@ -10,7 +10,7 @@ from pipelines.ledger.queues import with_queue
 from pipelines.ledger.sides import conversation_sides, without_target
 from pipelines.snapshots.absence import endpoints_gone, messages_gone
 from pipelines.snapshots.identity import Rows, named
-from pipelines.snapshots.message_endpoints import without_known
+from pipelines.snapshots.message_endpoints import made_of_messages, without_known
 from pipelines.snapshots.moves import moves_shown
 
 
@@ -65,7 +65,10 @@ def concluded(
     if number > 1:
         old, rest = (Rows(keep(each.messages), keep(each.conversations)) for each in (old, rest))
         both = old.conversations.unionByName(rest.conversations)
-        old, rest = (Rows(each.messages, without_known(each.conversations, both)) for each in (old, rest))
+        if not both.where(made_of_messages()).isEmpty():
+            old, rest = (
+                Rows(each.messages, keep(without_known(each.conversations, both))) for each in (old, rest)
+            )
         found = named(old, Rows(rest.messages.where("seen_at is null"), rest.conversations))
         facts = Rows(
             rest.messages.unionByName(found.messages), rest.conversations.unionByName(found.conversations)

@@ -84,22 +84,22 @@ def without_known(conversations: DataFrame, others: DataFrame) -> DataFrame:
         `conversations` without creations that `endpoints_of_messages` made of a handle that another creation
         of the instance has.
     """
-    stands_in = _stands_in()
+    is_made = made_of_messages()
     handle = F.upper("conversation_handle").alias("handle")
     key = ["instance", "handle"]
-    made = conversations.where(stands_in).select("*", handle)
+    made = conversations.where(is_made).select("*", handle)
     known = (
-        others.where(F.col("event_type").isin(*CREATIONS) & ~stands_in)
+        others.where(F.col("event_type").isin(*CREATIONS) & ~is_made)
         .select("instance", handle)
         .join(made.select(*key).distinct(), key, "left_semi")
         .distinct()
     )
     unknown = made.join(known, key, "left_anti").select(*conversations.columns)
-    return conversations.where(~stands_in).unionByName(unknown)
+    return conversations.where(~is_made).unionByName(unknown)
 
 
-def _stands_in() -> Column:
-    """Whether `endpoints_of_messages` made a row."""
+def made_of_messages() -> Column:
+    """Whether a row of `endpoint_events` is one of `endpoints_of_messages`."""
     return F.col("event_id").startswith("snapshot/") & F.col("event_id").endswith(f"/{ENDING}")
 
 

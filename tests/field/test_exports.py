@@ -100,8 +100,8 @@ OTHERS: dict[str, tuple[bytes, str]] = {
     "events": (b'<event name="broker_conversation"/>', "this is a trace; see docs/exporting.md#traces"),
     "other view": (
         b"service_contract_id,name,principal_id\n1,A,1\n",
-        "has the columns of service_contracts, not of transmission_queue; export transmission_queue under this "
-        "name",
+        "has the columns of service_contracts, not of transmission_queue; export transmission_queue under "
+        "this name",
     ),
     "no view": (b"a,b\n1,2\n", "has no column of transmission_queue; its first line is 'a,b'"),
     "rpt": (
@@ -112,8 +112,8 @@ OTHERS: dict[str, tuple[bytes, str]] = {
     ),
     "utf-16": (
         "conversation_handle,enqueue_time\r\n".encode("utf-16-le"),
-        "it is UTF-16 LE without a byte order mark (it begins 'conversation_handle,enqueue_time'); save it as "
-        "UTF-8",
+        "it is UTF-16 LE without a byte order mark (it begins 'conversation_handle,enqueue_time'); save it "
+        "as UTF-8",
     ),
 }
 
@@ -189,6 +189,6 @@ def test_a_complete_view_without_a_header_is_refused(open_case: OpenCase) -> Non
     night = case.nightly()
     assert night.code == 3
     assert night.err.splitlines()[1:] == [
-        f"  {path}: is empty, without a header, though complete names transmission_queue: nothing says that it "
-        "was exported; write its header, or take it out of complete"
+        f"  {path}: is empty, without a header, though complete names transmission_queue: nothing says that "
+        "it was exported; write its header, or take it out of complete"
     ]

@@ -122,8 +122,8 @@ def test_a_name_that_may_be_two_queues_is_refused(open_case: OpenCase) -> None:
     with_complete(case, "[]")
     night = case.nightly()
     assert night.err.splitlines()[1:] == [
-        f"  {snap}/millqueue.csv: the queue may be dbo.MillQueue or sales.MillQueue; write its schema into the "
-        "file's name"
+        f"  {snap}/millqueue.csv: the queue may be dbo.MillQueue or sales.MillQueue; write its schema into "
+        "the file's name"
     ]
 
 
@@ -147,8 +147,8 @@ def test_one_file_of_all_views_is_told_in_one_line(open_case: OpenCase) -> None:
     night = case.nightly()
     assert night.code == 3
     assert night.err.splitlines()[1:] == [
-        f"  {case.folder}/snap: there is no view, such as conversation_endpoints.csv; MILL1_SSB_DbMail_Diag.out is "
-        "none: export one file a view, see docs/exporting.md#snapshots"
+        f"  {case.folder}/snap: there is no view, such as conversation_endpoints.csv; MILL1_SSB_DbMail_Diag.out "
+        "is none: export one file a view, see docs/exporting.md#snapshots"
     ]
 
 
@@ -216,14 +216,15 @@ def test_endpoints_without_names_say_what_is_missing(open_case: OpenCase) -> Non
     night = case.nightly()
     assert night.code == 3
     assert night.err.splitlines()[1:] == [
-        f"  {case.folder}/only: {view}.csv is not there, and conversation_endpoints needs it for its names; export it"
+        f"  {case.folder}/only: {view}.csv is not there, and conversation_endpoints needs it for its names; "
+        "export it"
         for view in ("services", "service_contracts")
     ]
     case.settings = "settings-joined.yaml"
     night = case.nightly()
     assert night.err.splitlines()[1:] == [
-        f"  {case.folder}/joined/conversation_endpoints.csv: columns conversation_id, conversation_group_id and "
-        "priority are missing"
+        f"  {case.folder}/joined/conversation_endpoints.csv: columns conversation_id, conversation_group_id "
+        "and priority are missing"
     ]
 
 
