@@ -1,5 +1,6 @@
 """Take in new snapshots: their views as rows of the accepted event tables, each snapshot once."""
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -46,6 +47,7 @@ from storage.snapshots.closely import looked_at_closely
 from storage.snapshots.views import payload, read_views
 from storage.warehouse import Warehouse
 
+log = logging.getLogger(__name__)
 SOURCE = "snapshots"
 """What all snapshots are called in `batches` and `rejected_events`."""
 
@@ -140,7 +142,9 @@ def take_snapshots(
     for kind in FACTS:
         for snapshot in snapshots:
             files = [
-                file for view, file in snapshot.files.items() if _kind(view) == kind and not file.is_empty
+                file
+                for view, file in snapshot.files.items()
+                if _kind(view) == kind and not file.is_empty and _has_names(snapshot, file)
             ]
             if files:
                 of_kinds.setdefault(kind, []).append((snapshot, files))
@@ -265,6 +269,16 @@ def _blame(spark: SparkSession, views: Sequence[Sequence[ViewFile]], error: Exce
     ]
     if problems:
         raise broken_snapshots(problems)
+
+
+def _has_names(snapshot: ServerSnapshot, file: ViewFile) -> bool:
+    """Whether the queues of a view of monitors or tasks have names; says so if not."""
+    if file.view not in (MONITORS, TASKS) or "queue_id" not in file.names or snapshot.small.get(QUEUES):
+        return True
+    log.warning(
+        "snapshots: %s says nothing: %s, which has the names of its queues, has no rows", file.path, QUEUES
+    )
+    return False
 
 
 def _kind(view: str) -> str:

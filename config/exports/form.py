@@ -91,7 +91,7 @@ def text_form(head: bytes, tail: bytes, known: Collection[str], *, is_packed: bo
         raise ForeignFileError("it is UTF-32; save it as UTF-8")
     text = body.decode(encoding, errors="replace")
     if not text.strip():
-        return TextForm()
+        return TextForm(encoding=encoding)
     if other := foreign_text(text.encode()):
         raise ForeignFileError(other)
     is_whole = len(head) < HEAD
@@ -113,6 +113,18 @@ def text_form(head: bytes, tail: bytes, known: Collection[str], *, is_packed: bo
         has_breaks=any(line.count('"') % 2 for line in following),
         is_packed=is_packed,
     )
+
+
+def whole_lines(head: bytes, form: TextForm) -> bytes:
+    """The first bytes of a file up to the last line end in them; all of a file that is shorter."""
+    if len(head) < HEAD:
+        return head
+    end = "\n".encode(form.encoding)
+    place = head.rfind(end)
+    # Half of one character and half of the next may look like a line end.
+    while place > 0 and form.encoding != "utf-8" and place % 2:
+        place = head.rfind(end, 0, place)
+    return head[: place + len(end)]
 
 
 def lines_of(text: str) -> list[str]:

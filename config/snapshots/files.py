@@ -1,7 +1,8 @@
 """The files of a snapshot: one a view, found and compared with the views' columns before an engine starts."""
 
+import io
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import PurePosixPath
@@ -10,7 +11,7 @@ import pyarrow as pa
 from deltalake.exceptions import DeltaError
 from pyarrow import fs
 
-from config.exports.form import HEAD, TAIL, ForeignFileError, TextForm, text_form
+from config.exports.form import HEAD, TAIL, ForeignFileError, TextForm, text_form, whole_lines
 from config.exports.rows import text_rows
 from config.model import Snapshot
 from config.snapshots.columns import compared, is_queues, known_names, typed_columns
@@ -179,9 +180,9 @@ def _nearest(stem: str) -> str:
 
 def _looks_like_queue(system: fs.FileSystem, info: fs.FileInfo, format: str) -> bool:
     try:
-        return is_queues(
-            csv_form(system, info, QUEUE).header if format == "csv" else typed_columns(system, info, format)
-        )
+        if format == "csv":
+            return is_queues(_csv_form(system, info, QUEUE)[0].header)
+        return is_queues(typed_columns(system, info, format))
     except (*UNREADABLE, ForeignFileError):
         return False
 
@@ -193,10 +194,10 @@ def _compared(
     columns = columns_of(view)
     assert columns is not None
     held: Mapping[str, pa.DataType | None] = {}
-    form, names, wrong = None, dict[str, str](), list[str]()
+    form, head, names, wrong = None, b"", dict[str, str](), list[str]()
     try:
         if format == "csv":
-            form = csv_form(system, info, columns)
+            form, head = _csv_form(system, info, columns)
             held = dict.fromkeys(form.header)
         else:
             held = typed_columns(system, info, format)
@@ -204,7 +205,7 @@ def _compared(
             names, wrong = compared(view, columns, held)
         if form is not None and len(form.header) == 1 and wrong and not names:
             wrong = [_of_one_column(form)]
-        if form is not None and not wrong and (value := _foreign_value(system, info, form, columns, names)):
+        if form is not None and not wrong and (value := _foreign_value(head, form, columns, names)):
             wrong = [value]
     except ForeignFileError as error:
         names, wrong = {}, [str(error)]
@@ -214,8 +215,10 @@ def _compared(
     return ViewFile(view, path, format, names, types, info.type == fs.FileType.Directory, form), wrong
 
 
-def csv_form(system: fs.FileSystem, info: fs.FileInfo, columns: Iterable[ViewColumn]) -> TextForm:
-    """How a CSV file is written.
+def _csv_form(
+    system: fs.FileSystem, info: fs.FileInfo, columns: Iterable[ViewColumn]
+) -> tuple[TextForm, bytes]:
+    """How a CSV file is written, and its first bytes.
 
     Raises:
         ForeignFileError: it is none; the text says what it seems to be.
@@ -230,20 +233,19 @@ def csv_form(system: fs.FileSystem, info: fs.FileInfo, columns: Iterable[ViewCol
             file.seek(max(0, (file.size() - TAIL) // 2 * 2))
             tail = file.read(TAIL + 1)
     known = known_names(columns)
-    return text_form(head, tail, known | {name.replace("_", " ") for name in known}, is_packed=is_packed)
+    known |= {name.replace("_", " ") for name in known}
+    return text_form(head, tail, known, is_packed=is_packed), head
 
 
 def _foreign_value(
-    system: fs.FileSystem,
-    info: fs.FileInfo,
-    form: TextForm,
-    columns: Iterable[ViewColumn],
-    names: Mapping[str, str],
+    head: bytes, form: TextForm, columns: Sequence[ViewColumn], names: Mapping[str, str]
 ) -> str | None:
-    """The first value of the first rows in local form; None without any."""
+    """The first value in local form of the rows that the first bytes hold; None without any."""
+    if form.is_empty:
+        return None
     places = {column: form.header.index(name) for column, name in names.items()}
-    with system.open_input_stream(info.path, compression="detect" if form.is_packed else None) as stream:
-        return foreign_value(islice(text_rows(stream, form), SAMPLED), tuple(columns), places)
+    rows = text_rows(io.BytesIO(whole_lines(head, form)), form)
+    return foreign_value(islice(rows, SAMPLED), columns, places)
 
 
 def _of_one_column(form: TextForm) -> str:

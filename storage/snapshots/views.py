@@ -94,14 +94,14 @@ def _read(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
 
 
 def payload() -> Column:
-    """The `row` as text: the line of a CSV file, else JSON. It is costly, so only rejected rows get one."""
-    return F.coalesce("row.line", F.to_json("row.cells"))
+    """The view's columns of a `row` as JSON. It is costly, so only rejected rows get one."""
+    return F.to_json("row")
 
 
 def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
     """The columns by the view's names, as the files have them, with `view`, `row` and `broken`."""
     file, paths = files[0], [_readable(spark, each) for each in files]
-    line, broken = F.lit(None).cast("string"), F.lit(False)
+    broken = F.lit(False)
     view = F.substr("file", F.lit(1), F.length("file") - len(f".{file.format}"))
     if not _is_named_after_view(file):
         view = F.lit(file.view)
@@ -113,7 +113,7 @@ def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
         columns = tuple(optional(name, "string", "") for name in file.names.values())
         contract = EventContract(file.view, columns, (), {})
         rows = read_csv(spark, contract, paths, with_file=True)
-        line, broken = F.col("raw"), F.col("broken")
+        broken = F.col("broken")
     else:
         rows = with_file_names(spark, lambda some: spark.read.parquet(*literal(spark, some)), paths)
     present = {name: _quoted(spelled) for name, spelled in file.names.items()}
@@ -126,7 +126,7 @@ def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
     return rows.select(
         view.alias("view"),
         *values.values(),
-        F.struct(line.alias("line"), cells.alias("cells")).alias("row"),
+        cells.alias("row"),
         broken.alias("broken"),
     )
 

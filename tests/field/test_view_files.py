@@ -147,8 +147,8 @@ def test_one_file_of_all_views_is_told_in_one_line(open_case: OpenCase) -> None:
     night = case.nightly()
     assert night.code == 3
     assert night.err.splitlines()[1:] == [
-        f"  {case.folder}/snap: there is no view, such as conversation_endpoints.csv; MILL1_SSB_DbMail_Diag.out "
-        "is none: export one file a view, see docs/exporting.md#snapshots"
+        f"  {case.folder}/snap: there is no view, such as conversation_endpoints.csv; "
+        "MILL1_SSB_DbMail_Diag.out is none: export one file a view, see docs/exporting.md#snapshots"
     ]
 
 
