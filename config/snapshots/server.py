@@ -20,6 +20,7 @@ from config.snapshots.views import (
     CONTRACTS,
     DATABASES,
     ENDPOINTS,
+    NAMES_OF,
     PRIORITIES,
     QUEUES,
     SERVICES,
@@ -140,6 +141,7 @@ def read_snapshots(declared: Sequence[Snapshot]) -> tuple[ServerSnapshot, ...]:
                     small[view] = list(small_rows(found.files[view]))
                 except ValueError as error:
                     problems.append(str(error))
+        _leave_out_nameless(small, found.files)
         files, complete = _spelled(found.files, found.complete, small.get(QUEUES, []))
         server = ServerSnapshot(snapshot, files, small, complete, found.unread)
         try:
@@ -229,6 +231,15 @@ def _create(
 def _drop(snapshot: ServerSnapshot, name: str) -> RuleStatement:
     origin = Origin(snapshot.files[PRIORITIES].path, 1, 1)
     return RuleStatement(Kind.DROP, snapshot.taken_at, *snapshot.place, name, origin)
+
+
+def _leave_out_nameless(small: dict[str, Rows], files: Mapping[str, ViewFile]) -> None:
+    """Leave out rules whose ids have no names at all: a view of names is there, but without rows."""
+    rules = small.get(PRIORITIES, [])
+    for column, view in NAMES_OF[PRIORITIES].items():
+        if PRIORITIES in small and small.get(view) == [] and any(row[column] is not None for row in rules):
+            log.warning("snapshots: %s says nothing: %s has no names", files[PRIORITIES].path, view)
+            del small[PRIORITIES]
 
 
 def _spelled(
