@@ -10,8 +10,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from config.snapshots.files import ViewFile
 from config.snapshots.server import ServerSnapshot, broken_snapshots
+from config.snapshots.view_file import ViewFile
 from config.snapshots.views import (
     CONTRACTS,
     ENDPOINTS,

@@ -1,86 +1,39 @@
 """The files of a snapshot: one a view, found and compared with the views' columns before an engine starts."""
 
 import io
-import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import PurePosixPath
 
 import pyarrow as pa
-from deltalake.exceptions import DeltaError
 from pyarrow import fs
 
 from config.exports.form import HEAD, TAIL, ForeignFileError, TextForm, text_form, whole_lines
 from config.exports.rows import text_rows
 from config.model import Snapshot
 from config.snapshots.columns import compared, is_queues, known_names, typed_columns
+from config.snapshots.faults import of_complete, of_one_column, without_names
 from config.snapshots.names import complete_views, nearest_view, queue_named, view_named
 from config.snapshots.values import foreign_value
+from config.snapshots.view_file import UNREADABLE, ViewFile, file_system, unreadable
 from config.snapshots.views import (
     ENDPOINT_OF_RECEIVER,
     ENDPOINT_OF_SENDER,
     ENDPOINTS,
-    NAMES_OF,
     QUEUE,
     TRANSMISSION,
-    VIEWS,
     ViewColumn,
     columns_of,
     is_queue,
 )
 
-URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 HIDDEN = ("_", ".")
-UNREADABLE = (pa.ArrowException, OSError, DeltaError)
-"""What is raised where a file is none of its format."""
 PACKED = (".gz", ".bz2", ".zst")
 """Endings of compressed files of CSV."""
 SAMPLED = 100
 """Rows at the start of a file whose values are looked at before an engine starts."""
 HOW = "docs/exporting.md#snapshots"
-
-
-@dataclass(frozen=True)
-class ViewFile:
-    """The file of a view.
-
-    Attributes:
-        view: the view.
-        path: the file, or the folder of a Delta table or of several Parquet files.
-        format: how it is written.
-        names: the columns as the file spells them, by the view's names; those that it lacks are missing.
-        types: the types of these columns, by the view's names; none of CSV.
-        is_folder: whether the path is a folder.
-        form: how CSV is written; None of another format.
-    """
-
-    view: str
-    path: str
-    format: str
-    names: Mapping[str, str]
-    types: Mapping[str, pa.DataType]
-    is_folder: bool
-    form: TextForm | None = None
-
-    @property
-    def columns(self) -> tuple[ViewColumn, ...]:
-        """The view's columns."""
-        return columns_of(self.view) or ()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether the file has not even a header."""
-        return self.form is not None and self.form.is_empty
-
-    def without(self, names: Iterable[str]) -> "ViewFile":
-        """The file as if it lacked some columns, by the view's names."""
-        left_out = set(names)
-        return replace(
-            self,
-            names={name: spelled for name, spelled in self.names.items() if name not in left_out},
-            types={name: type for name, type in self.types.items() if name not in left_out},
-        )
 
 
 @dataclass(frozen=True)
@@ -129,8 +82,8 @@ def view_files(snapshot: Snapshot) -> Found:
         found[view], wrong = _compared(system, info, path, view, snapshot.format)
         problems += [f"{path}: {each}" for each in wrong]
     complete, unclear = complete_views(snapshot.complete, found, snapshot.database)
-    problems += _of_complete(snapshot, complete, unclear, found, unread)
-    problems += _without_names(snapshot, found)
+    problems += of_complete(snapshot, complete, unclear, found, unread)
+    problems += without_names(snapshot, found)
     lines = [f"{prefix}{info.path} is not read: {why}" for info, why in unread]
     if not found and not problems:
         ending = f".{snapshot.format}"
@@ -204,7 +157,7 @@ def _compared(
         if form is None or not form.is_empty:
             names, wrong = compared(view, columns, held)
         if form is not None and len(form.header) == 1 and wrong and not names:
-            wrong = [_of_one_column(form)]
+            wrong = [of_one_column(form)]
         if form is not None and not wrong and (value := _foreign_value(head, form, columns, names)):
             wrong = [value]
     except ForeignFileError as error:
@@ -248,59 +201,6 @@ def _foreign_value(
     return foreign_value(islice(rows, SAMPLED), columns, places)
 
 
-def _of_one_column(form: TextForm) -> str:
-    if "  " in form.header[0] or form.has_dashes:
-        return (
-            "its columns have blanks between them, as sqlcmd without -s and .rpt files have; write it with "
-            'sqlcmd -s "," -W, or save it as CSV'
-        )
-    return f"its first line names no columns: {form.header[0][:60]!r}; write their names, with commas between"
-
-
-def _of_complete(
-    snapshot: Snapshot,
-    complete: Collection[str],
-    unclear: Mapping[str, list[str]],
-    found: Mapping[str, ViewFile],
-    unread: Iterable[tuple[fs.FileInfo, str]],
-) -> Iterable[str]:
-    """What is wrong with the views that the settings call complete."""
-    ending = f".{snapshot.format}"
-    for name, meant in unclear.items():
-        if meant:
-            several = " or ".join(sorted(meant))
-            yield f"{snapshot.path}: complete names {name}, which may be {several}; write the schema"
-            continue
-        near = [PurePosixPath(info.path).name for info, why in unread if why.endswith(f"is {name.lower()}")]
-        hint = f"rename {near[0]}" if near else "export it"
-        yield (
-            f"{snapshot.path}: {name}{ending} is not there, though complete names it; {hint}, or take it out "
-            "of complete"
-        )
-    for view in sorted(complete):
-        if found[view].is_empty:
-            yield (
-                f"{found[view].path}: is empty, without a header, though complete names {view}: nothing says "
-                "that it was exported; write its header, or take it out of complete"
-            )
-
-
-def _without_names(snapshot: Snapshot, found: Mapping[str, ViewFile]) -> Iterable[str]:
-    """The views that are missing though others need them for names."""
-    for view in (ENDPOINTS, "conversation_priorities"):
-        file = found.get(view)
-        if file is None or not file.names:
-            continue
-        missing = [
-            other for column, other in NAMES_OF[view].items() if column in file.names and other not in found
-        ]
-        for other in missing:
-            yield (
-                f"{snapshot.path}: {other}.{snapshot.format} is not there, and {view} needs it for its "
-                "names; export it"
-            )
-
-
 def _as_needed(found: Mapping[str, ViewFile]) -> dict[str, ViewFile]:
     """The files without the columns that say of messages what a view of endpoints says itself."""
     if ENDPOINTS not in found:
@@ -316,19 +216,3 @@ def _as_needed(found: Mapping[str, ViewFile]) -> dict[str, ViewFile]:
         else file
         for view, file in found.items()
     }
-
-
-def unreadable(format: str, error: Exception) -> str:
-    """What to say of a file that is none of its format."""
-    return f"is not readable as {format} ({str(error).partition(chr(10))[0]})"
-
-
-def file_system(path: str) -> tuple[fs.FileSystem, str, str]:
-    """The file system, the path in it, and what stands before that in the whole path."""
-    if not URI.match(path):
-        return fs.LocalFileSystem(), path, ""
-    system, inner = fs.FileSystem.from_uri(path.replace("s3a:", "s3:", 1))
-    return system, inner, path[: len(path.rstrip("/")) - len(inner)]
-
-
-assert set(NAMES_OF) <= set(VIEWS)

@@ -13,9 +13,10 @@ from config.errors import InputError
 from config.model import Snapshot
 from config.rules.history import RuleVersion, rule_history
 from config.rules.statements import ANY, Kind, Origin, RuleStatement
-from config.snapshots.files import ViewFile, view_files
+from config.snapshots.files import view_files
 from config.snapshots.names import as_the_server_spells
 from config.snapshots.small_rows import small_rows, texts_of
+from config.snapshots.view_file import ViewFile
 from config.snapshots.views import (
     CONTRACTS,
     DATABASES,

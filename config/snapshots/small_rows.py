@@ -9,8 +9,8 @@ from deltalake import DeltaTable
 from config.exports.form import ForeignFileError
 from config.exports.rows import TextRow, text_rows
 from config.snapshots.columns import WORDS
-from config.snapshots.files import UNREADABLE, ViewFile, file_system, unreadable
 from config.snapshots.values import value_of
+from config.snapshots.view_file import UNREADABLE, ViewFile, file_system, unreadable
 
 
 def small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,6 @@ import csv
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from pathlib import PurePosixPath
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
@@ -103,7 +102,7 @@ def _plain(spark: SparkSession, contract: EventContract, path: str, form: TextFo
     if form.is_plain:
         return path, form
     written = replace(form, header=tuple(contract.names)) if form.is_empty else form
-    copy = plain_copy(spark, path, written, PurePosixPath(path).stem)
+    copy = plain_copy(spark, path, written, "rows")
     return copy, form_of(copy, contract.names)
 
 

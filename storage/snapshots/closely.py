@@ -5,9 +5,9 @@ from dataclasses import replace
 
 from config.exports.form import ForeignFileError
 from config.exports.rows import TextRow, text_rows
-from config.snapshots.files import ViewFile
 from config.snapshots.server import broken_snapshots
 from config.snapshots.values import foreign_value
+from config.snapshots.view_file import ViewFile
 from storage.inputs.places import file_system
 
 

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from config.errors import InputError
 from config.snapshots.columns import is_text
-from config.snapshots.files import ViewFile
+from config.snapshots.view_file import ViewFile
 from config.snapshots.views import Kind, ViewColumn
 from engine.differences import with_file_names
 from engine.session import is_embedded
@@ -133,14 +133,17 @@ def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
 
 def _is_named_after_view(file: ViewFile) -> bool:
     """Whether the rows say by their file which view they are of; a copy does."""
-    return _needs_copy(file) or PurePosixPath(file.path).name == f"{file.view}.{file.format}"
+    if _needs_copy(file):
+        return PLAIN_PATH.fullmatch(file.view) is not None
+    return PurePosixPath(file.path).name == f"{file.view}.{file.format}"
 
 
 def _readable(spark: SparkSession, file: ViewFile) -> str:
     """The path of the file, or of a copy that the engine can read."""
     if file.form is None or not _needs_copy(file):
         return file.path
-    return plain_copy(spark, file.path, file.form, file.view)
+    # Apache Spark spells other signs otherwise in a URI.
+    return plain_copy(spark, file.path, file.form, file.view if _is_named_after_view(file) else "view")
 
 
 def _needs_copy(file: ViewFile) -> bool:
