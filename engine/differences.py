@@ -11,8 +11,10 @@ from pathlib import PurePosixPath
 from typing import TypeVar, overload
 from uuid import uuid4
 
+import pyarrow.parquet as pq
 from pyarrow import fs
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import MapType
 
 from engine.little import in_one_task
@@ -45,15 +47,29 @@ def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
         scratch: a folder that all of a cluster can read and write; on one machine the local disk is taken.
     """
     spark = rows.sparkSession
-    folder = f"{_scratch_of(spark) or scratch}/{uuid4()}"
+    folder = f"{scratch_of(spark) or scratch}/{uuid4()}"
     try:
         rows.write.mode("overwrite").parquet(f"{folder}/rows")
         # A frame without rows may leave no file to take the schema from. To ask for it is to plan once more.
-        known = is_embedded(spark) and os.path.isdir(f"{folder}/rows")
-        reader = spark.read if known else spark.read.schema(rows.schema)
+        if not is_embedded(spark):
+            reader = spark.read.schema(rows.schema)
+        else:
+            reader = spark.read
+            if not os.path.isdir(f"{folder}/rows"):
+                _write_no_rows(f"{folder}/rows", rows)
         yield in_one_task(reader.parquet(f"{folder}/rows"))
     finally:
         _remove(folder)
+
+
+def _write_no_rows(folder: str, rows: DataFrame) -> None:
+    """Write the file that the embedded engine leaves out where a frame has no rows.
+
+    It gives the columns of a declared schema other metadata than those of a file, and an aggregation over the
+    union of both fails.
+    """
+    os.makedirs(folder)
+    pq.write_table(to_arrow_schema(rows.schema, timezone="UTC").empty_table(), f"{folder}/none.parquet")
 
 
 def kept_if_embedded(rows: DataFrame, keep: Keep) -> DataFrame:
@@ -65,7 +81,7 @@ def kept_if_embedded(rows: DataFrame, keep: Keep) -> DataFrame:
     return keep(rows) if is_embedded(rows.sparkSession) else rows
 
 
-def _scratch_of(spark: SparkSession) -> str | None:
+def scratch_of(spark: SparkSession) -> str | None:
     """The folder of this process, if all that the engine does is done on this machine."""
     if is_embedded(spark):
         return str(local_scratch())

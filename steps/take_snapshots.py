@@ -1,5 +1,6 @@
 """Take in new snapshots: their views as rows of the accepted event tables, each snapshot once."""
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +10,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from config.snapshots.files import ViewFile
 from config.snapshots.server import ServerSnapshot, broken_snapshots
+from config.snapshots.view_file import ViewFile
 from config.snapshots.views import (
     CONTRACTS,
     ENDPOINTS,
@@ -26,6 +27,7 @@ from engine.differences import Keep, kept_if_embedded, together
 from engine.united import united
 from pipelines.snapshots.identity import Rows, named, named_by_views
 from pipelines.snapshots.judged import judged_endpoints, judged_of_queues
+from pipelines.snapshots.message_endpoints import endpoints_of_messages, without_known
 from pipelines.snapshots.shown import (
     PLACE,
     endpoints_shown,
@@ -41,9 +43,11 @@ from schemas.table import Table
 from storage.collected import collected
 from storage.inputs.faulty import blaming_files, faulty_files
 from storage.small_frame import empty_frame, small_frame
+from storage.snapshots.closely import looked_at_closely
 from storage.snapshots.views import payload, read_views
 from storage.warehouse import Warehouse
 
+log = logging.getLogger(__name__)
 SOURCE = "snapshots"
 """What all snapshots are called in `batches` and `rejected_events`."""
 
@@ -88,7 +92,7 @@ def write_taken(warehouse: Warehouse, number: int, snapshots: Sequence[ServerSna
     if not snapshots and not warehouse.exists(SNAPSHOTS):
         return
     rows = [
-        (number, *each.place, each.taken_at, view, view in each.declared.complete)
+        (number, *each.place, each.taken_at, view, view in each.complete)
         for each in snapshots
         for view in each.files
     ]
@@ -137,7 +141,11 @@ def take_snapshots(
     of_kinds: dict[str, list[tuple[ServerSnapshot, list[ViewFile]]]] = {}
     for kind in FACTS:
         for snapshot in snapshots:
-            files = [file for view, file in snapshot.files.items() if _kind(view) == kind]
+            files = [
+                file
+                for view, file in snapshot.files.items()
+                if _kind(view) == kind and not file.is_empty and _has_names(snapshot, file)
+            ]
             if files:
                 of_kinds.setdefault(kind, []).append((snapshot, files))
     read = together(
@@ -145,11 +153,13 @@ def take_snapshots(
     )
     counted = [row for each in read for row in each.counts]
     reports = [each.reports for each in read if each.reports is not None]
-    made: dict[str, DataFrame] = {}
-    for kind, each in zip(of_kinds, read, strict=True):
-        table, facts = FACTS[kind]
-        shown = facts(each.accepted).select(*accepted_names(table.name))
-        made[table.name] = made[table.name].unionByName(shown) if table.name in made else shown
+    accepted = {kind: each.accepted for kind, each in zip(of_kinds, read, strict=True)}
+    facts: dict[str, list[DataFrame]] = {}
+    for kind, rows in accepted.items():
+        table, shown = FACTS[kind]
+        facts.setdefault(table.name, []).append(shown(rows).select(*accepted_names(table.name)))
+    facts.setdefault(ENDPOINT_FACTS.name, []).extend(_endpoints_of_messages(snapshots, accepted))
+    made = {name: united(frames) for name, frames in facts.items() if frames}
     by_day, newest = Counter[date](), dict[date, datetime]()
     for row in counted:
         last = row["taken_at"] - timedelta(microseconds=1)
@@ -163,6 +173,21 @@ def take_snapshots(
         by_day=by_day,
         newest=newest,
     )
+
+
+def _endpoints_of_messages(
+    snapshots: Sequence[ServerSnapshot], accepted: Mapping[str, DataFrame]
+) -> list[DataFrame]:
+    """What messages show of endpoints, of the snapshots without a view of these."""
+    if all(each.has_endpoints for each in snapshots):
+        return []
+    alone = [
+        None if rows is None else rows.where(~F.col("has_endpoints"))
+        for rows in map(accepted.get, (QUEUE, TRANSMISSION))
+    ]
+    if not any(rows is not None for rows in alone):
+        return []
+    return [endpoints_of_messages(*alone).select(*accepted_names(ENDPOINT_FACTS.name))]
 
 
 QUEUE = "queue"
@@ -199,12 +224,26 @@ class _Read:
 def _read(
     warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]], keep: Keep
 ) -> _Read:
+    """Read the views of one kind.
+
+    Raises:
+        InputError: a file can't be read to its end, or has values as no server writes them.
+    """
     with blaming_files(partial(_blame, warehouse.spark, [files for _, files in views])):
         judged = _judged(warehouse, kind, views)
         rows = keep(judged.drop("row"))
+    is_no_value = F.col("reasons").contains("broken_row") | F.col("reasons").contains("unreadable_")
     counts = collected(
-        rows.groupBy("taken_at").agg(F.count(F.lit(1)).alias("rows"), F.count("reasons").alias("rejected"))
+        rows.groupBy("taken_at").agg(
+            F.count(F.lit(1)).alias("rows"),
+            F.count("reasons").alias("rejected"),
+            F.count(F.when(is_no_value, 1)).alias("no_values"),
+        )
     )
+    if any(row["no_values"] for row in counts):
+        closer = [(snapshot, [looked_at_closely(file) for file in files]) for snapshot, files in views]
+        if closer != [(snapshot, list(files)) for snapshot, files in views]:
+            return _read(warehouse, kind, closer, keep)
     # What was rejected is little, and read again: what stands in a row costs as much as to judge it.
     reports = _reports(judged) if any(row["rejected"] for row in counts) else None
     return _Read(rows.where("reasons is null"), counts, reports)
@@ -232,6 +271,16 @@ def _blame(spark: SparkSession, views: Sequence[Sequence[ViewFile]], error: Exce
         raise broken_snapshots(problems)
 
 
+def _has_names(snapshot: ServerSnapshot, file: ViewFile) -> bool:
+    """Whether the queues of a view of monitors or tasks have names; says so if not."""
+    if file.view not in (MONITORS, TASKS) or "queue_id" not in file.names or snapshot.small.get(QUEUES):
+        return True
+    log.warning(
+        "snapshots: %s says nothing: %s, which has the names of its queues, has no rows", file.path, QUEUES
+    )
+    return False
+
+
 def _kind(view: str) -> str:
     return QUEUE if is_queue(view) else view
 
@@ -239,7 +288,7 @@ def _kind(view: str) -> str:
 def _judged(
     warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]]
 ) -> DataFrame:
-    """The rows of all views of one kind, with `PLACE`, `view`, `reasons` and `row`."""
+    """The rows of all views of one kind, with `PLACE`, `has_endpoints`, `view`, `reasons` and `row`."""
 
     def names(snapshot: ServerSnapshot, view: str, columns: str) -> DataFrame:
         return small_frame(warehouse.spark, snapshot.names(view, IDS[view]).items(), columns)
@@ -252,9 +301,12 @@ def _judged(
             services = names(snapshot, SERVICES, "service_id bigint, local_service string")
             rows = judged_endpoints(rows, contracts, services)
         elif kind in (MONITORS, TASKS):
-            rows = judged_of_queues(rows, names(snapshot, QUEUES, "queue_id bigint, queue string"))
+            rows = judged_of_queues(
+                rows, names(snapshot, QUEUES, "queue_id bigint, queue string"), snapshot.database_id
+            )
         place = zip(PLACE, (*snapshot.place, snapshot.taken_at), strict=True)
-        frames.append(rows.withColumns({name: F.lit(it) for name, it in place}))
+        known = {name: F.lit(it) for name, it in place}
+        frames.append(rows.withColumns({**known, "has_endpoints": F.lit(snapshot.has_endpoints)}))
     return united(frames)
 
 
@@ -276,7 +328,16 @@ def _with_names(
     )
     all_made = dict(made)
     if events or any(map(warehouse.exists, both)):
-        found = named(shown, Rows(*[_known(warehouse, table, events.get(table.name)) for table in both]))
+        logged = Rows(*[_known(warehouse, table, events.get(table.name)) for table in both])
+        if _lack_endpoints(warehouse):
+            others = logged.conversations.unionByName(
+                shown.conversations.select(*logged.conversations.columns)
+            )
+            shown, logged = (
+                Rows(each.messages, keep(without_known(each.conversations, others)))
+                for each in (shown, logged)
+            )
+        found = named(shown, logged)
         if MESSAGES.name in made:
             all_made[MESSAGES.name] = keep(found.messages)
         if ENDPOINT_FACTS.name in made:
@@ -288,6 +349,13 @@ def _with_names(
     if ENDPOINT_FACTS.name in made:
         all_made[ENDPOINT_FACTS.name] = shown.conversations
     return all_made
+
+
+def _lack_endpoints(warehouse: Warehouse) -> bool:
+    """Whether a snapshot that was ever taken, this batch included, has no view of endpoints."""
+    rows = collected(warehouse.read(SNAPSHOTS).select("instance", "database", "taken_at", "view"))
+    place = [(row["instance"], row["database"], row["taken_at"]) for row in rows]
+    return bool({*place} - {each for each, row in zip(place, rows, strict=True) if row["view"] == ENDPOINTS})
 
 
 def _known(warehouse: Warehouse, table: Table, events: DataFrame | None) -> DataFrame:

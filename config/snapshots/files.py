@@ -1,254 +1,218 @@
 """The files of a snapshot: one a view, found and compared with the views' columns before an engine starts."""
 
-import csv
 import io
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from itertools import islice
 from pathlib import PurePosixPath
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
-from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
 from pyarrow import fs
 
+from config.exports.form import HEAD, TAIL, ForeignFileError, TextForm, text_form, whole_lines
+from config.exports.rows import text_rows
 from config.model import Snapshot
-from config.snapshots.views import NEEDED_WITH, Kind, ViewColumn, columns_of
+from config.snapshots.columns import compared, is_queues, known_names, typed_columns
+from config.snapshots.faults import of_complete, of_one_column, without_names
+from config.snapshots.names import complete_views, nearest_view, queue_named, view_named
+from config.snapshots.values import foreign_value
+from config.snapshots.view_file import UNREADABLE, ViewFile, file_system, unreadable
+from config.snapshots.views import (
+    ENDPOINT_OF_RECEIVER,
+    ENDPOINT_OF_SENDER,
+    ENDPOINTS,
+    QUEUE,
+    TRANSMISSION,
+    ViewColumn,
+    columns_of,
+    is_queue,
+)
 
-URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 HIDDEN = ("_", ".")
-UNREADABLE = (pa.ArrowException, OSError, DeltaError, csv.Error, UnicodeDecodeError)
-"""What is raised where a file is none of its format."""
-EMPTY = ("", "\0")
-"""Texts of CSV that are null; bcp writes a NUL for the empty text."""
-LONGEST_FIELD = 1 << 24
-WORDS = {
-    "guid": "text",
-    "text": "text",
-    "code": "text",
-    "bit": "a bit",
-    "int": "a whole number",
-    "time": "a time in microseconds",
-}
+PACKED = (".gz", ".bz2", ".zst")
+"""Endings of compressed files of CSV."""
+SAMPLED = 100
+"""Rows at the start of a file whose values are looked at before an engine starts."""
+HOW = "docs/exporting.md#snapshots"
 
 
 @dataclass(frozen=True)
-class ViewFile:
-    """The file of a view.
+class Found:
+    """What a snapshot's folder has.
 
     Attributes:
-        view: the view.
-        path: the file, or the folder of a Delta table or of several Parquet files.
-        format: how it is written.
-        names: the columns as the file spells them, by the view's names; those that it lacks are missing.
-        types: the types of these columns, by the view's names; none of CSV.
-        is_folder: whether the path is a folder.
+        files: the files by view.
+        complete: the views that the settings call complete.
+        unread: a line for each file that is not read.
+        problems: a line for each missing view, missing columns and other fault.
     """
 
-    view: str
-    path: str
-    format: str
-    names: Mapping[str, str]
-    types: Mapping[str, pa.DataType]
-    is_folder: bool
-
-    @property
-    def columns(self) -> tuple[ViewColumn, ...]:
-        """The view's columns."""
-        return columns_of(self.view) or ()
+    files: Mapping[str, ViewFile]
+    complete: frozenset[str]
+    unread: tuple[str, ...]
+    problems: tuple[str, ...]
 
 
-def view_files(snapshot: Snapshot) -> tuple[dict[str, ViewFile], list[str]]:
-    """Find the views of a snapshot, and what is wrong with them.
-
-    Returns:
-        The files by view, and a line for each missing view, missing column and column of a wrong type.
-    """
-    system, inner, prefix = _system(snapshot.path)
-    root = system.get_file_info(inner)
-    if root.type != fs.FileType.Directory:
-        return {}, [f"snapshots: {snapshot.path} is not a folder; export the views into it, one file a view"]
-    found, problems = {}, []
-    ending = f".{snapshot.format}"
-    for info in sorted(system.get_file_info(fs.FileSelector(inner)), key=lambda each: each.path):
-        name = PurePosixPath(info.path).name
-        view = name.removesuffix(ending)
-        columns = columns_of(view) if name.endswith(ending) and not name.startswith(HIDDEN) else None
-        if columns is None:
+def view_files(snapshot: Snapshot) -> Found:
+    """Find the views of a snapshot, and what is wrong with them."""
+    system, inner, prefix = file_system(snapshot.path)
+    if system.get_file_info(inner).type != fs.FileType.Directory:
+        line = f"snapshots: {snapshot.path} is not a folder; export the views into it, one file a view"
+        return Found({}, frozenset(), (), (line,))
+    listed = sorted(system.get_file_info(fs.FileSelector(inner)), key=lambda each: each.path)
+    named, bare, unread = _by_name(listed, snapshot)
+    problems: list[str] = []
+    for info, stem in bare:
+        if not _looks_like_queue(system, info, snapshot.format):
+            unread.append((info, f"no view has that name{_nearest(stem)}"))
             continue
+        others = [view for _, view in named if is_queue(view)]
+        meant = queue_named(stem, snapshot.complete, others, snapshot.database)
+        if len(meant) == 1:
+            named.append((info, meant[0]))
+        else:
+            line = f"{prefix}{info.path}: the queue may be {' or '.join(sorted(meant))}"
+            problems.append(f"{line}; write its schema into the file's name")
+    found: dict[str, ViewFile] = {}
+    for info, view in sorted(named, key=lambda each: each[0].path):
         path = prefix + info.path
-        held: Mapping[str, pa.DataType | None] = {}
-        try:
-            held = _columns(system, info, snapshot.format)
-            names, wrong = _compared(columns, held)
-        except UNREADABLE as error:
-            names, wrong = {}, [_unreadable(snapshot.format, error)]
-        found[view] = ViewFile(
-            view=view,
-            path=path,
-            format=snapshot.format,
-            names=names,
-            types={column: type for column, name in names.items() if (type := held[name]) is not None},
-            is_folder=info.type == fs.FileType.Directory,
-        )
+        if view in found:
+            problems.append(f"{path}: {found[view].path} is the same view; leave one of them there")
+            continue
+        found[view], wrong = _compared(system, info, path, view, snapshot.format)
         problems += [f"{path}: {each}" for each in wrong]
-    for view in dict.fromkeys(snapshot.complete):
-        if view not in found:
-            problems.append(
-                f"{snapshot.path}: {view}{ending} is not there, though complete names it; export it, "
-                "or take it out of complete"
-            )
-    for view, others in NEEDED_WITH.items():
-        problems += [
-            f"{snapshot.path}: {other}{ending} is not there, and {view} needs it for its names; export it"
-            for other in others
-            if view in found and other not in found
-        ]
-    if not found:
-        problems.append(f"{snapshot.path}: there is no view, such as conversation_endpoints{ending}")
-    return found, problems
+    complete, unclear = complete_views(snapshot.complete, found, snapshot.database)
+    problems += of_complete(snapshot, complete, unclear, found, unread)
+    problems += without_names(snapshot, found)
+    lines = [f"{prefix}{info.path} is not read: {why}" for info, why in unread]
+    if not found and not problems:
+        ending = f".{snapshot.format}"
+        there = f"; {PurePosixPath(unread[0][0].path).name} is none" if unread else ""
+        problems.append(
+            f"{snapshot.path}: there is no view, such as conversation_endpoints{ending}{there}: export one "
+            f"file a view, see {HOW}"
+        )
+    return Found(_as_needed(found), complete, tuple(lines), tuple(problems))
 
 
-def small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
-    """The rows of a small view by the view's names: texts, numbers, truth values and None.
+def _by_name(
+    listed: Iterable[fs.FileInfo], snapshot: Snapshot
+) -> tuple[list[tuple[fs.FileInfo, str]], list[tuple[fs.FileInfo, str]], list[tuple[fs.FileInfo, str]]]:
+    """The files whose name is a view's, those that may be queues without schema, and others with a reason."""
+    named, bare, unread = [], [], []
+    ending = f".{snapshot.format}"
+    for info in listed:
+        name = PurePosixPath(info.path).name
+        if name.startswith(HIDDEN):
+            continue
+        stem = _stem(name, ending)
+        if stem is None:
+            if info.is_file:
+                unread.append((info, f"it is no {ending} file{_nearest(name.partition('.')[0])}"))
+        elif (view := view_named(stem, snapshot.database)) is not None:
+            named.append((info, view))
+        elif stem.lower().startswith("sys."):
+            unread.append((info, f"no view has that name{_nearest(stem)}"))
+        elif snapshot.format == "csv" and not info.is_file:
+            continue
+        else:
+            bare.append((info, stem))
+    return named, bare, unread
 
-    Raises:
-        ValueError: a value is none of its column's kind, or the file can't be read; the message says where.
-    """
+
+def _stem(name: str, ending: str) -> str | None:
+    """A file's name without its ending, in any case; None if it has another one."""
+    endings = [ending, *(ending + packed for packed in PACKED)] if ending == ".csv" else [ending]
+    return next((name[: -len(each)] for each in endings if name.lower().endswith(each)), None)
+
+
+def _nearest(stem: str) -> str:
+    view = nearest_view(stem)
+    return f"; the nearest is {view}" if view else ""
+
+
+def _looks_like_queue(system: fs.FileSystem, info: fs.FileInfo, format: str) -> bool:
     try:
-        rows = list(_rows(file))
-    except UNREADABLE as error:
-        raise ValueError(f"{file.path}: {_unreadable(file.format, error)}") from error
-    for number, row in enumerate(rows, start=1):
-        values = {column.name: row.get(file.names.get(column.name, "")) for column in file.columns}
-        for column in file.columns:
-            text = values[column.name]
-            value = _value(text, column.kind)
-            if value is None and (text is not None or not column.nullable):
-                raise ValueError(
-                    f"{file.path}: row {number}: {column.name} is {'null' if text is None else repr(text)}; "
-                    f"it must be {WORDS[column.kind]}"
-                )
-            values[column.name] = value
-        yield values
-
-
-def _unreadable(format: str, error: Exception) -> str:
-    return f"is not readable as {format} ({str(error).partition(chr(10))[0]})"
-
-
-def _rows(file: ViewFile) -> Iterator[dict[str, Any]]:
-    system, inner, _ = _system(file.path)
-    if file.format == "csv":
-        with system.open_input_stream(inner) as stream, io.TextIOWrapper(stream, "utf-8-sig") as text:
-            csv.field_size_limit(LONGEST_FIELD)
-            rows = csv.DictReader(text)
-            for row in rows:
-                if None in row or None in row.values():
-                    width = "more" if None in row else "fewer"
-                    raise ValueError(
-                        f"{file.path}: line {rows.line_num}: the row has {width} fields than the header; "
-                        "a value with a comma needs quotes"
-                    )
-                yield {name: None if value in EMPTY else value for name, value in row.items()}
-        return
-    if file.format == "delta":
-        yield from DeltaTable(file.path).to_pyarrow_table().to_pylist()
-        return
-    yield from pq.read_table(inner, filesystem=system).to_pylist()
-
-
-def _value(value: Any, kind: Kind) -> Any:
-    """A value of its kind; None if it is none."""
-    if value is None or kind in ("guid", "text", "code"):
-        return value
-    text = str(value).strip().lower()
-    if kind == "bit":
-        return {"1": True, "true": True, "0": False, "false": False}.get(text)
-    if kind == "int":
-        return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text) else None
-    return value if isinstance(value, date | datetime) else None
+        if format == "csv":
+            return is_queues(_csv_form(system, info, QUEUE)[0].header)
+        return is_queues(typed_columns(system, info, format))
+    except (*UNREADABLE, ForeignFileError):
+        return False
 
 
 def _compared(
-    columns: tuple[ViewColumn, ...], found: Mapping[str, pa.DataType | None]
-) -> tuple[dict[str, str], list[str]]:
-    """How the file spells each column, and what is wrong."""
-    spelled: dict[str, list[str]] = {}
-    for name in found:
-        spelled.setdefault(name.strip().lower(), []).append(name)
-    names, problems = {}, []
-    for column in columns:
-        there = [name for known in (column.name, column.also) if known for name in spelled.get(known, [])]
-        if not there and not column.may_lack:
-            other = f" (or {column.also})" if column.also else ""
-            problems.append(f"column {column.name}{other} is missing")
-        elif len(there) > 1:
-            problems.append(f"column {column.name} is there {len(there)} times: {', '.join(there)}")
-        elif there:
-            names[column.name] = there[0]
-            type = found[there[0]]
-            if type is not None and not _holds(type, column.kind):
-                problems.append(f"column {there[0]} is {type}; it must be {WORDS[column.kind]}")
-    return names, problems
+    system: fs.FileSystem, info: fs.FileInfo, path: str, view: str, format: str
+) -> tuple[ViewFile, list[str]]:
+    """A view's file, and what is wrong with it."""
+    columns = columns_of(view)
+    assert columns is not None
+    held: Mapping[str, pa.DataType | None] = {}
+    form, head, names, wrong = None, b"", dict[str, str](), list[str]()
+    try:
+        if format == "csv":
+            form, head = _csv_form(system, info, columns)
+            held = dict.fromkeys(form.header)
+        else:
+            held = typed_columns(system, info, format)
+        if form is None or not form.is_empty:
+            names, wrong = compared(view, columns, held)
+        if form is not None and len(form.header) == 1 and wrong and not names:
+            wrong = [of_one_column(form)]
+        if form is not None and not wrong and (value := _foreign_value(head, form, columns, names)):
+            wrong = [value]
+    except ForeignFileError as error:
+        names, wrong = {}, [str(error)]
+    except UNREADABLE as error:
+        names, wrong = {}, [unreadable(format, error)]
+    types = {column: type for column, name in names.items() if (type := held[name]) is not None}
+    return ViewFile(view, path, format, names, types, info.type == fs.FileType.Directory, form), wrong
 
 
-def _holds(type: pa.DataType, kind: Kind) -> bool:
-    if pa.types.is_dictionary(type):
-        type = type.value_type
-    if pa.types.is_null(type) or is_text(type):
-        return True
-    if kind == "time":
-        return bool(pa.types.is_timestamp(type) and type.unit != "ns")
-    if kind == "bit":
-        return bool(pa.types.is_boolean(type) or pa.types.is_integer(type))
-    return kind == "int" and bool(pa.types.is_integer(type))
+def _csv_form(
+    system: fs.FileSystem, info: fs.FileInfo, columns: Iterable[ViewColumn]
+) -> tuple[TextForm, bytes]:
+    """How a CSV file is written, and its first bytes.
+
+    Raises:
+        ForeignFileError: it is none; the text says what it seems to be.
+    """
+    is_packed = info.path.lower().endswith(PACKED)
+    with system.open_input_stream(info.path, compression="detect" if is_packed else None) as stream:
+        head = stream.read(HEAD)
+    tail = b""
+    if not is_packed and len(head) == HEAD:
+        with system.open_input_file(info.path) as file:
+            # Whole characters of UTF-16, too.
+            file.seek(max(0, (file.size() - TAIL) // 2 * 2))
+            tail = file.read(TAIL + 1)
+    known = known_names(columns)
+    known |= {name.replace("_", " ") for name in known}
+    return text_form(head, tail, known, is_packed=is_packed), head
 
 
-def is_text(type: pa.DataType) -> bool:
-    """Whether a column of this type has texts, as they are or in a dictionary."""
-    if pa.types.is_dictionary(type):
-        type = type.value_type
-    return bool(pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type))
+def _foreign_value(
+    head: bytes, form: TextForm, columns: Sequence[ViewColumn], names: Mapping[str, str]
+) -> str | None:
+    """The first value in local form of the rows that the first bytes hold; None without any."""
+    if form.is_empty:
+        return None
+    places = {column: form.header.index(name) for column, name in names.items()}
+    rows = text_rows(io.BytesIO(whole_lines(head, form)), form)
+    return foreign_value(islice(rows, SAMPLED), columns, places)
 
 
-def _columns(system: fs.FileSystem, info: fs.FileInfo, format: str) -> dict[str, pa.DataType | None]:
-    """The columns of a file with their types; CSV has none."""
-    if format == "csv":
-        with (
-            system.open_input_stream(info.path) as stream,
-            io.TextIOWrapper(stream, "utf-8-sig", errors="replace") as text,
-        ):
-            return dict.fromkeys(next(csv.reader(text), []))
-    if format == "delta":
-        schema = DeltaTable(info.path).to_pyarrow_dataset().schema
-    elif info.type == fs.FileType.Directory:
-        inside = system.get_file_info(fs.FileSelector(info.path, recursive=True))
-        files = [each.path for each in inside if each.is_file and each.path.endswith(".parquet")]
-        return _of_parquet(system, sorted(files)[0]) if files else {}
-    else:
-        return _of_parquet(system, info.path)
-    return {field.name: field.type for field in schema}
-
-
-def _of_parquet(system: fs.FileSystem, path: str) -> dict[str, pa.DataType | None]:
-    """The columns of a Parquet file; times that old writers keep in 96 bits count as microseconds."""
-    with system.open_input_file(path) as source:
-        file = pq.ParquetFile(source)
-        leaves = [file.schema.column(place) for place in range(len(file.schema))]
-        old_times = {leaf.name for leaf in leaves if leaf.physical_type == "INT96"}
-        return {
-            field.name: pa.timestamp("us") if field.name in old_times else field.type
-            for field in file.schema_arrow
-        }
-
-
-def _system(path: str) -> tuple[fs.FileSystem, str, str]:
-    """The file system, the path in it, and what stands before that in the whole path."""
-    if not URI.match(path):
-        return fs.LocalFileSystem(), path, ""
-    system, inner = fs.FileSystem.from_uri(path.replace("s3a:", "s3:", 1))
-    return system, inner, path[: len(path.rstrip("/")) - len(inner)]
+def _as_needed(found: Mapping[str, ViewFile]) -> dict[str, ViewFile]:
+    """The files without the columns that say of messages what a view of endpoints says itself."""
+    if ENDPOINTS not in found:
+        return dict(found)
+    receiver, sender = (
+        [column.name for column in each] for each in (ENDPOINT_OF_RECEIVER, ENDPOINT_OF_SENDER)
+    )
+    return {
+        view: file.without(receiver)
+        if is_queue(view)
+        else file.without(sender)
+        if view == TRANSMISSION
+        else file
+        for view, file in found.items()
+    }

@@ -1,7 +1,8 @@
 """What snapshots say of catalog and rules: the small views, read before an engine starts."""
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -12,11 +13,25 @@ from config.errors import InputError
 from config.model import Snapshot
 from config.rules.history import RuleVersion, rule_history
 from config.rules.statements import ANY, Kind, Origin, RuleStatement
-from config.snapshots.files import ViewFile, small_rows, view_files
-from config.snapshots.views import CONTRACTS, DATABASES, PRIORITIES, QUEUES, SERVICES
+from config.snapshots.files import view_files
+from config.snapshots.names import as_the_server_spells
+from config.snapshots.small_rows import small_rows, texts_of
+from config.snapshots.view_file import ViewFile
+from config.snapshots.views import (
+    CONTRACTS,
+    DATABASES,
+    ENDPOINTS,
+    NAMES_OF,
+    PRIORITIES,
+    QUEUES,
+    SERVICES,
+    is_queue,
+    queue_of,
+)
 
 SMALL = (SERVICES, CONTRACTS, QUEUES, PRIORITIES, DATABASES)
 Rows = list[dict[str, Any]]
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -27,11 +42,17 @@ class ServerSnapshot:
         declared: what the settings say of it.
         files: its views.
         small: rows of the small views that it has.
+        complete: the views that show all that there was.
+        unread: a line for each file of its folder that is not read.
+        services: by queue, services that the queues' own rows name; none where views of services say it.
     """
 
     declared: Snapshot
     files: Mapping[str, ViewFile]
     small: Mapping[str, Rows] = field(default_factory=dict)
+    complete: frozenset[str] = frozenset()
+    unread: tuple[str, ...] = ()
+    services: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def place(self) -> tuple[str, str]:
@@ -42,6 +63,16 @@ class ServerSnapshot:
     def taken_at(self) -> datetime:
         """The moment that it shows."""
         return self.declared.taken_at
+
+    @property
+    def has_endpoints(self) -> bool:
+        """Whether a view shows the endpoints."""
+        return ENDPOINTS in self.files
+
+    @property
+    def database_id(self) -> int | None:
+        """The server's number of the database; None if no view says it."""
+        return next((row["database_id"] for row in self._own_row()), None)
 
     def names(self, view: str, key: str) -> dict[int, str]:
         """Names by id."""
@@ -58,8 +89,8 @@ class ServerSnapshot:
         return [
             (
                 row["name"],
-                contracts.get(row["service_contract_id"]),
-                services.get(row["local_service_id"]),
+                row["service_contract_name"] or contracts.get(row["service_contract_id"]),
+                row["local_service_name"] or services.get(row["local_service_id"]),
                 row["remote_service_name"],
                 row["priority"],
             )
@@ -68,20 +99,29 @@ class ServerSnapshot:
 
     def database(self) -> Database | None:
         """The database as the snapshot shows it; None without the views that say so."""
-        if not {QUEUES, SERVICES, DATABASES} & self.small.keys():
+        if not {QUEUES, SERVICES, DATABASES} & self.small.keys() and not self.services:
             return None
         queues = self.names(QUEUES, "object_id")
-        honors = {row["name"]: row["is_honor_broker_priority_on"] for row in self.small.get(DATABASES, [])}
+        bound = {
+            row["name"]: queues[row["service_queue_id"]]
+            for row in self.small.get(SERVICES, [])
+            if row["service_queue_id"] in queues
+        }
+        by_rows = {service: queue for queue, services in self.services.items() for service in services}
+        shown = tuple(_queue(row) for row in self.small.get(QUEUES, []))
+        known = {queue.name for queue in shown}
         return Database(
             name=self.declared.database,
-            honor_broker_priority=honors.get(self.declared.database, False),
-            queues=tuple(_queue(row) for row in self.small.get(QUEUES, [])),
-            services=tuple(
-                Service(name=row["name"], queue=queues[row["service_queue_id"]])
-                for row in self.small.get(SERVICES, [])
-                if row["service_queue_id"] in queues
-            ),
+            honor_broker_priority=any(row["is_honor_broker_priority_on"] for row in self._own_row()),
+            queues=shown + tuple(Queue(name=name) for name in self.services if name not in known),
+            services=tuple(Service(name=name, queue=queue) for name, queue in {**by_rows, **bound}.items()),
         )
+
+    def _own_row(self) -> Rows:
+        """The row of `databases` that is of this database: the server compares names without case."""
+        rows = self.small.get(DATABASES, [])
+        own = [row for row in rows if row["name"] == self.declared.database]
+        return own or [row for row in rows if row["name"].lower() == self.declared.database.lower()]
 
 
 def read_snapshots(declared: Sequence[Snapshot]) -> tuple[ServerSnapshot, ...]:
@@ -90,27 +130,36 @@ def read_snapshots(declared: Sequence[Snapshot]) -> tuple[ServerSnapshot, ...]:
     Raises:
         InputError: a view or a column is missing, or of a wrong type; all of them are listed.
     """
-    found, problems = [], []
+    read: list[ServerSnapshot] = []
+    problems: list[str] = []
     for snapshot in declared:
-        files, wrong = view_files(snapshot)
-        problems += wrong
+        found = view_files(snapshot)
+        problems += found.problems
         small: dict[str, Rows] = {}
-        for view in SMALL if not wrong else ():
-            if view in files:
+        for view in SMALL if not found.problems else ():
+            if view in found.files:
                 try:
-                    small[view] = list(small_rows(files[view]))
+                    small[view] = list(small_rows(found.files[view]))
                 except ValueError as error:
                     problems.append(str(error))
-        found.append(ServerSnapshot(snapshot, files, small))
+        _leave_out_nameless(small, found.files)
+        files, complete = _spelled(found.files, found.complete, small.get(QUEUES, []))
+        server = ServerSnapshot(snapshot, files, small, complete, found.unread)
         try:
-            problems += _repeated(found[-1]) + _unknown(found[-1])
-            found[-1].database()
+            problems += _repeated(server) + _unknown(server) + _without_database(server)
+            if not problems:
+                server = replace(server, services=_services_of_queues(server))
+            server.database()
         except ValidationError as error:
             first = error.errors()[0]
             problems.append(f"{snapshot.path}: {first['loc'][-1]}: {first['msg']}")
+        read.append(server)
     if problems:
         raise broken_snapshots(problems)
-    return tuple(sorted(found, key=lambda each: (each.taken_at, each.place)))
+    for server in read:
+        for line in server.unread:
+            log.warning("snapshots: %s", line)
+    return tuple(sorted(read, key=lambda each: (each.taken_at, each.place)))
 
 
 def broken_snapshots(problems: Iterable[str]) -> InputError:
@@ -183,6 +232,50 @@ def _create(
 def _drop(snapshot: ServerSnapshot, name: str) -> RuleStatement:
     origin = Origin(snapshot.files[PRIORITIES].path, 1, 1)
     return RuleStatement(Kind.DROP, snapshot.taken_at, *snapshot.place, name, origin)
+
+
+def _leave_out_nameless(small: dict[str, Rows], files: Mapping[str, ViewFile]) -> None:
+    """Leave out rules whose ids have no names at all: a view of names is there, but without rows."""
+    rules = small.get(PRIORITIES, [])
+    for column, view in NAMES_OF[PRIORITIES].items():
+        if PRIORITIES in small and small.get(view) == [] and any(row[column] is not None for row in rules):
+            log.warning("snapshots: %s says nothing: %s has no names", files[PRIORITIES].path, view)
+            del small[PRIORITIES]
+
+
+def _spelled(
+    files: Mapping[str, ViewFile], complete: frozenset[str], queues: Rows
+) -> tuple[dict[str, ViewFile], frozenset[str]]:
+    """The files and complete views, with queues spelled as `service_queues` has them."""
+    spelled = as_the_server_spells(files, (row["name"] for row in queues))
+    by_view = {spelled.get(view, view): file for view, file in files.items()}
+    return (
+        {view: replace(file, view=view) for view, file in by_view.items()},
+        frozenset(spelled.get(view, view) for view in complete),
+    )
+
+
+def _services_of_queues(snapshot: ServerSnapshot) -> dict[str, list[str]]:
+    """The services that rows of queues name, by queue, where no view of services or queues says it."""
+    if {SERVICES, QUEUES} <= snapshot.small.keys():
+        return {}
+    return {
+        queue_of(view): sorted(texts_of(file, "service_name"))
+        for view, file in snapshot.files.items()
+        if is_queue(view) and "service_name" in file.names
+    }
+
+
+def _without_database(snapshot: ServerSnapshot) -> list[str]:
+    """A view of databases that lacks this one: the settings, or the export, are of another database."""
+    rows = snapshot.small.get(DATABASES, [])
+    if not rows or snapshot._own_row():
+        return []
+    names = ", ".join(sorted(row["name"] for row in rows)[:5])
+    return [
+        f"{snapshot.files[DATABASES].path}: has no row of {snapshot.declared.database}, only of {names}; "
+        "name the database in the settings as the server does"
+    ]
 
 
 def _queue(row: Mapping[str, Any]) -> Queue:

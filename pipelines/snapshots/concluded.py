@@ -10,6 +10,7 @@ from pipelines.ledger.queues import with_queue
 from pipelines.ledger.sides import conversation_sides, without_target
 from pipelines.snapshots.absence import endpoints_gone, messages_gone
 from pipelines.snapshots.identity import Rows, named
+from pipelines.snapshots.message_endpoints import made_of_messages, without_known
 from pipelines.snapshots.moves import moves_shown
 
 
@@ -63,6 +64,11 @@ def concluded(
     rest = Rows(facts.messages.where(~said_before), facts.conversations.where(~said_before))
     if number > 1:
         old, rest = (Rows(keep(each.messages), keep(each.conversations)) for each in (old, rest))
+        both = old.conversations.unionByName(rest.conversations)
+        if not both.where(made_of_messages()).isEmpty():
+            old, rest = (
+                Rows(each.messages, keep(without_known(each.conversations, both))) for each in (old, rest)
+            )
         found = named(old, Rows(rest.messages.where("seen_at is null"), rest.conversations))
         facts = Rows(
             rest.messages.unionByName(found.messages), rest.conversations.unionByName(found.conversations)
@@ -82,16 +88,16 @@ def concluded(
     )
     made = keep(with_queue(created(of_conversations, sides, places), bindings))
     gone = endpoints_gone(made, of_conversations, views).withColumn("batch", batch)
-    all_conversations = keep(of_conversations.unionByName(gone))
+    with_ends = keep(of_conversations.unionByName(gone))
     taken = messages_gone(
         made,
-        all_conversations,
+        with_ends,
         of_messages,
         transactions,
         views,
         every_receive_counts=every_receive_counts,
     ).withColumn("batch", batch)
-    return Concluded(keep(of_messages.unionByName(taken)), all_conversations, respelled)
+    return Concluded(keep(of_messages.unionByName(taken)), with_ends, respelled)
 
 
 def _respelled(known: DataFrame, conversations: DataFrame) -> DataFrame:

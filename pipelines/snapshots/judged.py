@@ -8,6 +8,16 @@ from engine.hashed import hashed
 from pipelines.snapshots.shown import ENDED, OPEN
 
 HANDLE = "conversation_handle"
+STATES = {
+    "STARTED_OUTBOUND": "SO",
+    "STARTED_INBOUND": "SI",
+    "CONVERSING": "CO",
+    "DISCONNECTED_INBOUND": "DI",
+    "DISCONNECTED_OUTBOUND": "DO",
+    "CLOSED": "CD",
+    "ERROR": "ER",
+}
+"""The states of endpoints by what `state_desc` calls them."""
 
 
 def judged_endpoints(view: DataFrame, contracts: DataFrame, services: DataFrame) -> DataFrame:
@@ -25,6 +35,13 @@ def judged_endpoints(view: DataFrame, contracts: DataFrame, services: DataFrame)
     named = F.broadcast(contracts).join(view, "service_contract_id", "right")
     named = F.broadcast(services).join(named, "service_id", "right")
     rows = _repeated_handles(view).join(named, HANDLE, "right")
+    rows = rows.withColumns(
+        {
+            "contract": F.coalesce("service_contract_name", "contract"),
+            "local_service": F.coalesce("service_name", "local_service"),
+            "state": F.coalesce("state", _state_described()),
+        }
+    )
     return _with_reasons(
         rows,
         {
@@ -37,17 +54,31 @@ def judged_endpoints(view: DataFrame, contracts: DataFrame, services: DataFrame)
     ).drop("is_repeated")
 
 
-def judged_of_queues(view: DataFrame, queues: DataFrame) -> DataFrame:
+def _state_described() -> Column:
+    """The state that `state_desc` describes; what it says itself if it describes none."""
+    described = F.upper(F.trim("state_desc"))
+    state = described
+    for name, code in STATES.items():
+        state = F.when(described == name, F.lit(code)).otherwise(state)
+    return state
+
+
+def judged_of_queues(view: DataFrame, queues: DataFrame, database_id: int | None) -> DataFrame:
     """Judge the rows of one view of monitors or tasks.
 
     Args:
         view: its rows, with `reasons`.
         queues: (queue_id, queue) of the same snapshot; few.
+        database_id: of the same snapshot; None if it is not known.
 
     Returns:
-        The same rows with `queue`, and `reasons` where there were none yet.
+        The same rows with `queue`, and `reasons` where there were none yet; without those of other databases,
+        for the views are of the whole server.
     """
+    if database_id is not None:
+        view = view.where(F.coalesce(F.col("database_id") == database_id, F.lit(True)))
     rows = F.broadcast(queues).join(view, "queue_id", "right")
+    rows = rows.withColumn("queue", F.coalesce("queue_name", "queue"))
     return _with_reasons(rows, {"unknown_queue": F.col("queue").isNull()})
 
 

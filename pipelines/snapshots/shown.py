@@ -43,9 +43,9 @@ def endpoints_shown(view: DataFrame) -> DataFrame:
     own = F.col("is_initiator")
     handle, nothing = F.col("conversation_handle"), F.lit(None)
     creations = view.select(
-        _event_id(handle).alias("event_id"),
-        F.when(is_likely, begun).otherwise(_last()).alias("event_time"),
-        *_where(),
+        row_id(handle).alias("event_id"),
+        F.when(is_likely, begun).otherwise(before_snapshot()).alias("event_time"),
+        *seen_in(),
         F.when(own, "BEGIN_DIALOG").otherwise("DIALOG_CREATED").alias("event_type"),
         "conversation_id",
         "is_initiator",
@@ -60,9 +60,9 @@ def endpoints_shown(view: DataFrame) -> DataFrame:
     is_own = F.col("state").isin(*[state for state, mine in ENDED.items() if mine])
     text = nothing.cast("string")
     ends = view.where(F.col("state").isin(*ENDED)).select(
-        _event_id(handle, F.col("state")).alias("event_id"),
-        _last().alias("event_time"),
-        *_where(),
+        row_id(handle, F.col("state")).alias("event_id"),
+        before_snapshot().alias("event_time"),
+        *seen_in(),
         F.lit(END).alias("event_type"),
         "conversation_id",
         F.when(is_own, own).otherwise(~own).alias("is_initiator"),
@@ -86,8 +86,8 @@ def messages_ready(view: DataFrame) -> DataFrame:
     Nobody knows yet whose the handles are; see `pipelines.snapshots.identity`.
     """
     return view.where(F.col("status") == READY).select(
-        _event_id(*_place_in_view(F.col("queuing_order"))).alias("event_id"),
-        F.coalesce("message_enqueue_time", _last()).alias("event_time"),
+        row_id(*_place_in_view(F.col("queuing_order"))).alias("event_id"),
+        _before_taken_at("message_enqueue_time").alias("event_time"),
         F.lit("DELIVERED").alias("event_type"),
         F.col("message_type_name").alias("message_type"),
         "queuing_order",
@@ -106,8 +106,8 @@ def messages_waiting(view: DataFrame) -> DataFrame:
     )
     nothing = F.lit(None).cast("bigint")
     return view.select(
-        _event_id(*_place_in_view(nothing)).alias("event_id"),
-        F.coalesce("enqueue_time", _last()).alias("event_time"),
+        row_id(*_place_in_view(nothing)).alias("event_id"),
+        _before_taken_at("enqueue_time").alias("event_time"),
         F.lit("SENT").alias("event_type"),
         type.alias("message_type"),
         nothing.alias("queuing_order"),
@@ -120,7 +120,7 @@ def queues_shown(view: DataFrame) -> DataFrame:
     """Whether the queues of `service_queues` are on: rows of `queue_events` without batch, QUEUE_ALTERED."""
     is_on = F.col("is_receive_enabled") & F.col("is_enqueue_enabled")
     return view.select(
-        _event_id(F.col("name")).alias("event_id"),
+        row_id(F.col("name")).alias("event_id"),
         F.col("name").alias("queue"),
         F.lit("QUEUE_ALTERED").alias("event_type"),
         F.lit(None).cast("bigint").alias("session_id"),
@@ -136,7 +136,7 @@ def tasks_shown(view: DataFrame) -> DataFrame:
         view: its rows with `queue`, the name of their queue_id.
     """
     return view.select(
-        _event_id(F.col("spid").cast("string")).alias("event_id"),
+        row_id(F.col("spid").cast("string")).alias("event_id"),
         "queue",
         F.lit("TASK_STARTED").alias("event_type"),
         F.col("spid").alias("session_id"),
@@ -157,7 +157,7 @@ def sessions_shown(view: DataFrame) -> DataFrame:
         "session_id", F.explode(F.sequence(F.lit(-1).cast("bigint"), -F.col("tasks_waiting")))
     )
     return sessions.select(
-        _event_id(F.col("queue"), F.col("session_id").cast("string")).alias("event_id"),
+        row_id(F.col("queue"), F.col("session_id").cast("string")).alias("event_id"),
         "queue",
         F.lit("WAIT_STARTED").alias("event_type"),
         "session_id",
@@ -166,18 +166,23 @@ def sessions_shown(view: DataFrame) -> DataFrame:
     )
 
 
-def _last() -> Column:
+def before_snapshot() -> Column:
     """When untimed facts happened."""
     return F.timestamp_micros(F.unix_micros("taken_at") - F.lit(1))
 
 
-def _event_id(*parts: Column) -> Column:
+def _before_taken_at(time: str) -> Column:
+    """The time of a row, before taken_at: views are read one after the other, so it may be later."""
+    return F.least(F.col(time), before_snapshot())
+
+
+def row_id(*parts: Column) -> Column:
     """The id of a row: of which snapshot and view it is, and what tells it from the others of the view."""
     place = [F.unix_micros("taken_at").cast("string"), F.col("instance"), F.col("database"), F.col("view")]
     return F.concat_ws("/", F.lit("snapshot"), *place, *parts)
 
 
-def _where() -> list[Column]:
+def seen_in() -> list[Column]:
     """Where a row happened, and that a snapshot shows it."""
     return [F.col("instance"), F.col("database"), F.col("taken_at").alias("seen_at")]
 
@@ -185,8 +190,8 @@ def _where() -> list[Column]:
 def _of_queue() -> list[Column]:
     nothing = F.lit(None)
     return [
-        *_where(),
-        _last().alias("event_time"),
+        *seen_in(),
+        before_snapshot().alias("event_time"),
         nothing.cast("string").alias("transaction_id"),
         nothing.cast("string").alias("conversation_group_id"),
         nothing.cast("boolean").alias("has_where"),
@@ -197,7 +202,7 @@ def _of_queue() -> list[Column]:
 def _of_message() -> list[Column]:
     unknown = F.concat(F.col("conversation_handle"), F.lit(UNKNOWN))
     return [
-        *_where(),
+        *seen_in(),
         unknown.alias("message_id"),
         unknown.alias("conversation_id"),
         F.lit(True).alias("sent_by_initiator"),

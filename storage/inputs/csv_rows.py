@@ -3,37 +3,45 @@
 import csv
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
+from config.exports.foreign import TRACE, is_trace, sample
+from config.exports.form import ForeignFileError, TextForm
 from engine.united import united
 from schemas import EventContract
 from storage.inputs.contract import contract_problems, problems_of_each, raise_together
-from storage.inputs.places import first_text_line, unended_line
+from storage.inputs.places import unended_line
+from storage.inputs.plain_copies import form_of, plain_copy
 from storage.inputs.text import PACKED, names_of, read_lines, settled, value_of
 
 FIELD = r',("[^"]*(?:""[^"]*)*"|[^",][^,]*|)'
 """A comma and a field behind it: in quotes, where two quotes are one, or without any at its start."""
 NUL = "\0"
 """All of a field that is the empty text, as bcp writes it; anywhere else it breaks the row."""
+NULLS = ("", '""', NUL, "NULL", r"\N")
+"""Fields that are null: without quotes the word NULL, too, as the server's tools write it."""
 
 
 def read_csv(
     spark: SparkSession, contract: EventContract, paths: Sequence[str], *, with_file: bool = False
 ) -> DataFrame:
-    """Open CSV files, in the shape of `storage.inputs.read`. Nothing between two commas, or a NUL, is null.
+    """Open CSV files, in the shape of `storage.inputs.read`.
 
+    Nothing between two commas, a NUL, and NULL without quotes are null. A file that a tool has written
+    otherwise (UTF-16, other separators, padding, lines around the table) is read from a copy. The columns
+    go by each file's own header. A line that is the same as the header is no row. A last line without a
+    line end is broken: it may be cut inside its last field. Where a whole line of such a file is the same,
+    it is a repeat of that. With `file` as `storage.inputs.text.read_lines` gives it, if asked for.
     `places` has the number of its columns and where the declared ones are, for `with_fields`.
-
-    The columns go by each file's own header. A line that is the same as the header is no row. A last line
-    without a line end is broken: it may be cut inside its last field (our choice). Where a whole line of such
-    a file is the same, it is a repeat of that. With `file` as `storage.inputs.text.read_lines` gives it, if
-    asked for.
 
     Raises:
         InputError: a header lacks a column, or has it twice; all of them are listed.
     """
-    headers = dict(zip(paths, _headers(contract, paths), strict=True))
+    opened = _opened(spark, contract, paths)
+    headers = {path: form.header_text for path, form in opened}
+    paths = list(headers)
     ends = {path: unended_line(path) for path in paths if not path.endswith(tuple(PACKED))}
     alike: dict[tuple[str, bool], list[str]] = {}
     for path in paths:
@@ -53,22 +61,50 @@ def _cut_off(lines: DataFrame, unended: Mapping[str, int]) -> list[str]:
     return sorted(row.raw for row in same.collect() if row.lines <= unended[row.raw])
 
 
-def _headers(contract: EventContract, paths: Sequence[str]) -> list[str]:
-    found: dict[str, str] = {}
+def _opened(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> list[tuple[str, TextForm]]:
+    """The files, or copies that the engine can read, with their forms.
+
+    Raises:
+        InputError: a file is no CSV, or its header lacks a column or has it twice; all are listed.
+    """
+    found: dict[str, TextForm] = {}
 
     def problems(path: str) -> list[str]:
-        found[path] = first_text_line(path)
-        header = _columns(found[path])
-        if len(header) < 2:
-            return [f"{path}:1: the header has no comma; write the names of the columns, with commas between"]
-        return [
-            f"{path}:1: column {name} is {'twice' if name in header else 'missing'} in the header"
-            for name in contract.names
-            if header.count(name) != 1
-        ]
+        try:
+            found[path] = replace(form_of(path, contract.names), has_breaks=False)
+        except ForeignFileError as error:
+            return [f"{path}: {error}"]
+        return [] if found[path].is_empty else _of_header(path, contract, found[path])
 
     raise_together([contract_problems(contract, problems_of_each(paths, problems))])
-    return [found[path] for path in paths]
+    return [_plain(spark, contract, path, found[path]) for path in paths]
+
+
+def _of_header(path: str, contract: EventContract, form: TextForm) -> list[str]:
+    """What is wrong with a header: one line if no column fits."""
+    header = form.header if form.is_padded or form.separator != "," else _columns(form.header_text)
+    there = {name.strip().lower() for name in header}
+    if is_trace(there):
+        return [f"{path}: {TRACE}"]
+    if len(header) < 2:
+        return [f"{path}:1: the header has no comma; write the names of the columns, with commas between"]
+    if not there & {name.lower() for name in contract.names}:
+        return [f"{path}: has no column of {contract.source}; its first line is {sample(form.header_text)}"]
+    wrong = {name: "twice" if name in header else "missing" for name in contract.names}
+    return [
+        f"{path}:{form.header_line}: column {name} is {fault} in the header"
+        for name, fault in wrong.items()
+        if header.count(name) != 1
+    ]
+
+
+def _plain(spark: SparkSession, contract: EventContract, path: str, form: TextForm) -> tuple[str, TextForm]:
+    """The file, or a copy that the engine can read; a file without a header has no rows."""
+    if form.is_plain:
+        return path, form
+    written = replace(form, header=tuple(contract.names)) if form.is_empty else form
+    copy = plain_copy(spark, path, written, "rows")
+    return copy, form_of(copy, contract.names)
 
 
 def _columns(header: str) -> list[str]:
@@ -148,4 +184,4 @@ def _field(place: int | Column) -> Column:
     field = F.get("fields", F.lit(place))
     inner = F.substr(field, F.lit(2), F.length(field) - 2)
     text = F.when(F.startswith(field, F.lit('"')), F.replace(inner, F.lit('""'), F.lit('"'))).otherwise(field)
-    return F.when(~text.isin("", NUL), text)
+    return F.when(~field.isin(*NULLS), text)

@@ -5,9 +5,11 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
+from config.exports.foreign import AS_UTF8, foreign_text
 from schemas import EventContract
-from storage.inputs.contract import problems_of_each
+from storage.inputs.contract import contract_problems, problems_of_each, raise_together
 from storage.inputs.json_limits import NESTED_AT_MOST, has_long_names, is_beyond
+from storage.inputs.places import unpacked
 from storage.inputs.text import names_of, read_lines, settled, value_of
 
 JSON_TYPES = {
@@ -31,12 +33,19 @@ STRICT = {"mode": "PERMISSIVE", "allowSingleQuotes": "false", "allowNonNumericNu
 NO_PLAIN_TEXT = r"^(?:-?[0-9][0-9.eE+\-]*$|true$|false$|[\[{])"
 """Text that may have been a number, a boolean, an object or an array of the line."""
 
+START = 4096
+"""Bytes of a file that say whether it may be JSON lines."""
+
 
 def read_json(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
     """Open files of JSON lines, in the shape of `storage.inputs.read`.
 
     A field of another JSON type than the contract's is named in `mistyped`, with that type.
+
+    Raises:
+        InputError: a file seems to be something else, such as a trace in XML.
     """
+    raise_together([contract_problems(contract, problems_of_each(paths, _foreign))])
     rows = _looked_at(spark, contract, paths)
     values = {
         column.name: value_of(F.col(column.name), column.type)
@@ -78,6 +87,20 @@ def name_mistyped(spark: SparkSession, contract: EventContract, paths: Sequence[
         ]
 
     return problems_of_each(paths, problems)
+
+
+def _foreign(path: str) -> list[str]:
+    """What a file seems to be that begins with no JSON lines."""
+    try:
+        with unpacked(path) as stream:
+            head = stream.read(START)
+    except OSError:
+        # The engine says what is wrong.
+        return []
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return [f"{path}: it is UTF-16; {AS_UTF8}"]
+    other = foreign_text(head.removeprefix(b"\xef\xbb\xbf"), is_json=True)
+    return [f"{path}: {other}"] if other else []
 
 
 def _looked_at(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:

@@ -1,6 +1,5 @@
 """Files on the local disk or behind a URI: listed, opened, and named so that an engine reads just them."""
 
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -84,12 +83,6 @@ def unpacked(path: str) -> pa.NativeFile:
     """Open a file for reading from its start on, without its compression."""
     system, inner, _ = file_system(path)
     return system.open_input_stream(inner, compression="detect")
-
-
-def first_text_line(path: str) -> str:
-    """The first line of a text file that is not blank, without byte order mark and line end."""
-    with io.TextIOWrapper(unpacked(path), encoding="utf-8-sig", errors="replace") as text:
-        return next((line.rstrip("\n") for line in text if line.strip()), "")
 
 
 def unended_line(path: str) -> str:

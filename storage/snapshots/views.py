@@ -1,12 +1,14 @@
 """Views of a snapshot as one frame of typed columns, with what could not be read said beside them."""
 
 from collections.abc import Sequence
+from pathlib import PurePosixPath
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from config.errors import InputError
-from config.snapshots.files import ViewFile, is_text
+from config.snapshots.columns import is_text
+from config.snapshots.view_file import ViewFile
 from config.snapshots.views import Kind, ViewColumn
 from engine.differences import with_file_names
 from engine.session import is_embedded
@@ -16,6 +18,7 @@ from schemas.table import optional
 from storage.inputs.csv_rows import read_csv
 from storage.inputs.payloads import described
 from storage.inputs.places import literal
+from storage.inputs.plain_copies import plain_copy
 from storage.inputs.read import PLAIN_PATH
 from storage.inputs.text import names_of, settled, value_of
 
@@ -51,7 +54,8 @@ def read_views(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
     alike: dict[object, list[ViewFile]] = {}
     for file in files:
         columns = (tuple(file.names.items()), tuple(file.types.items()))
-        shape = file.path if file.is_folder else (file.format, *columns)
+        is_alone = file.is_folder or not _is_named_after_view(file)
+        shape = file.path if is_alone else (file.format, *columns)
         alike.setdefault(shape, []).append(file)
     return united([_read(spark, each) for each in alike.values()])
 
@@ -84,7 +88,7 @@ def _read(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
     missing = {
         f"missing_{column.name}": is_null[column.name] & ~F.col("broken")
         for column in file.columns
-        if not column.nullable
+        if not column.nullable and column.name in file.names
     }
     reasons = names_of({"broken_row": F.col("broken"), **unreadable, **missing})
     return rows.select("view", *names, reasons.alias("reasons"), "row")
@@ -98,9 +102,11 @@ def payload() -> Column:
 
 def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
     """The columns by the view's names, as the files have them, with `view`, `row` and `broken`."""
-    file, paths = files[0], [each.path for each in files]
+    file, paths = files[0], [_readable(spark, each) for each in files]
     line, broken = F.lit(None).cast("string"), F.lit(False)
     view = F.substr("file", F.lit(1), F.length("file") - len(f".{file.format}"))
+    if not _is_named_after_view(file):
+        view = F.lit(file.view)
     if file.is_folder:
         reader = spark.read.format("delta").load if file.format == "delta" else spark.read.parquet
         rows = reader(*(literal(spark, paths) if file.format == "parquet" else paths))
@@ -125,6 +131,25 @@ def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
         F.struct(line.alias("line"), cells.alias("cells")).alias("row"),
         broken.alias("broken"),
     )
+
+
+def _is_named_after_view(file: ViewFile) -> bool:
+    """Whether the rows say by their file which view they are of; a copy does."""
+    if _needs_copy(file):
+        return PLAIN_PATH.fullmatch(file.view) is not None
+    return PurePosixPath(file.path).name == f"{file.view}.{file.format}"
+
+
+def _readable(spark: SparkSession, file: ViewFile) -> str:
+    """The path of the file, or of a copy that the engine can read."""
+    if file.form is None or not _needs_copy(file):
+        return file.path
+    # Apache Spark spells other signs otherwise in a URI.
+    return plain_copy(spark, file.path, file.form, file.view if _is_named_after_view(file) else "view")
+
+
+def _needs_copy(file: ViewFile) -> bool:
+    return file.form is not None and (file.form.is_packed or not file.form.is_plain)
 
 
 def _quoted(name: str) -> Column:

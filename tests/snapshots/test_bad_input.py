@@ -64,7 +64,7 @@ def test_all_that_is_missing_or_mistyped_is_listed(tmp_path: Path) -> None:
 
 
 def test_what_small_views_can_not_mean_is_listed(tmp_path: Path) -> None:
-    """A comma without quotes, a line of a tool behind the rows, and ANY written as 0."""
+    """A comma without quotes, a line between the rows, and ANY written as 0."""
     rule = {"name": "Base", "service_contract_id": 0, "local_service_id": 9, "remote_service_name": None}
     rules = [{**rule, "priority": 7}]
     for name in ("comma", "tool", "any"):
@@ -72,7 +72,7 @@ def test_what_small_views_can_not_mean_is_listed(tmp_path: Path) -> None:
     with (tmp_path / "comma" / "service_contracts.csv").open("a") as file:
         file.write("10,Simple,Contract\n")
     with (tmp_path / "tool" / "services.csv").open("a") as file:
-        file.write("(1 row affected)\n")
+        file.write("Msg 1205\n")
     contracts, services = tmp_path / "comma" / "service_contracts.csv", tmp_path / "tool" / "services.csv"
     more, fewer = (len(path.read_text().splitlines()) for path in (contracts, services))
     path = settings_of(
@@ -256,7 +256,10 @@ def test_small_views_that_can_not_be_read_are_named(tmp_path: Path) -> None:
     [head, of_parquet, of_text] = str(caught.value).splitlines()
     assert head == "snapshots break their contract; export these anew:"
     assert of_parquet.startswith(f"  {tmp_path}/snap/services.parquet: is not readable as parquet (")
-    assert of_text.startswith(f"  {contracts}: is not readable as csv ('utf-8' codec can't decode byte 0xff")
+    assert of_text == (
+        f"  {contracts}: line 2 is no UTF-8: it is '7,Contrÿct' if the file is in code page 1252; save it as "
+        "UTF-8 (sqlcmd -f 65001, bcp -C 65001, Export-Csv -Encoding utf8)"
+    )
 
 
 @pytest.mark.spark

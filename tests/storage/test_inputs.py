@@ -439,15 +439,71 @@ def test_csv_missing_columns_of_all_files_are_listed(folder: Folder) -> None:
     ]
 
 
-@pytest.mark.parametrize("sign", [";", "\t"])
-def test_csv_columns_that_another_sign_parts(folder: Folder, sign: str) -> None:
+@pytest.mark.parametrize("sign", [";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_csv_columns_that_another_sign_parts(folder: Folder, sign: str, encoding: str) -> None:
     path = folder.path / "a.csv"
-    path.write_text("\n".join(sign.join(each) for each in csv_rows("message_events", message_event())) + "\n")
+    lines = [sign.join(each) for each in csv_rows("message_events", message_event(message_type="a, b"))]
+    path.write_text("\n".join(["#TYPE System.Data.DataRow", *lines, ""]), encoding=encoding)
+    (found,) = folder.csv("message_events", str(path))
+    assert (found.broken, found.event_id, found.message_type) == (False, "SENT c1/0 True", "a, b")
+
+
+def test_csv_the_word_null_is_null_without_quotes(folder: Folder) -> None:
+    header, row = csv_rows("message_events", message_event())
+    place = header.index("transaction_id")
+    path = folder.path / "a.csv"
+    fields = [
+        ",".join([*row[:place], word, *row[place + 1 :]]) for word in ("NULL", '"NULL"', "null", "NULLS")
+    ]
+    path.write_text("\n".join([",".join(header), *fields, ""]))
+    found = folder.csv("message_events", str(path))
+    assert values(found, "transaction_id") == [None, "NULL", "null", "NULLS"]
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (
+            "RowNumber,EventClass,EventSubClass,StartTime,SPID\n1,124,11,2026-11-20,55\n",
+            "this is a trace; see",
+        ),
+        ('<event name="broker_conversation"></event>\n', "this is a trace; see docs/exporting.md#traces"),
+        ("<!DOCTYPE html><html></html>\n", "it is HTML; export it as CSV"),
+        ("a,b,c\n1,2,3\n", "has no column of message_events; its first line is 'a,b,c'"),
+    ],
+)
+def test_csv_that_is_another_table_is_told_in_one_line(folder: Folder, content: str, told: str) -> None:
+    path = folder.path / "a.csv"
+    path.write_text(content)
     with pytest.raises(InputError) as caught:
         folder.csv("message_events", str(path))
-    assert str(caught.value).splitlines()[1:] == [
-        f"  {path}:1: the header has no comma; write the names of the columns, with commas between"
-    ]
+    [line] = str(caught.value).splitlines()[1:]
+    assert line.startswith(f"  {path}: {told}")
+
+
+def test_csv_without_a_header_has_no_rows(folder: Folder) -> None:
+    """Export-Csv writes nothing at all where there are no objects."""
+    (folder.path / "a.csv").touch()
+    good = folder.csv_file("b.csv", *csv_rows("message_events", message_event()))
+    assert len(folder.csv("message_events", str(folder.path / "a.csv"), good)) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b'<?xml version="1.0"?><RingBufferTarget/>', "this is a trace; see docs/exporting.md#traces"),
+        (b'[\n{"event_id": "1"}\n]\n', "it is one JSON array; write one object a line"),
+        ('{"event_id": "1"}\n'.encode("utf-16"), "it is UTF-16; save it as UTF-8"),
+        (b"PK\x03\x04 sheet", "it is an Excel workbook or another zip file; export it as JSON lines"),
+    ],
+)
+def test_json_that_is_something_else_is_told_in_one_line(folder: Folder, content: bytes, told: str) -> None:
+    path = folder.path / "a.json"
+    path.write_bytes(content)
+    with pytest.raises(InputError) as caught:
+        folder.read("message_events", "json", str(path))
+    assert str(caught.value).splitlines()[1:] == [f"  {path}: {told}"]
 
 
 def test_csv_rows_of_another_width_are_broken(folder: Folder) -> None:

@@ -20,9 +20,9 @@ ODD = ("dbo.with blank", "dbo.50%25", "dbo.100%", "dbo.a+b#c", "dbo.[q]{1}", "db
 
 def orders_by_view(session: SparkSession, folder: Path, format: str) -> set[tuple[str, int]]:
     snapshot = Snapshot(path=str(folder), instance="SQL1", database="B", taken_at=MOMENT, format=format)
-    files, problems = view_files(snapshot)
-    assert problems == []
-    rows = read_views(session, list(files.values())).where("reasons is null").collect()
+    found = view_files(snapshot)
+    assert found.problems == ()
+    rows = read_views(session, list(found.files.values())).where("reasons is null").collect()
     return {(row["view"], row["queuing_order"]) for row in rows}
 
 

@@ -1,0 +1,96 @@
+"""The rows of small views, read without an engine."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+from config.exports.form import ForeignFileError
+from config.exports.rows import TextRow, text_rows
+from config.snapshots.columns import WORDS
+from config.snapshots.values import value_of
+from config.snapshots.view_file import UNREADABLE, ViewFile, file_system, unreadable
+
+
+def small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
+    """The rows of a small view by the view's names: texts, numbers, truth values and None.
+
+    Raises:
+        ValueError: a value is none of its column's kind, or the file can't be read; the message says where.
+    """
+    try:
+        rows = list(_rows(file))
+    except UNREADABLE as error:
+        raise ValueError(f"{file.path}: {unreadable(file.format, error)}") from error
+    except ForeignFileError as error:
+        raise ValueError(f"{file.path}: {error}") from error
+    for number, row in enumerate(rows, start=1):
+        values = dict.fromkeys(column.name for column in file.columns)
+        values |= {name: row[spelled] for name, spelled in file.names.items()}
+        for column in file.columns:
+            given = values[column.name]
+            value = value_of(given, column.kind)
+            if value is None and (given is not None or (column.name in file.names and not column.nullable)):
+                text = "null" if given is None else repr(given)
+                raise ValueError(
+                    f"{file.path}: row {number}: {column.name} is {text}; it must be {WORDS[column.kind]}"
+                )
+            values[column.name] = value
+        yield values
+
+
+def texts_of(file: ViewFile, name: str) -> set[str]:
+    """The different texts of one column of a view that may be large, by the view's name of it."""
+    column = file.names[name]
+    system, inner, _ = file_system(file.path)
+    if file.format == "csv":
+        assert file.form is not None
+        place = file.form.header.index(column)
+        width = len(file.form.header)
+        with system.open_input_stream(inner, compression="detect" if file.form.is_packed else None) as stream:
+            rows = (row.values() for row in text_rows(stream, file.form))
+            return {row[place] for row in rows if len(row) == width} - {None}  # type: ignore[return-value]
+    if file.format == "delta":
+        table = DeltaTable(file.path).to_pyarrow_table(columns=[column])
+    else:
+        table = pq.read_table(inner, filesystem=system, columns=[column])
+    return set(table[column].unique().drop_null().to_pylist())
+
+
+def _rows(file: ViewFile) -> Iterator[dict[str, Any]]:
+    system, inner, _ = file_system(file.path)
+    if file.format == "csv":
+        assert file.form is not None
+        if file.form.is_empty:
+            return
+        with system.open_input_stream(inner, compression="detect" if file.form.is_packed else None) as stream:
+            for row in text_rows(stream, file.form):
+                yield dict(zip(file.form.header, _of_width(file, row), strict=True))
+        return
+    if file.format == "delta":
+        yield from DeltaTable(file.path).to_pyarrow_table().to_pylist()
+        return
+    yield from pq.read_table(inner, filesystem=system).to_pylist()
+
+
+def _of_width(file: ViewFile, row: TextRow) -> list[str | None]:
+    """The values of a row that is as wide as the header.
+
+    Raises:
+        ValueError: it is not.
+    """
+    assert file.form is not None
+    values, sign = row.values(), file.form.separator
+    what = {",": "a comma", ";": "a semicolon", "\t": "a tab"}.get(sign, repr(sign))
+    if row.fields is None:
+        raise ValueError(
+            f"{file.path}: line {row.line}: a quote stands in a wrong place; double quotes in a value"
+        )
+    if len(values) != len(file.form.header):
+        width = "more" if len(values) > len(file.form.header) else "fewer"
+        raise ValueError(
+            f"{file.path}: line {row.line}: the row has {width} fields than the header; "
+            f"a value with {what} needs quotes"
+        )
+    return values

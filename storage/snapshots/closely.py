@@ -1,0 +1,42 @@
+"""A second look at CSV files of which an engine could not read every row."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from config.exports.form import ForeignFileError
+from config.exports.rows import TextRow, text_rows
+from config.snapshots.server import broken_snapshots
+from config.snapshots.values import foreign_value
+from config.snapshots.view_file import ViewFile
+from storage.inputs.places import file_system
+
+
+def looked_at_closely(file: ViewFile) -> ViewFile:
+    """Find what the first lines of a view's file did not show.
+
+    Returns:
+        The file; with `has_breaks` in its form if a value has a line end, which an engine reads from a copy.
+
+    Raises:
+        InputError: the file is in another encoding than its first lines, or has times in local form.
+    """
+    if file.form is None:
+        return file
+    places = {column: file.form.header.index(name) for column, name in file.names.items()}
+    has_breaks = False
+
+    def noted(rows: Iterator[TextRow]) -> Iterator[TextRow]:
+        nonlocal has_breaks
+        for row in rows:
+            has_breaks = has_breaks or row.is_joined
+            yield row
+
+    system, inner, _ = file_system(file.path)
+    try:
+        with system.open_input_stream(inner, compression="detect" if file.form.is_packed else None) as stream:
+            wrong = foreign_value(noted(text_rows(stream, file.form)), file.columns, places)
+    except ForeignFileError as error:
+        wrong = str(error)
+    if wrong:
+        raise broken_snapshots([f"{file.path}: {wrong}"])
+    return replace(file, form=replace(file.form, has_breaks=True)) if has_breaks else file

@@ -1,0 +1,185 @@
+"""How a CSV file is written, found from its bytes, and its rows whatever the form."""
+
+import io
+
+import pytest
+
+from config.exports.form import HEAD, TAIL, ForeignFileError, TextForm, fields_of, is_note, text_form
+from config.exports.rows import rewrite, text_rows
+from config.snapshots.names import complete_views, queue_named, view_named
+from config.snapshots.values import LOCAL_TIME
+
+NAMES = {"service_id", "name"}
+
+
+def form_of(content: bytes) -> TextForm:
+    tail = content[-TAIL:] if len(content) > HEAD else b""
+    return text_form(content[:HEAD], tail, NAMES)
+
+
+def values_of(content: bytes) -> list[list[str | None]]:
+    return [row.values() for row in text_rows(io.BytesIO(content), form_of(content))]
+
+
+def anew(content: bytes) -> str:
+    return b"".join(rewrite(io.BytesIO(content), form_of(content))).decode()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "service_id,name\n1,A\n",
+        "service_id,name\r\n1,A\r\n",
+        "service_id,name\r1,A\r",
+        "\ufeffservice_id,name\n1,A\n",
+        '"service_id","name"\n"1","A"\n',
+        "\n\nservice_id,name\n1,A\n",
+        "SERVICE_ID,Name\n1,A",
+        "Service_id,name,more\n1,(2 rows),\n",
+    ],
+)
+def test_clean_files_are_plain(content: str) -> None:
+    assert form_of(content.encode()).is_plain
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("#TYPE System.Data.DataRow\nservice_id,name\n1,A\n", "service_id,name\n1,A\n"),
+        ("sep=;\nservice_id;name\n1;A,B\n", 'service_id,name\n1,"A,B"\n'),
+        ("service_id\tname\n1\tA\n", "service_id,name\n1,A\n"),
+        ("service_id|name\n----------|----\n1|NULL\n\n(1 row affected)\n", "service_id,name\n1,NULL\n"),
+        (
+            "service_id ,name  \n-----------,------\n         1,A B   \n         2,NULL  \n",
+            "service_id,name\n1,A B\n2,NULL\n",
+        ),
+        ("Changed database context to 'ErpDB'.\nservice_id,name\n1,A\n", "service_id,name\n1,A\n"),
+        (
+            "service_id,name\n1,A\n\n(1 Zeile betroffen)\n\nCompletion time: 2026-11-20T10:00:00.1+01:00\n",
+            "service_id,name\n1,A\n",
+        ),
+        ('service_id,name\n1,"A\r\nB"\n', 'service_id,name\n1,"A  B"\n'),
+        ('service_id;name\n1;"A ""x"";B"\n', 'service_id,name\n1,"A ""x"";B"\n'),
+        # What has no line end stays without one: it may be cut.
+        ("service_id;name\n1;A\n2;B", "service_id,name\n1,A\n2,B"),
+        # A quote that nothing closes breaks its own row only.
+        ('service_id;name\n1;"A\n2;B\n', "service_id,name\n\"1;'A\n2,B\n"),
+        # A service may be called so.
+        ("service_id;name\n1;(2 rows)\n2;---\n", "service_id,name\n1,(2 rows)\n2,---\n"),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+def test_files_of_tools_are_written_anew(content: str, expected: str, encoding: str) -> None:
+    assert not form_of(content.encode()).is_plain
+    assert anew(content.encode(encoding)) == expected
+
+
+def test_null_is_a_word_without_quotes() -> None:
+    content = b'service_id,name\nNULL,"NULL"\nnull,\\N\n"","NULLS"\n,\0\n'
+    assert values_of(content) == [[None, "NULL"], ["null", None], [None, "NULLS"], [None, None]]
+
+
+def test_blanks_belong_to_a_name_where_the_header_has_none() -> None:
+    assert values_of(b"service_id,name\n1, A \n") == [["1", " A "]]
+
+
+def test_notes_are_found_far_behind_the_header() -> None:
+    rows = "".join(f"{number},Service{number}\n" for number in range(10_000))
+    content = f"service_id,name\n{rows}\n(10000 lignes affect\u00e9es)\n"
+    for encoding in ("utf-8", "cp850"):
+        found = form_of(content.encode(encoding))
+        assert found.has_notes
+        assert len(values_of(content.encode(encoding))) == 10_000
+
+
+@pytest.mark.parametrize(
+    "note", ["(3 rows affected)", "(3 Zeile(n) betroffen)", "(3 行受影响)", "(обработано строк: 3)"]
+)
+def test_counts_of_rows_in_any_language(note: str) -> None:
+    assert is_note(note)
+    assert not is_note(f"{note} and more")
+
+
+@pytest.mark.parametrize("content", [b"", b"\xef\xbb\xbf", b"\xff\xfe", b"\r\n  \r\n"])
+def test_a_file_without_a_header_is_empty(content: bytes) -> None:
+    assert form_of(content).is_empty
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("service_id,name\n".encode("utf-16-be"), "UTF-16 BE without a byte order mark"),
+        ("service_id,name\n".encode("utf-32"), "UTF-32"),
+        (b"\x1f\x8b\x08\x00", "compressed by gzip"),
+        (b"PAR1....", "Parquet"),
+        (b"\xd0\xcf\x11\xe0", "Excel"),
+        (b"\xef\xbb\xbf<RingBufferTarget/>", "this is a trace"),
+        (b'{"service_id": 1}\n', "JSON"),
+    ],
+)
+def test_other_files_say_what_they_seem_to_be(content: bytes, told: str) -> None:
+    with pytest.raises(ForeignFileError, match=told):
+        form_of(content)
+
+
+def test_bytes_of_a_code_page_are_shown_with_their_line() -> None:
+    content = "service_id,name\n1,A\n2,Müller\n".encode("cp1252")
+    with pytest.raises(ForeignFileError, match="line 3 is no UTF-8: it is '2,Müller' if the file is in code"):
+        values_of(content)
+
+
+def test_half_a_pair_in_utf_16_is_no_text() -> None:
+    content = "service_id,name\n1,A\n".encode("utf-16") + b"2\0,\0\x00\xd8\n\0"
+    with pytest.raises(ForeignFileError, match="bytes that are no UTF-16"):
+        values_of(content)
+
+
+def test_fields_of_a_line() -> None:
+    assert fields_of('a,"b,""c""",', ",") == [("a", False), ('b,"c"', True), ("", False)]
+    assert fields_of('5" pipe,b', ",") == [('5" pipe', False), ("b", False)]
+    assert fields_of('"a"b,c', ",") is None
+    assert fields_of('"a,b', ",") is None
+    assert fields_of("", ",") == [("", False)]
+
+
+@pytest.mark.parametrize(
+    ("stem", "view"),
+    [
+        ("Conversation_Endpoints", "conversation_endpoints"),
+        ("SYS.services", "services"),
+        ("[sys].[services]", "services"),
+        ("ErpDB.sys.services", "services"),
+        ("sys.tables", None),
+        ("dbo.OrderQueue", "dbo.OrderQueue"),
+        ("[dbo].[Order.Queue]", "dbo.Order.Queue"),
+        ("[dbo].[a]]b]", "dbo.a]b"),
+        ("erpdb.dbo.OrderQueue", "dbo.OrderQueue"),
+        ("dbo.two.dots", "dbo.two.dots"),
+        ("dbo.[q]{1}", "dbo.[q]{1}"),
+        ("OrderQueue", None),
+    ],
+)
+def test_views_by_the_names_of_files(stem: str, view: str | None) -> None:
+    assert view_named(stem, "ErpDB") == view
+
+
+def test_a_queue_without_schema_is_the_one_that_can_be_meant() -> None:
+    assert queue_named("orderqueue", ["sales.OrderQueue"], [], "B") == ["sales.OrderQueue"]
+    assert queue_named("OrderQueue", [], [], "B") == ["dbo.OrderQueue"]
+    assert queue_named("OrderQueue", ["a.OrderQueue"], ["b.OrderQueue"], "B") == [
+        "b.OrderQueue",
+        "a.OrderQueue",
+    ]
+
+
+def test_complete_means_views_in_any_case() -> None:
+    found = ["conversation_endpoints", "dbo.Queue", "dbo.queue", "a.Other", "b.Other"]
+    complete = ["SYS.CONVERSATION_ENDPOINTS", "dbo.Queue", "queue", "Other", "services"]
+    meant, unclear = complete_views(complete, found, "B")
+    assert meant == {"conversation_endpoints", "dbo.Queue", "dbo.queue"}
+    assert unclear == {"Other": ["a.Other", "b.Other"], "services": []}
+
+
+@pytest.mark.parametrize("text", ["2026-11-20 08:00:00.000", "2026-11-20T08:00:00Z", "2026-1-2", "20261120"])
+def test_times_of_the_server_are_not_local(text: str) -> None:
+    assert not LOCAL_TIME.match(text)
