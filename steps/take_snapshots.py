@@ -38,6 +38,7 @@ from pipelines.snapshots.shown import (
 from schemas.events import CONTRACTS as EVENT_CONTRACTS, ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS, accepted_names
 from schemas.outputs import SNAPSHOTS
 from schemas.table import Table
+from steps.monitors import monitors_of
 from storage.collected import collected
 from storage.inputs.faulty import blaming_files, faulty_files
 from storage.small_frame import empty_frame, small_frame
@@ -59,6 +60,7 @@ class Shown:
         reports: (source, event_id, reason, payload) of rejected rows; None if there are none.
         by_day: rows by the UTC day of their snapshot.
         newest: the newest moment of each of these days.
+        monitors: rows of `queue_monitors` without batch.
     """
 
     rows: int
@@ -67,6 +69,7 @@ class Shown:
     reports: DataFrame | None
     by_day: Counter[date]
     newest: dict[date, datetime]
+    monitors: Sequence[tuple[Any, ...]] = ()
 
 
 def new_snapshots(
@@ -162,7 +165,20 @@ def take_snapshots(
         reports=united(reports) if reports else None,
         by_day=by_day,
         newest=newest,
+        monitors=_monitors(
+            {kind: each.accepted for kind, each in zip(of_kinds, read, strict=True)}, of_kinds
+        ),
     )
+
+
+def _monitors(
+    accepted: Mapping[str, DataFrame],
+    of_kinds: Mapping[str, Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]]],
+) -> Sequence[tuple[Any, ...]]:
+    if MONITORS not in accepted:
+        return ()
+    with_tasks = {(*snapshot.place, snapshot.taken_at) for snapshot, _ in of_kinds.get(TASKS, ())}
+    return monitors_of(accepted[MONITORS], accepted.get(TASKS), with_tasks)
 
 
 QUEUE = "queue"

@@ -83,6 +83,9 @@ VIEWS: dict[str, tuple[ViewColumn, ...]] = {
     MONITORS: (
         ViewColumn("queue_id", "int"),
         ViewColumn("tasks_waiting", "int", nullable=True),
+        ViewColumn("state", "text", nullable=True, may_lack=True),
+        ViewColumn("last_activated_time", "time", nullable=True, may_lack=True),
+        ViewColumn("last_empty_rowset_time", "time", nullable=True, may_lack=True),
     ),
     TASKS: (ViewColumn("spid", "int"), ViewColumn("queue_id", "int")),
 }
