@@ -1,8 +1,7 @@
-"""Queues that are off: they hold messages in two places, their own and a transmission queue of the instance."""
+"""Queues that are off: messages stand in them, and wait for them in a transmission queue."""
 
 from collections.abc import Sequence
 from datetime import datetime
-from operator import itemgetter
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
@@ -107,17 +106,7 @@ def with_queue_off(transmissions: DataFrame, catalog: Catalog, off: Sequence[Row
 
 def off_sentence(row: Row) -> str:
     """Say that a queue is off, what waits in it and for it, and which message was rolled back."""
-    parts = [f"{_how_off(row)}; {_what_waits(row)}"]
-    poison = row["rolled_back"]
-    if poison is None:
-        parts.append("the log does not say which message was rolled back")
-    else:
-        parts.append(
-            f"message {poison['message_id']} of conversation {poison['conversation_id']} in group "
-            f"{poison['conversation_group_id']} was received and rolled back "
-            f"{counted(poison['rollbacks'], 'time')}, last at {format_instant(poison['last_received_at'])}"
-        )
-    return "; ".join(parts)
+    return "; ".join([f"{_how_off(row)}; {_what_waits(row)}", *filter(None, [rolled_back_sentence(row)])])
 
 
 def waiting_sentence(row: Row) -> str:
@@ -127,6 +116,18 @@ def waiting_sentence(row: Row) -> str:
     more = "more " if row["messages"] else ""
     verb = "waits" if row["waiting"] == 1 else "wait"
     return f"{row['waiting']:,} {more}{verb} for this queue, in a transmission queue of {row['instance']}"
+
+
+def rolled_back_sentence(row: Row) -> str:
+    """Name the message behind the rollbacks, or say that the log knows none; empty without messages."""
+    poison = row["rolled_back"]
+    if poison is None:
+        return "the log has no RECEIVED of them that was rolled back" if row["messages"] else ""
+    return (
+        f"message {poison['message_id']} of conversation {poison['conversation_id']} in group "
+        f"{poison['conversation_group_id']} was received and rolled back "
+        f"{counted(poison['rollbacks'], 'time')}, last at {format_instant(poison['last_received_at'])}"
+    )
 
 
 def _how_off(row: Row) -> str:
@@ -239,6 +240,4 @@ def _distinct() -> Column:
 
 
 def _by_queue(rows: DataFrame) -> dict[tuple[str, ...], Row]:
-    return {
-        tuple(row[name] for name in QUEUE): row for row in sorted(collected(rows), key=itemgetter(*QUEUE))
-    }
+    return {tuple(row[name] for name in QUEUE): row for row in collected(rows)}

@@ -165,20 +165,19 @@ def take_snapshots(
         reports=united(reports) if reports else None,
         by_day=by_day,
         newest=newest,
-        monitors=_monitors(
-            {kind: each.accepted for kind, each in zip(of_kinds, read, strict=True)}, of_kinds
-        ),
+        monitors=_monitors(dict(zip(of_kinds, read, strict=True)), of_kinds),
     )
 
 
 def _monitors(
-    accepted: Mapping[str, DataFrame],
+    read: Mapping[str, "_Read"],
     of_kinds: Mapping[str, Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]]],
 ) -> Sequence[tuple[Any, ...]]:
-    if MONITORS not in accepted:
+    if MONITORS not in read:
         return ()
     with_tasks = {(*snapshot.place, snapshot.taken_at) for snapshot, _ in of_kinds.get(TASKS, ())}
-    return monitors_of(accepted[MONITORS], accepted.get(TASKS), with_tasks)
+    tasks = read[TASKS].accepted if TASKS in read else None
+    return monitors_of(read[MONITORS].accepted, tasks, with_tasks)
 
 
 QUEUE = "queue"
