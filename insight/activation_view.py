@@ -83,12 +83,14 @@ def _grid(mode: str, runs: Sequence[Mapping[str, Any]]) -> Grid:
 def _monitor(row: Mapping[str, Any]) -> str:
     """The monitor as a snapshot shows it."""
     waiting, running = row["tasks_waiting"], row["tasks_running"]
-    return (
-        f"The monitor at {format_instant(row['taken_at'])}: {row['state'] or 'state not known'}; last "
-        f"activated {_known(row['last_activated_time'])}; last empty RECEIVE {_known(row['last_empty_rowset_time'])}; "
-        f"sessions in a RECEIVE {NOT_KNOWN if waiting is None else waiting}; activated tasks "
-        f"{NOT_KNOWN if running is None else running}."
-    )
+    facts = [
+        f"{row['state'] or 'state not known'}",
+        f"last activated {_known(row['last_activated_time'])}",
+        f"last empty RECEIVE {_known(row['last_empty_rowset_time'])}",
+        f"sessions in a RECEIVE {NOT_KNOWN if waiting is None else waiting}",
+        f"activated tasks {NOT_KNOWN if running is None else running}",
+    ]
+    return f"The monitor at {format_instant(row['taken_at'])}: {'; '.join(facts)}."
 
 
 def _known(moment: datetime | None) -> str:

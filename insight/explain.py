@@ -25,6 +25,7 @@ from insight.explain_queue import (
     explain_transmission,
 )
 from insight.open_first import open_first
+from insight.queues_off import queues_off_at, rollbacks, with_queue_off
 from pipelines.state.messages import facts
 from schemas.events import MESSAGES, accepted_names
 from schemas.keys import QUEUE
@@ -67,7 +68,9 @@ class Conversation:
 class Message:
     """A message: what is known of it, its places in the schedules at as_of, and its two endpoints.
 
-    `missing` says why a schedule can't place it, by schedule. `state` is one sentence.
+    `missing` says why a schedule can't place it, by schedule. `state` is one sentence. `rolled_back` says how
+    often an open message was received and rolled back (`rollbacks`, `last_received_at`,
+    `last_transaction_id`); None if the log knows of none.
     """
 
     as_of: datetime
@@ -82,6 +85,7 @@ class Message:
     receive: ReceivePlace | None
     transmissions: tuple[TransmissionPlace, ...]
     missing: Mapping[str, str]
+    rolled_back: Mapping[str, Any] | None
     group: Group | None
     endpoints: tuple[Endpoint, ...]
 
@@ -113,7 +117,12 @@ def explain_conversation(warehouse: Warehouse, conversation_id: str, *, as_of: d
 
 
 def explain_message(
-    warehouse: Warehouse, message_id: str, *, as_of: datetime, honors: Mapping[tuple[str, str], bool]
+    warehouse: Warehouse,
+    message_id: str,
+    *,
+    as_of: datetime,
+    honors: Mapping[tuple[str, str], bool],
+    catalog: Catalog | None = None,
 ) -> Message:
     """Explain where a message stands at as_of and what goes before it.
 
@@ -122,10 +131,12 @@ def explain_message(
         message_id: the message.
         as_of: an as_of that was published.
         honors: honor_broker_priority by (instance, database); what is not there has it off.
+        catalog: what says which messages wait for which queue.
 
     Raises:
         PipelineError: no such message is known.
     """
+    catalog = catalog or Catalog()
     events = open_first(
         warehouse.read(MESSAGES).where(F.col("message_id") == message_id),
         *FACTS,
@@ -153,13 +164,17 @@ def explain_message(
     # What stands in a queue waits for nothing else, but an instance may still have to pass on its copy.
     if receive is None or any(event["event_type"] == "FORWARD_ACCEPTED" for event in events):
         schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
+        off = queues_off_at(warehouse, catalog, as_of)
+        schedule = with_queue_off(schedule, catalog, off) if off else schedule
         transmissions = explain_transmission(schedule, message_id, honors)
     missing: dict[str, str] = {}
     if receive is None:
         lost = warehouse.read_as_of(UNRESOLVED, as_of).where(F.col("id") == message_id)
         missing = {row["kind"]: row["reason"] for row in collected(lost.select("kind", "reason"))}
+    rolled_back = None
     if receive is not None or transmissions or missing:
         state = _open_state(receive, transmissions, missing)
+        rolled_back = _rolled_back(warehouse, message_id, events, as_of)
     else:
         state = closed_state(warehouse, events, known, as_of)
     return Message(
@@ -170,9 +185,20 @@ def explain_message(
         receive=receive,
         transmissions=tuple(transmissions),
         missing=missing,
+        rolled_back=rolled_back,
         group=group,
         endpoints=endpoints,
     )
+
+
+def _rolled_back(
+    warehouse: Warehouse, message_id: str, events: Sequence[Mapping[str, Any]], as_of: datetime
+) -> Mapping[str, Any] | None:
+    if not any(event["event_type"] == "RECEIVED" and event["transaction_id"] for event in events):
+        return None
+    this = small_frame(warehouse.spark, [(message_id,)], "message_id string")
+    found = collected(rollbacks(warehouse, this, as_of).drop("message_id"))
+    return found[0] if found else None
 
 
 def explain_group(warehouse: Warehouse, group_id: str, *, as_of: datetime) -> tuple[Group, ...]:
@@ -254,6 +280,12 @@ def _open_state(
         return f"It is received with RECEIVE number {receive.receive_number} of {receive.queue}."
     if receive is not None:
         return f"It is in {receive.queue} and not received: {receive.state}."
+    for place in transmissions:
+        if place.waits_for is not None:
+            return (
+                f"It waits in a transmission queue of {place.instance}, held by {place.database}, for "
+                f"{place.waits_for}, which is off."
+            )
     if transmissions:
         return f"It waits to be sent by {' and '.join(place.instance for place in transmissions)}."
     kind, reason = next(iter(missing.items()))

@@ -56,6 +56,13 @@ def show_message(found: Message) -> None:
         f"{found.message_type}, {number} of conversation {found.conversation_id}, from {direction}; "
         f"sent {_time(found.sent_at)}, arrived {_time(found.arrived_at)}.\n{found.state}",
     )
+    if found.rolled_back is not None:
+        back = found.rolled_back
+        _say(
+            console,
+            f"It was received and rolled back {counted(back['rollbacks'], 'time')}, last at "
+            f"{_time(back['last_received_at'])} in transaction {back['last_transaction_id']}.",
+        )
     if found.receive is not None:
         _receive(console, found.receive)
     for place in found.transmissions:
@@ -202,12 +209,25 @@ def _receive(console: Console, place: ReceivePlace) -> None:
 def _transmission(console: Console, place: TransmissionPlace) -> None:
     target = "unknown" if place.destination_instance is None else place.destination_instance
     shown = "no level is shown" if place.priority is None else f"level {place.priority} is shown"
+    if place.waits_for is not None:
+        _say(
+            console,
+            f"\nTransmission: no position, as {place.waits_for} is off; held by {place.database}; {shown}",
+        )
+        _server_says(console, place)
+        return
     _say(
         console,
         f"\nTransmission: position {place.position} of {place.instance}, held by {place.database}, to "
         f"{target}; {shown}, {place.transmit_priority} counts: {place.reason}",
     )
+    _server_says(console, place)
     _ahead(console, "messages", place.ahead)
+
+
+def _server_says(console: Console, place: TransmissionPlace) -> None:
+    if place.why_still_here is not None:
+        _say(console, f"Why it is still here, as the server says: {place.why_still_here}")
 
 
 def _ahead(console: Console, what: str, ahead: tuple[Ahead, ...]) -> None:

@@ -1,10 +1,14 @@
 """What the server says of messages that wait to be sent: transmission_status."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
+from rich.console import Console
 
+from config.instants import format_instant
+from insight.wording import counted
 from schemas.outputs import TRANSMISSION_SCHEDULE
 from storage.collected import collected
 from storage.warehouse import Warehouse
@@ -39,3 +43,15 @@ def what_the_server_says(warehouse: Warehouse, as_of: datetime, limit: int) -> l
     order = [F.col("why_still_here").isNull(), F.desc("messages"), F.col("why_still_here")]
     rows = collected(statuses(schedule).orderBy(*order).limit(limit))
     return rows if any(row["why_still_here"] is not None for row in rows) else []
+
+
+def show_statuses(console: Console, rows: Sequence[dict[str, Any]]) -> None:
+    """Print what the server says, grouped; nothing if it says nothing. Texts are whole, each in one line."""
+    if rows:
+        console.print("Why messages still wait to be sent, as the server says", style="bold")
+    for row in rows:
+        console.print(
+            f"- {counted(row['messages'], 'message')}: {row['why_still_here'] or NOTHING} (oldest "
+            f"{format_instant(row['oldest'])}, such as {row['example_message_id']})",
+            soft_wrap=True,
+        )

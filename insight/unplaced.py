@@ -149,11 +149,7 @@ def _to_add(
     known: dict[str, tuple[str, str, str]] = {}
     for instance, database, service, queue in catalog.service_bindings():
         known.setdefault(service, (instance, database, queue))
-    elsewhere = {
-        (instance, database): known[service][:2]
-        for instance, database, service in lacking
-        if service in known
-    }
+    elsewhere = {row[:2]: known[row[2]][:2] for row in lacking if row[2] in known}
     for place, other in elsewhere.items():
         yield (
             f"The catalog has these services in {place_name(other)}: if that is {place_name(place)}, "
@@ -170,7 +166,8 @@ def _to_add(
             services = [service for of, within, service in shown if (of, within) == (instance, database)]
             queues = [known[service][2] if service in known else NO_QUEUE for service in services]
             yield f"      - name: {_yaml(database)}"
-            yield f"        queues: [{', '.join(f'{{name: {_yaml(each)}}}' for each in dict.fromkeys(queues))}]"
+            yield "        queues:"
+            yield from (f"          - {{name: {_yaml(queue)}}}" for queue in dict.fromkeys(queues))
             yield "        services:"
             for service, queue in zip(services, queues, strict=True):
                 yield f"          - {{name: {_yaml(service)}, queue: {_yaml(queue)}}}"
