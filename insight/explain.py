@@ -4,7 +4,7 @@ Of the ledger and of the schedules only rows of what is asked about are read.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -14,6 +14,7 @@ from config.catalog import Catalog
 from config.errors import PipelineError
 from config.instants import format_instant
 from engine.differences import together
+from insight.endpoint_states import shown_states
 from insight.explain_closed import closed_state
 from insight.explain_endpoint import Endpoint, explain_endpoint
 from insight.explain_queue import (
@@ -27,13 +28,14 @@ from insight.explain_queue import (
 from insight.open_first import open_first
 from insight.queues_off import queues_off_at, rollbacks, with_queue_off
 from pipelines.state.messages import facts
-from schemas.events import MESSAGES, accepted_names
+from schemas.events import ENDPOINT_FACTS, ENDS, MESSAGES, accepted_names
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import (
     GROUP_PRIORITIES,
     PRIORITY_RULES,
     RECEIVE_SCHEDULE,
+    SNAPSHOTS,
     TRANSMISSION_SCHEDULE,
     UNRESOLVED,
 )
@@ -101,7 +103,7 @@ def explain_conversation(warehouse: Warehouse, conversation_id: str, *, as_of: d
     Raises:
         PipelineError: no endpoint of the conversation is known.
     """
-    endpoints = _explained(warehouse, _found_endpoints(warehouse, conversation_id))
+    endpoints = _explained(warehouse, _found_endpoints(warehouse, conversation_id), as_of)
     if not endpoints:
         raise PipelineError(
             f"conversation {conversation_id!r}: no endpoint of it is known; check the id (case counts), and "
@@ -157,7 +159,7 @@ def explain_message(
         found = _found_endpoints(warehouse, known["conversation_id"])
     endpoints, (receive, group) = together(
         warehouse.spark,
-        lambda: _explained(warehouse, found),
+        lambda: _explained(warehouse, found, as_of),
         lambda: _receive(warehouse, message_id, known, found, as_of),
     )
     transmissions: list[TransmissionPlace] = []
@@ -261,7 +263,9 @@ def _found_endpoints(warehouse: Warehouse, conversation_id: str) -> list[dict[st
     )
 
 
-def _explained(warehouse: Warehouse, endpoints: Sequence[Mapping[str, Any]]) -> tuple[Endpoint, ...]:
+def _explained(
+    warehouse: Warehouse, endpoints: Sequence[Mapping[str, Any]], as_of: datetime
+) -> tuple[Endpoint, ...]:
     """Endpoints explained, the initiator's first; only the rules of their databases are read."""
     if not endpoints:
         return ()
@@ -270,7 +274,40 @@ def _explained(warehouse: Warehouse, endpoints: Sequence[Mapping[str, Any]]) -> 
         theirs |= (F.col("instance") == row["instance"]) & (F.col("database") == row["database"])
     rules = stored_versions(warehouse.read(PRIORITY_RULES).where(theirs))
     initiator_first = sorted(endpoints, key=lambda row: not row["is_initiator"])
-    return tuple(explain_endpoint(row, rules) for row in initiator_first)
+    events = _events_of(warehouse, endpoints[0]["conversation_id"])
+    states = shown_states(events, as_of)
+    return tuple(
+        replace(
+            explain_endpoint(row, rules),
+            ended_by=_ended_by(row, events),
+            state=states[row["is_initiator"]].state if row["is_initiator"] in states else None,
+            state_seen_at=states[row["is_initiator"]].seen_at if row["is_initiator"] in states else None,
+        )
+        for row in initiator_first
+    )
+
+
+def _events_of(warehouse: Warehouse, conversation_id: str) -> list[dict[str, Any]]:
+    """What a warehouse with snapshots knows of a conversation's endpoints; without one no state is known."""
+    if not warehouse.exists(SNAPSHOTS):
+        return []
+    events = warehouse.read(ENDPOINT_FACTS).where(F.col("conversation_id") == conversation_id)
+    return open_first(
+        events, *("event_id", "event_type", "event_time", "is_initiator", "seen_at"), moment="event_time"
+    )
+
+
+def _ended_by(endpoint: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> str | None:
+    """Whether the log knows when the endpoint ended, or only a snapshot shows that it had by then."""
+    if endpoint["ended_at"] is None:
+        return None
+    shown = [
+        event["seen_at"]
+        for event in events
+        if event["event_type"] in ENDS
+        and (event["is_initiator"], event["event_time"]) == (endpoint["is_initiator"], endpoint["ended_at"])
+    ]
+    return "log" if not shown or None in shown else "snapshot"
 
 
 def _open_state(

@@ -85,6 +85,8 @@ class Endpoint:
     `given` is what it has. `by_present_rules` is what the rules say now of the moment of its creation; where
     the level is the server's (`level_source`), that level with the rule that gives the same today. The two
     differ where rules were edited since (see jobs/reassign.py). `later` is empty for a level of the server's.
+    `ended_by` says whether the log or only a snapshot knows of the end. `state` is what the newest snapshot
+    shows (CD, DI, DO or ER; null for others, and without one), `state_seen_at` when that was taken.
     """
 
     conversation_id: str
@@ -106,6 +108,9 @@ class Endpoint:
     by_present_rules: Outcome
     steps: tuple[Step, ...]
     later: tuple[Later, ...]
+    ended_by: str | None = None
+    state: str | None = None
+    state_seen_at: datetime | None = None
 
 
 def explain_endpoint(endpoint: Mapping[str, Any], rules: Iterable[RuleVersion]) -> Endpoint:
@@ -147,7 +152,7 @@ def explain_endpoint(endpoint: Mapping[str, Any], rules: Iterable[RuleVersion]) 
     by_present_rules = decided
     if by_server and decided.level != endpoint["logged_priority"]:
         by_present_rules = Outcome(endpoint["logged_priority"], None, None)
-    derived = ("given", "by_present_rules", "steps", "later")
+    derived = ("given", "by_present_rules", "steps", "later", "ended_by", "state", "state_seen_at")
     columns = [name for name in Endpoint.__dataclass_fields__ if name not in derived]
     return Endpoint(
         **{name: endpoint[name] for name in columns},

@@ -1,7 +1,7 @@
 """Explanations as text on a terminal."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from rich.console import Console
@@ -15,6 +15,12 @@ from insight.wording import counted
 
 CREATED = {"lifetime": " as its lifetime says", "snapshot": " or before"}
 """What is to be said of the moment of a creation that is not logged."""
+STATES = {
+    "CD": "CLOSED (CD): both sides have ended, and the server still keeps it",
+    "DI": "DISCONNECTED_INBOUND (DI): the far side has ended, and this one has not",
+    "DO": "DISCONNECTED_OUTBOUND (DO): this side has ended, and the far one has not acknowledged it",
+    "ER": "ERROR (ER): an error has come to it, and it can neither send nor receive more messages",
+}
 Explained: TypeAlias = Conversation | Message | tuple[Group, ...]
 
 
@@ -96,8 +102,13 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
     _say(
         console,
         f"\n{side} endpoint in {endpoint.instance}.{endpoint.database}, created "
-        f"{created}{inferred}, ended {_time(endpoint.ended_at)}: {outcome(endpoint.given)}",
+        f"{created}{inferred}, {_ended(endpoint)}: {outcome(endpoint.given)}",
     )
+    if endpoint.state is not None and endpoint.state_seen_at is not None:
+        _say(
+            console,
+            f"The snapshot of {format_instant(endpoint.state_seen_at)} shows it {STATES[endpoint.state]}.",
+        )
     names = f"contract {endpoint.contract}, local service {endpoint.local_service}, remote service "
     _say(console, names + endpoint.remote_service)
     if endpoint.logged_priority not in (None, endpoint.given.level):
@@ -131,6 +142,16 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
         _say(
             console, f"Created from {format_instant(later.since)} on it would get {_outcome(later.outcome)}."
         )
+
+
+def _ended(endpoint: Endpoint) -> str:
+    if endpoint.ended_at is None:
+        return "not known to have ended"
+    if endpoint.ended_by == "snapshot":
+        # An untimed fact of a snapshot happened a microsecond before it.
+        by = endpoint.ended_at + timedelta(microseconds=1)
+        return f"ended by {format_instant(by)}, as a snapshot shows"
+    return f"ended {format_instant(endpoint.ended_at)}"
 
 
 def _found(step: Step, by_server: bool) -> str:
@@ -237,4 +258,4 @@ def _ahead(console: Console, what: str, ahead: tuple[Ahead, ...]) -> None:
 
 
 def _time(moment: datetime | None) -> str:
-    return "never" if moment is None else format_instant(moment)
+    return "not known" if moment is None else format_instant(moment)
