@@ -13,6 +13,7 @@ from pyspark.sql import functions as F, types as T
 from config.catalog import Catalog
 from config.errors import PipelineError
 from config.instants import format_instant
+from config.snapshots.views import PRIORITIES
 from engine.differences import together
 from insight.endpoint_states import shown_states
 from insight.explain_closed import closed_state
@@ -274,17 +275,27 @@ def _explained(
         theirs |= (F.col("instance") == row["instance"]) & (F.col("database") == row["database"])
     rules = stored_versions(warehouse.read(PRIORITY_RULES).where(theirs))
     initiator_first = sorted(endpoints, key=lambda row: not row["is_initiator"])
+    shown = _rules_shown(warehouse)
     events = _events_of(warehouse, endpoints[0]["conversation_id"])
     states = shown_states(events, as_of)
     return tuple(
         replace(
-            explain_endpoint(row, rules),
+            explain_endpoint(row, rules, first_seen=shown.get((row["instance"], row["database"]), ())),
             ended_by=_ended_by(row, events),
             state=states[row["is_initiator"]].state if row["is_initiator"] in states else None,
             state_seen_at=states[row["is_initiator"]].seen_at if row["is_initiator"] in states else None,
         )
         for row in initiator_first
     )
+
+
+def _rules_shown(warehouse: Warehouse) -> dict[tuple[str, str], list[datetime]]:
+    """When snapshots with rules were taken, by instance and database."""
+    found: dict[tuple[str, str], list[datetime]] = {}
+    if warehouse.exists(SNAPSHOTS):
+        for row in collected(warehouse.read(SNAPSHOTS).where(F.col("view") == PRIORITIES)):
+            found.setdefault((row["instance"], row["database"]), []).append(row["taken_at"])
+    return found
 
 
 def _events_of(warehouse: Warehouse, conversation_id: str) -> list[dict[str, Any]]:

@@ -139,8 +139,10 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
         grid.add_row(str(step.step), *wanted, _found(step, by_server), "\n".join(_near(step)))
     console.print(grid)
     for later in endpoint.later:
+        seen = " (a snapshot first shows these rules then; they may be older)" if later.first_seen else ""
         _say(
-            console, f"Created from {format_instant(later.since)} on it would get {_outcome(later.outcome)}."
+            console,
+            f"Created from {format_instant(later.since)} on it would get {_outcome(later.outcome)}{seen}.",
         )
 
 
@@ -170,7 +172,8 @@ def _near(step: Step) -> Iterable[str]:
         yield f"... and {step.more_near_misses} more with one other name"
     for time in step.at_other_times:
         until = "" if time.valid_to is None else f" up to {format_instant(time.valid_to)}"
-        yield f"{time.rule_name} (level {time.level}) is valid from {format_instant(time.valid_from)}{until}"
+        since = "is first seen at" if time.first_seen else "is valid from"
+        yield f"{time.rule_name} (level {time.level}) {since} {format_instant(time.valid_from)}{until}"
 
 
 def _outcome(outcome: Outcome) -> str:

@@ -23,6 +23,7 @@ from insight.unplaced import show_unplaced, unplaced
 from insight.waiting import QUEUES, overtaken
 from insight.wording import counted, queue_name
 from pipelines.activation.known import NOTIFIED
+from schemas.events import MESSAGES
 from schemas.keys import QUEUE
 from schemas.outputs import (
     ACTIVATION_SUMMARY,
@@ -69,6 +70,7 @@ def show_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> N
             warehouse,
             as_of,
             _of_old_log,
+            _of_receives,
             partial(_of_activation, off),
             _of_monitors,
             _of_overtaken,
@@ -200,6 +202,14 @@ def _of_old_log(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
         yield (
             f"the newest fact of all inputs is of {format_instant(newest)}, more than "
             f"{counted((as_of - newest).days, 'day')} before as_of: what happened since is not known"
+        )
+
+
+def _of_receives(warehouse: Warehouse, _: datetime) -> Iterator[str]:
+    logged = warehouse.read(MESSAGES).where("seen_at is null").select("event_type")
+    if not logged.isEmpty() and logged.where("event_type = 'RECEIVED'").isEmpty():
+        yield (
+            "no input has a RECEIVED event: messages that were received, but not logged so, count as waiting"
         )
 
 

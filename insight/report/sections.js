@@ -100,7 +100,7 @@ function rules() {
       },
       column("Level", "level", "level"),
       {
-        ...column("Valid from", "time", "valid_from"),
+        ...column("Valid from, or first seen", "time", "valid_from"),
         cell: (row) => row.valid_from ? KINDS.time.show(row.valid_from)
           : row.rule_name === null ? none() : "not in the history",
       },

@@ -230,7 +230,7 @@ def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
     show(found, AS_OF)
     said = capsys.readouterr().out
     assert (
-        "Target endpoint in SQL1.B, created 2026-11-20T12:00:00Z, ended never: level 3 by Target at step 2"
+        "Target endpoint in SQL1.B, created 2026-11-20T12:00:00Z, not known to have ended: level 3 by Target at step 2"
         in said
     )
     assert "Slip (level 9) asks for the local service InitiatorSerivce" in said
