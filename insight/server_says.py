@@ -51,7 +51,7 @@ def show_statuses(console: Console, rows: Sequence[dict[str, Any]]) -> None:
         console.print("Why messages still wait to be sent, as the server says", style="bold")
     for row in rows:
         console.print(
-            f"- {counted(row['messages'], 'message')}: {row['why_still_here'] or NOTHING} (oldest "
+            f"  {counted(row['messages'], 'message')}: {row['why_still_here'] or NOTHING} (oldest "
             f"{format_instant(row['oldest'])}, such as {row['example_message_id']})",
             soft_wrap=True,
         )

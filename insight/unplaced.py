@@ -89,9 +89,9 @@ def unplaced_lines(rows: Sequence[Row], catalog: Catalog, catalog_path: str | No
     reasons = ", ".join(f"{messages:,} {reason}" for reason, messages in by_reason.most_common())
     yield f"{counted(by_reason.total(), 'message')} can't be placed: {reasons}"
     for row in rows[:SHOWN]:
-        yield f"- {row['messages']:,}: {_why(row)}"
+        yield f"  {row['messages']:,}: {_why(row)}"
     if len(rows) > SHOWN:
-        yield f"- and {len(rows) - SHOWN:,} more kinds; jobs/waiting.py --format json has them all"
+        yield f"  and {len(rows) - SHOWN:,} more kinds; jobs/waiting.py --format json has them all"
     lacking = dict.fromkeys(
         (row["instance"], row["database"], row["local_service"]) for row in rows if row["reason"] == LACKING
     )
@@ -129,15 +129,15 @@ def _first(one: str, other: str, name: str) -> Column:
 
 
 def _why(row: Mapping[str, Any]) -> str:
-    where = place_name((row["instance"] or "?", row["database"] or "?"))
+    where = f" in {place_name((row['instance'], row['database']))}" if row["instance"] else ""
     if row["reason"] == LACKING:
-        return f"the catalog has no service {row['local_service']} in {where} ({LACKING})"
-    of_service = f" of service {row['local_service']}" if row["local_service"] else ""
+        return f"the catalog has no service {row['local_service']}{where} ({LACKING})"
     if row["reason"] == "handle_unknown":
-        return f"a snapshot of {where} shows them under handles that no endpoint has (handle_unknown)"
+        return f"a snapshot shows them{where} under handles that no endpoint has (handle_unknown)"
+    of_service = f" of service {row['local_service']}" if row["local_service"] else ""
     side = "sending" if row["kind"] == "transmission" else "receiving"
     return (
-        f"no input shows the creation of the {side} endpoint{of_service} in {where} before as_of "
+        f"no input shows the creation of the {side} endpoint{of_service}{where} before as_of "
         f"({row['reason']})"
     )
 

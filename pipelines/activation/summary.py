@@ -270,9 +270,13 @@ def _off() -> Column:
             ),
         )
         .when(F.col("was_off_before"), "")
-        .otherwise(F.format_string(" In the window the log has %s.", _some("rollbacks", "rollback")))
+        .otherwise(F.format_string(" In the window there were %s.", _some("rollbacks", "rollback")))
     )
-    stand = F.when(F.col("ready") > 0, F.concat(F.lit(" "), _stand(), F.lit(" in it."))).otherwise("")
+    left = F.concat(
+        F.lit(" "), _some("ready", "message"), F.when(F.col("ready") == 1, " is").otherwise(" are")
+    )
+    # How many more wait for it elsewhere is not known here, so none is no answer.
+    stand = F.when(F.col("ready") > 0, F.concat(left, F.lit(" left in it."))).otherwise("")
     return F.concat(off, rollbacks, stand, F.lit(" Find what could not be read, then turn the queue on."))
 
 

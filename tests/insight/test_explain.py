@@ -258,11 +258,11 @@ def test_endpoints_whose_level_is_the_servers(
     show(found, AS_OF)
     said = capsys.readouterr().out
     assert (
-        "created 2026-11-20T12:00:00Z or before, ended never: level 8, the server's own; no rule gives the "
+        "created 2026-11-20T12:00:00Z or before, not known to have ended: level 8, the server's own; no rule gives the "
         "endpoint this level today"
     ) in said
     assert (
-        "created 2026-11-20T12:00:00Z as its lifetime says, ended never: level 3, the server's own, as "
+        "created 2026-11-20T12:00:00Z as its lifetime says, not known to have ended: level 3, the server's own, as "
         "Target gives it today at step 2"
     ) in said
     assert said.count("Its creation is not logged, a snapshot shows its level.") == 2
