@@ -260,24 +260,29 @@ def _off() -> Column:
         .when(F.col("off_since").isNull(), "The catalog says that the queue is off.")
         .otherwise(F.concat(F.lit("The queue is off since "), _time("off_since"), F.lit(".")))
     )
-    rollbacks = (
+    left = F.concat(_some("ready", "message"), F.when(F.col("ready") == 1, " is").otherwise(" are"))
+    # How many wait for it in a transmission queue is not known here, so "0 left" would be no answer.
+    has_some, find = F.col("ready") > 0, "ind what could not be read, then turn the queue on."
+    stand = F.when(has_some, F.concat(F.lit(" "), left, F.lit(" left in it."))).otherwise("")
+    rollbacks = F.format_string(" In the window there were %s", _some("rollbacks", "rollback"))
+    return F.concat(
+        off,
         F.when(
             ~F.col("has_outcomes"),
-            F.format_string(
-                " How many rollbacks there were is not known: the log has no COMMIT and no ROLLBACK of %s in "
-                "the window.",
-                "instance",
+            F.concat(
+                F.format_string(
+                    " How many rollbacks there were is not known: the log has no COMMIT and no ROLLBACK of %s "
+                    "in the window.",
+                    "instance",
+                ),
+                stand,
+                F.lit(f" F{find}"),
             ),
         )
-        .when(F.col("was_off_before"), "")
-        .otherwise(F.format_string(" In the window there were %s.", _some("rollbacks", "rollback")))
+        .when(F.col("was_off_before"), F.concat(stand, F.lit(f" F{find}")))
+        .when(has_some, F.concat(rollbacks, F.lit("; "), left, F.lit(f" left in it: f{find}")))
+        .otherwise(F.concat(rollbacks, F.lit(f". F{find}"))),
     )
-    left = F.concat(
-        F.lit(" "), _some("ready", "message"), F.when(F.col("ready") == 1, " is").otherwise(" are")
-    )
-    # How many more wait for it elsewhere is not known here, so none is no answer.
-    stand = F.when(F.col("ready") > 0, F.concat(left, F.lit(" left in it."))).otherwise("")
-    return F.concat(off, rollbacks, stand, F.lit(" Find what could not be read, then turn the queue on."))
 
 
 def _not_received() -> Column:
