@@ -271,8 +271,8 @@ def _off() -> Column:
             ~F.col("has_outcomes"),
             F.concat(
                 F.format_string(
-                    " How many rollbacks there were is not known: the log has no COMMIT and no ROLLBACK of %s "
-                    "in the window.",
+                    " How many rollbacks there were is not known: the log has no COMMIT and no ROLLBACK of "
+                    "%s in the window.",
                     "instance",
                 ),
                 stand,

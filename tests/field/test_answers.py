@@ -184,8 +184,8 @@ def test_a_queue_that_is_off_holds_messages_in_two_places(open_case: OpenCase, t
     night = case.nightly()
     said = (
         "MILL1.MillDB.MillQueue: the queue was seen off at 2026-11-20T10:00:00Z by a snapshot; 20 messages "
-        "stand in it and 5 more wait for this queue, in a transmission queue of MILL1; the log has no RECEIVED "
-        "of them that was rolled back"
+        "stand in it and 5 more wait for this queue, in a transmission queue of MILL1; the log has no "
+        "RECEIVED of them that was rolled back"
     )
     assert f"- {said}" in night.out.splitlines()
     assert "off since" not in night.out
