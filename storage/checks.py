@@ -13,6 +13,11 @@ log = logging.getLogger(__name__)
 PREFIX = "delta.constraints."
 
 
+def _plain(check: str) -> str:
+    """A CHECK without what delta-rs spells otherwise: keywords in capitals, and blanks."""
+    return " ".join(check.lower().split())
+
+
 def renew_checks(warehouse: Warehouse, table: Table) -> None:
     """Give an existing table the CHECKs of its declaration, where an earlier version declared others.
 
@@ -29,7 +34,7 @@ def renew_checks(warehouse: Warehouse, table: Table) -> None:
             if name.startswith(PREFIX)
         }
         for name, check in table.checks.items():
-            if held.get(name, check) != check:
+            if _plain(held.get(name, check)) != _plain(check):
                 found.alter.drop_constraint(name)
                 found.alter.add_constraint({name: check})
     except (DeltaError, OSError) as error:
