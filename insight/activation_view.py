@@ -6,6 +6,8 @@ from typing import Any
 
 from rich.table import Table as Grid
 
+from config.instants import format_instant
+from insight.queues_off import rolled_back_sentence, waiting_sentence
 from insight.terminal import terminal
 
 BINS = 96
@@ -14,9 +16,10 @@ BINS = 96
 FIRST_RUNS = 40
 
 MARKS = {"": " ", "started": "+", "notification_pending": "-", "max_queue_readers": "#"}
-"""What the timeline draws, the weightier last: nothing needed, a reader started, one kept away."""
+"""What the timeline draws, the weightier last: nothing needed, a reader to start, one kept away."""
 
-COLUMNS = ("from", "until", "checks", "trigger", "reason", "ready", "tasks", "what happened")
+COLUMNS = ("from", "until", "checks", "trigger", "reason", "ready", "tasks", "a monitor would")
+NOT_KNOWN = "not known"
 
 
 def show_activation(told: Mapping[str, Any], start: datetime, end: datetime) -> None:
@@ -24,10 +27,20 @@ def show_activation(told: Mapping[str, Any], start: datetime, end: datetime) -> 
     console, runs = terminal(), told["runs"]
     name = ".".join((told["instance"], told["database"], told["queue"]))
     console.print(f"{name} ({told['mode']}), {_minute(start)} to {_minute(end)}")
-    console.print(told["sentence"])
+    console.print(told["sentence"], soft_wrap=True)
+    if told.get("queue_off"):
+        off = {**told["queue_off"], "instance": told["instance"]}
+        for sentence in filter(None, [waiting_sentence(off), rolled_back_sentence(off)]):
+            console.print(f"At the end of the window: {sentence}.", soft_wrap=True)
+    if told.get("monitor"):
+        console.print(_monitor(told["monitor"]), soft_wrap=True)
+    console.print(
+        "What a monitor would have done, by the events that are known; it is no log of what it did:",
+        soft_wrap=True,
+    )
     console.print(f"[{drawn(runs, start, end)}]")
     console.print(
-        "   + a reader was started or notified   - a notification was pending   # max_queue_readers",
+        "   + start or notify a reader   - wait, a notification is pending   # wait, max_queue_readers run",
     )
     console.print(_grid(told["mode"], runs))
     if len(runs) > FIRST_RUNS:
@@ -62,9 +75,26 @@ def _grid(mode: str, runs: Sequence[Mapping[str, Any]]) -> Grid:
             run["reason"],
             f"{run['ready_messages']:,}",
             str(run["running_tasks"]),
-            run["suppressed_by"] or ("reader started" if mode == "internal" else "notification sent"),
+            run["suppressed_by"] or ("start a reader" if mode == "internal" else "send a notification"),
         )
     return grid
+
+
+def _monitor(row: Mapping[str, Any]) -> str:
+    """The monitor as a snapshot shows it."""
+    waiting, running = row["tasks_waiting"], row["tasks_running"]
+    facts = [
+        f"{row['state'] or 'state not known'}",
+        f"last activated {_known(row['last_activated_time'])}",
+        f"last empty RECEIVE {_known(row['last_empty_rowset_time'])}",
+        f"sessions in a RECEIVE {NOT_KNOWN if waiting is None else waiting}",
+        f"activated tasks {NOT_KNOWN if running is None else running}",
+    ]
+    return f"The monitor at {format_instant(row['taken_at'])}: {'; '.join(facts)}."
+
+
+def _known(moment: datetime | None) -> str:
+    return NOT_KNOWN if moment is None else format_instant(moment)
 
 
 def _minute(moment: datetime) -> str:

@@ -49,26 +49,29 @@ def next_transmitted(instance: DataFrame, limit: int) -> DataFrame:
 
     Returns:
         In order of `position`: the level that counts and the one that is shown, whether waiting raised it
-        or the message is only forwarded, its block, when it became sendable, what it is and where it goes.
+        or the message is only forwarded, its block, when it became sendable, what it is, where it goes, and
+        what the server says of it. With `waits_for` (`insight.queues_off.with_queue_off`), messages that wait
+        for a queue that is off are left out.
     """
-    return (
-        instance.where(F.col("position") <= limit)
-        .select(
-            "position",
-            "transmit_priority",
-            "priority",
-            "elevated",
-            "forwarded",
-            "block",
-            "sendable_at",
-            "database",
-            "conversation_id",
-            "message_sequence_number",
-            "message_type",
-            "destination_instance",
-            "destination_database",
-            "to_service",
-            "message_id",
-        )
-        .orderBy("position")
-    )
+    if "waits_for" in instance.columns:
+        first = instance.where("waits_for is null").orderBy("position").limit(limit)
+    else:
+        first = instance.where(F.col("position") <= limit)
+    return first.select(
+        "position",
+        "transmit_priority",
+        "priority",
+        "elevated",
+        "forwarded",
+        "block",
+        "sendable_at",
+        "database",
+        "conversation_id",
+        "message_sequence_number",
+        "message_type",
+        "destination_instance",
+        "destination_database",
+        "to_service",
+        "message_id",
+        "why_still_here",
+    ).orderBy("position")

@@ -4,7 +4,7 @@ Of the ledger and of the schedules only rows of what is asked about are read.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -13,7 +13,9 @@ from pyspark.sql import functions as F, types as T
 from config.catalog import Catalog
 from config.errors import PipelineError
 from config.instants import format_instant
+from config.snapshots.views import PRIORITIES
 from engine.differences import together
+from insight.endpoint_states import shown_states
 from insight.explain_closed import closed_state
 from insight.explain_endpoint import Endpoint, explain_endpoint
 from insight.explain_queue import (
@@ -25,14 +27,16 @@ from insight.explain_queue import (
     explain_transmission,
 )
 from insight.open_first import open_first
+from insight.queues_off import queues_off_at, rollbacks, with_queue_off
 from pipelines.state.messages import facts
-from schemas.events import MESSAGES, accepted_names
+from schemas.events import ENDPOINT_FACTS, ENDS, MESSAGES, accepted_names
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import (
     GROUP_PRIORITIES,
     PRIORITY_RULES,
     RECEIVE_SCHEDULE,
+    SNAPSHOTS,
     TRANSMISSION_SCHEDULE,
     UNRESOLVED,
 )
@@ -67,7 +71,9 @@ class Conversation:
 class Message:
     """A message: what is known of it, its places in the schedules at as_of, and its two endpoints.
 
-    `missing` says why a schedule can't place it, by schedule. `state` is one sentence.
+    `missing` says why a schedule can't place it, by schedule. `state` is one sentence. `rolled_back` says how
+    often an open message was received and rolled back (`rollbacks`, `last_received_at`,
+    `last_transaction_id`); None if the log knows of none.
     """
 
     as_of: datetime
@@ -82,6 +88,7 @@ class Message:
     receive: ReceivePlace | None
     transmissions: tuple[TransmissionPlace, ...]
     missing: Mapping[str, str]
+    rolled_back: Mapping[str, Any] | None
     group: Group | None
     endpoints: tuple[Endpoint, ...]
 
@@ -97,7 +104,7 @@ def explain_conversation(warehouse: Warehouse, conversation_id: str, *, as_of: d
     Raises:
         PipelineError: no endpoint of the conversation is known.
     """
-    endpoints = _explained(warehouse, _found_endpoints(warehouse, conversation_id))
+    endpoints = _explained(warehouse, _found_endpoints(warehouse, conversation_id), as_of)
     if not endpoints:
         raise PipelineError(
             f"conversation {conversation_id!r}: no endpoint of it is known; check the id (case counts), and "
@@ -113,7 +120,12 @@ def explain_conversation(warehouse: Warehouse, conversation_id: str, *, as_of: d
 
 
 def explain_message(
-    warehouse: Warehouse, message_id: str, *, as_of: datetime, honors: Mapping[tuple[str, str], bool]
+    warehouse: Warehouse,
+    message_id: str,
+    *,
+    as_of: datetime,
+    honors: Mapping[tuple[str, str], bool],
+    catalog: Catalog | None = None,
 ) -> Message:
     """Explain where a message stands at as_of and what goes before it.
 
@@ -122,10 +134,12 @@ def explain_message(
         message_id: the message.
         as_of: an as_of that was published.
         honors: honor_broker_priority by (instance, database); what is not there has it off.
+        catalog: what says which messages wait for which queue.
 
     Raises:
         PipelineError: no such message is known.
     """
+    catalog = catalog or Catalog()
     events = open_first(
         warehouse.read(MESSAGES).where(F.col("message_id") == message_id),
         *FACTS,
@@ -146,20 +160,24 @@ def explain_message(
         found = _found_endpoints(warehouse, known["conversation_id"])
     endpoints, (receive, group) = together(
         warehouse.spark,
-        lambda: _explained(warehouse, found),
+        lambda: _explained(warehouse, found, as_of),
         lambda: _receive(warehouse, message_id, known, found, as_of),
     )
     transmissions: list[TransmissionPlace] = []
     # What stands in a queue waits for nothing else, but an instance may still have to pass on its copy.
     if receive is None or any(event["event_type"] == "FORWARD_ACCEPTED" for event in events):
         schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
+        off = queues_off_at(warehouse, catalog, as_of)
+        schedule = with_queue_off(schedule, catalog, off) if off else schedule
         transmissions = explain_transmission(schedule, message_id, honors)
     missing: dict[str, str] = {}
     if receive is None:
         lost = warehouse.read_as_of(UNRESOLVED, as_of).where(F.col("id") == message_id)
         missing = {row["kind"]: row["reason"] for row in collected(lost.select("kind", "reason"))}
+    rolled_back = None
     if receive is not None or transmissions or missing:
         state = _open_state(receive, transmissions, missing)
+        rolled_back = _rolled_back(warehouse, message_id, events, as_of)
     else:
         state = closed_state(warehouse, events, known, as_of)
     return Message(
@@ -170,9 +188,20 @@ def explain_message(
         receive=receive,
         transmissions=tuple(transmissions),
         missing=missing,
+        rolled_back=rolled_back,
         group=group,
         endpoints=endpoints,
     )
+
+
+def _rolled_back(
+    warehouse: Warehouse, message_id: str, events: Sequence[Mapping[str, Any]], as_of: datetime
+) -> Mapping[str, Any] | None:
+    if not any(event["event_type"] == "RECEIVED" and event["transaction_id"] for event in events):
+        return None
+    this = small_frame(warehouse.spark, [(message_id,)], "message_id string")
+    found = collected(rollbacks(warehouse, this, as_of).drop("message_id"))
+    return found[0] if found else None
 
 
 def explain_group(warehouse: Warehouse, group_id: str, *, as_of: datetime) -> tuple[Group, ...]:
@@ -235,7 +264,9 @@ def _found_endpoints(warehouse: Warehouse, conversation_id: str) -> list[dict[st
     )
 
 
-def _explained(warehouse: Warehouse, endpoints: Sequence[Mapping[str, Any]]) -> tuple[Endpoint, ...]:
+def _explained(
+    warehouse: Warehouse, endpoints: Sequence[Mapping[str, Any]], as_of: datetime
+) -> tuple[Endpoint, ...]:
     """Endpoints explained, the initiator's first; only the rules of their databases are read."""
     if not endpoints:
         return ()
@@ -244,7 +275,50 @@ def _explained(warehouse: Warehouse, endpoints: Sequence[Mapping[str, Any]]) -> 
         theirs |= (F.col("instance") == row["instance"]) & (F.col("database") == row["database"])
     rules = stored_versions(warehouse.read(PRIORITY_RULES).where(theirs))
     initiator_first = sorted(endpoints, key=lambda row: not row["is_initiator"])
-    return tuple(explain_endpoint(row, rules) for row in initiator_first)
+    shown = _rules_shown(warehouse)
+    events = _events_of(warehouse, endpoints[0]["conversation_id"])
+    states = shown_states(events, as_of)
+    return tuple(
+        replace(
+            explain_endpoint(row, rules, first_seen=shown.get((row["instance"], row["database"]), ())),
+            ended_by=_ended_by(row, events),
+            state=states[row["is_initiator"]].state if row["is_initiator"] in states else None,
+            state_seen_at=states[row["is_initiator"]].seen_at if row["is_initiator"] in states else None,
+        )
+        for row in initiator_first
+    )
+
+
+def _rules_shown(warehouse: Warehouse) -> dict[tuple[str, str], list[datetime]]:
+    """When snapshots with rules were taken, by instance and database."""
+    found: dict[tuple[str, str], list[datetime]] = {}
+    if warehouse.exists(SNAPSHOTS):
+        for row in collected(warehouse.read(SNAPSHOTS).where(F.col("view") == PRIORITIES)):
+            found.setdefault((row["instance"], row["database"]), []).append(row["taken_at"])
+    return found
+
+
+def _events_of(warehouse: Warehouse, conversation_id: str) -> list[dict[str, Any]]:
+    """What a warehouse with snapshots knows of a conversation's endpoints; without one no state is known."""
+    if not warehouse.exists(SNAPSHOTS):
+        return []
+    events = warehouse.read(ENDPOINT_FACTS).where(F.col("conversation_id") == conversation_id)
+    return open_first(
+        events, *("event_id", "event_type", "event_time", "is_initiator", "seen_at"), moment="event_time"
+    )
+
+
+def _ended_by(endpoint: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> str | None:
+    """Whether the log knows when the endpoint ended, or only a snapshot shows that it had by then."""
+    if endpoint["ended_at"] is None:
+        return None
+    shown = [
+        event["seen_at"]
+        for event in events
+        if event["event_type"] in ENDS
+        and (event["is_initiator"], event["event_time"]) == (endpoint["is_initiator"], endpoint["ended_at"])
+    ]
+    return "log" if not shown or None in shown else "snapshot"
 
 
 def _open_state(
@@ -254,6 +328,12 @@ def _open_state(
         return f"It is received with RECEIVE number {receive.receive_number} of {receive.queue}."
     if receive is not None:
         return f"It is in {receive.queue} and not received: {receive.state}."
+    for place in transmissions:
+        if place.waits_for is not None:
+            return (
+                f"It waits in a transmission queue of {place.instance}, held by {place.database}, for "
+                f"{place.waits_for}, which is off."
+            )
     if transmissions:
         return f"It waits to be sent by {' and '.join(place.instance for place in transmissions)}."
     kind, reason = next(iter(missing.items()))

@@ -1,7 +1,7 @@
 """Why an endpoint has its priority: the eight steps, what they found, what nearly matched."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from difflib import SequenceMatcher
 from typing import Any, TypeAlias
@@ -41,12 +41,16 @@ class NearMiss:
 
 @dataclass(frozen=True)
 class OtherTime:
-    """A rule that a step would have found at another time than the moment looked at."""
+    """A rule that a step would have found at another time than the moment looked at.
+
+    `first_seen`: only snapshots show the rule, and `valid_from` is when the first of them was taken.
+    """
 
     rule_name: str
     level: int
     valid_from: datetime
     valid_to: datetime | None
+    first_seen: bool = False
 
 
 @dataclass(frozen=True)
@@ -72,10 +76,14 @@ class Step:
 
 @dataclass(frozen=True)
 class Later:
-    """What the rules would give an endpoint of the same names that is created from a moment on."""
+    """What the rules would give an endpoint of the same names that is created from a moment on.
+
+    `first_seen`: a snapshot of that moment is the first that shows these rules; they may be older.
+    """
 
     since: datetime
     outcome: Outcome
+    first_seen: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,6 +93,8 @@ class Endpoint:
     `given` is what it has. `by_present_rules` is what the rules say now of the moment of its creation; where
     the level is the server's (`level_source`), that level with the rule that gives the same today. The two
     differ where rules were edited since (see jobs/reassign.py). `later` is empty for a level of the server's.
+    `ended_by` says whether the log or only a snapshot knows of the end. `state` is what the newest snapshot
+    shows (CD, DI, DO or ER; null for others, and without one), `state_seen_at` when that was taken.
     """
 
     conversation_id: str
@@ -106,14 +116,20 @@ class Endpoint:
     by_present_rules: Outcome
     steps: tuple[Step, ...]
     later: tuple[Later, ...]
+    ended_by: str | None = None
+    state: str | None = None
+    state_seen_at: datetime | None = None
 
 
-def explain_endpoint(endpoint: Mapping[str, Any], rules: Iterable[RuleVersion]) -> Endpoint:
+def explain_endpoint(
+    endpoint: Mapping[str, Any], rules: Iterable[RuleVersion], *, first_seen: Collection[datetime] = ()
+) -> Endpoint:
     """Explain the priority of one endpoint.
 
     Args:
         endpoint: a row of `endpoints`; its times are aware.
         rules: the versions of the rules of its database, or of all; no order.
+        first_seen: moments of snapshots with rules of its database: one that begins then is first seen.
 
     Returns:
         What each step of the ladder looked for and found at the endpoint's creation, and what later
@@ -141,20 +157,23 @@ def explain_endpoint(endpoint: Mapping[str, Any], rules: Iterable[RuleVersion]) 
     in_force = [rule for rule in own if _is_valid(rule, moment)]
     near = _near_misses(in_force, names)
     steps = tuple(
-        _step(number, triple, by_triple[triple], near[number - 1], moment, decided)
+        _step(number, triple, by_triple[triple], near[number - 1], moment, decided, first_seen)
         for number, triple in enumerate(wanted, start=1)
     )
     by_present_rules = decided
     if by_server and decided.level != endpoint["logged_priority"]:
         by_present_rules = Outcome(endpoint["logged_priority"], None, None)
-    derived = ("given", "by_present_rules", "steps", "later")
+    derived = ("given", "by_present_rules", "steps", "later", "ended_by", "state", "state_seen_at")
     columns = [name for name in Endpoint.__dataclass_fields__ if name not in derived]
     return Endpoint(
         **{name: endpoint[name] for name in columns},
         given=Outcome(endpoint["priority"], endpoint["rule_name"], endpoint["ladder_step"]),
         by_present_rules=by_present_rules,
         steps=steps,
-        later=tuple(_later(by_triple, wanted, moment, decided)),
+        later=tuple(
+            replace(later, first_seen=later.since in first_seen)
+            for later in _later(by_triple, wanted, moment, decided)
+        ),
     )
 
 
@@ -219,8 +238,12 @@ def _step(
     near: Sequence[NearMiss],
     moment: datetime,
     decided: Outcome,
+    first_seen: Collection[datetime],
 ) -> Step:
-    times = [OtherTime(rule.name, rule.level, rule.valid_from, rule.valid_to) for rule in versions]
+    times = [
+        OtherTime(rule.name, rule.level, rule.valid_from, rule.valid_to, rule.valid_from in first_seen)
+        for rule in versions
+    ]
     hits = [time for time, rule in zip(times, versions, strict=True) if _is_valid(rule, moment)]
     return Step(
         number,

@@ -87,6 +87,8 @@ class TransmissionPlace:
 
     `priority` is what sys.transmission_queue shows, `transmit_priority` what counts, and `reason` says why
     they are the same or not. `ahead` counts the messages sent before it, by the level that counts.
+    `waits_for` is the queue of the same instance that is off and that it is for: it has no position then.
+    `why_still_here` is the transmission_status of the newest snapshot that shows it.
     """
 
     instance: str
@@ -100,7 +102,9 @@ class TransmissionPlace:
     reason: str
     elevated: bool
     forwarded: bool
-    position: int
+    waits_for: str | None
+    why_still_here: str | None
+    position: int | None
     block: int | None
     sendable_at: datetime
     ahead: tuple[Ahead, ...]
@@ -199,18 +203,26 @@ def _in_queue(
 
 
 def explain_transmission(
-    transmissions: DataFrame, message_id: str, honors: Mapping[tuple[str, str], bool]
+    transmissions: DataFrame,
+    message_id: str,
+    honors: Mapping[tuple[str, str], bool],
 ) -> list[TransmissionPlace]:
     """Find a message in the transmission schedule, where it waits and where it is being forwarded.
 
     Args:
-        transmissions: `transmission_schedule` rows of one as_of.
+        transmissions: `transmission_schedule` rows of one as_of, with `waits_for`
+            (`insight.queues_off.with_queue_off`) if a queue is off.
         message_id: the message.
         honors: honor_broker_priority by (instance, database); what is not there has it off.
 
     Returns:
         One item per instance, ordered by it; none if it is not in the schedule.
     """
+    if "waits_for" not in transmissions.columns:
+        transmissions = transmissions.withColumn("waits_for", F.lit(None).cast("string"))
+    transmissions = transmissions.withColumn(
+        "position", F.when(F.col("waits_for").isNull(), F.col("position"))
+    )
     found = collected(transmissions.where(F.col("message_id") == message_id))
     columns = [name for name in TransmissionPlace.__dataclass_fields__ if name not in ("ahead", "reason")]
     return [

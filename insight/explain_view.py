@@ -1,7 +1,7 @@
 """Explanations as text on a terminal."""
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from rich.console import Console
@@ -15,6 +15,12 @@ from insight.wording import counted
 
 CREATED = {"lifetime": " as its lifetime says", "snapshot": " or before"}
 """What is to be said of the moment of a creation that is not logged."""
+STATES = {
+    "CD": "CLOSED (CD): both sides have ended, and the server still keeps it",
+    "DI": "DISCONNECTED_INBOUND (DI): the far side has ended, and this one has not",
+    "DO": "DISCONNECTED_OUTBOUND (DO): this side has ended, and the far one has not acknowledged it",
+    "ER": "ERROR (ER): an error has come to it, and it can neither send nor receive more messages",
+}
 Explained: TypeAlias = Conversation | Message | tuple[Group, ...]
 
 
@@ -56,6 +62,13 @@ def show_message(found: Message) -> None:
         f"{found.message_type}, {number} of conversation {found.conversation_id}, from {direction}; "
         f"sent {_time(found.sent_at)}, arrived {_time(found.arrived_at)}.\n{found.state}",
     )
+    if found.rolled_back is not None:
+        back = found.rolled_back
+        _say(
+            console,
+            f"It was received and rolled back {counted(back['rollbacks'], 'time')}, last at "
+            f"{_time(back['last_received_at'])} in transaction {back['last_transaction_id']}.",
+        )
     if found.receive is not None:
         _receive(console, found.receive)
     for place in found.transmissions:
@@ -89,8 +102,13 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
     _say(
         console,
         f"\n{side} endpoint in {endpoint.instance}.{endpoint.database}, created "
-        f"{created}{inferred}, ended {_time(endpoint.ended_at)}: {outcome(endpoint.given)}",
+        f"{created}{inferred}, {_ended(endpoint)}: {outcome(endpoint.given)}",
     )
+    if endpoint.state is not None and endpoint.state_seen_at is not None:
+        _say(
+            console,
+            f"The snapshot of {format_instant(endpoint.state_seen_at)} shows it {STATES[endpoint.state]}.",
+        )
     names = f"contract {endpoint.contract}, local service {endpoint.local_service}, remote service "
     _say(console, names + endpoint.remote_service)
     if endpoint.logged_priority not in (None, endpoint.given.level):
@@ -121,9 +139,21 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
         grid.add_row(str(step.step), *wanted, _found(step, by_server), "\n".join(_near(step)))
     console.print(grid)
     for later in endpoint.later:
+        seen = " (a snapshot first shows these rules then; they may be older)" if later.first_seen else ""
         _say(
-            console, f"Created from {format_instant(later.since)} on it would get {_outcome(later.outcome)}."
+            console,
+            f"Created from {format_instant(later.since)} on it would get {_outcome(later.outcome)}{seen}.",
         )
+
+
+def _ended(endpoint: Endpoint) -> str:
+    if endpoint.ended_at is None:
+        return "not known to have ended"
+    if endpoint.ended_by == "snapshot":
+        # An untimed fact of a snapshot happened a microsecond before it.
+        by = endpoint.ended_at + timedelta(microseconds=1)
+        return f"ended by {format_instant(by)}, as a snapshot shows"
+    return f"ended {format_instant(endpoint.ended_at)}"
 
 
 def _found(step: Step, by_server: bool) -> str:
@@ -142,7 +172,8 @@ def _near(step: Step) -> Iterable[str]:
         yield f"... and {step.more_near_misses} more with one other name"
     for time in step.at_other_times:
         until = "" if time.valid_to is None else f" up to {format_instant(time.valid_to)}"
-        yield f"{time.rule_name} (level {time.level}) is valid from {format_instant(time.valid_from)}{until}"
+        since = "is first seen at" if time.first_seen else "is valid from"
+        yield f"{time.rule_name} (level {time.level}) {since} {format_instant(time.valid_from)}{until}"
 
 
 def _outcome(outcome: Outcome) -> str:
@@ -202,12 +233,25 @@ def _receive(console: Console, place: ReceivePlace) -> None:
 def _transmission(console: Console, place: TransmissionPlace) -> None:
     target = "unknown" if place.destination_instance is None else place.destination_instance
     shown = "no level is shown" if place.priority is None else f"level {place.priority} is shown"
+    if place.waits_for is not None:
+        _say(
+            console,
+            f"\nTransmission: no position, as {place.waits_for} is off; held by {place.database}; {shown}",
+        )
+        _server_says(console, place)
+        return
     _say(
         console,
         f"\nTransmission: position {place.position} of {place.instance}, held by {place.database}, to "
         f"{target}; {shown}, {place.transmit_priority} counts: {place.reason}",
     )
+    _server_says(console, place)
     _ahead(console, "messages", place.ahead)
+
+
+def _server_says(console: Console, place: TransmissionPlace) -> None:
+    if place.why_still_here is not None:
+        _say(console, f"Why it is still here, as the server says: {place.why_still_here}")
 
 
 def _ahead(console: Console, what: str, ahead: tuple[Ahead, ...]) -> None:
@@ -217,4 +261,4 @@ def _ahead(console: Console, what: str, ahead: tuple[Ahead, ...]) -> None:
 
 
 def _time(moment: datetime | None) -> str:
-    return "never" if moment is None else format_instant(moment)
+    return "not known" if moment is None else format_instant(moment)

@@ -6,10 +6,12 @@ from typing import Any
 from config.instants import format_instant
 from insight.leaks import KIND
 from insight.terminal import show_rows, terminal
+from insight.wording import counted
 
 KINDS_SHOWN = (*KIND, "endpoints", "oldest", "oldest_days", "a_day")
 SHOWN = (
     "age_days",
+    "created_by",
     "reason",
     "instance",
     "database",
@@ -23,9 +25,24 @@ SHOWN = (
 def show(report: Mapping[str, Any]) -> None:
     """Print the report to standard output."""
     console, at = terminal(), format_instant(report["as_of"])
-    if not report["endpoints"]:
+    not_known = report["traffic_not_known"]
+    if report["endpoints"]:
+        leak = "leaks" if report["endpoints"] == 1 else "leak"
+        title = (
+            f"{counted(report['endpoints'], 'endpoint')} {leak} at {at}: the "
+            f"far side ended, or it is CLOSED and "
+            f"older than half an hour, or {report['days']} days passed without traffic"
+        )
+    elif not_known:
+        title = f"No endpoint is known to leak at {at}"
+    else:
         console.print(f"No endpoint leaks at {at}.", soft_wrap=True)
         return
-    title = f"{report['endpoints']:,} endpoints leak at {at}: their far side ended, or {report['days']} days"
-    show_rows(console, f"{title} without traffic", report["kinds"], KINDS_SHOWN)
+    if not_known:
+        console.print(
+            f"{counted(not_known, 'endpoint')} had no known traffic for {report['days']} days, but no input "
+            "has a log of messages of these days: whether they leak is not known (traffic_not_known).",
+            soft_wrap=True,
+        )
+    show_rows(console, title, report["kinds"], KINDS_SHOWN)
     show_rows(console, "The oldest of them", report["oldest"], SHOWN)

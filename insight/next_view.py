@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 
 from config.instants import format_instant
+from insight.queues_off import off_sentence
 from insight.terminal import cell, show_rows, table, terminal
 from insight.wording import queue_name
 
@@ -20,7 +21,13 @@ def show(found: Row) -> None:
     console = terminal()
     at = format_instant(found["as_of"])
     if "queue" not in found:
-        show_sent(console, f"Sent next at {at}: {found['instance']}", found["next"])
+        title = f"Sent next at {at}: {found['instance']}"
+        if found["next"]:
+            show_sent(console, title, found["next"])
+        else:
+            console.print(f"{title}: nothing can be sent", soft_wrap=True)
+        for row in found.get("queues_off", ()):
+            console.print(f"{queue_name(row)}: {off_sentence(row)}", soft_wrap=True)
         return
     title = f"Received next at {at}: {queue_name(found)}"
     if found["next"]:
@@ -29,6 +36,8 @@ def show(found: Row) -> None:
         console.print(f"{title}: nothing can be received", soft_wrap=True)
     for state, messages in found["held_back"].items():
         console.print(f"{messages:,} more held back: {state}")
+    if found.get("queue_off"):
+        console.print(f"{queue_name(found)}: {off_sentence(found['queue_off'])}", soft_wrap=True)
 
 
 def show_received(console: Console, title: str, rows: Iterable[Row]) -> None:
@@ -43,8 +52,13 @@ def show_received(console: Console, title: str, rows: Iterable[Row]) -> None:
 
 
 def show_sent(console: Console, title: str, rows: Iterable[Row]) -> None:
-    """Print what `next_transmitted` found."""
-    show_rows(console, title, map(_sent, rows), SENT)
+    """Print what `next_transmitted` found, and below it what the server says of these messages."""
+    shown = list(rows)
+    show_rows(console, title, map(_sent, shown), SENT)
+    for row in shown:
+        if row.get("why_still_here"):
+            text = f"position {row['position']}, the server says: {row['why_still_here']}"
+            console.print(text, soft_wrap=True)
 
 
 def _receive(number: int, rows: Sequence[Row]) -> Iterator[tuple[object, ...]]:

@@ -1,22 +1,29 @@
 """What a run has to show a person: what came in, what waits where, first rows, what to look at first."""
 
-from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, TypeVar
 
 from pyspark.sql import functions as F
 from rich.console import Console
 
+from config.catalog import Catalog
 from config.instants import format_instant
 from config.load import Settings
 from engine.differences import together
 from insight.coming import next_received, next_transmitted
 from insight.next import Place
 from insight.next_view import show_received, show_sent
+from insight.queues_off import off_sentence, queues_off_at, with_queue_off
+from insight.server_says import show_statuses, what_the_server_says
 from insight.terminal import show_rows, terminal
+from insight.unplaced import show_unplaced, unplaced
 from insight.waiting import QUEUES, overtaken
-from insight.wording import queue_name
+from insight.wording import counted, queue_name
+from pipelines.activation.known import NOTIFIED
+from schemas.events import MESSAGES
 from schemas.keys import QUEUE
 from schemas.outputs import (
     ACTIVATION_SUMMARY,
@@ -25,9 +32,10 @@ from schemas.outputs import (
     RECEIVE_SCHEDULE,
     REJECTED_EVENTS,
     TRANSMISSION_SCHEDULE,
-    UNRESOLVED,
 )
 from storage.collected import collected
+from storage.done import what_is_done
+from storage.monitors import latest_monitors
 from storage.warehouse import Warehouse
 
 T = TypeVar("T")
@@ -38,6 +46,10 @@ PLACES = 6
 """Queues and sending instances on the screen."""
 FINDINGS = 5
 """What an operator would look at first."""
+STATUSES = 10
+"""Texts of transmission_status."""
+OLD = timedelta(days=1)
+"""Longer than this before as_of, the newest fact is worth a word."""
 FIRST_ROWS = 3
 """Messages of either schedule."""
 NEXT = {"waiting": "", "next": "--queue QUEUE", "explain": "--message ID", "report": "--out page.html"}
@@ -48,42 +60,64 @@ WAITS = ("where", "messages", "held_back", "highest", "oldest")
 
 def show_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> None:
     """Print the summary of a published as_of to standard output."""
-    (came_in, waits, received, sent), found = together(
+    catalog = settings.catalog
+    off = queues_off_at(warehouse, catalog, as_of)
+    (came_in, waits, received, sent), (said, lost), found = together(
         warehouse.spark,
-        lambda: _figures(warehouse, as_of),
-        lambda: _asked(warehouse, as_of, _of_activation, _of_overtaken, _of_unresolved, _of_rejected),
+        lambda: _figures(warehouse, catalog, off, as_of),
+        lambda: _asked(warehouse, as_of, _said, unplaced),
+        lambda: _asked(
+            warehouse,
+            as_of,
+            _of_old_log,
+            partial(_of_activation, off),
+            _of_monitors,
+            _of_receives,
+            _of_overtaken,
+            _of_rejected,
+        ),
     )
     # The most pressing ones first.
-    findings = [finding for each in found for finding in each]
+    findings = [f"{queue_name(row)}: {off_sentence(row)}" for row in off]
+    findings += [finding for each in found for finding in each]
     console = terminal()
+    show_statuses(console, said)
+    show_unplaced(console, lost, catalog, settings.catalog_path)
+    if findings:
+        console.print("Look at first", style="bold")
+        for finding in findings[:FINDINGS]:
+            _say(console, f"- {finding}")
     show_rows(console, "Events so far", came_in, CAME_IN)
     if waits:
         show_rows(console, f"Waiting at {format_instant(as_of)}", waits[:PLACES], WAITS)
         if len(waits) > PLACES:
             _say(console, f"and {len(waits) - PLACES} more places: jobs/waiting.py lists them")
+    elif lost or off:
+        _say(console, f"No schedule has a message at {format_instant(as_of)}; see above.")
     else:
         _say(console, f"Nothing waits at {format_instant(as_of)}.")
     for where, rows in received:
         show_received(console, f"First rows of receive_schedule, {where}", rows)
     for where, rows in sent:
         show_sent(console, f"First rows of transmission_schedule, {where}", rows)
-    if findings:
-        console.print("Look at first", style="bold")
-        for finding in findings[:FINDINGS]:
-            _say(console, f"- {finding}")
     _say(console, f"The tables lie in {warehouse.root}/ ; what to ask of them next:")
     for job, options in NEXT.items():
         _say(console, f"  jobs/{job}.py --config {settings.path} {options}".rstrip())
 
 
-def _figures(warehouse: Warehouse, as_of: datetime) -> tuple[list[Row], list[Row], list[First], list[First]]:
+def _figures(
+    warehouse: Warehouse, catalog: Catalog, off: Sequence[Row], as_of: datetime
+) -> tuple[list[Row], list[Row], list[First], list[First]]:
     """What came in; what waits where, the most first; what the longest queue and instance take first."""
-    came_in, queues, instances = _asked(warehouse, as_of, _came_in, _queues, _instances)
+    came_in, queues, instances = _asked(warehouse, as_of, _came_in, _queues, partial(_instances, off))
     waits = sorted([*queues, *instances], key=lambda row: (-row["messages"], row["where"]))
     ready = [row for row in waits if "queue" in row and row["messages"] > row["held_back"]]
-    sending = [row for row in waits if "queue" not in row]
+    sending = [row for row in waits if "queue" not in row and row["messages"] > (row["held_back"] or 0)]
     received, sent = _asked(
-        warehouse, as_of, partial(_first_received, ready[:1]), partial(_first_sent, sending[:1])
+        warehouse,
+        as_of,
+        partial(_first_received, ready[:1]),
+        partial(_first_sent, catalog, off, sending[:1]),
     )
     return came_in, waits, received, sent
 
@@ -123,18 +157,23 @@ def _queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     return [{**row, "where": queue_name(row)} for row in collected(rows)]
 
 
-def _instances(warehouse: Warehouse, as_of: datetime) -> list[Row]:
+def _instances(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> list[Row]:
+    held = Counter[str]()
+    for row in off:
+        held[row["instance"]] += row["waiting"]
     rows = (
         warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
         .groupBy("instance")
         .agg(
             F.count(F.lit(1)).alias("messages"),
-            F.lit(None).cast("bigint").alias("held_back"),
             F.max("transmit_priority").alias("highest"),
             F.min("sendable_at").alias("oldest"),
         )
     )
-    return [{**row, "where": f"{row['instance']} (to send)"} for row in collected(rows)]
+    return [
+        {**row, "where": f"{row['instance']} (to send)", "held_back": held[row["instance"]] or None}
+        for row in collected(rows)
+    ]
 
 
 def _first_received(queues: list[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[First]:
@@ -144,18 +183,73 @@ def _first_received(queues: list[Row], warehouse: Warehouse, as_of: datetime) ->
         yield row["where"], collected(next_received(queue, FIRST_ROWS))
 
 
-def _first_sent(instances: list[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[First]:
-    schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
+def _first_sent(
+    catalog: Catalog, off: Sequence[Row], instances: list[Row], warehouse: Warehouse, as_of: datetime
+) -> Iterator[First]:
+    schedule = with_queue_off(warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of), catalog, off)
     for row in instances:
         instance = Place(instance=row["instance"]).of(schedule)
         yield row["instance"], collected(next_transmitted(instance, FIRST_ROWS))
 
 
-def _of_activation(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
-    troubled = warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).where("advice <> 'keeps_up'")
-    first = troubled.orderBy(F.col("advice") != "queue_off", F.desc("need_seconds"), *QUEUE).limit(2)
-    for row in collected(first.select(*QUEUE, "sentence")):
+def _said(warehouse: Warehouse, as_of: datetime) -> list[Row]:
+    return what_the_server_says(warehouse, as_of, STATUSES)
+
+
+def _of_old_log(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+    newest = what_is_done(warehouse).newest
+    if newest is not None and as_of - newest > OLD:
+        yield (
+            f"the newest fact of all inputs is of {format_instant(newest)}, more than "
+            f"{counted((as_of - newest).days, 'day')} before as_of: what happened since is not known"
+        )
+
+
+def _of_receives(warehouse: Warehouse, _: datetime) -> Iterator[str]:
+    logged = warehouse.read(MESSAGES).where("seen_at is null").select("event_type")
+    if not logged.isEmpty() and logged.where("event_type = 'RECEIVED'").isEmpty():
+        yield (
+            "no input has a RECEIVED event: messages that were received, but not logged so, count as waiting"
+        )
+
+
+def _of_activation(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+    troubled = warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).where(
+        "advice <> 'keeps_up' and (advice <> 'not_known' or ready_at_end > 0)"
+    )
+    first = [
+        ~F.col("advice").isin("queue_off", "not_received"),
+        F.col("advice") == "not_known",
+        F.desc("need_seconds"),
+    ]
+    # Of queues that are off more is said than the window knows.
+    said = {queue_name(row) for row in off}
+    rows = collected(troubled.orderBy(*first, *QUEUE).limit(len(off) + 2).select(*QUEUE, "sentence"))
+    for row in [row for row in rows if queue_name(row) not in said][:2]:
         yield f"{queue_name(row)}: {row['sentence']}"
+
+
+def _of_monitors(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+    """Monitors that a snapshot shows as NOTIFIED on queues to which the catalog gives none."""
+    notified = [row for row in latest_monitors(warehouse, as_of) if row["state"] == NOTIFIED]
+    if not notified:
+        return
+    summed = warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).where("mode is not null").select(*QUEUE)
+    replayed = {queue_name(row) for row in collected(summed)}
+    groups = warehouse.read_as_of(GROUP_PRIORITIES, as_of).where("state <> 'queue_off'")
+    standing = {
+        queue_name(row): row["messages"]
+        for row in collected(groups.groupBy(*QUEUE).agg(F.sum("messages").alias("messages")))
+    }
+    for row in notified:
+        name, since = queue_name(row), row["last_activated_time"]
+        if name in standing and name not in replayed:
+            verb = "stands" if standing[name] == 1 else "stand"
+            yield (
+                f"{name}: {counted(standing[name], 'message')} {verb} in the queue; the monitor is NOTIFIED"
+                f"{'' if since is None else f' since {format_instant(since)}'}: the application was notified "
+                f"and did not RECEIVE (snapshot of {format_instant(row['taken_at'])})"
+            )
 
 
 def _of_overtaken(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
@@ -166,13 +260,6 @@ def _of_overtaken(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
                 f"{queue_name(row)}: message {row['message_id']} waits since "
                 f"{format_instant(row['since'])}; {row['passed_by']:,} that came later go before it"
             )
-
-
-def _of_unresolved(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
-    counted = warehouse.read_as_of(UNRESOLVED, as_of).groupBy("reason").agg(F.count(F.lit(1)).alias("rows"))
-    for row in collected(counted.orderBy(F.desc("rows"), "reason").limit(1)):
-        why = row["reason"].replace("_", " ")
-        yield f"{row['rows']:,} open messages can't be placed ({why}): table unresolved lists them"
 
 
 def _of_rejected(warehouse: Warehouse, _: datetime) -> Iterator[str]:

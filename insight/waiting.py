@@ -7,8 +7,13 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
+from config.catalog import Catalog
 from insight.overtaken import MOST, most_overtaken
+from insight.queues_off import off_sentence, queues_off_at, with_queue_off
+from insight.server_says import show_statuses, what_the_server_says
 from insight.terminal import show_rows, terminal
+from insight.unplaced import show_unplaced, unplaced
+from insight.wording import queue_name
 from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
 from schemas.table import Table
 from storage.collected import collected
@@ -82,23 +87,38 @@ def overtaken(schedule: DataFrame, kind: Kind, *, most: int = MOST) -> DataFrame
     return found.withColumnRenamed(kind.since, "since")
 
 
-def who_waits(warehouse: Warehouse, *, as_of: datetime, limit: int) -> dict[str, Any]:
+def who_waits(
+    warehouse: Warehouse, *, as_of: datetime, limit: int, catalog: Catalog | None = None
+) -> dict[str, Any]:
     """Read what waits at an as_of: the starvation report.
 
     Args:
         warehouse: what to read.
         as_of: an as_of that was published.
         limit: rows of each part.
+        catalog: what says which messages wait for which queue.
 
     Returns:
-        `as_of`, and for receive and transmission: `waiting`, a row per queue (or instance) and level,
-        the longest waiting first, and `overtaken`, the ten messages of each queue (or instance) that
-        most later ones go before, the most overtaken first.
+        `as_of`; `transmission_status`, what the server says of messages that wait to be sent
+        (`server_says.statuses`); `unplaced`, what no schedule can place (`unplaced.unplaced`); `queues_off`,
+        what waits in and for queues that are off (`queues_off_at`); and for receive and transmission:
+        `waiting`, a row per queue (or instance) and level, the longest waiting first, and `overtaken`, the
+        ten messages of each queue (or instance) that most later ones go before, the most overtaken first.
+        Messages that wait for a queue that is off are not overtaken.
     """
-    report: dict[str, Any] = {"as_of": as_of}
+    catalog = catalog or Catalog()
+    off = queues_off_at(warehouse, catalog, as_of)
+    report: dict[str, Any] = {
+        "as_of": as_of,
+        "transmission_status": what_the_server_says(warehouse, as_of, limit),
+        "unplaced": unplaced(warehouse, as_of),
+        "queues_off": off,
+    }
     for kind in (QUEUES, TRANSMISSION):
         schedule = warehouse.read_as_of(kind.table, as_of)
         waits = waiting(schedule, within=kind.within, level=kind.level, since=kind.since, as_of=as_of)
+        if kind is TRANSMISSION and off:
+            schedule = with_queue_off(schedule, catalog, off).where("waits_for is null")
         late = overtaken(schedule, kind)
         report[kind.name] = {
             "waiting": collected(waits.orderBy("oldest", *kind.within, F.desc(kind.level)).limit(limit)),
@@ -111,9 +131,13 @@ def who_waits(warehouse: Warehouse, *, as_of: datetime, limit: int) -> dict[str,
     return report
 
 
-def show(report: Mapping[str, Any]) -> None:
-    """Print the starvation report to standard output."""
+def show(report: Mapping[str, Any], catalog: Catalog | None = None, catalog_path: str | None = None) -> None:
+    """Print the report to standard output."""
     console = terminal()
+    show_statuses(console, report["transmission_status"])
+    show_unplaced(console, report["unplaced"], catalog or Catalog(), catalog_path)
+    for row in report["queues_off"]:
+        console.print(f"{queue_name(row)}: {off_sentence(row)}", soft_wrap=True)
     for kind in (QUEUES, TRANSMISSION):
         found = report[kind.name]
         title = f"Waiting for {kind.name}, the longest first"

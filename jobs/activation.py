@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
             write_activation(warehouse, settings, options.as_of, what_is_done(warehouse))
         return 0
     checked_runs(warehouse)
-    told = activation_of_queue(warehouse, options.as_of, queue)
+    told = activation_of_queue(warehouse, options.as_of, queue, settings.catalog)
     if options.format == "json":
         print(as_json(told))
     else:

@@ -36,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
     place = Place(options.queue, options.instance, options.database)
     settings, warehouse = opened(options, "next")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    found = what_comes_next(warehouse, place, as_of=as_of, limit=options.limit)
+    found = what_comes_next(warehouse, place, as_of=as_of, limit=options.limit, catalog=settings.catalog)
     if options.format == "json":
         print(as_json(found))
     else:

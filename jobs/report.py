@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
         raise ConfigError(f"--out {out}: not a file in a folder that exists; name one, such as {DEFAULT_OUT}")
     settings, warehouse = opened(options, "report")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    shown = parts(warehouse, as_of)
+    shown = parts(warehouse, as_of, settings.catalog)
     if options.whatif is not None:
         found = read_answers(warehouse, options.whatif, WHATIF_TABLES, option="--whatif")
         shown |= whatif_parts(found, as_of)

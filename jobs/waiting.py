@@ -25,11 +25,11 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "waiting")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    report = who_waits(warehouse, as_of=as_of, limit=options.limit)
+    report = who_waits(warehouse, as_of=as_of, limit=options.limit, catalog=settings.catalog)
     if options.format == "json":
         print(as_json(report))
     else:
-        show(report)
+        show(report, settings.catalog, settings.catalog_path)
     return 0
 
 

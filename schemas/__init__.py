@@ -9,6 +9,7 @@ from schemas.outputs import (
     FILES,
     GROUP_PRIORITIES,
     PRIORITY_RULES,
+    QUEUE_MONITORS,
     RECEIVE_SCHEDULE,
     REJECTED_EVENTS,
     RUNS,
@@ -35,6 +36,7 @@ TABLES: dict[str, Table] = {
         BATCHES,
         FILES,
         SNAPSHOTS,
+        QUEUE_MONITORS,
     )
 }
 """All tables under a warehouse, by name; the public ones first."""

@@ -180,7 +180,9 @@ ACTIVATION = Table(
         required("ready_messages", "bigint", "ready messages in the queue at the first check"),
         required("running_tasks", "bigint", "activated tasks that ran"),
         required("mode", "string", "internal (activation procedure) or external (event notification)"),
-        required("occurs", "boolean", "whether a reader was started or a notification sent"),
+        required(
+            "occurs", "boolean", "whether the monitor would have started a reader or sent a notification"
+        ),
         optional(
             "suppressed_by",
             "string",
@@ -214,7 +216,11 @@ ACTIVATION_SUMMARY = Table(
             "time in need of a reader: from each check that found one necessary to the next check",
         ),
         required("short_seconds", "double", "the part of it in which max_queue_readers kept one away"),
-        required("activations", "bigint", "checks at which a reader was started or a notification sent"),
+        required(
+            "activations",
+            "bigint",
+            "checks at which a monitor would have started a reader or sent a notification",
+        ),
         required("most_ready", "bigint", "largest number of ready messages, longer than an instant"),
         optional("most_ready_at", "timestamp", "when it was reached first, UTC; null if there were none"),
         required("groups_ready", "bigint", "conversation groups that had ready messages then"),
@@ -224,13 +230,15 @@ ACTIVATION_SUMMARY = Table(
         optional(
             "off_since",
             "timestamp",
-            "when it was turned off, UTC; null if it is on, or off by the catalog alone",
+            "when it was turned off, UTC; null if it is on, off by the catalog alone, or seen off by a "
+            "snapshot alone",
         ),
         required(
             "advice",
             "string",
             "queue_off, not_in_catalog, more_readers_wont_help, raise_max_queue_readers, "
-            "reader_exits_early, answers_late or keeps_up",
+            "reader_exits_early, answers_late, keeps_up, not_received (a snapshot shows the monitor as "
+            "NOTIFIED, and nothing was received since) or not_known (the log does not say what readers did)",
         ),
         required("sentence", "string", "the advice in words, with its numbers"),
         required(
@@ -243,7 +251,8 @@ ACTIVATION_SUMMARY = Table(
     partition_by=("as_of_key",),
     checks={
         "known_advice": "advice in ('queue_off', 'not_in_catalog', 'more_readers_wont_help', "
-        "'raise_max_queue_readers', 'reader_exits_early', 'answers_late', 'keeps_up')",
+        "'raise_max_queue_readers', 'reader_exits_early', 'answers_late', 'keeps_up', 'not_received', "
+        "'not_known')",
         "free_groups": "groups_free between 0 and groups_ready",
         "short_in_need": "short_seconds between 0 and need_seconds",
     },
@@ -390,5 +399,36 @@ SNAPSHOTS = Table(
         required("complete", "boolean", "whether what the view does not show was not there"),
     ),
     key=("instance", "database", "taken_at", "view"),
+    public=False,
+)
+
+QUEUE_MONITORS = Table(
+    name="queue_monitors",
+    comment="Queue monitors as snapshots show them: one row per queue and snapshot with its monitor.",
+    columns=(
+        required(
+            "batch", "bigint", "the batch that took it; without its rows in `batches` it is taken again"
+        ),
+        *QUEUE,
+        required("taken_at", "timestamp", "the snapshot's moment, UTC"),
+        optional("state", "string", "INACTIVE, NOTIFIED or RECEIVES_OCCURRING; null if the view lacks it"),
+        optional(
+            "last_activated_time",
+            "timestamp",
+            "when the monitor last started a procedure or sent a notification, UTC; null if never or unknown",
+        ),
+        optional(
+            "last_empty_rowset_time",
+            "timestamp",
+            "when a RECEIVE last came back empty, UTC; null if never or unknown",
+        ),
+        optional("tasks_waiting", "bigint", "sessions that wait in a RECEIVE; null if unknown"),
+        optional(
+            "tasks_running",
+            "bigint",
+            "activated tasks; null if the snapshot lacks dm_broker_activated_tasks",
+        ),
+    ),
+    key=("instance", "database", "queue", "taken_at"),
     public=False,
 )

@@ -1,6 +1,9 @@
 """The replay of queue monitors, from table to table."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+
+from pyspark.sql import DataFrame
 
 from config.load import Settings
 from config.model import Activation
@@ -11,8 +14,10 @@ from pipelines.activation.window import Facts, Watched, activation_of_window, un
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
+from storage.checks import renew_checks
 from storage.collected import micros
 from storage.done import Done
+from storage.monitors import latest_monitors
 from storage.small_frame import empty_frame, small_frame
 from storage.warehouse import Warehouse
 
@@ -23,6 +28,9 @@ NAMED = (
 )
 SERVICES = "instance string, database string, local_service string, queue_number int"
 QUEUES = "instance string, database string, queue string"
+SHOWN = (
+    "queue_number int, state string, taken_at timestamp, last_activated_time timestamp, tasks_running bigint"
+)
 
 
 def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime, done: Done) -> str:
@@ -41,6 +49,7 @@ def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime, 
     if options is None:
         _leave_out(warehouse, as_of)
         return "left out by the settings"
+    renew_checks(warehouse, ACTIVATION_SUMMARY)
     # There is no time before the first one.
     start = as_of - min(options.window, as_of - datetime.min.replace(tzinfo=as_of.tzinfo))
     clock = _clock(options, start, as_of)
@@ -50,7 +59,7 @@ def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime, 
         queue_events=warehouse.read_open(QUEUE_FACTS, start),
         endpoints=warehouse.read_open(ENDPOINTS, start),
     )
-    watched = _watched(warehouse, settings)
+    watched = _watched(warehouse, settings, as_of)
     if not watched.monitors:
         nothing = empty_frame(warehouse.spark, ACTIVATION.struct).drop("as_of", "as_of_key")
         unknown = unwatched(facts.queue_events, watched.queues, clock, as_of=as_of)
@@ -89,7 +98,7 @@ def _clock(options: Activation, start: datetime, end: datetime) -> Clock:
     )
 
 
-def _watched(warehouse: Warehouse, settings: Settings) -> Watched:
+def _watched(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Watched:
     """The catalog as monitors and frames; monitored queues have numbers in the place of names."""
     spark, catalog = warehouse.spark, settings.catalog
     is_on = {row[:3]: row[3] for row in catalog.queue_rows()}
@@ -112,4 +121,23 @@ def _watched(warehouse: Warehouse, settings: Settings) -> Watched:
         named=small_frame(spark, named, NAMED),
         services=small_frame(spark, services, SERVICES),
         queues=small_frame(spark, is_on, QUEUES),
+        shown=_shown(warehouse, numbers, as_of),
     )
+
+
+def _shown(
+    warehouse: Warehouse, numbers: Mapping[tuple[str, str, str], int], as_of: datetime
+) -> DataFrame | None:
+    """The monitors of these queues as the newest snapshots show them; None if they show none."""
+    rows = [
+        (
+            numbers[queue],
+            row["state"],
+            row["taken_at"],
+            row["last_activated_time"],
+            row["tasks_running"],
+        )
+        for row in latest_monitors(warehouse, as_of)
+        if (queue := (row["instance"], row["database"], row["queue"])) in numbers
+    ]
+    return small_frame(warehouse.spark, rows, SHOWN) if rows else None

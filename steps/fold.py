@@ -27,6 +27,7 @@ from schemas import ACCEPTED, CONTRACTS
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS, RUNS
 from steps.close import write_ledger
 from steps.looked_at import Batch
+from steps.monitors import write_monitors
 from steps.take_in import CameIn, take_in
 from steps.take_snapshots import (
     SOURCE,
@@ -153,6 +154,7 @@ def fold(
         if new.snapshots:
             events = {each.source: each.events for each in came}
             shown = take_snapshots(warehouse, new.snapshots, events, keep)
+            write_monitors(warehouse, number, shown.monitors)
         newest = _newest(_brought(came, shown), done.newest)
         # Files with types are read again where their rows are written.
         with blaming_files(partial(_blame, warehouse, settings, new.files)):

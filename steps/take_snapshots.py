@@ -40,6 +40,7 @@ from pipelines.snapshots.shown import (
 from schemas.events import CONTRACTS as EVENT_CONTRACTS, ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS, accepted_names
 from schemas.outputs import SNAPSHOTS
 from schemas.table import Table
+from steps.monitors import monitors_of
 from storage.collected import collected
 from storage.inputs.faulty import blaming_files, faulty_files
 from storage.small_frame import empty_frame, small_frame
@@ -63,6 +64,7 @@ class Shown:
         reports: (source, event_id, reason, payload) of rejected rows; None if there are none.
         by_day: rows by the UTC day of their snapshot.
         newest: the newest moment of each of these days.
+        monitors: rows of `queue_monitors` without batch.
     """
 
     rows: int
@@ -71,6 +73,7 @@ class Shown:
     reports: DataFrame | None
     by_day: Counter[date]
     newest: dict[date, datetime]
+    monitors: Sequence[tuple[Any, ...]] = ()
 
 
 def new_snapshots(
@@ -172,6 +175,7 @@ def take_snapshots(
         reports=united(reports) if reports else None,
         by_day=by_day,
         newest=newest,
+        monitors=_monitors(dict(zip(of_kinds, read, strict=True)), of_kinds),
     )
 
 
@@ -188,6 +192,17 @@ def _endpoints_of_messages(
     if not any(rows is not None for rows in alone):
         return []
     return [endpoints_of_messages(*alone).select(*accepted_names(ENDPOINT_FACTS.name))]
+
+
+def _monitors(
+    read: Mapping[str, "_Read"],
+    of_kinds: Mapping[str, Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]]],
+) -> Sequence[tuple[Any, ...]]:
+    if MONITORS not in read:
+        return ()
+    with_tasks = {(*snapshot.place, snapshot.taken_at) for snapshot, _ in of_kinds.get(TASKS, ())}
+    tasks = read[TASKS].accepted if TASKS in read else None
+    return monitors_of(read[MONITORS].accepted, tasks, with_tasks)
 
 
 QUEUE = "queue"

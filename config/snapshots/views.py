@@ -108,6 +108,9 @@ VIEWS: dict[str, tuple[ViewColumn, ...]] = {
     MONITORS: (
         ViewColumn("queue_id", "int", instead="queue_name"),
         ViewColumn("tasks_waiting", "int", nullable=True),
+        ViewColumn("state", "text", nullable=True, may_lack=True),
+        ViewColumn("last_activated_time", "time", nullable=True, may_lack=True),
+        ViewColumn("last_empty_rowset_time", "time", nullable=True, may_lack=True),
         _name("queue_name"),
         DATABASE_ID,
     ),

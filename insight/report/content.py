@@ -1,17 +1,24 @@
 """What the page about one as_of shows: a bounded number of rows, counted and cut by the engine."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
+from typing import Any
 
-from pyspark.sql import functions as F
+from pyspark.sql import Window, functions as F
 
+from config.catalog import Catalog
 from insight.coverage import coverage
 from insight.leaks import KIND, leak_kinds, leaks_at, oldest_first
+from insight.queues_off import POISON, queues_off_at, with_queue_off
 from insight.report.depth import instance_depth, queue_depth
 from insight.report.nights import nights
 from insight.report.page import Part
 from insight.report.parts import numbered, part
+from insight.server_says import COLUMNS as SAID, what_the_server_says
+from insight.unplaced import WHY, unplaced
 from insight.waiting import OVERTAKEN, QUEUES, TRANSMISSION, WAITING, Kind, overtaken, waiting
+from schemas.keys import QUEUE
 from schemas.outputs import ACTIVATION_SUMMARY, BATCHES, REJECTED_EVENTS, RUNS, UNRESOLVED
 from storage.warehouse import Warehouse
 
@@ -25,6 +32,7 @@ REASONS_SHOWN = 200
 UNRESOLVED_SHOWN = 100
 LEAKS_SHOWN = 200
 NIGHTS_SHOWN = 14
+STATUSES_SHOWN = 50
 LEVELS = 10
 STATES = 3
 
@@ -55,6 +63,7 @@ TRANSMITTED = (
     "to_service",
     "sendable_at",
     "message_id",
+    "why_still_here",
 )
 COVERAGE = (
     "instance",
@@ -82,28 +91,35 @@ ADVICE = (
     "ready_at_end",
 )
 
+OFF = (*QUEUE, "off_since", "seen_off_at", "messages", "waiting", "oldest", *POISON)
 LEAKS = (*KIND, "endpoints", "oldest", "a_day")
 
 
-def parts(warehouse: Warehouse, as_of: datetime) -> dict[str, Part]:
+def parts(warehouse: Warehouse, as_of: datetime, catalog: Catalog | None = None) -> dict[str, Part]:
     """Read what the page shows of a published as_of.
 
     Args:
         warehouse: the tables; one that was never written is empty.
         as_of: the instant.
+        catalog: what says which messages wait for which queue.
 
     Returns:
         Tables by name, none with more rows than the constants above allow; rows of queues and instances name
         theirs by its place in `queues` and `instances`, from 0. The order of each is complete, so the
         same tables give the same rows.
     """
+    catalog = catalog or Catalog()
+    off = queues_off_at(warehouse, catalog, as_of)
     states = (
         warehouse.read_as_of(QUEUES.table, as_of).groupBy("state").agg(F.count(F.lit(1)).alias("messages"))
     )
     return {
         "states": part(states, order=[F.col("state")], limit=STATES),
-        **_of_schedule(warehouse, as_of, QUEUES),
-        **_of_schedule(warehouse, as_of, TRANSMISSION),
+        "transmission_status": _rows(SAID, what_the_server_says(warehouse, as_of, STATUSES_SHOWN)),
+        "queues_off": _rows(OFF, [_off(row) for row in off]),
+        "unplaced": _rows((*WHY, "messages"), unplaced(warehouse, as_of)),
+        **_of_schedule(warehouse, as_of, QUEUES, catalog, off),
+        **_of_schedule(warehouse, as_of, TRANSMISSION, catalog, off),
         **_of_rules_and_monitors(warehouse, as_of),
         **_of_input(warehouse, as_of),
         "leaks": part(
@@ -117,7 +133,21 @@ def parts(warehouse: Warehouse, as_of: datetime) -> dict[str, Part]:
     }
 
 
-def _of_schedule(warehouse: Warehouse, as_of: datetime, kind: Kind) -> dict[str, Part]:
+def _rows(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Part:
+    """A part of few rows that are known already; those beyond a limit are counted."""
+    shown = [[row[name] for name in columns] for row in rows[:REASONS_SHOWN]]
+    return Part(columns, shown, len(rows))
+
+
+def _off(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A queue that is off, with what was rolled back beside it."""
+    rolled_back = row["rolled_back"] or dict.fromkeys(POISON)
+    return {**row, **{name: rolled_back[name] for name in POISON}}
+
+
+def _of_schedule(
+    warehouse: Warehouse, as_of: datetime, kind: Kind, catalog: Catalog, off: Sequence[dict[str, Any]]
+) -> dict[str, Part]:
     """By level, by queue (or instance), the top of each, and who is overtaken."""
     schedule = warehouse.read_as_of(kind.table, as_of)
     is_queue = kind is QUEUES
@@ -130,7 +160,15 @@ def _of_schedule(warehouse: Warehouse, as_of: datetime, kind: Kind) -> dict[str,
     shown = schedule.join(numbered(warehouse.spark, places, kind.within), list(kind.within), "inner")
     by_level = partial(waiting, level=kind.level, since=kind.since, as_of=as_of)
     count = len(places.rows)
-    top = shown.where(F.col("position") <= TOP).select("place", *(RECEIVED if is_queue else TRANSMITTED))
+    if is_queue or not off:
+        first = shown.where(F.col("position") <= TOP)
+    else:
+        # What waits for a queue that is off is not sent, whatever its position.
+        schedule = with_queue_off(schedule, catalog, off).where("waits_for is null").drop("waits_for")
+        sendable = with_queue_off(shown, catalog, off).where("waits_for is null")
+        order = Window.partitionBy("place").orderBy("position")
+        first = sendable.withColumn("number", F.row_number().over(order)).where(F.col("number") <= TOP)
+    top = first.select("place", *(RECEIVED if is_queue else TRANSMITTED))
     late = overtaken(schedule, kind).select(*kind.within, *OVERTAKEN)
     return {
         f"{kind.name}_levels": part(
@@ -162,7 +200,12 @@ def _of_rules_and_monitors(warehouse: Warehouse, as_of: datetime) -> dict[str, P
         ),
         "activation": part(
             warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).select(*ADVICE),
-            order=[F.col("advice") == "keeps_up", F.desc("need_seconds"), *place, F.col("queue")],
+            order=[
+                F.col("advice").isin("keeps_up", "not_known"),
+                F.desc("need_seconds"),
+                *place,
+                F.col("queue"),
+            ],
             limit=QUEUES_SHOWN,
         ),
     }

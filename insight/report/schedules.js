@@ -108,7 +108,7 @@ function transmission() {
     table("instance-top", {
       caption: `What ${name} sends first`,
       note: row.messages > first.length ? `Shown are the first ${count(first.length)}, of ${count(row.messages)}.` : "",
-      empty: "nothing.",
+      empty: "nothing, all wait for a queue that is off.",
       rows: first,
       sortable: false,
       columns: [
@@ -131,6 +131,7 @@ function transmission() {
         column("Message type", "name", "message_type"),
         column("Conversation", "id", "conversation_id"),
         column("Message", "id", "message_id"),
+        column("The server says", "text", "why_still_here"),
       ],
     });
   }

@@ -36,6 +36,52 @@ function overview() {
   }
 }
 
+/** What the page begins with: only what there is. */
+function firstOf(part, place, options) {
+  if (data.parts[part].total) table(place, { ...options, empty: "none.", rows: rowsOf(part) });
+  else document.querySelector(`[data-table="${place}"]`).remove();
+}
+
+function first() {
+  firstOf("transmission_status", "said", {
+    caption: "Why messages still wait to be sent, as the server says",
+    note: leftOut("transmission_status", "most frequent texts"),
+    columns: [
+      column("Messages", "count", "messages"),
+      { ...column("transmission_status", "text", "why_still_here"),
+        value: (row) => row.why_still_here ?? "none: not tried yet, or no snapshot shows the message" },
+      column("Oldest", "time", "oldest"),
+      column("Such as", "id", "example_message_id"),
+    ],
+  });
+  firstOf("queues_off", "queues-off", {
+    caption: "Queues that are off",
+    note: leftOut("queues_off", "with the most messages"),
+    columns: [
+      placed("Queue", "queue"),
+      column("Off since", "time", "off_since"),
+      column("Seen off at", "time", "seen_off_at"),
+      column("In the queue", "count", "messages"),
+      column("More wait for it", "count", "waiting"),
+      column("Rollbacks", "count", "rollbacks"),
+      column("Message", "id", "message_id"),
+      column("Conversation", "id", "conversation_id"),
+      column("Group", "id", "conversation_group_id"),
+    ],
+  });
+  firstOf("unplaced", "unplaced", {
+    caption: "Messages that can't be placed",
+    note: leftOut("unplaced", "most frequent kinds"),
+    columns: [
+      column("Messages", "count", "messages"),
+      column("Reason", "word", "reason"),
+      placed("Service", "local_service"),
+      column("Contract", "name", "contract"),
+      column("Missing from", "word", "kind"),
+    ],
+  });
+}
+
 function rules() {
   table("rules", {
     caption: "Rules and what they decide",
@@ -54,7 +100,7 @@ function rules() {
       },
       column("Level", "level", "level"),
       {
-        ...column("Valid from", "time", "valid_from"),
+        ...column("Valid from, or first seen", "time", "valid_from"),
         cell: (row) => row.valid_from ? KINDS.time.show(row.valid_from)
           : row.rule_name === null ? none() : "not in the history",
       },
@@ -80,13 +126,13 @@ function activation() {
       placed("Queue", "queue"),
       {
         ...column("Advice", "word", "advice"),
-        cell: (row) => element("span", { className: row.advice === "keeps_up" ? "" : "flag" }, words(row.advice)),
+        cell: (row) => element("span", { className: ["keeps_up", "not_known"].includes(row.advice) ? "" : "flag" }, words(row.advice)),
       },
       column("In words", "text", "sentence"),
       column("In need of a reader", "duration", "need_seconds"),
       column("Kept away by the limit", "duration", "short_seconds"),
       column("Limit", "level", "max_queue_readers"),
-      column("Readers started", "count", "activations"),
+      column("Readers to start", "count", "activations"),
       column("Most ready", "count", "most_ready"),
       column("Ready at the end", "count", "ready_at_end"),
     ],
@@ -186,6 +232,7 @@ function comparison() {
   });
 }
 
+first();
 overview();
 queues();
 starvation();

@@ -2,6 +2,7 @@
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.activation.known import LOGGED, Known
 from schemas.keys import QUEUE
 
 SECOND = 1_000_000
@@ -27,11 +28,19 @@ ODDITIES = (
     "negative_row_counts",
 )
 COUNTS = ("activations", "groups_ready", "groups_free", "conversations")
+NOTIFIED = {"notified_at": "timestamp", "notified_since": "timestamp", "tasks_running": "bigint"}
 LOOKED_AT = ("received_while_not_ready", "negative_row_counts")
 
 
 def summary(
-    monitors: DataFrame, replayed: DataFrame, groups: DataFrame, spells: DataFrame, seen: DataFrame
+    monitors: DataFrame,
+    replayed: DataFrame,
+    groups: DataFrame,
+    spells: DataFrame,
+    seen: DataFrame,
+    known: Known,
+    *,
+    start: int,
 ) -> DataFrame:
     """Sum the window up per monitored queue.
 
@@ -42,6 +51,8 @@ def summary(
         groups: `groups_at_most_ready`.
         spells: see `pipelines.activation.ready`.
         seen: `seen_queues`.
+        known: what the log can know.
+        start: start of the window, in microseconds.
 
     Returns:
         The `activation_summary` table without as_of: one row per monitored queue.
@@ -71,11 +82,21 @@ def summary(
     rows = monitors.join(F.broadcast(seen.select(*QUEUE, "negative_row_counts")), QUEUE, "left")
     for part in (totals, runs, groups, not_ready):
         rows = rows.join(F.broadcast(part), "queue_number", "left")
-    rows = rows.fillna(0, [*COUNTED, *COUNTS, *LOOKED_AT, "need_seconds", "short_seconds"])
+    if known.notified is None:
+        rows = rows.withColumns({name: F.lit(None).cast(type) for name, type in NOTIFIED.items()})
+    else:
+        rows = rows.join(F.broadcast(known.notified), "queue_number", "left")
+    rows = rows.join(F.broadcast(known.logged), "instance", "left").join(
+        F.broadcast(known.seen_off), ["queue_number", "off_since"], "left"
+    )
+    rows = rows.fillna(False, [*LOGGED]).fillna(
+        0, [*COUNTED, *COUNTS, *LOOKED_AT, "need_seconds", "short_seconds"]
+    )
     rows = rows.withColumns(
         {
             "is_on": F.coalesce("was_left_on", "is_on"),
-            "off_since": F.timestamp_micros("off_since"),
+            "was_off_before": F.col("off_since") < F.lit(start),
+            "off_since": F.when(F.col("off_seen_at").isNull(), F.timestamp_micros("off_since")),
             "most_ready_at": F.timestamp_micros("most_ready_at"),
             "ready_at_end": F.col("ready"),
         }
@@ -167,6 +188,8 @@ def _advice() -> Column:
     one_group = (F.col("most_ready") > 1) & (F.col("groups_ready") == 1) & (F.col("ready_at_end") > 0)
     return (
         F.when(~F.col("is_on"), "queue_off")
+        .when(F.col("notified_at").isNotNull() & (F.col("ready_at_end") > 0), "not_received")
+        .when(~(F.col("has_queue_events") & F.col("has_receives")), "not_known")
         .when(one_group | (is_short & (F.col("groups_free") == 0)), "more_readers_wont_help")
         .when(is_short, "raise_max_queue_readers")
         .when(is_needed & (F.col("mode") == "external"), "answers_late")
@@ -181,16 +204,6 @@ def _sentence() -> Column:
         _some("most_ready", "ready message"),
         _some("groups_ready", "conversation group"),
         "groups_free",
-    )
-    since = F.when(F.col("off_since").isNull(), F.lit("")).otherwise(
-        F.concat(F.lit(" since "), F.date_format("off_since", "yyyy-MM-dd'T'HH:mm:ss'Z'"))
-    )
-    off = F.format_string(
-        "The queue is off%s. In the window there were %s; %s left in it: find what could not be read, "
-        "then turn the queue on.",
-        since,
-        _some("rollbacks", "rollback"),
-        F.concat(_some("ready_at_end", "message"), F.when(F.col("ready") == 1, " is").otherwise(" are")),
     )
     wont = F.format_string(
         "More readers won't help: of %s, the most at any time, all were in %s (%s), %,d of them free, and "
@@ -208,7 +221,7 @@ def _sentence() -> Column:
         most,
     )
     late = F.format_string(
-        "Messages waited for a reader for %s after %s, %s: the application answers late.",
+        "Messages waited for a reader for %s, in which a monitor sends %s, %s: the application answers late.",
         _duration("need_seconds"),
         _some("activations", "notification"),
         most,
@@ -223,13 +236,102 @@ def _sentence() -> Column:
     )
     fine = F.format_string("The readers keep up: one was needed for %s, %s.", _duration("need_seconds"), most)
     return (
-        F.when(F.col("advice") == "queue_off", off)
+        F.when(F.col("advice") == "queue_off", _off())
+        .when(F.col("advice") == "not_received", _not_received())
+        .when(F.col("advice") == "not_known", _not_known())
         .when(F.col("advice") == "more_readers_wont_help", wont)
         .when(F.col("advice") == "raise_max_queue_readers", more)
         .when(F.col("advice") == "answers_late", late)
         .when(F.col("advice") == "reader_exits_early", early)
         .otherwise(fine)
     )
+
+
+def _off() -> Column:
+    """That the queue is off, since when, and what the log says of rollbacks.
+
+    What waits for it elsewhere, and which message was rolled back, the schedules say.
+    """
+    off = (
+        F.when(
+            F.col("off_seen_at").isNotNull(),
+            F.concat(F.lit("The queue was seen off at "), _time("off_seen_at"), F.lit(" by a snapshot.")),
+        )
+        .when(F.col("off_since").isNull(), "The catalog says that the queue is off.")
+        .otherwise(F.concat(F.lit("The queue is off since "), _time("off_since"), F.lit(".")))
+    )
+    left = F.concat(_some("ready", "message"), F.when(F.col("ready") == 1, " is").otherwise(" are"))
+    # How many wait for it in a transmission queue is not known here, so "0 left" would be no answer.
+    has_some, find = F.col("ready") > 0, "ind what could not be read, then turn the queue on."
+    stand = F.when(has_some, F.concat(F.lit(" "), left, F.lit(" left in it."))).otherwise("")
+    rollbacks = F.format_string(" In the window there were %s", _some("rollbacks", "rollback"))
+    return F.concat(
+        off,
+        F.when(
+            ~F.col("has_outcomes"),
+            F.concat(
+                F.format_string(
+                    " How many rollbacks there were is not known: the log has no COMMIT and no ROLLBACK of "
+                    "%s in the window.",
+                    "instance",
+                ),
+                stand,
+                F.lit(f" F{find}"),
+            ),
+        )
+        .when(F.col("was_off_before"), F.concat(stand, F.lit(f" F{find}")))
+        .when(has_some, F.concat(rollbacks, F.lit("; "), left, F.lit(f" left in it: f{find}")))
+        .otherwise(F.concat(rollbacks, F.lit(f". F{find}"))),
+    )
+
+
+def _not_received() -> Column:
+    since = F.coalesce(F.concat(F.lit(" since "), _time("notified_since")), F.lit(""))
+    what = (
+        F.when(F.col("mode") == "external", "the application was notified and did not RECEIVE")
+        .when(
+            F.col("tasks_running") > 0,
+            F.format_string(
+                "the procedure was started, %s still running, and did not RECEIVE",
+                F.when(F.col("tasks_running") == 1, F.lit("is")).otherwise(
+                    F.format_string("%,d times, is", "tasks_running")
+                ),
+            ),
+        )
+        .otherwise("the procedure was started and did not RECEIVE")
+    )
+    return F.concat(
+        _stand(),
+        F.lit(" in the queue and nothing has been received"),
+        since,
+        F.lit("; the monitor is NOTIFIED: "),
+        what,
+        F.lit(" (snapshot of "),
+        _time("notified_at"),
+        F.lit(")."),
+    )
+
+
+def _not_known() -> Column:
+    lacks = F.when(~F.col("has_queue_events"), "queue events").otherwise("RECEIVE and no RECEIVED")
+    stand = F.when(
+        F.col("ready") > 0,
+        F.concat(F.lit(" As far as is known, "), _some("ready", "message"), F.lit(" waited at its end.")),
+    ).otherwise("")
+    return F.concat(
+        F.format_string(
+            "What readers did is not known: the log has no %s of %s in the window.", lacks, "instance"
+        ),
+        stand,
+    )
+
+
+def _stand() -> Column:
+    return F.concat(_some("ready", "message"), F.when(F.col("ready") == 1, " stands").otherwise(" stand"))
+
+
+def _time(moment: str) -> Column:
+    return F.date_format(moment, "yyyy-MM-dd'T'HH:mm:ss'Z'")
 
 
 def _some(count: str, noun: str) -> Column:

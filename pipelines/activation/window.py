@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, functions as F
 from engine.differences import Keep
 from pipelines.activation.backlog import count_groups, groups_then, holders_then, members_then
 from pipelines.activation.checks import Clock
+from pipelines.activation.known import known_of_window
 from pipelines.activation.messages import monitored_messages, receivers, returning_transactions
 from pipelines.activation.ready import given_back, taken_once
 from pipelines.activation.replay import Monitor
@@ -39,12 +40,15 @@ class Watched:
         named: (queue_number, instance, database, queue, mode, max_queue_readers, is_on) of them.
         services: (instance, database, local_service, queue_number) of the services of their queues.
         queues: (instance, database, queue) of all queues.
+        shown: (queue_number, state, taken_at, last_activated_time, tasks_running) of the monitors that the
+            newest snapshots show; null if they show none.
     """
 
     monitors: Sequence[Monitor]
     named: DataFrame
     services: DataFrame
     queues: DataFrame
+    shown: DataFrame | None = None
 
 
 def activation_of_window(
@@ -95,7 +99,8 @@ def activation_of_window(
     )
     counted = count_groups(groups, holders, queue_events)
     seen = keep(seen_queues(_since(queue_events, clock)))
-    told = summary(watched.named, played, counted, spells, seen)
+    known = known_of_window(queue_events, message_events, receiving, numbered, watched.shown, start=start)
+    told = summary(watched.named, played, counted, spells, seen, known, start=start)
     return activation(played, watched.named), told.unionByName(of_unknown_queues(seen, watched.queues))
 
 

@@ -17,6 +17,9 @@ OLDEST_DAYS = 3653
 ENDED = {"DO": True, "CD": True, "DI": False}
 """States in which an endpoint has ended: this one, or the far one (false)."""
 OPEN = ("SO", "SI", "CO", "ER")
+ERROR, CLOSED = "ER", "CD"
+NAMED_STATES = (*ENDED, ERROR)
+"""States that the id of an event has: they are shown where an endpoint is explained."""
 READY = 1
 """The status of a message that a RECEIVE may return."""
 SYSTEM = "http://schemas.microsoft.com/SQL/ServiceBroker/"
@@ -43,7 +46,7 @@ def endpoints_shown(view: DataFrame) -> DataFrame:
     own = F.col("is_initiator")
     handle, nothing = F.col("conversation_handle"), F.lit(None)
     creations = view.select(
-        row_id(handle).alias("event_id"),
+        row_id(handle, F.when(F.col("state") == ERROR, ERROR)).alias("event_id"),
         F.when(is_likely, begun).otherwise(before_snapshot()).alias("event_time"),
         *seen_in(),
         F.when(own, "BEGIN_DIALOG").otherwise("DIALOG_CREATED").alias("event_type"),

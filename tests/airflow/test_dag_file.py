@@ -116,6 +116,7 @@ def test_as_of(module: ModuleType, given: str | None, moment: datetime, expected
         pytest.param(1, AirflowException, RETRIED.format(1), id="1"),
         pytest.param(2, AirflowFailException, "exit code 2, .*; not tried again", id="2"),
         pytest.param(3, AirflowFailException, "exit code 3, .*; not tried again", id="3"),
+        pytest.param(6, AirflowFailException, "exit code 6, .*; not tried again", id="6"),
         pytest.param(77, AirflowException, RETRIED.format(77), id="unknown"),
         pytest.param(143, AirflowException, RETRIED.format(143), id="terminated"),
     ],

@@ -230,8 +230,8 @@ def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
     show(found, AS_OF)
     said = capsys.readouterr().out
     assert (
-        "Target endpoint in SQL1.B, created 2026-11-20T12:00:00Z, ended never: level 3 by Target at step 2"
-        in said
+        "Target endpoint in SQL1.B, created 2026-11-20T12:00:00Z, not known to have ended: level 3 by "
+        "Target at step 2" in said
     )
     assert "Slip (level 9) asks for the local service InitiatorSerivce" in said
     assert "Ahead of it: 2 groups, 1 at level 9, 1 at level 3." in said
@@ -258,12 +258,12 @@ def test_endpoints_whose_level_is_the_servers(
     show(found, AS_OF)
     said = capsys.readouterr().out
     assert (
-        "created 2026-11-20T12:00:00Z or before, ended never: level 8, the server's own; no rule gives the "
-        "endpoint this level today"
+        "created 2026-11-20T12:00:00Z or before, not known to have ended: level 8, the server's own; no rule "
+        "gives the endpoint this level today"
     ) in said
     assert (
-        "created 2026-11-20T12:00:00Z as its lifetime says, ended never: level 3, the server's own, as "
-        "Target gives it today at step 2"
+        "created 2026-11-20T12:00:00Z as its lifetime says, not known to have ended: level 3, the server's "
+        "own, as Target gives it today at step 2"
     ) in said
     assert said.count("Its creation is not logged, a snapshot shows its level.") == 2
     assert "Target, level 3: would" in said

@@ -70,12 +70,16 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     assert findings == [
         "SQL1.A.Off: Off: one more reader would help",
         "SQL1.A.OrderQueue: OrderQueue: one more reader would help",
+        "no input has a RECEIVED event: messages that were received, but not logged so, count as waiting",
         "SQL1.A.OrderQueue: message OrderQueue/12 waits since 2026-11-20T11:48:00Z; 11 that came later go "
         "before it",
-        "3 open messages can't be placed (endpoint unknown): table unresolved lists them",
         "2 rows of message_events were rejected (message_id is null): table rejected_events has them all",
     ]
     assert len(findings) == FINDINGS
+    assert text.splitlines()[:2] == [
+        "3 messages can't be placed: 3 endpoint_unknown",
+        "  3: no input shows the creation of the receiving endpoint before as_of (endpoint_unknown)",
+    ]
     received = table_rows(text, "First rows of receive_schedule, SQL1.A.OrderQueue")
     assert [(row[0], row[-1]) for row in received if row[0]] == [
         ("RECEIVE 1", "g"),

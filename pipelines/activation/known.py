@@ -1,0 +1,119 @@
+"""What a log can know of readers: facts that it lacks are not taken for facts that did not happen."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.state.endpoints import SIDE
+from pipelines.state.transactions import OUTCOMES
+
+LOGGED = ("has_queue_events", "has_receives", "has_outcomes")
+NOTIFIED = "NOTIFIED"
+STARTING = 10
+"""Seconds in which a procedure that was started may not have come to its RECEIVE yet."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known beside the replay.
+
+    Attributes:
+        logged: (instance, *LOGGED), unique by the first: whether the log has in the window any queue event of
+            the instance, any receive (a RECEIVE, GET_CONVERSATION_GROUP or RECEIVED), any COMMIT or ROLLBACK.
+            Facts of snapshots do not count. Instances without any have no row.
+        seen_off: (queue_number, off_since, off_seen_at): the moments, in microseconds, at which only a
+            snapshot shows the queue off, and when that was taken.
+        notified: (queue_number, notified_at, notified_since, tasks_running), unique by the first: the queues
+            of which the newest snapshot shows the monitor as NOTIFIED, and the log has no receive since the
+            monitor's last activation. None if no snapshot shows a monitor.
+    """
+
+    logged: DataFrame
+    seen_off: DataFrame
+    notified: DataFrame | None
+
+
+def known_of_window(
+    queue_events: DataFrame,
+    message_events: DataFrame,
+    receivers: DataFrame,
+    numbered: DataFrame,
+    monitors: DataFrame | None,
+    *,
+    start: int,
+) -> Known:
+    """Find what is known.
+
+    Args:
+        queue_events: the queue events before as_of.
+        message_events: the message events before as_of.
+        receivers: (conversation_id, is_initiator, queue_number, ...) of the endpoints of monitored queues.
+        numbered: the queue events of monitored queues, with `queue_number`.
+        monitors: (queue_number, state, taken_at, last_activated_time, tasks_running) as the newest snapshots
+            show them, unique by the first; None if they show none.
+        start: start of the window, in microseconds.
+    """
+    is_within = F.unix_micros("event_time") >= start
+    events = queue_events.where(is_within & F.col("seen_at").isNull())
+    received = message_events.where(
+        is_within & F.col("seen_at").isNull() & (F.col("event_type") == "RECEIVED")
+    )
+    no, yes = F.lit(0), F.lit(1)
+    facts = events.select(
+        "instance",
+        yes.alias("has_queue_events"),
+        F.col("event_type").isin("RECEIVE", "GET_CONVERSATION_GROUP").cast("int").alias("has_receives"),
+        F.col("event_type").isin(*OUTCOMES).cast("int").alias("has_outcomes"),
+    ).unionByName(
+        received.select(
+            "instance", no.alias("has_queue_events"), yes.alias("has_receives"), no.alias("has_outcomes")
+        )
+    )
+    logged = facts.groupBy("instance").agg(*[(F.max(name) > 0).alias(name) for name in LOGGED])
+    offs = numbered.where("event_type = 'QUEUE_ALTERED' and upper(queue_status) = 'OFF'")
+    seen_off = (
+        offs.groupBy("queue_number", F.unix_micros("event_time").alias("off_since"))
+        .agg(F.max("seen_at").alias("off_seen_at"), F.count_if(F.col("seen_at").isNull()).alias("logged"))
+        .where("logged = 0")
+        .drop("logged")
+    )
+    if monitors is None:
+        return Known(logged, seen_off, None)
+    return Known(logged, seen_off, _notified(monitors, numbered, message_events, receivers))
+
+
+def _notified(
+    monitors: DataFrame, numbered: DataFrame, message_events: DataFrame, receivers: DataFrame
+) -> DataFrame:
+    notified = monitors.where(F.upper("state") == NOTIFIED)
+    statements = numbered.where("event_type = 'RECEIVE' and seen_at is null").select(
+        "queue_number", "event_time"
+    )
+    to_queues = F.broadcast(notified.select("queue_number")).join(
+        receivers.select(*SIDE, "queue_number"), "queue_number", "inner"
+    )
+    messages = to_queues.join(
+        message_events.where("event_type = 'RECEIVED' and seen_at is null").select(
+            "conversation_id", (~F.col("sent_by_initiator")).alias("is_initiator"), "event_time"
+        ),
+        SIDE,
+        "inner",
+    ).select("queue_number", "event_time")
+    last = (
+        statements.unionByName(messages)
+        .groupBy("queue_number")
+        .agg(F.max("event_time").alias("last_receive"))
+    )
+    since = F.coalesce("last_activated_time", "taken_at")
+    waited = F.unix_seconds("taken_at") - F.unix_seconds("last_activated_time")
+    return (
+        notified.join(last, "queue_number", "left")
+        .where(F.col("last_receive").isNull() | (F.col("last_receive") < since))
+        .where(F.col("last_activated_time").isNull() | (waited >= STARTING))
+        .select(
+            "queue_number",
+            F.col("taken_at").alias("notified_at"),
+            F.col("last_activated_time").alias("notified_since"),
+            "tasks_running",
+        )
+    )
