@@ -35,6 +35,12 @@ class WarehouseError(PipelineError):
     exit_code = 1
 
 
+class OutputError(PipelineError):
+    """Standard output, or a file that the user named, can't be written."""
+
+    exit_code = 1
+
+
 class ReconciliationError(PipelineError):
     """The sums of a run do not add up; nothing of it may be published."""
 

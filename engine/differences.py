@@ -45,11 +45,12 @@ def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
         scratch: a folder that all of a cluster can read and write; on one machine the local disk is taken.
     """
     spark = rows.sparkSession
-    folder = f"{_scratch_of(spark) or scratch}/{uuid4()}"
+    name = str(uuid4())
+    folder = f"{_scratch_of(spark) or scratch}/{name}"
     try:
         rows.write.mode("overwrite").parquet(f"{folder}/rows")
         # A frame without rows may leave no file to take the schema from. To ask for it is to plan once more.
-        known = is_embedded(spark) and os.path.isdir(f"{folder}/rows")
+        known = is_embedded(spark) and (local_scratch() / name / "rows").is_dir()
         reader = spark.read if known else spark.read.schema(rows.schema)
         yield in_one_task(reader.parquet(f"{folder}/rows"))
     finally:
@@ -66,11 +67,14 @@ def kept_if_embedded(rows: DataFrame, keep: Keep) -> DataFrame:
 
 
 def _scratch_of(spark: SparkSession) -> str | None:
-    """The folder of this process, if all that the engine does is done on this machine."""
-    if is_embedded(spark):
-        return str(local_scratch())
-    if is_classic(spark) and str(spark.conf.get("spark.master", "")).startswith("local"):
-        # A plain path would be one of Hadoop's default file system.
+    """The URI of this process's folder, if all that the engine does is done on this machine.
+
+    In a plain path the embedded engine takes brackets for a pattern, and Hadoop the path for one of its default
+    file system.
+    """
+    if is_embedded(spark) or (
+        is_classic(spark) and str(spark.conf.get("spark.master", "")).startswith("local")
+    ):
         return local_scratch().as_uri()
     return None
 

@@ -28,7 +28,7 @@ from storage.spark_schema import folder_of, register
 
 log = logging.getLogger(__name__)
 
-UNSAFE = re.compile(r"[^A-Za-z0-9_.,:@=+~/\\-]")
+UNSAFE = re.compile(r"[^A-Za-z0-9_.,:@=+/-]")
 """What the embedded engine spells otherwise in a path: it would write to another folder than it reads."""
 SCRATCH = "_scratch"
 """The folder of rows that a run on a cluster keeps for its time; what a killed run leaves is no table."""
