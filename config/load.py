@@ -138,7 +138,7 @@ def _require_different(file: YamlFile, snapshots: Sequence[model.Snapshot]) -> N
             )
             problems.append(file.problem(("snapshots", number, "taken_at"), message))
     if problems:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
 
 
 def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Catalog, list[RuleFile]]:
@@ -149,7 +149,7 @@ def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Cat
             _must_be_a_file(file, ("catalog",), declared.catalog)
             catalog = load_catalog(declared.catalog)
     except ConfigError as error:
-        problems.append(str(error))
+        problems.extend(error.problems)
     for index, source in enumerate(declared.rules):
         try:
             place = ("rules", index, "path")
@@ -160,9 +160,9 @@ def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Cat
                 read_rules(source.path, instance=source.instance, effective_from=source.effective_from)
             )
         except ConfigError as error:
-            problems.append(str(error))
+            problems.extend(error.problems)
     if problems:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
     return catalog, rule_files
 
 

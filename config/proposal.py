@@ -41,14 +41,15 @@ def proposed_rules(current: Settings, given: Sequence[str]) -> Proposal:
     Raises:
         ConfigError: a file is missing or wrong, or its instance is not known; one line a problem.
     """
-    files, problems = [], []
+    files: list[RuleFile] = []
+    problems: list[str] = []
     for argument in given:
         try:
             files.append(_file(current.catalog, argument))
         except ConfigError as error:
-            problems.append(str(error))
+            problems.extend(error.problems)
     if problems:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
     folded = folded_rules(files, current.snapshots)
     folded.require_accepted()
     return Proposal(replace(current, rule_files=tuple(files), rule_history=folded.versions), folded)
@@ -68,7 +69,7 @@ def proposed_settings(current: Settings, path: str) -> Proposal:
         for what in _differences(current, settings)
     ]
     if problems:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
     return Proposal(settings, folded)
 
 

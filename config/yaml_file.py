@@ -1,5 +1,6 @@
 """YAML files as plain Python data that remembers where every key and value stands."""
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -91,11 +92,14 @@ def load_yaml(path: str) -> YamlFile:
     except RecursionError as error:
         raise ConfigError(f"{path}: nested too deeply to be read; write it with fewer levels") from error
     if reader.problems:
-        raise ConfigError("\n".join(reader.problems))
+        raise ConfigError(*reader.problems)
     return YamlFile(path, data, reader.keys, reader.values, reader.texts)
 
 
 def _read(path: str) -> str:
+    if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+        # To open a pipe is to wait for who writes into it.
+        raise ConfigError(f"{path}: is a device or a pipe; name a file")
     try:
         with open(path, encoding="utf-8-sig") as stream:
             return stream.read()

@@ -2,12 +2,13 @@
 
 import logging
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import blake2b
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TypeVar, overload
 from uuid import uuid4
 
@@ -45,16 +46,16 @@ def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
         scratch: a folder that all of a cluster can read and write; on one machine the local disk is taken.
     """
     spark = rows.sparkSession
-    name = str(uuid4())
-    folder = f"{_scratch_of(spark) or scratch}/{name}"
+    local = local_scratch() / str(uuid4()) if _is_on_this_machine(spark) else None
+    folder = f"{scratch}/{uuid4()}" if local is None else _url(spark, local)
     try:
         rows.write.mode("overwrite").parquet(f"{folder}/rows")
         # A frame without rows may leave no file to take the schema from. To ask for it is to plan once more.
-        known = is_embedded(spark) and (local_scratch() / name / "rows").is_dir()
+        known = is_embedded(spark) and local is not None and (local / "rows").is_dir()
         reader = spark.read if known else spark.read.schema(rows.schema)
-        yield in_one_task(reader.parquet(f"{folder}/rows"))
+        yield in_one_task(reader.parquet(_literal(spark, f"{folder}/rows")))
     finally:
-        _remove(folder)
+        _remove(folder if local is None else str(local))
 
 
 def kept_if_embedded(rows: DataFrame, keep: Keep) -> DataFrame:
@@ -66,17 +67,25 @@ def kept_if_embedded(rows: DataFrame, keep: Keep) -> DataFrame:
     return keep(rows) if is_embedded(rows.sparkSession) else rows
 
 
-def _scratch_of(spark: SparkSession) -> str | None:
-    """The URI of this process's folder, if all that the engine does is done on this machine.
-
-    In a plain path the embedded engine takes brackets for a pattern, and Hadoop the path for one of its default
-    file system.
-    """
-    if is_embedded(spark) or (
+def _is_on_this_machine(spark: SparkSession) -> bool:
+    """Whether all that the engine does is done on this machine."""
+    return is_embedded(spark) or (
         is_classic(spark) and str(spark.conf.get("spark.master", "")).startswith("local")
-    ):
-        return local_scratch().as_uri()
-    return None
+    )
+
+
+def _url(spark: SparkSession, folder: Path) -> str:
+    """A folder of the local disk, whatever characters it has; a plain path would be one of Hadoop's default.
+
+    The embedded engine reads escapes of URLs, and takes brackets of plain paths for patterns. Hadoop reads no
+    escapes.
+    """
+    return folder.as_uri() if is_embedded(spark) else f"file://{folder}"
+
+
+def _literal(spark: SparkSession, path: str) -> str:
+    """A path to read from, in which Hadoop takes no character for a pattern."""
+    return path if is_embedded(spark) else re.sub(r"[\\\[\]{}*?]", r"\\\g<0>", path)
 
 
 def _remove(folder: str) -> None:

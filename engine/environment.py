@@ -19,8 +19,8 @@ def check_environment() -> None:
     """Refuse what no engine can work with.
 
     Raises:
-        ConfigError: ENGINE names no engine, or Apache Spark's where nothing has set it up; ENGINE_MEMORY is no
-            size that fits the machine; TMPDIR is no folder for working files.
+        ConfigError: ENGINE names no engine; ENGINE_MEMORY is no size that fits the machine; TMPDIR is no
+            folder for working files.
     """
     engine = os.environ.get(ENGINE, "")
     if engine not in ("", SPARK, EMBEDDED):

@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
+from config.load import load_settings
 from insight.conformance.ask import levels_at, links_at, told_levels, told_links, told_receives
 from insight.conformance.receives import asked_at, figures_at, receives_at, require_the_same
 from insight.conformance.view import of_receives, sentence, show
 from insight.terminal import as_json
-from jobs.launch import Parser, launch, opened, whole_number
+from jobs.launch import Parser, launch, warehouse_of, whole_number
+from jobs.out import require_own_folder
 from pipelines.state.messages import facts_of_many
 from schemas.conformance import CONFORMANCE_TABLES
 from schemas.events import MESSAGES
@@ -46,7 +48,9 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_format()
     options = parser.parse_args(argv)
-    settings, warehouse = opened(options, "conformance")
+    settings = load_settings(options.config)
+    require_own_folder(options.out, settings)
+    warehouse = warehouse_of(settings, "conformance")
     answers = answers_in(warehouse, options.out) if options.out else None
     as_of = published_as_of(warehouse, settings, options.as_of)
     window = None if options.window_hours is None else timedelta(hours=options.window_hours)

@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NoReturn
 
-from config.errors import ConfigError, PipelineError
+from config.errors import ConfigError, PipelineError, one_line
 from config.instants import parse_instant
 from config.load import Settings, load_settings
 from engine.faults import fault_of, lacking
 from engine.session import open_session
-from insight.terminal import visible
+from insight.terminal import visible, visible_line
 from jobs.signals import end_at_once_on_signals
 from jobs.streams import protect_streams
 from storage.warehouse import Warehouse
@@ -152,9 +152,16 @@ def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:
     sys.exit(code)
 
 
+class _Lines(logging.Formatter):
+    """A record is one line, whatever names are in it; the traceback of an error follows."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        return visible_line(super().formatMessage(record))
+
+
 def _log_handler() -> logging.Handler:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(logging.Formatter(LOG_FORMAT))
+    handler.setFormatter(_Lines(LOG_FORMAT))
     return handler
 
 
@@ -169,5 +176,5 @@ def outcome_of(error: Exception) -> tuple[int, str]:
     from storage.damage import damage_of
 
     if damage := [line for root in _suspects for line in damage_of(root)]:
-        return 1, "\n".join(damage)
+        return 1, "\n".join(map(one_line, damage))
     return 1, f"{type(error).__name__}: {fault} (run again with --verbose)"

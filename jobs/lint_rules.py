@@ -10,7 +10,7 @@ from insight.findings import Severity, in_order
 from insight.lint import lint_files, lint_warehouse
 from insight.lint_view import from_here, plain, relative, show_findings
 from insight.sarif import sarif
-from insight.terminal import as_json, terminal, visible
+from insight.terminal import as_json, terminal, visible_line
 from jobs.launch import Parser, launch
 from storage.warehouse import Warehouse
 
@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
         warehouse.require_this_shape()
         found, remarks = lint_warehouse(warehouse, settings, folded, moment=options.as_of)
         for remark in remarks:
-            print(visible(remark), file=sys.stderr)
+            print(visible_line(remark), file=sys.stderr)
     findings = [relative(finding) for finding in in_order(found)]
     match options.format:
         case "json":

@@ -16,6 +16,7 @@ from insight.replay.told import told
 from insight.replay.view import sentence, show
 from insight.terminal import as_json
 from jobs.launch import Parser, instant, launch, warehouse_of, whole_number
+from jobs.out import require_own_folder
 from pipelines.replay.period import Period
 from schemas.replay import REPLAY_CURVE, REPLAY_TABLES
 from storage.answers import answers_in, write_answers
@@ -85,6 +86,7 @@ def main(argv: Sequence[str]) -> int:
         raise ConfigError("command line: --as-if says since when --rules or --proposed stand; name one")
     # What is wrong with files and names is said before an engine starts.
     settings = load_settings(options.config)
+    require_own_folder(options.out, settings)
     proposal = _proposal(settings, options)
     find_queues(settings, options.queue)
     warehouse = warehouse_of(settings, "replay")

@@ -17,6 +17,7 @@ from insight.terminal import as_json
 from insight.whatif.ask import told, what_if
 from insight.whatif.view import sentence, show
 from jobs.launch import Parser, instant, launch, warehouse_of, whole_number
+from jobs.out import require_own_folder
 from schemas.whatif import WHATIF_AS_OF, WHATIF_TABLES
 from storage.answers import answers_in, write_answers
 from storage.published import batches_since, published_as_of
@@ -62,6 +63,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_format()
     options = parser.parse_args(argv)
     settings = load_settings(options.config)
+    require_own_folder(options.out, settings)
     proposal = _proposal(settings, options)
     findings = in_order(lint_files(proposal.settings, proposal.folded, moment=None))
     warehouse = warehouse_of(settings, "whatif")

@@ -43,7 +43,7 @@ def require_as_left(root: str, runs: Iterable[Mapping[str, Any]]) -> None:
         if found.get(name, -1) < version
     ]
     if lost:
-        raise WarehouseError("\n".join(lost))
+        raise WarehouseError(*lost)
 
 
 def _state(version: int | None) -> str:

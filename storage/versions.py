@@ -42,5 +42,5 @@ def versions_of(root: str) -> dict[str, int] | None:
                 f"{REBUILD}"
             )
     if damaged:
-        raise WarehouseError("\n".join(damaged))
+        raise WarehouseError(*damaged)
     return found

@@ -72,7 +72,7 @@ class _Reader:
             others = f" (and for {missing.statements - 1} more statements)" if missing.statements > 1 else ""
             self._problems.append((missing.first, message + others))
         if self._problems:
-            raise ConfigError("\n".join(f"{place}: {message}" for place, message in sorted(self._problems)))
+            raise ConfigError(*(f"{place}: {message}" for place, message in sorted(self._problems)))
         return read
 
     def _take(self, item: Statement) -> Iterator[RuleStatement]:

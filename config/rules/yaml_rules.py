@@ -89,7 +89,7 @@ def read_yaml_rules(
         except ConfigError as error:
             problems.append(str(error))
     if problems:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
     return RuleFile(path, tuple(statements))
 
 
@@ -111,7 +111,7 @@ def _statement(
         message = "changes nothing; add what is to change (contract, local_service, remote_service, level)"
         problems.append(file.problem((index, "alter"), message, key=True))
     if problems or instance is None or effective_from is None:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
     kind, body = bodies[0]
     place = file.position((index,))
     return RuleStatement(
