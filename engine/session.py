@@ -115,7 +115,7 @@ def _require_server(remote: str) -> None:
         raise ConfigError("SPARK_REMOTE is no address of a server; write one such as sc://localhost:15002")
     try:
         # A server that only a proxy reaches is asked by way of it, below.
-        if not any(os.environ.get(name) for name in GRPC_PROXIES):
+        if _proxy() is None:
             socket.create_connection((host, port), timeout=ANSWERS_WITHIN).close()
         _require_answer(remote)
     except OSError as error:
@@ -123,6 +123,11 @@ def _require_server(remote: str) -> None:
             f"SPARK_REMOTE: no server answers at {host}:{port} ({error.strerror or error}); start it, or "
             "unset SPARK_REMOTE"
         ) from error
+
+
+def _proxy() -> str | None:
+    """The variable that names the proxy, if the client of Spark Connect has to take one."""
+    return next((name for name in GRPC_PROXIES if os.environ.get(name)), None)
 
 
 def _require_answer(remote: str) -> None:
@@ -145,8 +150,10 @@ def _require_answer(remote: str) -> None:
     try:
         grpc.channel_ready_future(channel).result(timeout=ANSWERS_WITHIN)
     except grpc.FutureTimeoutError:
+        proxy = _proxy()
+        through = f", through the proxy that {proxy} names" if proxy else ""
         raise TimeoutError(
-            f"what listens there did not answer as Spark Connect does within {ANSWERS_WITHIN} s"
+            f"what listens there did not answer as Spark Connect does within {ANSWERS_WITHIN} s{through}"
         ) from None
     finally:
         channel.close()
