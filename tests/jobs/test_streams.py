@@ -1,4 +1,4 @@
-"""Standard output and standard error of a job: closed, full, read by nobody, or read to the first line only."""
+"""Standard output and standard error of a job: closed, full, or read to the first line only."""
 
 import json
 import subprocess
@@ -28,10 +28,10 @@ def main(argv):
 launch(main)
 """
 NO_ROOM = (
-    "error: standard output can't be written (No space left on device); send it to a file or to a program that "
-    "reads it\n"
+    "error: standard output can't be written (No space left on device); send it to a file or to a program "
+    "that reads it\n"
 )
-CLOSED = "error: standard output can't be written (it is closed); send it to a file or to a program that reads it\n"
+CLOSED = NO_ROOM.replace("No space left on device", "it is closed")
 
 
 def shell(line: str, job: str = f'"{sys.executable}" -c "$TALKS"') -> CompletedProcess[str]:
@@ -97,7 +97,7 @@ def test_a_line_of_the_log_is_one_line() -> None:
 @pytest.mark.long
 @pytest.mark.skipif(not HAS_JAVA, reason="no java on the PATH, so no Apache Spark")
 def test_answers_of_apache_spark(tmp_path: Path) -> None:
-    """Warnings and progress go to standard error; a full disk and a reader that has gone mean the same there."""
+    """Warnings and progress go to standard error; a full disk and a reader that has gone mean the same."""
     text = (ROOT / "conf" / "snapshot.yaml").read_text()
     text = text.replace("../build/warehouse-snapshot", "warehouse").replace("../samples", f"{ROOT}/samples")
     (tmp_path / "settings.yaml").write_text(text)
