@@ -1,5 +1,10 @@
 """Say whether the server did what its rules say: its levels, its receives, its links."""
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta

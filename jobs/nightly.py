@@ -4,6 +4,11 @@
 .venv/bin/python -m jobs.nightly --config conf/local.yaml --as-of 2026-11-21T00:00:00Z
 """
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 
 from insight.summary import show_summary

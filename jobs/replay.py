@@ -3,6 +3,11 @@
 .venv/bin/python -m jobs.replay --config conf/local.yaml --from 2026-11-20T08:00:00Z --to 2026-11-20T12:00:00Z
 """
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 import argparse
 from collections.abc import Sequence
 from datetime import datetime

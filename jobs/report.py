@@ -1,5 +1,10 @@
 """Write a page about one as_of: one HTML file that needs no network."""
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -4,6 +4,11 @@
   --rules conf/rules/company.yaml DOC1=conf/rules/documentation.sql ERP1=samples/proposal/silver-first.sql
 """
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 import argparse
 from collections.abc import Sequence
 from datetime import datetime

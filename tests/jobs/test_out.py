@@ -20,7 +20,7 @@ inputs:
 catalog: catalog.yaml
 rules: [{path: rules/a.yaml}]
 """
-CATALOG = "instances: [{name: I, databases: [{name: D, queues: [{name: Q, services: [S]}]}]}]\n"
+CATALOG = "instances: [{name: I, databases: [{name: D, queues: [{name: Q}]}]}]\n"
 
 
 @pytest.fixture
