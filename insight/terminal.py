@@ -45,7 +45,9 @@ def lines(texts: Iterable[str]) -> Text:
 
 
 def _written_out(character: re.Match[str]) -> str:
-    return json.dumps(character[0])[1:-1].replace("\\n", "\\u000a").replace("\\t", "\\u0009")
+    # As JSON does: what is beyond four digits takes two escapes.
+    units = character[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
 
 
 class _Console(Console):

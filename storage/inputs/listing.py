@@ -1,5 +1,6 @@
 """Which files and which versions of Delta tables are new."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +12,8 @@ from config.model import EventSource
 from storage.inputs.contract import first_line, raise_together
 from storage.inputs.delta_log import current_version
 from storage.inputs.places import GONE, files_under, is_empty_folder
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,12 @@ def new_files(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> 
             continue
         for file in there:
             before = known.get((source, file.path))
-            if before is None:
+            if before is None and CONTROL.search(file.path):
+                problems.append(
+                    f"inputs.{source}: {file.path}: a control character is in the name, with which no engine "
+                    "opens a file; rename it"
+                )
+            elif before is None:
                 found.append(file)
             elif file.version is not None and before.version is not None:
                 problems += _gone_back(file, before.version)

@@ -1,5 +1,6 @@
 """How a job may be started."""
 
+import os
 import re
 import subprocess
 import sys
@@ -7,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs.processes import PATIENCE, ROOT, environment
+from tests.jobs.processes import PATIENCE, ROOT, ended, environment
 
 JOBS = sorted(path for path in (ROOT / "jobs").glob("*.py") if "launch(main)" in path.read_text())
 
@@ -33,13 +34,17 @@ def test_a_job_as_a_file_from_another_folder(tmp_path: Path, name: str) -> None:
 
 
 def test_settings_that_are_a_pipe_are_not_waited_for(tmp_path: Path) -> None:
-    done = subprocess.run(
-        ["bash", "-c", f'"{sys.executable}" -m jobs.next --config <(sleep 300) --queue Q'],
-        cwd=ROOT,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
+    os.mkfifo(tmp_path / "pipe")
+    done = ended([sys.executable, "-m", "jobs.next", "--config", tmp_path / "pipe", "--queue", "Q"])
     assert done.returncode == 2
-    assert re.fullmatch(r"error: /dev/fd/\d+: is a device or a pipe; name a file\n", done.stderr)
+    assert done.stderr == f"error: {tmp_path}/pipe: is a device or a pipe; name a file\n"
+
+
+def test_a_line_end_in_a_name_begins_no_line(tmp_path: Path) -> None:
+    name = f"{tmp_path}/a\nerror: forged\u2028\x85.yaml"
+    done = ended([sys.executable, "-m", "jobs.next", "--config", name, "--queue", "Q"])
+    assert done.returncode == 2
+    assert done.stderr == (
+        f"error: {tmp_path}/a\\u000aerror: forged\\u2028\\u0085.yaml: no such file; "
+        "correct the path or create it\n"
+    )
