@@ -136,9 +136,9 @@ def _require_plain(out: Path, target: Path, found: os.stat_result) -> None:
 
 
 def _streams() -> Iterator[os.stat_result]:
-    for number in (*STREAMS, sys.stdout.fileno()):
+    for stream in (*STREAMS, sys.stdout):
         with suppress(OSError):
-            yield os.fstat(number)
+            yield os.fstat(stream if isinstance(stream, int) else stream.fileno())
 
 
 def _require_folder(out: str, local: str) -> None:

@@ -87,7 +87,7 @@ def read_yaml_rules(
         try:
             statements.append(_statement(file, index, entry, instance, effective_from))
         except ConfigError as error:
-            problems.append(str(error))
+            problems.extend(error.problems)
     if problems:
         raise ConfigError(*problems)
     return RuleFile(path, tuple(statements))
