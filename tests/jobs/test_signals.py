@@ -36,14 +36,14 @@ launch(main)
 """
 
 
-def started(temporary: Path, *options: str, **streams: int) -> "subprocess.Popen[bytes]":
+def started(temporary: Path, *options: str, stderr: int) -> "subprocess.Popen[bytes]":
     """A job that keeps something and waits."""
     job = subprocess.Popen(
         [sys.executable, "-c", BUSY, *options],
         cwd=ROOT,
         env=environment() | {"TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
-        **streams,
+        stderr=stderr,
     )
     assert job.stdout
     assert job.stdout.readline() == b"ready\n"
