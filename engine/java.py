@@ -21,6 +21,10 @@ def stop_java() -> None:
     process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
     if process is None:
         return
+    # PySpark's own listener prints a traceback when the other side ends first.
+    active = context.SparkContext._active_spark_context if context else None
+    if server := getattr(active, "_accumulatorServer", None):
+        server.handle_error = lambda *_: None
     process.terminate()
     try:
         process.wait(ENDS_WITHIN)
