@@ -16,6 +16,9 @@ ARGS ?=
 
 # spark: Apache Spark. embedded: Sail, in the process of the job, without Java. The same jobs, the same tables.
 ENGINE ?= spark
+ifeq ($(filter $(ENGINE),spark embedded),)
+$(error ENGINE=$(ENGINE) is no engine; write ENGINE=spark or ENGINE=embedded)
+endif
 # What is started says itself which engine it is on.
 unexport ENGINE
 # These are about Apache Spark, whatever the environment says.

@@ -26,6 +26,9 @@ esac
 
 # The project is where this script is, also behind a symbolic link.
 root=$(cd "$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")" && pwd -P)
+# Spark takes its jars and packages as a list of URIs, in which these characters mean something else.
+[[ $root != *[][\#%,:?*{}\\\"[:cntrl:]]* ]] ||
+  fail "Spark can't load jars from $(printf %q "$root"); move the project to a folder of letters, digits and ._-"
 
 job=$1
 shift
@@ -40,11 +43,12 @@ done
 [[ $# -eq 0 ]] || shift # --spark itself
 
 # A master given to spark-submit decides the profile as well, and memory what follows from it.
-master=${SPARK_MASTER:-local[*]} memory=${SPARK_DRIVER_MEMORY:-${ENGINE_MEMORY:-}} previous=
+mode=client master=${SPARK_MASTER:-local[*]} memory=${SPARK_DRIVER_MEMORY:-${ENGINE_MEMORY:-}} previous=
 for word; do
   [[ $word == -* ]] && option=$word || option=$previous=$word
   case $option in
     --master=*) master=${option#*=} ;;
+    --deploy-mode=* | --conf=spark.submit.deployMode=* | -c=spark.submit.deployMode=*) mode=${option##*=} ;;
     --driver-memory=* | --conf=spark.driver.memory=* | -c=spark.driver.memory=*) memory=${option##*=} ;;
   esac
   previous=$word
@@ -87,6 +91,14 @@ else
   submit+=(--load-spark-defaults)
 fi
 
-# exec: a signal ends Spark, and the exit code is the job's.
-exec "$SPARK_HOME/bin/spark-submit" "${submit[@]}" --jars "${delta[0]},${storage[0]}" --py-files "$packages" \
-  "$@" "$job" ${job_options[@]+"${job_options[@]}"}
+submit+=(--jars "${delta[0]},${storage[0]}" --py-files "$packages" "$@")
+
+# exec: a signal ends the job, and the exit code is the job's.
+if [[ $mode == cluster ]]; then
+  exec "$SPARK_HOME/bin/spark-submit" "${submit[@]}" "$job" ${job_options[@]+"${job_options[@]}"}
+fi
+# The job starts Spark, and not Spark the job: Spark would send all that the job prints to standard output.
+export PYTHONPATH=$packages${PYTHONPATH:+:$PYTHONPATH}
+PYSPARK_SUBMIT_ARGS=$("$python" -Ic 'import shlex, sys; print(shlex.join(sys.argv[1:]))' "${submit[@]}" pyspark-shell)
+export PYSPARK_SUBMIT_ARGS
+exec "$PYSPARK_DRIVER_PYTHON" "$job" ${job_options[@]+"${job_options[@]}"}

@@ -115,7 +115,7 @@ def load_catalog(path: str) -> Catalog:
     catalog = check(Catalog, file)
     problems = [*_contradictions(file, catalog)]
     if problems:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
     return catalog
 
 

@@ -4,11 +4,27 @@ A message says what is wrong, where (file, line, column or field) and what to do
 a problem where several were found at once.
 """
 
+LINE_ENDS = str.maketrans({"\n": "\\u000a", "\r": "\\u000d"})
+
+
+def one_line(text: str) -> str:
+    """The text with its line ends written out: they are those of a name."""
+    return text.translate(LINE_ENDS)
+
 
 class PipelineError(Exception):
-    """Anything that ends a run on purpose; its text is meant for people, without a traceback."""
+    """Anything that ends a run on purpose; its text is meant for people, without a traceback.
+
+    A problem is one line: a line end in it is that of a name, and is written out. Several problems are
+    several arguments.
+    """
 
     exit_code = 1
+
+    def __init__(self, *problems: str) -> None:
+        """Take the problems, each a line of the message."""
+        self.problems = tuple(map(one_line, problems))
+        super().__init__("\n".join(self.problems))
 
 
 class ConfigError(PipelineError):
@@ -31,6 +47,12 @@ class BusyError(PipelineError):
 
 class WarehouseError(PipelineError):
     """The tables of a warehouse don't fit together; nothing was written."""
+
+    exit_code = 1
+
+
+class OutputError(PipelineError):
+    """Standard output, or a file that the user named, can't be written."""
 
     exit_code = 1
 

@@ -177,7 +177,7 @@ def _require_different(file: YamlFile, snapshots: Sequence[model.Snapshot]) -> N
             )
             problems.append(file.problem(("snapshots", number, "taken_at"), message))
     if problems:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
 
 
 def _paths(declared: model.SettingsFile) -> dict[Loc, str]:
@@ -208,7 +208,7 @@ def _require_apart(file: YamlFile, declared: model.SettingsFile) -> None:
                 message = f"{path} {how} {known}, which is {field_path(other)}; name another folder"
                 problems.append(file.problem(place, message))
     if problems:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
 
 
 def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Catalog, RuleSources]:
@@ -219,7 +219,7 @@ def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Cat
             _must_be_a_file(file, ("catalog",), declared.catalog)
             catalog = load_catalog(declared.catalog)
     except ConfigError as error:
-        problems.append(str(error))
+        problems.extend(error.problems)
         is_known = False
     sources = RuleSources()
     for index, source in enumerate(declared.rules):
@@ -235,9 +235,9 @@ def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Cat
         except NoRuleFileError as error:
             problems.append(file.problem(("rules", index, "path"), str(error)))
         except ConfigError as error:
-            problems.append(str(error))
+            problems.extend(error.problems)
     if problems:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
     return catalog, sources
 
 

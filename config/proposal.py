@@ -57,7 +57,7 @@ def changed_rules(current: Settings, given: Sequence[str]) -> Proposal:
     """
     files = _files(current, "--change", given)
     if unknown := _unknown_places(current, files):
-        raise ConfigError("\n".join(unknown))
+        raise ConfigError(*unknown)
     if not any(file.statements for file in files):
         raise ConfigError(f"--change {' '.join(given)}: has no rule statement; name a file with one")
     stated = rule_statements(current.rule_files, current.snapshots)
@@ -89,7 +89,7 @@ def proposed_rules(current: Settings, given: Sequence[str]) -> Proposal:
     folded = folded_rules(files, current.snapshots)
     if folded.refusals:
         standing_now = {_name(version) for version in standing(current.rule_history)}
-        raise ConfigError("\n".join(_refused(refusal, standing_now) for refusal in folded.refusals))
+        raise ConfigError(*(_refused(refusal, standing_now) for refusal in folded.refusals))
     settings = replace(current, rule_files=tuple(files), rule_history=folded.versions)
     return Proposal(settings, folded, count_replaced(current, files))
 
@@ -126,14 +126,15 @@ def _refused(refusal: Refusal, standing_now: set[tuple[str, str, str]]) -> str:
 
 def _files(current: Settings, option: str, given: Sequence[str]) -> list[RuleFile]:
     places = _known_places(current)
-    files, problems = [], []
+    files: list[RuleFile] = []
+    problems: list[str] = []
     for argument in given:
         try:
             files.append(_file(places, option, argument))
         except ConfigError as error:
-            problems.append(str(error))
+            problems.extend(error.problems)
     if problems:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
     for file in files:
         if _says_nothing(file):
             log.warning("%s %s: the file has no rule statement", option, file.path)

@@ -28,7 +28,7 @@ def proposed_settings(current: Settings, path: str) -> Proposal:
     folded.require_accepted()
     problems = [f"{path}: {difference}; {MAY_DIFFER}" for difference in _differences(current, settings)]
     if problems:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
     return Proposal(settings, folded, count_replaced(current, settings.rule_files))
 
 

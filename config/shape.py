@@ -78,7 +78,7 @@ def check(shape: type[T], file: YamlFile, context: Mapping[str, str] | None = No
         return TypeAdapter(shape).validate_python(file.data, context=dict(context or {}))
     except ValidationError as error:
         lines = [_line(shape, file, detail) for detail in error.errors(include_url=False)]
-        raise ConfigError("\n".join(line for _, line in sorted(lines))) from error
+        raise ConfigError(*(line for _, line in sorted(lines))) from error
 
 
 def _line(shape: Any, file: YamlFile, detail: ErrorDetails) -> tuple[Position, str]:

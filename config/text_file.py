@@ -26,8 +26,12 @@ def read_text(path: str) -> str:
     Raises:
         ConfigError: The file is missing or can't be read, or it is in another encoding, which is named.
     """
+    file = Path(path)
+    if file.exists() and not (file.is_file() or file.is_dir()):
+        # To open a pipe is to wait for the process that writes into it.
+        raise ConfigError(f"{path}: is a device or a pipe; name a file")
     try:
-        content = Path(path).read_bytes()
+        content = file.read_bytes()
     except FileNotFoundError as error:
         raise ConfigError(f"{path}: no such file; correct the path or create it") from error
     except OSError as error:

@@ -95,7 +95,7 @@ def load_yaml(path: str) -> YamlFile:
     root = _compose(path, text)
     data = None if root is None else reader.value(root, ())
     if reader.problems:
-        raise ConfigError("\n".join(reader.problems))
+        raise ConfigError(*reader.problems)
     return YamlFile(path, data, reader.keys, reader.values, reader.texts)
 
 

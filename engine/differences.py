@@ -2,12 +2,13 @@
 
 import logging
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import blake2b
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import TypeVar, overload
 from uuid import uuid4
 
@@ -47,29 +48,30 @@ def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
         scratch: a folder that all of a cluster can read and write; on one machine the local disk is taken.
     """
     spark = rows.sparkSession
-    folder = f"{scratch_of(spark) or scratch}/{uuid4()}"
+    local = local_scratch() / str(uuid4()) if is_on_this_machine(spark) else None
+    folder = f"{scratch}/{uuid4()}" if local is None else _url(spark, local)
     try:
         rows.write.mode("overwrite").parquet(f"{folder}/rows")
         # A frame without rows may leave no file to take the schema from. To ask for it is to plan once more.
-        if not is_embedded(spark):
+        if local is None or not is_embedded(spark):
             reader = spark.read.schema(rows.schema)
         else:
             reader = spark.read
-            if not os.path.isdir(f"{folder}/rows"):
-                _write_no_rows(f"{folder}/rows", rows)
-        yield in_one_task(reader.parquet(f"{folder}/rows"))
+            if not (local / "rows").is_dir():
+                _write_no_rows(local / "rows", rows)
+        yield in_one_task(reader.parquet(_literal(spark, f"{folder}/rows")))
     finally:
-        _remove(folder)
+        _remove(folder if local is None else str(local))
 
 
-def _write_no_rows(folder: str, rows: DataFrame) -> None:
+def _write_no_rows(folder: Path, rows: DataFrame) -> None:
     """Write the file that the embedded engine leaves out where a frame has no rows.
 
     It gives the columns of a declared schema other metadata than those of a file, and an aggregation over the
     union of both fails.
     """
-    os.makedirs(folder)
-    pq.write_table(to_arrow_schema(rows.schema, timezone="UTC").empty_table(), f"{folder}/none.parquet")
+    folder.mkdir(parents=True)
+    pq.write_table(to_arrow_schema(rows.schema, timezone="UTC").empty_table(), folder / "none.parquet")
 
 
 def kept_if_embedded(rows: DataFrame, keep: Keep) -> DataFrame:
@@ -81,14 +83,25 @@ def kept_if_embedded(rows: DataFrame, keep: Keep) -> DataFrame:
     return keep(rows) if is_embedded(rows.sparkSession) else rows
 
 
-def scratch_of(spark: SparkSession) -> str | None:
-    """The folder of this process, if all that the engine does is done on this machine."""
-    if is_embedded(spark):
-        return str(local_scratch())
-    if is_classic(spark) and str(spark.conf.get("spark.master", "")).startswith("local"):
-        # A plain path would be one of Hadoop's default file system.
-        return local_scratch().as_uri()
-    return None
+def is_on_this_machine(spark: SparkSession) -> bool:
+    """Whether all that the engine does is done on this machine."""
+    return is_embedded(spark) or (
+        is_classic(spark) and str(spark.conf.get("spark.master", "")).startswith("local")
+    )
+
+
+def _url(spark: SparkSession, folder: Path) -> str:
+    """A folder of the local disk, whatever characters it has; a plain path would be one of Hadoop's default.
+
+    The embedded engine reads escapes of URLs, and takes brackets of plain paths for patterns. Hadoop reads no
+    escapes.
+    """
+    return folder.as_uri() if is_embedded(spark) else f"file://{folder}"
+
+
+def _literal(spark: SparkSession, path: str) -> str:
+    """A path to read from, in which Hadoop takes no character for a pattern."""
+    return path if is_embedded(spark) else re.sub(r"[\\\[\]{}*?]", r"\\\g<0>", path)
 
 
 def _remove(folder: str) -> None:

@@ -52,6 +52,11 @@ def _parent() -> Path:
     return parent
 
 
+def is_in_local_scratch(path: str) -> bool:
+    """Whether a path leads into the folder of this process."""
+    return any(path.startswith(f"{folder}/") for folder in _folders)
+
+
 def remove_local_scratch() -> None:
     """Remove the folder of this process, if it has one."""
     for folder in _folders:

@@ -4,21 +4,22 @@ import atexit
 import os
 import socket
 import time
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from pyspark.sql import SparkSession
 
 from config.errors import ConfigError
 from config.model import SparkSchema
+from engine.environment import ENGINE, SPARK, check_environment, memory
+from engine.java import stop_java_at_exit
 
-MEMORY = "ENGINE_MEMORY"
-"""How much memory the engine may use, such as 8g; half of the machine's by default."""
 CONNECT_PORT = 15002
 """Of a Spark Connect server, if its address names none."""
 ANSWERS_WITHIN = 20
 """Seconds."""
-UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+GRPC_PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
+"""The variables of a proxy that the client of Spark Connect takes notice of."""
 
 _embedded: dict[str, Any] = {}
 """The embedded server of this process and its session, once it was started."""
@@ -40,15 +41,18 @@ def open_session(name: str, warehouse: str | SparkSchema | None = None) -> Spark
     Raises:
         ConfigError: the engine can't do what is asked of it.
     """
+    check_environment()
     # Collected timestamps come in the time zone of the process.
     os.environ["TZ"] = "UTC"
     time.tzset()
     if under_spark_submit():
+        _require_submitted()
         builder = SparkSession.builder.appName(name)
         if isinstance(warehouse, SparkSchema):
             # Tables that have names need a catalog that outlives the session: a metastore.
             builder = builder.enableHiveSupport()
         spark = builder.getOrCreate()
+        stop_java_at_exit()
     elif isinstance(warehouse, SparkSchema) and "SPARK_REMOTE" not in os.environ:
         raise ConfigError(
             f"warehouse: the embedded engine knows no schema {warehouse}; name a folder, or run this with "
@@ -78,7 +82,22 @@ def is_classic(spark: SparkSession) -> bool:
 def under_spark_submit() -> bool:
     """Whether the session of this process is Apache Spark's."""
     # spark-submit.sh says so; a shell of Spark's own and a plain spark-submit leave the port of their JVM.
-    return os.environ.get("ENGINE") == "spark" or "PYSPARK_GATEWAY_PORT" in os.environ
+    return os.environ.get(ENGINE) == SPARK or "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def _require_submitted() -> None:
+    """See that something has told Apache Spark where its settings and jars are.
+
+    Raises:
+        ConfigError: ENGINE is set in a shell, and nothing else.
+    """
+    if {"PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS"} & os.environ.keys():
+        return
+    if SparkSession.getActiveSession() is None:
+        raise ConfigError(
+            f"{ENGINE} is {SPARK}, but the job was not started on Apache Spark; start it with "
+            f"./spark-submit.sh, or unset {ENGINE}"
+        )
 
 
 def _require_server(remote: str) -> None:
@@ -95,12 +114,61 @@ def _require_server(remote: str) -> None:
     if address.scheme != "sc" or not host:
         raise ConfigError("SPARK_REMOTE is no address of a server; write one such as sc://localhost:15002")
     try:
-        socket.create_connection((host, port), timeout=ANSWERS_WITHIN).close()
+        # A server that only a proxy reaches is asked by way of it, below.
+        if _proxy() is None:
+            socket.create_connection((host, port), timeout=ANSWERS_WITHIN).close()
+        _require_answer(remote)
     except OSError as error:
         raise ConfigError(
             f"SPARK_REMOTE: no server answers at {host}:{port} ({error.strerror or error}); start it, or "
             "unset SPARK_REMOTE"
         ) from error
+
+
+def _proxy() -> str | None:
+    """The variable that names the proxy, if the client of Spark Connect has to take one."""
+    return next((name for name in GRPC_PROXIES if os.environ.get(name)), None)
+
+
+def _require_answer(remote: str) -> None:
+    """See that what listens there speaks as a Spark Connect server does.
+
+    Raises:
+        ConfigError: the address has options that the client does not know.
+        TimeoutError: it does not.
+    """
+    import grpc
+    from pyspark.errors import PySparkException
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+    try:
+        channel = DefaultChannelBuilder(remote).toChannel()
+    except PySparkException as error:
+        raise ConfigError(
+            "SPARK_REMOTE is no address of a server; write one such as sc://localhost:15002"
+        ) from error
+    try:
+        grpc.channel_ready_future(channel).result(timeout=ANSWERS_WITHIN)
+    except grpc.FutureTimeoutError:
+        proxy = _proxy()
+        through = f", through the proxy that {proxy} names" if proxy else ""
+        raise TimeoutError(
+            f"what listens there did not answer as Spark Connect does within {ANSWERS_WITHIN} s{through}"
+        ) from None
+    finally:
+        channel.close()
+
+
+def _session_without_proxy(address: str) -> SparkSession:
+    """The session of a server in this process: a proxy of the user is for other machines."""
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+    # PySpark's own functions look here for which kind of session there is.
+    os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+    channel = DefaultChannelBuilder(address, channelOptions=[("grpc.enable_http_proxy", 0)])
+    # create(): a session of another server may be open in this process.
+    return cast(SparkSession, ConnectSession.builder.channelBuilder(channel).create())
 
 
 def _embedded_session() -> SparkSession:
@@ -121,8 +189,7 @@ def _embedded_session() -> SparkSession:
         server.start(background=True)
         host, port = server.listening_address
         _embedded["server"] = server
-        # create(): a session of another server may be open in this process.
-        _embedded["session"] = SparkSession.builder.remote(f"sc://{host}:{port}").create()
+        _embedded["session"] = _session_without_proxy(f"sc://{host}:{port}")
         atexit.register(_stop_embedded)
     session: SparkSession = _embedded["session"]
     return session
@@ -132,18 +199,3 @@ def _stop_embedded() -> None:
     if "session" in _embedded:
         _embedded.pop("session").stop()
         _embedded.pop("server").stop()
-
-
-def memory() -> int:
-    """Bytes that the engine may use: ENGINE_MEMORY, else half of what the machine has.
-
-    Raises:
-        ConfigError: ENGINE_MEMORY is no size.
-    """
-    given = os.environ.get(MEMORY, "")
-    if not given:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
-    number, unit = given[:-1], given[-1].lower()
-    if not number.isdecimal() or unit not in UNITS:
-        raise ConfigError(f"{MEMORY}: {given!r} is no size; write one such as 4g or 512m")
-    return int(number) * UNITS[unit]

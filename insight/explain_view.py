@@ -10,7 +10,7 @@ from config.instants import format_instant
 from insight.explain import Conversation, Message
 from insight.explain_endpoint import SERVER, Endpoint, Outcome, Step
 from insight.explain_queue import Ahead, Group, ReceivePlace, TransmissionPlace
-from insight.terminal import table, terminal
+from insight.terminal import lines, table, terminal
 from insight.wording import counted
 
 CREATED = {"lifetime": " as its lifetime says", "snapshot": " or before"}
@@ -60,8 +60,9 @@ def show_message(found: Message) -> None:
     _say(
         console,
         f"{found.message_type}, {number} of conversation {found.conversation_id}, from {direction}; "
-        f"sent {_time(found.sent_at)}, arrived {_time(found.arrived_at)}.\n{found.state}",
+        f"sent {_time(found.sent_at)}, arrived {_time(found.arrived_at)}.",
     )
+    _say(console, found.state)
     if found.rolled_back is not None:
         back = found.rolled_back
         _say(
@@ -90,7 +91,9 @@ def show_groups(found: Iterable[Group], as_of: datetime) -> None:
 
 
 def _say(console: Console, text: str) -> None:
-    console.print(text, soft_wrap=True)
+    if text.startswith("\n"):
+        console.print()
+    console.print(text.removeprefix("\n"), soft_wrap=True)
 
 
 def _endpoint(console: Console, endpoint: Endpoint) -> None:
@@ -136,7 +139,7 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
     )
     for step in endpoint.steps:
         wanted = [value or "ANY" for value in (step.contract, step.local_service, step.remote_service)]
-        grid.add_row(str(step.step), *wanted, _found(step, by_server), "\n".join(_near(step)))
+        grid.add_row(str(step.step), *wanted, _found(step, by_server), lines(_near(step)))
     console.print(grid)
     for later in endpoint.later:
         seen = " (a snapshot first shows these rules then; they may be older)" if later.first_seen else ""

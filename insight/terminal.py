@@ -19,24 +19,52 @@ MANY = 1000
 """From here on numbers have one decimal, below it five figures."""
 BREAKS = re.compile(r"(?<=_)")
 """Where the name of a column may be broken."""
-STEERING = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-"""Signs that a terminal obeys in place of showing them: escapes, and changes of the direction of text."""
+UNSEEN = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
+    r"\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
+    r"\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
+)
+"""Characters that a terminal obeys in place of showing them, or that take no room: escapes, line ends other
+than a line feed, changes of the direction of text, marks of no width, fillers, tags."""
+BREAKING = re.compile(r"[\t\n]")
 
 
 def visible(text: str) -> str:
-    """The text with every steering sign written out: names come from events, whoever wrote those."""
-    return STEERING.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
+    """The text with each character that is not seen written as JSON does; line feeds and tabs stay."""
+    return UNSEEN.sub(_written_out, text)
+
+
+def visible_line(text: str) -> str:
+    """The same, with line feeds and tabs written out as well: a name can't begin a line of its own."""
+    return BREAKING.sub(_written_out, visible(text))
+
+
+def lines(texts: Iterable[str]) -> Text:
+    """Several lines for one cell of a table."""
+    return Text("\n".join(map(visible_line, texts)))
+
+
+def _written_out(character: re.Match[str]) -> str:
+    # As JSON does: what is beyond four digits takes two escapes.
+    units = character[0].encode("utf-16-be").hex()
+    return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
 
 
 class _Console(Console):
+    """A console that takes a text for one line: what goes on further lines is a `Text`."""
+
     def render_str(self, text: str, **options: Any) -> Text:
-        return super().render_str(visible(text), **options)
+        return super().render_str(visible_line(text), **options)
 
 
 def terminal() -> Console:
     """Standard output; names are printed as they are, whatever brackets they have, and steer nothing."""
-    console = _Console(highlight=False, markup=False)
-    return console if console.is_terminal else _Console(width=PLAIN_WIDTH, highlight=False, markup=False)
+    console = _Console(highlight=False, markup=False, emoji=False)
+    return (
+        console
+        if console.is_terminal
+        else _Console(width=PLAIN_WIDTH, highlight=False, markup=False, emoji=False)
+    )
 
 
 def show_rows(
@@ -48,7 +76,7 @@ def show_rows(
     """
     # Not as the grid's title, which breaks where the grid ends.
     console.print(title, style="bold", soft_wrap=True)
-    shown, headers = list(rows), list(columns)
+    shown, headers = list(rows), [visible_line(column) for column in columns]
     cells = [[cell(row[column]) for row in shown] for column in columns]
     if _needed(headers, cells) > console.width:
         headers = [_broken(header, _widest(each)) for header, each in zip(headers, cells, strict=True)]
@@ -57,9 +85,9 @@ def show_rows(
     grid = Grid()
     for column, header in zip(columns, headers, strict=True):
         numbers = all(isinstance(row[column], int | float | None) for row in shown)
-        grid.add_column(header, overflow="fold", justify="right" if numbers else "left")
+        grid.add_column(Text(header), overflow="fold", justify="right" if numbers else "left")
     for texts in zip(*cells, strict=True):
-        grid.add_row(*texts)
+        grid.add_row(*map(Text, texts))
     console.print(grid)
 
 
@@ -86,7 +114,7 @@ def cell(value: object) -> str:
         return format_instant(value)
     if isinstance(value, float):
         return f"{value:.1f}" if abs(value) >= MANY else f"{value:.5g}"
-    return str(value)
+    return visible_line(str(value))
 
 
 def as_json(content: Any) -> str:

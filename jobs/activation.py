@@ -1,5 +1,10 @@
 """Replay the queue monitors of one as_of, or show what they found on one queue."""
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 
 from config.errors import ConfigError

@@ -1,5 +1,10 @@
 """Say whether the server did what its rules say: its levels, its receives, its links."""
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from dataclasses import replace
@@ -7,6 +12,7 @@ from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from functools import partial
 
+from config.load import load_settings
 from insight.conformance.ask import (
     count_levels_of_server,
     levels_at,
@@ -25,7 +31,8 @@ from insight.conformance.receives import (
 )
 from insight.conformance.view import of_receives, sentence, show
 from insight.terminal import as_json
-from jobs.launch import Parser, launch, opened, whole_number
+from jobs.launch import Parser, launch, warehouse_of, whole_number
+from jobs.out import require_own_folder
 from pipelines.state.messages import facts_of_many
 from schemas.conformance import CONFORMANCE_TABLES
 from schemas.events import MESSAGES
@@ -66,7 +73,9 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_format()
     options = parser.parse_args(argv)
-    settings, warehouse = opened(options, "conformance")
+    settings = load_settings(options.config)
+    require_own_folder(options.out, settings)
+    warehouse = warehouse_of(settings, "conformance")
     answers = answers_in(warehouse, options.out) if options.out else None
     as_of = published_as_of(warehouse, settings, options.as_of)
     window = options.window_hours

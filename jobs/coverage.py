@@ -1,5 +1,10 @@
 """Count what each rule version decides, up to one as_of."""
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 
 from config.instants import format_instant

@@ -1,5 +1,10 @@
 """Say what snapshots of a server show otherwise than rules, catalog and ledger do."""
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 
 from config.errors import ConfigError

@@ -1,5 +1,10 @@
 """Explain the priority of a conversation, the place of a message, or the level of a group."""
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 from dataclasses import asdict
 

@@ -3,6 +3,11 @@
 ./spark-submit.sh jobs/fold.py --config conf/local.yaml
 """
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import uuid4

@@ -11,6 +11,11 @@ what came in that night. The settings name folders beside them, which are empty:
 run the nightly job as of the end of that day, copy the next ones. File names don't repeat.
 """
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 import argparse
 import shutil
 from collections.abc import Callable, Sequence

@@ -3,31 +3,26 @@
 import argparse
 import gc
 import logging
-import os
-import signal
 import sys
 import traceback
 from argparse import Namespace
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from threading import Thread
 from typing import NoReturn
 
-from config.errors import ConfigError, PipelineError
+from config.errors import ConfigError, PipelineError, one_line
 from config.instants import parse_instant
 from config.load import Settings, load_settings
 from engine.faults import fault_of, lacking
-from engine.scratch import remove_local_scratch
-from engine.session import open_session, under_spark_submit
-from insight.terminal import visible
+from engine.session import open_session
+from insight.terminal import visible, visible_line
+from jobs.signals import end_at_once_on_signals
+from jobs.streams import protect_streams
 from storage.warehouse import Warehouse
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 GARBAGE = 1_000_000
 """So many objects more than before are worth a look for garbage; Python's own 700 takes half a second."""
-SIGNALLED = 128
-"""What a shell adds to the number of the signal that ended a process."""
-BROKEN_OFF = "error: {}; run it again, it takes up where it broke off"
 
 
 class Parser(argparse.ArgumentParser):
@@ -137,20 +132,19 @@ def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:
     # What was imported stays, and plans are small objects by the ten thousand: most of them are no garbage.
     gc.freeze()
     gc.set_threshold(GARBAGE)
+    protect_streams()
+    end_at_once_on_signals()
     argv = sys.argv[1:]
     verbose = "--verbose" in argv
-    logging.basicConfig(
-        level=logging.INFO if verbose else logging.WARNING, format=LOG_FORMAT, stream=sys.stderr
-    )
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[_log_handler()])
     for chatty in ("py4j", "pyspark.sql.connect"):
         logging.getLogger(chatty).setLevel(logging.CRITICAL)
-    if not under_spark_submit():
-        _end_at_once_on_signals()
     try:
-        code = main(argv)
-    except KeyboardInterrupt:
-        code = SIGNALLED + signal.SIGINT
-        print(BROKEN_OFF.format("interrupted"), file=sys.stderr)
+        try:
+            code = main(argv)
+        except SystemExit as ended:  # --help
+            code = int(ended.code or 0)
+        sys.stdout.flush()
     except Exception as error:
         code, line = outcome_of(error)
         print(f"error: {visible(line)}", file=sys.stderr)
@@ -159,29 +153,17 @@ def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:
     sys.exit(code)
 
 
-def _end_at_once_on_signals() -> None:
-    """End the process as soon as a signal comes, whatever its threads wait for.
+class _Lines(logging.Formatter):
+    """A record is one line, whatever names are in it; the traceback of an error follows."""
 
-    The embedded engine listens to Ctrl-C itself and ends, and threads that wait for it would try again for
-    ten minutes. A process may end at any moment, and nothing is lost.
-    """
-    told, tells = os.pipe()
-    os.set_blocking(tells, False)
-    signal.set_wakeup_fd(tells)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        # It is told by the pipe: a handler would wait for the main thread, which may wait for others.
-        signal.signal(number, lambda *_: None)
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        return visible_line(super().formatMessage(record))
 
-    def end() -> None:
-        number = 0
-        while number not in (signal.SIGINT, signal.SIGTERM):
-            number = os.read(told, 1)[0]
-        reason = "interrupted" if number == signal.SIGINT else "asked to end"
-        print(BROKEN_OFF.format(reason), file=sys.stderr, flush=True)
-        remove_local_scratch()
-        os._exit(SIGNALLED + number)
 
-    Thread(target=end, name="signals", daemon=True).start()
+def _log_handler() -> logging.Handler:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Lines(LOG_FORMAT))
+    return handler
 
 
 def outcome_of(error: Exception) -> tuple[int, str]:
@@ -195,5 +177,5 @@ def outcome_of(error: Exception) -> tuple[int, str]:
     from storage.damage import damage_of
 
     if damage := [line for root in _suspects for line in damage_of(root)]:
-        return 1, "\n".join(damage)
+        return 1, "\n".join(map(one_line, damage))
     return 1, f"{type(error).__name__}: {fault} (run again with --verbose)"

@@ -1,5 +1,10 @@
 """Say which conversations are never ended, by contract and service, the oldest first."""
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 
 from insight.leaks import DAYS, what_leaks

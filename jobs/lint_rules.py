@@ -15,7 +15,7 @@ from insight.findings import Finding, Severity, in_order
 from insight.lint import lint_files, lint_scripts, lint_warehouse
 from insight.lint_view import from_here, plain, relative, show_findings
 from insight.sarif import sarif
-from insight.terminal import as_json, terminal, visible
+from insight.terminal import as_json, terminal, visible_line
 from jobs.launch import Parser, launch
 from storage.published import checked_runs
 from storage.warehouse import Warehouse
@@ -79,9 +79,9 @@ def _lint_scripts(paths: Sequence[str], moment: datetime | None) -> list[Finding
         except NoRuleFileError as error:
             problems.append(f"{path}: {error}")
         except ConfigError as error:
-            problems.append(str(error))
+            problems.extend(error.problems)
     if problems:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
     folded = fold_statements(statement for file in sources.files for statement in file.statements)
     return lint_scripts(sources, folded, moment=moment)
 
@@ -95,7 +95,7 @@ def _lint_settings(options: Namespace) -> list[Finding]:
     checked_runs(warehouse)
     found, remarks = lint_warehouse(warehouse, settings, folded, moment=options.as_of)
     for remark in remarks:
-        print(visible(remark), file=sys.stderr)
+        print(visible_line(remark), file=sys.stderr)
     return found
 
 

@@ -1,5 +1,10 @@
 """Remove old as_ofs, join small files and delete unused ones; say first what there is to do."""
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 from contextlib import nullcontext
 

@@ -1,5 +1,10 @@
 """Say what comes next in a queue, or out of an instance, and why."""
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 
 from config.errors import ConfigError

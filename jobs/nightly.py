@@ -7,6 +7,10 @@ With `--fail-on unresolved` it ends with exit code 6 if it published open messag
 """
 
 import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 
 from config.instants import format_instant

@@ -1,5 +1,10 @@
 """Decide the endpoints of an interval anew, under the rules as they are now."""
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 from contextlib import nullcontext
 

@@ -1,5 +1,10 @@
 """List why rows of the inputs were rejected, the most frequent reason first, with some rows of each."""
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 
 from insight.rejected import show, what_was_rejected

@@ -3,6 +3,11 @@
 .venv/bin/python -m jobs.replay --config conf/local.yaml --from 2026-11-20T08:00:00Z --to 2026-11-20T12:00:00Z
 """
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 import argparse
 from collections.abc import Sequence
 
@@ -14,6 +19,7 @@ from insight.replay.told import told
 from insight.replay.view import sentence, show
 from insight.terminal import as_json
 from jobs.launch import Parser, instant, launch, warehouse_of, whole_number
+from jobs.out import require_own_folder
 from jobs.proposal_options import add_proposal_options, as_if_of, read_proposal
 from pipelines.replay.period import Period
 from schemas.replay import REPLAY_CURVE, REPLAY_TABLES
@@ -70,6 +76,7 @@ def main(argv: Sequence[str]) -> int:
         )
     # What is wrong with files and names is said before an engine starts.
     settings = load_settings(options.config)
+    require_own_folder(options.out, settings)
     proposal = read_proposal(settings, options)
     find_queues(settings, options.queue)
     warehouse = warehouse_of(settings, "replay")

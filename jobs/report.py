@@ -1,17 +1,22 @@
 """Write a page about one as_of: one HTML file that needs no network."""
 
-import os
-import tempfile
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 from pathlib import Path
 
-from config.errors import ConfigError
+from config.load import load_settings
 from insight.report.conformance import conformance_parts
 from insight.report.content import parts
 from insight.report.page import page
 from insight.report.replay import replay_parts
 from insight.report.whatif import whatif_parts
-from jobs.launch import Parser, launch, opened
+from insight.terminal import visible_line
+from jobs.launch import Parser, launch, warehouse_of
+from jobs.out import plain_file, require_not_read, write_whole
 from schemas.conformance import CONFORMANCE_TABLES
 from schemas.replay import REPLAY_TABLES
 from schemas.whatif import WHATIF_TABLES
@@ -44,10 +49,10 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("--replay", metavar="DIR", help="show the replay that jobs/replay.py --out DIR wrote")
     options = parser.parse_args(argv)
-    out: Path = options.out
-    if out.is_dir() or not out.absolute().parent.is_dir():
-        raise ConfigError(f"--out {out}: not a file in a folder that exists; name one, such as {DEFAULT_OUT}")
-    settings, warehouse = opened(options, "report")
+    out = plain_file(options.out)
+    settings = load_settings(options.config)
+    require_not_read(out, settings, (options.whatif, options.conformance, options.replay))
+    warehouse = warehouse_of(settings, "report")
     as_of = published_as_of(warehouse, settings, options.as_of)
     shown = parts(warehouse, as_of, settings.catalog)
     if options.whatif is not None:
@@ -60,22 +65,10 @@ def main(argv: Sequence[str]) -> int:
         found = read_answers(warehouse, options.replay, REPLAY_TABLES, option="--replay")
         shown |= replay_parts(found)
     text = page(as_of, shown)
-    _write(text, out)
-    print(f"{out}: {len(text.encode()) / 1e6:.1f} MB; open it in a browser")
+    write_whole(text, out)
+    size = len(text.encode()) / 1e6
+    print(visible_line(f"{options.out}: {size:.1f} MB; open it in a browser"))
     return 0
-
-
-def _write(text: str, out: Path) -> None:
-    """Write the file whole or not at all: whoever looks meanwhile sees the old page or the new one."""
-    handle, partial = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        os.chmod(partial, 0o644)
-        os.replace(partial, out)
-    except BaseException:
-        Path(partial).unlink(missing_ok=True)
-        raise
 
 
 if __name__ == "__main__":

@@ -1,5 +1,10 @@
 """Write the rule history of the settings' rule sources to `priority_rules`, or print it as T-SQL."""
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 from functools import partial
 

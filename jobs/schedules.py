@@ -3,6 +3,11 @@
 ./spark-submit.sh jobs/schedules.py --config conf/local.yaml --as-of 2026-11-21T00:00:00Z
 """
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 
 from jobs.launch import Parser, launch, opened

@@ -1,5 +1,10 @@
 """Say who waits how long, and who is overtaken most: the starvation report of one as_of."""
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 
 from insight.terminal import as_json

@@ -4,6 +4,11 @@
   --change ERP1=samples/proposal/silver-first.sql
 """
 
+import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from collections.abc import Sequence
 from datetime import datetime
 
@@ -16,6 +21,7 @@ from insight.whatif.answers import answers_frame
 from insight.whatif.ask import told, what_if
 from insight.whatif.view import sentence, show
 from jobs.launch import Parser, launch, warehouse_of, whole_number
+from jobs.out import require_own_folder
 from jobs.proposal_options import add_proposal_options, as_if_of, read_proposal
 from schemas.whatif import WHATIF_ANSWERS, WHATIF_AS_OF, WHATIF_TABLES
 from storage.answers import answers_in, write_answers
@@ -42,6 +48,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_format()
     options = parser.parse_args(argv)
     settings = load_settings(options.config)
+    require_own_folder(options.out, settings)
     proposal = read_proposal(settings, options)
     assert proposal is not None
     findings = in_order(lint_files(proposal.settings, proposal.folded, moment=None))

@@ -4,6 +4,8 @@ import sys
 import time
 from collections.abc import Callable
 
+from insight.terminal import visible_line
+
 
 def step(name: str, work: Callable[[], str | None]) -> Callable[[], None]:
     """Make a task of work: one that says when it begins, and when it is done, in how many seconds.
@@ -28,5 +30,5 @@ def step(name: str, work: Callable[[], str | None]) -> Callable[[], None]:
 
 def _say(line: str) -> None:
     # In one piece: steps may run side by side.
-    sys.stderr.write(f"{line}\n")
+    sys.stderr.write(f"{visible_line(line)}\n")
     sys.stderr.flush()

@@ -37,7 +37,7 @@ def damage_of(root: str) -> list[str]:
     try:
         tables = versions_of(folder) or {}
     except WarehouseError as error:
-        return str(error).splitlines()
+        return list(error.problems)
     try:
         told = [line for name in TABLES if name in tables for line in _damaged_files(folder, TABLES[name])]
     except (DeltaError, OSError):

@@ -45,7 +45,7 @@ def require_as_left(root: str, runs: Iterable[Mapping[str, Any]]) -> None:
     else:
         lost = list(_lost_since(root, last, found))
     if lost:
-        raise WarehouseError("\n".join(lost))
+        raise WarehouseError(*lost)
 
 
 def runs_are_gone(root: str) -> str:

@@ -53,7 +53,7 @@ def versions_of(root: str) -> dict[str, int] | None:
         if (problem := other_columns(f"{root}/{name}", TABLES[name], _types(found)))
     ]
     if damaged:
-        raise WarehouseError("\n".join(damaged))
+        raise WarehouseError(*damaged)
     return {name: found.version() for name, found in tables.items()}
 
 

@@ -29,8 +29,10 @@ from storage.versions import other_columns
 
 log = logging.getLogger(__name__)
 
-UNSAFE = re.compile(r"[^A-Za-z0-9_.,:@=+~/\\-]")
+UNSAFE = re.compile(r"[^A-Za-z0-9_.,:@=+/-]")
 """What the embedded engine spells otherwise in a path: it would write to another folder than it reads."""
+UNREADABLE = re.compile(r"[%\\\x00-\x1f\x7f]")
+"""What delta-rs, which reads tables of both engines, takes for something else in a path."""
 SCRATCH = "_scratch"
 """The folder of rows that a run on a cluster keeps for its time; what a killed run leaves is no table."""
 
@@ -55,6 +57,11 @@ class Warehouse:
         self._schema = None if isinstance(place, str) else place
         self._written = set[str]()
         self.root = (place if isinstance(place, str) else folder_of(spark, place)).rstrip("/")
+        if found := UNREADABLE.search(self.root):
+            raise ConfigError(
+                f"warehouse: no tables can be kept under {self.root}, for the character {found[0]!r}; name a "
+                "folder of letters, digits and ._-"
+            )
         if is_embedded(spark) and (found := UNSAFE.search(self.root)):
             raise ConfigError(
                 f"warehouse: the embedded engine can't keep tables under {self.root}, for the character "

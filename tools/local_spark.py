@@ -84,6 +84,9 @@ def _bytes(memory: str) -> int:
 
 def _work(settings_file: Path, as_of: str | None) -> int:
     """Bytes of new Parquet files that would be as much work as this job."""
+    if not settings_file.is_file():
+        # To open a pipe is to wait for who writes into it.
+        return 0
     settings: dict[str, Any] = yaml.safe_load(settings_file.read_bytes())
     folder = settings_file.parent
     warehouse = folder / str(settings["warehouse"])

@@ -85,7 +85,7 @@ class Folded:
             ConfigError: One line for each statement that was refused.
         """
         if self.refusals:
-            raise ConfigError("\n".join(refusal.message for refusal in self.refusals))
+            raise ConfigError(*(refusal.message for refusal in self.refusals))
 
 
 def rule_history(statements: Iterable[RuleStatement]) -> list[RuleVersion]:

@@ -51,7 +51,8 @@ class RuleSources:
             ConfigError: files have errors; one line for each.
         """
         paths, others = rule_paths(path)
-        problems, files = [], []
+        problems: list[str] = []
+        files: list[RuleFile] = []
         for each in paths:
             try:
                 files.append(
@@ -64,9 +65,9 @@ class RuleSources:
                     )
                 )
             except ConfigError as error:
-                problems.append(str(error))
+                problems.extend(error.problems)
         if problems:
-            raise ConfigError("\n".join(problems))
+            raise ConfigError(*problems)
         if paths != [path]:
             files = _of_several(path, files, self.unread, instance or "", database or "")
         self.files += files

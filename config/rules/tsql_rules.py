@@ -85,7 +85,7 @@ class _Reader:
             others = f" (and for {more} more {'statements' if more > 1 else 'statement'})" if more else ""
             problems.append((missing.first, message + others))
         if problems:
-            raise ConfigError("\n".join(f"{place}: {message}" for place, message in sorted(problems)))
+            raise ConfigError(*(f"{place}: {message}" for place, message in sorted(problems)))
         taken_back = self._found.transactions.taken_back
         statements = tuple(statement for number, statement in read.items() if number not in taken_back)
         return RuleFile(

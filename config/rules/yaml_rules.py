@@ -94,9 +94,9 @@ def read_yaml_rules(
         try:
             statements.append(_statement(file, index, entry, (instance, database, effective_from)))
         except ConfigError as error:
-            problems.append(str(error))
+            problems.extend(error.problems)
     if problems:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
     return RuleFile(path, tuple(statements))
 
 
@@ -121,7 +121,7 @@ def _statement(
         message = "changes nothing; add what is to change (contract, local_service, remote_service, level)"
         problems.append(file.problem((index, "alter"), message, key=True))
     if problems or instance is None or database is None or effective_from is None:
-        raise ConfigError("\n".join(problems))
+        raise ConfigError(*problems)
     kind, body = bodies[0]
     place = file.position((index,))
     return RuleStatement(

@@ -165,7 +165,7 @@ def read_snapshots(declared: Sequence[Snapshot]) -> tuple[ServerSnapshot, ...]:
 def broken_snapshots(problems: Iterable[str]) -> InputError:
     """The error that lists what is wrong with files of snapshots, one a line."""
     head = "snapshots break their contract; export these anew:"
-    return InputError("\n".join([head, *(f"  {each}" for each in problems)]))
+    return InputError(head, *(f"  {each}" for each in problems))
 
 
 def with_databases(catalog: Catalog, snapshots: Iterable[ServerSnapshot]) -> Catalog:

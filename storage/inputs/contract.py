@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from config.errors import InputError
+from config.errors import InputError, one_line
 from schemas import EventContract
 
 WIDENED = {"bigint": ("tinyint", "smallint", "int"), "int": ("tinyint", "smallint")}
@@ -39,7 +39,10 @@ def contract_problems(contract: EventContract, problems: Sequence[str]) -> str:
     if not problems:
         return ""
     return "\n".join(
-        [f"{contract.source} breaks its contract; write these anew:", *(f"  {each}" for each in problems)]
+        [
+            f"{contract.source} breaks its contract; write these anew:",
+            *(f"  {one_line(each)}" for each in problems),
+        ]
     )
 
 
@@ -51,7 +54,7 @@ def raise_together(problems: Iterable[str]) -> None:
     """
     said = [problem for problem in problems if problem]
     if said:
-        raise InputError("\n".join(said))
+        raise InputError(*(line for problem in said for line in problem.split("\n")))
 
 
 def problems_of_each(paths: Sequence[str], problems: Callable[[str], list[str]]) -> list[str]:

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from deltalake.exceptions import DeltaError
 
-from config.errors import InputError
+from config.errors import InputError, one_line
 from config.model import EventSource
 from storage.inputs.contract import first_line, raise_together
 from storage.inputs.delta_log import current_version
@@ -78,7 +78,7 @@ def new_files(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> 
                     found.append(InputFile(source, file.path, version=file.version, since=before.version))
             elif (file.length, file.modified_at) != (before.length, before.modified_at):
                 problems.append(_changed(file, before))
-    raise_together(problems)
+    raise_together(map(one_line, problems))
     return found
 
 
@@ -102,7 +102,7 @@ def require_unchanged(inputs: Mapping[str, EventSource], taken: Iterable[InputFi
             for file in files
             if file.source == source and there.get(file.path) != file
         ]
-    raise_together(problems)
+    raise_together(map(one_line, problems))
 
 
 def _there(source: str, given: EventSource) -> list[InputFile]:

@@ -10,6 +10,7 @@ from pyarrow import fs
 from pyspark.sql import SparkSession
 
 from config.errors import ConfigError
+from engine.scratch import is_in_local_scratch
 from engine.session import is_embedded
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -103,6 +104,8 @@ def literal(spark: SparkSession, paths: Sequence[str]) -> list[str]:
     # Hadoop knows a backslash before the sign, Sail only a class of one sign.
     if is_embedded(spark):
         return [re.sub(r"[\[\]{}*?]", r"[\g<0>]", path) for path in paths]
+    # Copies on the local disk: a plain path would be one of Hadoop's default file system.
+    paths = [f"file://{path}" if is_in_local_scratch(path) else path for path in paths]
     return [re.sub(r"[\\\[\]{}*?]", r"\\\g<0>", path) for path in paths]
 
 

@@ -1,7 +1,7 @@
 """Copies of CSV files that an engine can't read as they are: UTF-8, commas, a row a line."""
 
 from collections.abc import Collection
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from uuid import uuid4
 
 from pyspark.sql import SparkSession
@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from config.errors import InputError
 from config.exports.form import HEAD, TAIL, ForeignFileError, TextForm, text_form
 from config.exports.rows import rewrite
-from engine.differences import scratch_of
+from engine.differences import is_on_this_machine
 from engine.scratch import local_scratch
 from storage.inputs.places import file_system, open_file, unpacked
 from storage.inputs.text import PACKED
@@ -50,19 +50,18 @@ def plain_copy(spark: SparkSession, path: str, form: TextForm, name: str) -> str
         name: the copy's name without ending.
 
     Returns:
-        The copy's path, or its URI where Apache Spark needs one.
+        The copy's path.
 
     Raises:
         InputError: the file has bytes that are none of its encoding, or the engine runs on a cluster, whose
             machines don't see the local disk.
     """
-    scratch = scratch_of(spark)
-    if scratch is None:
+    if not is_on_this_machine(spark):
         raise InputError(
             f"{path}: on a cluster CSV is read as UTF-8 with commas and a header in its first line only; "
             "write it so, or as Parquet"
         )
-    folder = Path(local_scratch()) / str(uuid4())
+    folder = local_scratch() / str(uuid4())
     folder.mkdir()
     copy = folder / f"{name}.csv"
     system, inner, _ = file_system(path)
@@ -74,4 +73,4 @@ def plain_copy(spark: SparkSession, path: str, form: TextForm, name: str) -> str
             out.writelines(rewrite(stream, form))
     except ForeignFileError as error:
         raise InputError(f"{path}: {error}") from None
-    return copy.as_uri() if "://" in scratch or scratch.startswith("file:") else str(copy)
+    return str(copy)

@@ -14,8 +14,8 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from config.errors import InputError
+from engine.differences import is_on_this_machine
 from engine.scratch import local_scratch
-from engine.session import is_classic, is_embedded
 from storage.inputs.places import on_local_disk, open_file, unpacked
 from storage.inputs.text import PACKED
 
@@ -55,12 +55,12 @@ def _readable(spark: SparkSession, path: str, limit: int) -> str:
         found = _with_small_ending(spark, path)
         if not _has_long_line(found, limit):
             return found
-        if not _is_on_this_machine(spark):
+        if not is_on_this_machine(spark):
             raise InputError(
                 f"{path}: a line has more than {limit:,} bytes (quality.max_line_bytes), and on a cluster no "
                 "copy without it can be read; take the line away, or allow more"
             )
-        return _as_engine_names(spark, _shortened(found, limit))
+        return str(_shortened(found, limit))
     except (OSError, pa.ArrowException):
         # The engine says what is wrong.
         return path
@@ -71,13 +71,13 @@ def _with_small_ending(spark: SparkSession, path: str) -> str:
     if name.suffix in PACKED or name.suffix.lower() not in PACKED:
         return path
     local = on_local_disk(path)
-    if local is None or not _is_on_this_machine(spark):
+    if local is None or not is_on_this_machine(spark):
         raise InputError(
             f"{path}: the ending has capitals; rename the file so that it ends {name.suffix.lower()}"
         )
     link = _new_place(name.suffix.lower())
     link.symlink_to(Path(local).resolve())
-    return _as_engine_names(spark, link)
+    return str(link)
 
 
 def _has_long_line(path: str, limit: int) -> bool:
@@ -169,15 +169,3 @@ class _Line:
 
 def _new_place(ending: str) -> Path:
     return local_scratch() / f"{uuid4()}{ending}"
-
-
-def _is_on_this_machine(spark: SparkSession) -> bool:
-    """Whether all that the engine does is done where this process is."""
-    return is_embedded(spark) or (
-        is_classic(spark) and str(spark.conf.get("spark.master", "")).startswith("local")
-    )
-
-
-def _as_engine_names(spark: SparkSession, path: Path) -> str:
-    """A path of the local disk; Spark would take a plain one for a path of Hadoop's file system."""
-    return str(path) if is_embedded(spark) else path.as_uri()

@@ -22,3 +22,17 @@ def test_kept_rows_have_columns_of_their_own(spark: SparkSession, tmp_path: Path
     with kept(rows, str(tmp_path)) as copy:
         assert not columns_of(rows) & columns_of(copy)
         assert [row["id"] for row in rows.join(copy, "id").orderBy("id").collect()] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("name", ["a b#c%20d?", "[e]{f}*", "é日本", "g\\h", "i'j\"k$l&m;n"])
+def test_working_files_in_a_folder_of_any_name(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    folder = tmp_path / name
+    folder.mkdir()
+    monkeypatch.setattr("engine.differences.local_scratch", lambda: folder)
+    with kept(session.range(3), str(tmp_path / "other")) as copy:
+        assert copy.count() == 3
+        assert len(list(folder.rglob("*.parquet"))) > 0
+    assert list(folder.iterdir()) == []
+    assert list(tmp_path.iterdir()) == [folder]

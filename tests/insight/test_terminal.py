@@ -9,7 +9,7 @@ from rich.table import Table as Grid
 
 from insight.findings import Code, Finding, Severity
 from insight.lint_view import show_findings
-from insight.terminal import PLAIN_WIDTH, as_json, show_rows, table, terminal, visible
+from insight.terminal import PLAIN_WIDTH, as_json, lines, show_rows, table, terminal, visible, visible_line
 from tests.factories import at
 
 HOSTILE = "Gold\x1b[2J\x1b]0;owned\x07\x9b31m \u202etxt.exe\u2066 \x00\r[b]"
@@ -19,6 +19,34 @@ SEEN = r"Gold\u001b[2J\u001b]0;owned\u0007\u009b31m \u202etxt.exe\u2066 \u0000\u
 def test_signs_that_steer_are_written_out_and_no_others() -> None:
     assert visible(HOSTILE) == SEEN
     assert visible("Zoë\n\t'“日本” 🙂 [x] \\u001b") == "Zoë\n\t'“日本” 🙂 [x] \\u001b"
+
+
+UNSEEN = (
+    "\x0b \x0c \x85 \u00ad \u034f \u061c \u115f \u180e \u200b \u200c \u200d \u2028 \u2029 \u2060 "
+    "\u2064 \u206a \u3164 \ufe0f \ufeff \uffa0 \ufff9 \U000e0041 \U000e0100"
+)
+
+
+def test_what_takes_no_room_is_written_out() -> None:
+    assert visible(UNSEEN).isascii()
+    assert visible("a\U000e0041\u2028b") == r"a\udb40\udc41\u2028b"
+    assert json.loads(as_json({"name": UNSEEN})) == {"name": UNSEEN}
+
+
+def test_a_name_begins_no_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    console = terminal()
+    name = "a\nerror: forged\t:bomb:"
+    seen = r"a\u000aerror: forged\u0009:bomb:"
+    assert visible_line(name) == seen
+    show_rows(console, name, [{"queue": name}], ["queue"])
+    console.print(f"Queue {name}", soft_wrap=True)
+    grid = table("queue", name)
+    grid.add_row(name, lines([name, "b"]))
+    console.print(grid)
+    printed = capsys.readouterr().out
+    assert printed.count(seen) == 6
+    assert [line for line in printed.splitlines() if line.startswith("error")] == []
+    assert [line for line in printed.splitlines() if "│ b " in line] != []
 
 
 def test_tables_and_lines_show_what_a_name_holds(capsys: pytest.CaptureFixture[str]) -> None:

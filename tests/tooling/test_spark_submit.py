@@ -1,4 +1,4 @@
-"""spark-submit.sh in a stand-in project, whose spark-submit tells how it was called."""
+"""spark-submit.sh in a stand-in project, whose job and spark-submit tell how they were called."""
 
 import json
 import os
@@ -13,6 +13,13 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+JOB = """
+import json, os, shlex, sys
+submitted = shlex.split(os.environ["PYSPARK_SUBMIT_ARGS"])
+assert submitted.pop() == "pyspark-shell"
+json.dump({"args": submitted + sys.argv, "env": dict(os.environ)}, sys.stdout)
+sys.exit(int(os.environ.get("EXIT", 0)))
+"""
 TELL = """#!/bin/bash
 exec "$PYSPARK_DRIVER_PYTHON" -c 'import json, os, sys; \
 json.dump({"args": sys.argv[1:], "env": dict(os.environ)}, sys.stdout); \
@@ -62,7 +69,7 @@ def project(tmp_path: Path) -> Path:
     (root / ".jars" / "delta-spark_4.2_2.13-4.4.0.jar").touch()
     (root / ".jars" / "delta-storage-4.4.0.jar").touch()
     (root / "jobs").mkdir()
-    (root / "jobs" / "nightly.py").touch()
+    (root / "jobs" / "nightly.py").write_text(JOB)
     return root
 
 
@@ -86,13 +93,39 @@ def submit(
 def test_job_options_follow_the_job_as_they_are(project: Path) -> None:
     result = submit(project, "jobs/nightly.py", "--name", "two words", "", "*", 'q"é')
 
-    assert result.args[-6:] == ["jobs/nightly.py", "--name", "two words", "", "*", 'q"é']
+    assert result.args[-5:] == ["--name", "two words", "", "*", 'q"é']
+    assert result.args[-6].endswith("jobs/nightly.py")
 
 
 def test_what_follows_spark_goes_before_the_job(project: Path) -> None:
     result = submit(project, "jobs/nightly.py", "--config", "c", "--spark", "--conf", "a=b c")
 
     assert result.args[-5:] == ["--conf", "a=b c", "jobs/nightly.py", "--config", "c"]
+
+
+@pytest.mark.parametrize(
+    "options", [["--deploy-mode", "cluster"], ["--conf", "spark.submit.deployMode=cluster"]], ids=" ".join
+)
+def test_where_the_cluster_runs_the_job_spark_starts_it(project: Path, options: list[str]) -> None:
+    result = submit(project, "jobs/nightly.py", "--config", "c", "--spark", *options)
+
+    assert "PYSPARK_SUBMIT_ARGS" not in result.env
+    assert result.args[-5:] == [*options, "jobs/nightly.py", "--config", "c"]
+
+
+@pytest.mark.parametrize("sign", ["#", "%20", "[", "]", ",", "?", "*", ":", "\\", "\n", '"', "{", "}"])
+def test_a_folder_from_which_spark_loads_no_jars(project: Path, tmp_path: Path, sign: str) -> None:
+    moved = project.rename(tmp_path / f"a{sign}b")
+
+    result = submit(moved, "jobs/nightly.py", cwd=tmp_path)
+
+    assert (result.code, result.out, len(result.err.splitlines())) == (2, "", 1)
+    assert result.err.startswith("spark-submit.sh: Spark can't load jars from ")
+
+
+@pytest.mark.parametrize("name", ["a b", "é日本", "a'b", "a&b;$c", "a(b)"])
+def test_a_folder_of_other_characters(project: Path, tmp_path: Path, name: str) -> None:
+    assert submit(project.rename(tmp_path / name), "jobs/nightly.py", cwd=tmp_path).code == 0
 
 
 def test_a_job_has_a_spark_of_its_own(project: Path) -> None:
@@ -246,7 +279,7 @@ def test_runs_from_any_directory_and_through_a_link(project: Path, tmp_path: Pat
 
 def test_a_job_in_the_callers_directory_comes_first(project: Path, tmp_path: Path) -> None:
     (tmp_path / "jobs").mkdir()
-    (tmp_path / "jobs" / "nightly.py").touch()
+    (tmp_path / "jobs" / "nightly.py").write_text(JOB)
 
     assert submit(project, "jobs/nightly.py", cwd=tmp_path).args[-1] == "jobs/nightly.py"
 

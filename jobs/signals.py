@@ -1,0 +1,65 @@
+"""A job ends as soon as a signal comes, whatever its threads wait for."""
+
+import os
+import signal
+from threading import Thread
+from typing import NoReturn
+
+from engine.java import stop_java
+from engine.scratch import remove_local_scratch
+from jobs.streams import STDERR
+
+SIGNALLED = 128
+"""What a shell adds to the number of the signal that ended a process."""
+BROKEN_OFF = "error: {}; run it again, it takes up where it broke off"
+REASONS = {
+    signal.SIGINT: "interrupted",
+    signal.SIGTERM: "asked to end",
+    signal.SIGHUP: "its terminal was closed",
+}
+TOLD_WITHIN = 1.0
+"""Seconds that the last line may take: nobody may read standard error any more."""
+
+
+def end_at_once_on_signals() -> None:
+    """End the process on Ctrl-C, SIGTERM and SIGHUP with the exit code that a shell gives it.
+
+    The embedded engine listens to Ctrl-C itself and ends, and threads that wait for it would try again for
+    ten minutes. A process may end at any moment, and nothing is lost. `nohup` keeps its meaning: a SIGHUP
+    that is ignored at the start stays so.
+    """
+    told, tells = os.pipe()
+    os.set_blocking(tells, False)
+    signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
+    for number in REASONS:
+        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
+            # It is told by the pipe: a handler would wait for the main thread, which may wait for others.
+            signal.signal(number, lambda *_: None)
+
+    def wait() -> None:
+        number = 0
+        while number not in REASONS:
+            number = os.read(told, 1)[0]
+        _end(signal.Signals(number))
+
+    Thread(target=wait, name="signals", daemon=True).start()
+
+
+def _end(sign: signal.Signals) -> NoReturn:
+    try:
+        # Past the buffers of sys.stderr: another thread may hold them, and wait for a reader that has gone.
+        line = f"{BROKEN_OFF.format(REASONS[sign])}\n".encode()
+        teller = Thread(target=_tell, args=(line,), daemon=True)
+        teller.start()
+        stop_java()
+        remove_local_scratch()
+        teller.join(TOLD_WITHIN)
+    finally:
+        os._exit(SIGNALLED + sign)
+
+
+def _tell(line: bytes) -> None:
+    try:
+        os.write(STDERR, line)
+    except OSError:
+        return

@@ -1,0 +1,64 @@
+"""A user's proxy is for other machines: the embedded engine speaks to itself without one."""
+
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.jobs.processes import ROOT, ended
+
+ASKS = """
+import os
+from engine.session import open_session
+before = dict(os.environ)
+assert open_session("test").range(3).count() == 3
+names = [name for name in before if name.lower().endswith("_proxy")]
+assert names and all(os.environ[name] == before[name] for name in names)
+"""
+NAMES = ("http_proxy", "HTTP_PROXY", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "grpc_proxy")
+
+
+@contextmanager
+def proxy() -> Iterator[tuple[str, list[bytes]]]:
+    """A proxy that answers nothing, and what came to it."""
+    came: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def listen() -> None:
+            while True:
+                try:
+                    came.append(server.accept()[0].recv(100))
+                except OSError:
+                    return
+
+        threading.Thread(target=listen, daemon=True).start()
+        yield f"http://127.0.0.1:{server.getsockname()[1]}", came
+
+
+@pytest.mark.parametrize(
+    "further", [{}, {"no_proxy": "example.org"}, {"no_grpc_proxy": "example.org", "NO_PROXY": ""}], ids=str
+)
+def test_the_embedded_engine_takes_no_proxy_and_leaves_it_set(further: dict[str, str]) -> None:
+    with proxy() as (address, came):
+        variables = dict.fromkeys(NAMES, address) | further
+        done = ended([sys.executable, "-c", ASKS], variables | {"PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0, done.stderr
+    assert came == []
+
+
+@pytest.mark.slow
+def test_a_server_behind_a_proxy_that_does_not_answer() -> None:
+    """The proxy is asked, and the job says within seconds that nobody answers."""
+    with proxy() as (address, came):
+        job = [sys.executable, "-m", "jobs.next", "--config", "conf/snapshot.yaml", "--queue", "TargetQueue"]
+        done = ended(job, {"SPARK_REMOTE": "sc://engine.invalid:15002", "http_proxy": address})
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: SPARK_REMOTE: no server answers at engine.invalid:15002 (what listens there did not answer "
+        "as Spark Connect does within 20 s, through the proxy that http_proxy names); start it, or unset "
+        "SPARK_REMOTE\n"
+    )
+    assert came[0].startswith(b"CONNECT engine.invalid:15002")

@@ -1,0 +1,164 @@
+"""A signal ends a job at once, whatever has become of standard error."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.jobs.processes import COMMANDS, HAS_JAVA, PATIENCE, ROOT, environment
+
+SIGNALS = {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGHUP: 129}
+ENDS_WITHIN = 20.0
+"""Seconds, on a machine that does other work; the job itself takes one at most."""
+
+BUSY = """
+import sys, threading, time
+from engine.scratch import local_scratch
+from jobs.launch import launch
+
+def main(argv):
+    (local_scratch() / "rows").write_text("1")
+    if argv:
+        # Another thread holds the stream, and waits for a reader for ever.
+        threading.Thread(target=lambda: sys.stderr.write("x" * 1_000_000), daemon=True).start()
+        time.sleep(0.5)
+    print("ready", flush=True)
+    thread = threading.Thread(target=time.sleep, args=(600,))
+    thread.start()
+    thread.join()
+
+launch(main)
+"""
+
+
+def started(temporary: Path, *options: str, stderr: int) -> "subprocess.Popen[bytes]":
+    """A job that keeps something and waits."""
+    job = subprocess.Popen(
+        [sys.executable, "-c", BUSY, *options],
+        cwd=ROOT,
+        env=environment() | {"TMPDIR": str(temporary), "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+    )
+    assert job.stdout
+    assert job.stdout.readline() == b"ready\n"
+    return job
+
+
+def require_ended(job: "subprocess.Popen[bytes]", sign: signal.Signals, temporary: Path) -> None:
+    try:
+        assert job.wait(timeout=ENDS_WITHIN) == SIGNALS[sign]
+        assert list(temporary.iterdir()) == []
+    finally:
+        job.kill()
+        if job.stdout:
+            job.stdout.close()
+
+
+@pytest.mark.parametrize("sign", SIGNALS)
+def test_while_the_reader_of_standard_error_is_gone(tmp_path: Path, sign: signal.Signals) -> None:
+    reads, writes = os.pipe()
+    job = started(tmp_path, stderr=writes)
+    os.close(reads)
+    os.close(writes)
+    job.send_signal(sign)
+    require_ended(job, sign, tmp_path)
+
+
+@pytest.mark.parametrize("sign", SIGNALS)
+def test_while_standard_error_is_full_and_nobody_reads(tmp_path: Path, sign: signal.Signals) -> None:
+    reads, writes = os.pipe()
+    job = started(tmp_path, "write", stderr=writes)
+    job.send_signal(sign)
+    require_ended(job, sign, tmp_path)
+    os.close(reads)
+    os.close(writes)
+
+
+def test_a_closed_terminal_is_told(tmp_path: Path) -> None:
+    job = started(tmp_path, stderr=subprocess.PIPE)
+    job.send_signal(signal.SIGHUP)
+    assert job.stderr
+    said = job.stderr.read().decode()
+    assert said == "error: its terminal was closed; run it again, it takes up where it broke off\n"
+    job.stderr.close()
+    require_ended(job, signal.SIGHUP, tmp_path)
+
+
+def test_nohup_keeps_its_meaning(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        job = started(tmp_path, stderr=subprocess.DEVNULL)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    job.send_signal(signal.SIGHUP)
+    time.sleep(0.5)
+    assert job.poll() is None
+    job.send_signal(signal.SIGTERM)
+    require_ended(job, signal.SIGTERM, tmp_path)
+
+
+def test_before_the_job_listens_to_signals() -> None:
+    """While modules are imported there is no traceback either."""
+    ask = "import os, signal; import jobs; os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(60)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.argv[0] = '-m'; {ask}"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "embedded",
+        pytest.param(
+            "spark",
+            marks=[
+                pytest.mark.long,
+                pytest.mark.skipif(not HAS_JAVA, reason="no java on the PATH, so no Apache Spark"),
+            ],
+        ),
+    ],
+)
+def test_a_night_that_works(tmp_path: Path, engine: str) -> None:
+    temporary, settings = tmp_path / "tmp", tmp_path / "settings.yaml"
+    temporary.mkdir()
+    text = (ROOT / "conf" / "snapshot.yaml").read_text()
+    text = text.replace("../build/warehouse-snapshot", "warehouse").replace("../samples", f"{ROOT}/samples")
+    settings.write_text(text)
+    reads, writes = os.pipe()
+    job = subprocess.Popen(
+        [*COMMANDS[engine], "--config", settings, "--as-of", "2026-11-21T00:00:00Z"],
+        cwd=ROOT,
+        env=environment() | {"TMPDIR": str(temporary), "SPARK_LOCAL_DIRS": str(temporary)},
+        stdout=subprocess.DEVNULL,
+        stderr=writes,
+        start_new_session=True,
+    )
+    os.close(reads)
+    os.close(writes)
+    try:
+        wait_for(job, lambda: any(tmp_path.glob("warehouse/*/_delta_log/*.json")))
+        job.send_signal(signal.SIGTERM)
+        require_ended(job, signal.SIGTERM, temporary)
+    finally:
+        if job.poll() is None:
+            os.killpg(job.pid, signal.SIGKILL)
+
+
+def wait_for(job: "subprocess.Popen[bytes]", moment: Callable[[], bool]) -> None:
+    until = time.monotonic() + PATIENCE
+    while not moment():
+        assert job.poll() is None
+        assert time.monotonic() < until
+        time.sleep(0.01)
