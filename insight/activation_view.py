@@ -7,6 +7,7 @@ from typing import Any
 from rich.table import Table as Grid
 
 from insight.terminal import terminal
+from insight.wording import queue_name
 
 BINS = 96
 """Pieces of the drawn timeline; of a day, a quarter of an hour each."""
@@ -22,7 +23,7 @@ COLUMNS = ("from", "until", "checks", "trigger", "reason", "ready", "tasks", "wh
 def show_activation(told: Mapping[str, Any], start: datetime, end: datetime) -> None:
     """Print what `activation_of_queue` says of the window from start to end."""
     console, runs = terminal(), told["runs"]
-    name = ".".join((told["instance"], told["database"], told["queue"]))
+    name = queue_name(told)
     console.print(f"{name} ({told['mode']}), {_minute(start)} to {_minute(end)}")
     console.print(told["sentence"])
     console.print(f"[{drawn(runs, start, end)}]")

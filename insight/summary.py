@@ -12,8 +12,8 @@ from config.instants import format_instant
 from config.load import Settings
 from engine.differences import together
 from insight.coming import next_received, next_transmitted
-from insight.next import Place
 from insight.next_view import show_received, show_sent
+from insight.queue_filter import QueueFilter
 from insight.terminal import show_rows, terminal
 from insight.waiting import QUEUES, overtaken
 from insight.wording import queue_name
@@ -140,14 +140,14 @@ def _instances(warehouse: Warehouse, as_of: datetime) -> list[Row]:
 def _first_received(queues: list[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[First]:
     schedule = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
     for row in queues:
-        queue = Place(row["queue"], row["instance"], row["database"]).of(schedule)
+        queue = QueueFilter(row["queue"], row["instance"], row["database"]).of(schedule)
         yield row["where"], collected(next_received(queue, FIRST_ROWS))
 
 
 def _first_sent(instances: list[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[First]:
     schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
     for row in instances:
-        instance = Place(instance=row["instance"]).of(schedule)
+        instance = QueueFilter(instance=row["instance"]).of(schedule)
         yield row["instance"], collected(next_transmitted(instance, FIRST_ROWS))
 
 

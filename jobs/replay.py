@@ -11,6 +11,7 @@ from config.errors import ConfigError
 from config.instants import format_instant
 from config.load import Settings, load_settings
 from config.proposal import Proposal, proposed_rules, proposed_settings
+from insight.queue_filter import FORMS
 from insight.replay.ask import Asked, find_queues, replayed, require_known
 from insight.replay.told import told
 from insight.replay.view import sentence, show
@@ -65,7 +66,7 @@ def main(argv: Sequence[str]) -> int:
         action="append",
         default=[],
         metavar="Q",
-        help="a queue, alone or as INSTANCE.DATABASE.QUEUE; may be given again (default all)",
+        help=f"a queue: {FORMS}; may be given again (default all)",
     )
     parser.add_argument(
         "--drain", action="store_true", help="go on after --to, without arrivals, until all is served"

@@ -275,18 +275,16 @@ def _with_names(
         ]
     )
     all_made = dict(made)
-    if events or any(map(warehouse.exists, both)):
-        found = named(shown, Rows(*[_known(warehouse, table, events.get(table.name)) for table in both]))
-        if MESSAGES.name in made:
-            all_made[MESSAGES.name] = keep(found.messages)
-        if ENDPOINT_FACTS.name in made:
-            all_made[ENDPOINT_FACTS.name] = keep(found.conversations)
-        return all_made
-    # Nothing else can know the ids of endpoints.
-    if MESSAGES.name in made:
-        all_made[MESSAGES.name] = named_by_views(shown, keep)
     if ENDPOINT_FACTS.name in made:
         all_made[ENDPOINT_FACTS.name] = shown.conversations
+    if MESSAGES.name not in made:
+        return all_made
+    if events or any(map(warehouse.exists, both)):
+        known = Rows(*[_known(warehouse, table, events.get(table.name)) for table in both])
+        all_made[MESSAGES.name] = keep(named(shown, known))
+    else:
+        # Nothing else can know the ids of messages or handles.
+        all_made[MESSAGES.name] = named_by_views(shown, keep)
     return all_made
 
 
