@@ -17,7 +17,8 @@ from pyspark.sql import functions as F
 
 from config.load import Settings
 from insight.explain import explain_message, honors
-from insight.next import Place, what_comes_next
+from insight.next import what_comes_next
+from insight.queue_filter import QueueFilter
 from jobs.launch import Parser, launch, opened
 from schemas.keys import QUEUE
 from schemas.outputs import RECEIVE_SCHEDULE
@@ -41,7 +42,7 @@ def run(warehouse: Warehouse, settings: Settings, as_of: datetime) -> dict[str, 
     counted = schedule.where("state = 'ready'").groupBy(*QUEUE).count()
     longest = counted.orderBy(F.desc("count"), *QUEUE).first()
     assert longest is not None, "no message is ready"
-    queue = Place(longest["queue"], longest["instance"], longest["database"])
+    queue = QueueFilter(longest["queue"], longest["instance"], longest["database"])
     middle = queue.of(schedule).where(F.col("position") == (longest["count"] + 1) // 2).first()
     assert middle is not None
 

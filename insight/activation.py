@@ -1,6 +1,7 @@
 """What the queue monitor of one queue found."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +11,7 @@ from config.catalog import Catalog
 from config.errors import ConfigError, PipelineError
 from config.instants import format_instant
 from config.load import Settings
-from config.nearest import instead
+from insight.queue_filter import KnownQueues, QueueFilter, QueueName
 from insight.queues_off import queues_off_at
 from schemas.keys import QUEUE
 from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
@@ -18,24 +19,26 @@ from storage.collected import collected
 from storage.monitors import latest_monitors
 from storage.warehouse import Warehouse
 
-QueueName = tuple[str, str, str]
 
-
-def find_queue(settings: Settings, name: str) -> QueueName:
-    """The monitored queue that a name means, alone or as INSTANCE.DATABASE.QUEUE.
+def find_queue(settings: Settings, warehouse: Warehouse, as_of: datetime, name: str) -> QueueName:
+    """The queue that a name means: one with a monitor, or one that the window of as_of has.
 
     Raises:
-        ConfigError: no queue with a monitor has the name, or several have.
+        ConfigError: no such queue has the name, or several have.
     """
-    queues = {row[:3]: ".".join(row[:3]) for row in settings.catalog.monitor_rows()}
-    found = [queue for queue, full in queues.items() if name in (full, queue[2])]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = ", ".join(queues[queue] for queue in found)
-        raise ConfigError(f"command line: --queue {name!r} is one of {names}; write one of these")
-    hint = instead(name, dict.fromkeys(queue[2] for queue in queues))
-    raise ConfigError(f"command line: --queue {name!r} has no monitor in {settings.catalog_path}; {hint}")
+    asked, in_catalog = QueueFilter(name), KnownQueues.of(settings.catalog)
+    monitored = replace(in_catalog, queues=frozenset(row[:3] for row in settings.catalog.monitor_rows()))
+    if asked.find(monitored):
+        return asked.only(monitored)
+    # Queue events may name queues that the catalog lacks.
+    rows = collected(warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).select(*QUEUE))
+    known = monitored.and_queues((row["instance"], row["database"], row["queue"]) for row in rows)
+    if not asked.find(known) and asked.find(in_catalog):
+        hint = known.nearest(name)
+        raise ConfigError(
+            f"command line: {asked} has no monitor in {settings.catalog_path or settings.path}; {hint}"
+        )
+    return asked.only(known)
 
 
 def activation_of_queue(

@@ -9,6 +9,7 @@ from rich.table import Table as Grid
 from config.instants import format_instant
 from insight.queues_off import rolled_back_sentence, waiting_sentence
 from insight.terminal import terminal
+from insight.wording import queue_name
 
 BINS = 96
 """Pieces of the drawn timeline; of a day, a quarter of an hour each."""
@@ -25,7 +26,7 @@ NOT_KNOWN = "not known"
 def show_activation(told: Mapping[str, Any], start: datetime, end: datetime) -> None:
     """Print what `activation_of_queue` says of the window from start to end."""
     console, runs = terminal(), told["runs"]
-    name = ".".join((told["instance"], told["database"], told["queue"]))
+    name = queue_name(told)
     console.print(f"{name} ({told['mode']}), {_minute(start)} to {_minute(end)}")
     console.print(told["sentence"], soft_wrap=True)
     if told.get("queue_off"):

@@ -28,8 +28,10 @@ from insight.explain_queue import (
 )
 from insight.open_first import open_first
 from insight.queues_off import queues_off_at, rollbacks, with_queue_off
+from insight.wording import listed
 from pipelines.state.messages import facts
 from schemas.events import ENDPOINT_FACTS, ENDS, MESSAGES, accepted_names
+from schemas.ids import canonical_text
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import (
@@ -55,6 +57,7 @@ KNOWN = (
     "arrived_at",
 )
 """What an explanation says of a message, of all that `facts` finds."""
+CASE = "case counts unless it is a GUID"
 
 
 @dataclass(frozen=True)
@@ -98,17 +101,27 @@ def honors(catalog: Catalog) -> dict[tuple[str, str], bool]:
     return {(instance, database): on for instance, database, on in catalog.database_rows()}
 
 
-def explain_conversation(warehouse: Warehouse, conversation_id: str, *, as_of: datetime) -> Conversation:
+def explain_conversation(warehouse: Warehouse, name: str, *, as_of: datetime) -> Conversation:
     """Explain the priorities of a conversation's endpoints and of their groups.
 
+    Args:
+        warehouse: what to read.
+        name: its conversation_id, or the conversation_handle of one of its endpoints; GUIDs in any spelling.
+        as_of: an as_of that was published.
+
     Raises:
-        PipelineError: no endpoint of the conversation is known.
+        PipelineError: no endpoint of the conversation is known, or the handle is of several conversations.
     """
-    endpoints = _explained(warehouse, _found_endpoints(warehouse, conversation_id), as_of)
+    conversation_id = canonical_text(name)
+    found = _found_endpoints(warehouse, conversation_id)
+    if not found and (of_handle := _of_handle(warehouse, conversation_id)):
+        conversation_id = of_handle
+        found = _found_endpoints(warehouse, conversation_id)
+    endpoints = _explained(warehouse, found, as_of)
     if not endpoints:
         raise PipelineError(
-            f"conversation {conversation_id!r}: no endpoint of it is known; check the id (case counts), and "
-            "whether its creation is among the inputs or in rejected_events"
+            f"conversation {name!r}: no endpoint has this conversation_id or conversation_handle; check the "
+            f"id ({CASE}), and whether its creation is among the inputs or in rejected_events"
         )
     scheduled = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of).where(
         F.col("conversation_id") == conversation_id
@@ -140,6 +153,7 @@ def explain_message(
         PipelineError: no such message is known.
     """
     catalog = catalog or Catalog()
+    message_id = canonical_text(message_id)
     events = open_first(
         warehouse.read(MESSAGES).where(F.col("message_id") == message_id),
         *FACTS,
@@ -148,8 +162,8 @@ def explain_message(
     )
     if not events:
         raise PipelineError(
-            f"message {message_id!r}: no event of it is known; check the id (case counts), and whether its "
-            "events are among the inputs or in rejected_events"
+            f"message {message_id!r}: no event of it is known; check the id ({CASE}), "
+            "and whether its events are among the inputs or in rejected_events"
         )
     # Queries that need nothing of each other run side by side: on Apache Spark most of each is planning.
     likely = events[0]["conversation_id"]
@@ -210,11 +224,12 @@ def explain_group(warehouse: Warehouse, group_id: str, *, as_of: datetime) -> tu
     Raises:
         PipelineError: it has none.
     """
+    group_id = canonical_text(group_id)
     groups = _groups(warehouse, group_id, as_of)
     if not groups:
         raise PipelineError(
             f"group {group_id!r}: it has no ready message in any queue at {format_instant(as_of)}; "
-            "check the id (case counts) and --as-of"
+            f"check the id ({CASE}) and --as-of"
         )
     return tuple(groups)
 
@@ -262,6 +277,21 @@ def _found_endpoints(warehouse: Warehouse, conversation_id: str) -> list[dict[st
         *[name for name in ENDPOINTS.names if name in columns],
         moment="created_at",
     )
+
+
+def _of_handle(warehouse: Warehouse, handle: str) -> str | None:
+    """The conversation whose endpoint has the handle; None if no endpoint has it.
+
+    Raises:
+        PipelineError: several conversations have one.
+    """
+    rows = warehouse.read(ENDPOINTS).where(F.col("conversation_handle") == handle)
+    ids = sorted(row["conversation_id"] for row in collected(rows.select("conversation_id").distinct()))
+    if len(ids) > 1:
+        raise PipelineError(
+            f"handle {handle!r}: endpoints of several conversations have it: {listed(ids)}; name one of them"
+        )
+    return ids[0] if ids else None
 
 
 def _explained(

@@ -10,6 +10,7 @@ from config.instants import format_instant
 from insight.explain import Conversation, Message
 from insight.explain_endpoint import SERVER, Endpoint, Outcome, Step
 from insight.explain_queue import Ahead, Group, ReceivePlace, TransmissionPlace
+from insight.queue_filter import queue_text
 from insight.terminal import lines, table, terminal
 from insight.wording import counted
 
@@ -198,7 +199,7 @@ def _group(console: Console, group: Group) -> None:
     place = "not placed" if group.position is None else f"position {group.position} among the queue's groups"
     _say(
         console,
-        f"\nGroup {group.conversation_group_id} in {group.instance}.{group.database}.{group.queue}: level "
+        f"\nGroup {group.conversation_group_id} in {_queue(group)}: level "
         f"{group.priority}, from conversation {group.deciding_conversation_id}; {group.state}, {place}; "
         f"{counted(group.messages, 'ready message')} of {counted(group.conversations, 'conversation')}",
     )
@@ -220,8 +221,12 @@ def _group(console: Console, group: Group) -> None:
         _say(console, f"... and {counted(group.conversations - len(group.listed), 'more conversation')}")
 
 
+def _queue(at: Group | ReceivePlace) -> str:
+    return queue_text((at.instance, at.database, at.queue))
+
+
 def _receive(console: Console, place: ReceivePlace) -> None:
-    where = f"{place.instance}.{place.database}.{place.queue}"
+    where = _queue(place)
     if place.position is None:
         _say(console, f"\nReceive: in {where}, without a position: {place.state}")
         return

@@ -14,8 +14,8 @@ from config.instants import format_instant
 from config.load import Settings
 from engine.differences import together
 from insight.coming import next_received, next_transmitted
-from insight.next import Place
 from insight.next_view import show_received, show_sent
+from insight.queue_filter import QueueFilter
 from insight.queues_off import off_sentence, queues_off_at, with_queue_off
 from insight.server_says import show_statuses, what_the_server_says
 from insight.terminal import show_rows, terminal
@@ -179,7 +179,7 @@ def _instances(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> lis
 def _first_received(queues: list[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[First]:
     schedule = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
     for row in queues:
-        queue = Place(row["queue"], row["instance"], row["database"]).of(schedule)
+        queue = QueueFilter(row["queue"], row["instance"], row["database"]).of(schedule)
         yield row["where"], collected(next_received(queue, FIRST_ROWS))
 
 
@@ -188,7 +188,7 @@ def _first_sent(
 ) -> Iterator[First]:
     schedule = with_queue_off(warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of), catalog, off)
     for row in instances:
-        instance = Place(instance=row["instance"]).of(schedule)
+        instance = QueueFilter(instance=row["instance"]).of(schedule)
         yield row["instance"], collected(next_transmitted(instance, FIRST_ROWS))
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 from config.rules.history import RuleVersion
 from config.rules.statements import DEFAULT_LEVEL
+from insight.queue_filter import queue_text
 from insight.standing_rules import Names
 from schemas.keys import QUEUE
 
@@ -50,10 +51,10 @@ def counted(count: int, thing: str) -> str:
 
 
 def queue_name(row: Mapping[str, Any]) -> str:
-    """Write the queue of a row: INSTANCE.DATABASE.QUEUE, as jobs/next.py takes it."""
-    return ".".join(row[name] for name in QUEUE)
+    """Write the queue of a row: INSTANCE.DATABASE.QUEUE, as --queue of every job takes it."""
+    return queue_text([row[name] for name in QUEUE])
 
 
 def place_name(place: tuple[str, str]) -> str:
     """Write instance and database; either is empty where a script is read that names none."""
-    return ".".join(filter(None, place)) or "the database"
+    return queue_text([part for part in place if part]) or "the database"

@@ -11,6 +11,7 @@ from config.errors import ConfigError
 from config.load import load_settings
 from insight.activation import activation_of_queue, find_queue
 from insight.activation_view import show_activation
+from insight.queue_filter import FORMS
 from insight.terminal import as_json
 from jobs.launch import Parser, launch, warehouse_of
 from steps.activation import write_activation
@@ -28,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
         "--queue OrderQueue",
     )
     parser.add_as_of("end of the window", required=True)
-    parser.add_argument("--queue", help="show this queue's timeline (QUEUE or INSTANCE.DATABASE.QUEUE)")
+    parser.add_argument("--queue", help=f"show this queue's timeline: {FORMS}")
     parser.add_format()
     options = parser.parse_args(argv)
     if options.format == "json" and options.queue is None:
@@ -36,14 +37,14 @@ def main(argv: Sequence[str]) -> int:
     settings = load_settings(options.config)
     if settings.activation is None:
         raise ConfigError(f"{settings.path}: activation is null, which leaves it out; give it a value")
-    queue = None if options.queue is None else find_queue(settings, options.queue)
     warehouse = warehouse_of(settings, "activation")
-    if queue is None:
+    if options.queue is None:
         with only_writer(warehouse.root, "activation"):
             require_whole(warehouse)
             write_activation(warehouse, settings, options.as_of, what_is_done(warehouse))
         return 0
     checked_runs(warehouse)
+    queue = find_queue(settings, warehouse, options.as_of, options.queue)
     told = activation_of_queue(warehouse, options.as_of, queue, settings.catalog)
     if options.format == "json":
         print(as_json(told))

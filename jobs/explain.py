@@ -14,7 +14,11 @@ from insight.terminal import as_json
 from jobs.launch import Parser, launch, opened
 from storage.published import published_as_of
 
-KINDS = ("conversation", "message", "group")
+KINDS = {
+    "conversation": "conversation_id or a conversation_handle; GUIDs in any spelling",
+    "message": "message_id",
+    "group": "conversation_group_id",
+}
 
 
 def main(argv: Sequence[str]) -> int:
@@ -24,8 +28,8 @@ def main(argv: Sequence[str]) -> int:
         example=".venv/bin/python -m jobs.explain --config conf/local.yaml --message ID",
     )
     what = parser.add_mutually_exclusive_group(required=True)
-    for kind in KINDS:
-        what.add_argument(f"--{kind}", metavar="ID", help=f"the {kind} to explain")
+    for kind, of in KINDS.items():
+        what.add_argument(f"--{kind}", metavar="ID", help=f"the {kind} to explain, by its {of}")
     parser.add_as_of("an as_of that was run; the latest run's by default")
     parser.add_format()
     options = parser.parse_args(argv)

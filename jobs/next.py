@@ -8,8 +8,9 @@ if not __package__:  # run as a file
 from collections.abc import Sequence
 
 from config.errors import ConfigError
-from insight.next import Place, what_comes_next
+from insight.next import what_comes_next
 from insight.next_view import show
+from insight.queue_filter import FORMS, QueueFilter
 from insight.terminal import as_json
 from jobs.launch import Parser, launch, opened, whole_number
 from storage.published import published_as_of
@@ -23,7 +24,7 @@ def main(argv: Sequence[str]) -> int:
         "Say what comes next in a queue, or out of an instance, and why.",
         example=".venv/bin/python -m jobs.next --config conf/local.yaml --queue TargetQueue --limit 20",
     )
-    parser.add_argument("--queue", help="the queue to receive from (QUEUE or INSTANCE.DATABASE.QUEUE)")
+    parser.add_argument("--queue", help=f"the queue to receive from: {FORMS}")
     parser.add_argument("--instance", help="its instance; with --transmission, the instance that sends")
     parser.add_argument("--database", help="its database")
     parser.add_argument("--transmission", action="store_true", help="what the instance sends next")
@@ -38,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
             "command line: --transmission needs --instance, and no --database: an instance sends in one "
             "order over all its databases"
         )
-    place = Place(options.queue, options.instance, options.database)
+    place = QueueFilter(options.queue, options.instance, options.database)
     settings, warehouse = opened(options, "next")
     as_of = published_as_of(warehouse, settings, options.as_of)
     found = what_comes_next(warehouse, place, as_of=as_of, limit=options.limit, catalog=settings.catalog)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from config.errors import ConfigError
 from config.instants import format_instant
 from config.load import load_settings
+from insight.queue_filter import FORMS
 from insight.replay.ask import Asked, find_queues, replayed, require_known
 from insight.replay.told import told
 from insight.replay.view import sentence, show
@@ -56,7 +57,7 @@ def main(argv: Sequence[str]) -> int:
         action="append",
         default=[],
         metavar="Q",
-        help="a queue, alone or as INSTANCE.DATABASE.QUEUE; may be given again (default all)",
+        help=f"a queue: {FORMS}; may be given again (default all)",
     )
     parser.add_argument(
         "--drain", action="store_true", help="go on after --to, without arrivals, until all is served"

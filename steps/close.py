@@ -138,7 +138,7 @@ def _facts(warehouse: Warehouse, batch: Batch, looked: Looked, keep: Keep) -> _F
             every_receive_counts=not batch.has_queue_events,
             keep=keep,
         )
-        messages, conversations, known = with_shown.messages, with_shown.conversations, with_shown.known
+        messages, conversations = with_shown.messages, with_shown.conversations
         creations = conversations
     arrived = united_rows(warehouse, MESSAGES, messages, looked.arrivals)
     return _Facts(messages, conversations, transactions, creations, known, arrived)

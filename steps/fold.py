@@ -174,6 +174,7 @@ def fold(
             )
     rows = [(number, *count, newest, new.bindings) for count in counts]
     warehouse.replace(BATCHES, small_frame(warehouse.spark, rows, BATCHES.struct), where=f"batch = {number}")
+    warehouse.mark_ids()
     batches = [dict(zip(BATCHES.names, row, strict=True)) for row in rows]
     totals = Counter[str]()
     for count in counts:

@@ -147,13 +147,13 @@ def looked_at(warehouse: Warehouse, batch: Batch, keep: Keep) -> Looked:
         for events in (of_messages, of_endpoints)
         if events is not None
     ]
-    shown_ids = _shown_of(warehouse, batch, of_messages, of_endpoints) if has_closed_rows else _Ids([], [])
-    conversation_ids += shown_ids.conversations
     message_ids = [] if of_messages is None else [of_messages.select("message_id", "event_time")]
+    if batch.views is not None and has_closed_rows and conversation_ids:
+        message_ids.append(_shown_of(warehouse, united(conversation_ids)))
     created = None if of_endpoints is None else of_endpoints.where(F.col("event_type").isin(*CREATIONS))
     late_messages, late_conversations, known_late, arrivals = together(
         warehouse.spark,
-        partial(late, MESSAGES, [*message_ids, *shown_ids.messages], KEYS[MESSAGES.name]),
+        partial(late, MESSAGES, message_ids, KEYS[MESSAGES.name]),
         partial(late, ENDPOINT_FACTS, conversation_ids, KEYS[ENDPOINT_FACTS.name]),
         partial(late, ENDPOINTS, conversation_ids, KEYS[ENDPOINTS.name]),
         # A creation that comes late finds the arrivals of messages that are closed by now.
@@ -182,31 +182,16 @@ def looked_at(warehouse: Warehouse, batch: Batch, keep: Keep) -> Looked:
     )
 
 
-@dataclass(frozen=True)
-class _Ids:
-    """Ids of rows, with the time of the event that asks for them."""
+def _shown_of(warehouse: Warehouse, conversations: DataFrame) -> DataFrame:
+    """(message_id, event_time) of closed messages that snapshots have shown, of these conversations.
 
-    messages: list[DataFrame]
-    conversations: list[DataFrame]
-
-
-def _shown_of(
-    warehouse: Warehouse, batch: Batch, of_messages: DataFrame | None, of_endpoints: DataFrame | None
-) -> _Ids:
-    """What snapshots have shown, and is closed, of new events' conversations, whatever their spelling."""
-    new = [events for events in (of_messages, of_endpoints) if events is not None]
-    if batch.views is None or not new:
-        return _Ids([], [])
-    asking = united(
-        [events.select(F.upper("conversation_id").alias("upper"), "event_time") for events in new]
-    )
-
-    def shown(table: Table, name: str) -> list[DataFrame]:
-        closed = warehouse.read(table).where("seen_at is not null and closed_on is not null")
-        found = closed.select(name, F.upper("conversation_id").alias("upper"))
-        return [found.join(asking, "upper", "inner").select(name, "event_time").distinct()]
-
-    return _Ids(shown(MESSAGES, "message_id"), shown(ENDPOINT_FACTS, "conversation_id"))
+    Args:
+        warehouse: the tables.
+        conversations: (conversation_id, event_time) of new events, which may know a message by another id.
+    """
+    closed = warehouse.read(MESSAGES).where("seen_at is not null and closed_on is not null")
+    found = closed.select("message_id", "conversation_id")
+    return found.join(conversations, "conversation_id", "inner").select("message_id", "event_time").distinct()
 
 
 def _received(message_events: DataFrame, *names: str) -> DataFrame:

@@ -21,6 +21,7 @@ from pipelines.ledger.duplicates import (
     suspects,
     with_hash_in,
 )
+from pipelines.ledger.ids import as_written, with_canonical_ids
 from pipelines.ledger.reasons import CONFLICTING_DUPLICATE, LINE_TOO_LONG, with_reasons
 from schemas import ACCEPTED, CONTRACTS
 from storage.collected import instant_of
@@ -80,19 +81,23 @@ def take_in(
         # Text is parsed once. Other files are read again faster than their rows are kept, unless they are
         # many and small.
         rows = keep(rows)
-        few_bytes = narrow(rows)
+        few_bytes = narrow(rows, contract)
     else:
-        few_bytes = keep(narrow(rows))
+        few_bytes = keep(narrow(rows, contract))
     # Of a row that is no event the time may be one that no calendar of Python's has.
     day = F.when(F.col("is_event"), F.to_date("event_time"))
     totals = few_bytes.groupBy(day.alias("day"), "is_event").agg(
         F.count(F.lit(1)).alias("rows"),
         F.max(F.unix_micros("event_time")).alias("newest"),
         F.bool_or("is_mistyped").alias("mistyped"),
+        F.bool_or("has_other_spelling").alias("other_spelling"),
     )
     counted = totals.collect()
     if given.format == "json" and any(row.mistyped for row in counted):
         raise InputError(mistyped_fields(warehouse.spark, contract, files, max_line_bytes=max_line_bytes))
+    if any(row.other_spelling for row in counted):
+        # Most logs have GUIDs as the server prints them, and are read several times.
+        rows = with_canonical_ids(rows, contract)
     by_day = {row.day: row.rows for row in counted if row.is_event}
     newest = {row.day: moment for row in counted if row.is_event and (moment := instant_of(row.newest))}
     total = sum(row.rows for row in counted)
@@ -133,7 +138,8 @@ def _reports(verdicts: DataFrame, source: str, format: Format) -> DataFrame:
     """The rejected rows, one per row and reason."""
     reasons = F.when(F.col("verdict") == "conflict", F.lit(CONFLICTING_DUPLICATE)).otherwise(F.col("reasons"))
     reasons = F.when(F.startswith("raw", F.lit(TOO_LONG)), F.lit(LINE_TOO_LONG)).otherwise(reasons)
-    rows = with_payload(verdicts.where("verdict in ('invalid', 'conflict')"), CONTRACTS[source], format)
+    invalid = as_written(verdicts, CONTRACTS[source]).where("verdict in ('invalid', 'conflict')")
+    rows = with_payload(invalid, CONTRACTS[source], format)
     return rows.select(
         F.lit(source).alias("source"), "event_id", F.explode(F.split(reasons, ",")).alias("reason"), "payload"
     )

@@ -342,25 +342,21 @@ def _with_names(
         ]
     )
     all_made = dict(made)
-    if events or any(map(warehouse.exists, both)):
-        logged = Rows(*[_known(warehouse, table, events.get(table.name)) for table in both])
-        if _lack_endpoints(warehouse):
-            others = logged.conversations.unionByName(
-                shown.conversations.select(*logged.conversations.columns)
-            )
-            shown, logged = (
-                Rows(each.messages, keep(without_known(each.conversations, others)))
-                for each in (shown, logged)
-            )
-        found = named(shown, logged)
+    if not events and not any(map(warehouse.exists, both)):
+        # Nothing else can know the ids of messages or handles.
         if MESSAGES.name in made:
-            all_made[MESSAGES.name] = keep(found.messages)
+            all_made[MESSAGES.name] = named_by_views(shown, keep)
         if ENDPOINT_FACTS.name in made:
-            all_made[ENDPOINT_FACTS.name] = keep(found.conversations)
+            all_made[ENDPOINT_FACTS.name] = shown.conversations
         return all_made
-    # Nothing else can know the ids of endpoints.
+    logged = Rows(*[_known(warehouse, table, events.get(table.name)) for table in both])
+    if _lack_endpoints(warehouse):
+        others = logged.conversations.unionByName(shown.conversations.select(*logged.conversations.columns))
+        shown, logged = (
+            Rows(each.messages, keep(without_known(each.conversations, others))) for each in (shown, logged)
+        )
     if MESSAGES.name in made:
-        all_made[MESSAGES.name] = named_by_views(shown, keep)
+        all_made[MESSAGES.name] = keep(named(shown, logged))
     if ENDPOINT_FACTS.name in made:
         all_made[ENDPOINT_FACTS.name] = shown.conversations
     return all_made

@@ -16,11 +16,14 @@ from engine.differences import Keep, identifier_of_new, kept, tested_last, with_
 from engine.little import in_one_task
 from engine.never_null import never_null
 from engine.session import is_embedded
+from schemas.events import ACCEPTED
+from schemas.ids import canonical_text
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import BATCHES
 from schemas.reading import as_of_key, of_as_of, open_at
 from schemas.table import Table
 from storage.commits import rows_added
+from storage.id_spelling import is_marked, mark, other_spelling
 from storage.inputs.delta_log import current_version
 from storage.older_shape import OLD_TABLE, older_shape
 from storage.small_frame import empty_frame
@@ -69,7 +72,10 @@ class Warehouse:
             )
 
     def require_this_shape(self) -> None:
-        """Refuse the tables of an older version, which kept its ledger in other ones or with other columns.
+        """Refuse the tables of an older version: a ledger in other ones, with fewer columns or other ids.
+
+        An older version told the spellings of a GUID apart. Its warehouse can be read as long as it has none
+        but the canonical one, which is looked up in all events until the next fold marks `batches`.
 
         Raises:
             ConfigError: this is a warehouse of an older version.
@@ -79,6 +85,17 @@ class Warehouse:
             raise older_shape(self.root)
         # Refused at once, and not only when the first table is read that lacks a column.
         self.exists(ENDPOINTS)
+        if not self.exists(BATCHES) or is_marked(self.spark, self.path(BATCHES)):
+            return
+        for table in ACCEPTED.values():
+            if (id := other_spelling(self.read(table))) is not None:
+                why = f"to which {id!r} in {table.name} was another id than {canonical_text(id)!r}"
+                raise older_shape(self.root, why)
+
+    def mark_ids(self) -> None:
+        """Say in `batches`, which exists, that all ids have their canonical spelling."""
+        if not is_marked(self.spark, self.path(BATCHES)):
+            mark(self.spark, self.path(BATCHES))
 
     def path(self, table: Table) -> str:
         """The table's folder."""

@@ -15,6 +15,7 @@ from config.load import Settings, load_settings
 from steps.night import night, take_in_new
 from storage.warehouse import Warehouse
 from tests.strategies import Log
+from tests.strategies.spellings import is_guid
 
 Row = dict[str, Any]
 SOURCES = ("endpoint_events", "message_events", "queue_events")
@@ -131,8 +132,12 @@ MARKED = ("event_id", "instance", "conversation_id", "conversation_group_id", "m
 
 
 def marked(row: Row, mark: str) -> Row:
-    """The event with a mark before its ids and its instance."""
-    return row | {name: mark + row[name] for name in MARKED if row.get(name) is not None}
+    """The event with a mark before its ids and its instance; of a GUID, in place of its first digits."""
+    return row | {
+        name: mark[:2] + row[name][2:] if is_guid(row[name]) else mark + row[name]
+        for name in MARKED
+        if row.get(name) is not None
+    }
 
 
 def _declared(instance: Row) -> Row:

@@ -10,8 +10,8 @@ from pyspark.sql import functions as F
 from config.errors import ConfigError
 from config.instants import format_instant
 from config.load import Settings
-from config.nearest import instead
 from config.proposal import Proposal
+from insight.queue_filter import KnownQueues, QueueFilter, QueueName, queue_text
 from insight.replay.inputs import Read, queue_numbers, read_inputs
 from insight.replay.tables import Answer, answer
 from pipelines.replay.period import Period
@@ -24,7 +24,6 @@ from storage.published import published_as_of, published_runs
 from storage.small_frame import small_frame
 from storage.warehouse import Warehouse
 
-QueueName = tuple[str, str, str]
 ACTUAL, PROPOSED = "actual", "proposed"
 
 
@@ -64,23 +63,13 @@ class Variant:
 
 
 def find_queues(settings: Settings, names: Sequence[str]) -> list[QueueName]:
-    """The queues of the catalog that the names mean, alone or as INSTANCE.DATABASE.QUEUE; none means all.
+    """The queues of the catalog that the names mean, in any of their forms, in order; none means all.
 
     Raises:
         ConfigError: no queue has the name, or several have.
     """
-    queues = {row[:3]: ".".join(row[:3]) for row in settings.catalog.queue_rows()}
-    found = set()
-    for name in names:
-        meant = [queue for queue, full in queues.items() if name in (full, queue[2])]
-        if not meant:
-            hint = instead(name, dict.fromkeys(queue[2] for queue in queues))
-            raise ConfigError(f"command line: --queue {name!r} is not in {settings.catalog_path}; {hint}")
-        if len(meant) > 1:
-            among = ", ".join(queues[queue] for queue in meant)
-            raise ConfigError(f"command line: --queue {name!r} is one of {among}; write one of these")
-        found.add(meant[0])
-    return sorted(found) or sorted(queues)
+    known = KnownQueues.of(settings.catalog)
+    return sorted({QueueFilter(name).only(known) for name in names} or known.queues)
 
 
 @contextmanager
@@ -178,7 +167,7 @@ def _variants(settings: Settings, asked: Asked) -> list[Variant]:
 def _require_messages(read: Read, asked: Asked, names: Sequence[QueueName]) -> None:
     if read.inputs.messages.isEmpty():
         period = asked.period
-        where = " in " + ", ".join(".".join(name) for name in names) if asked.queues else ""
+        where = " in " + ", ".join(queue_text(name) for name in names) if asked.queues else ""
         raise ConfigError(
             f"command line: --from {format_instant(period.start)} --to {format_instant(period.end)}: no "
             f"message is ready{where} in that time; name a time in which messages arrived"

@@ -8,27 +8,30 @@ from pyspark.sql import Column, DataFrame, functions as F
 from engine.differences import Keep
 from engine.hashed import hashed
 from pipelines.ledger.days import in_days
+from pipelines.ledger.ids import has_other_spelling
 from schemas import EventContract
 
 EVENT = ["event_date", "event_id"]
 """An event's identity: its id is unique in its input within a UTC day."""
 
 
-def narrow(rows: DataFrame) -> DataFrame:
+def narrow(rows: DataFrame, contract: EventContract) -> DataFrame:
     """Of each row only what finds repeats: 8 bytes of identity, the time, and whether it is an event.
 
     Args:
         rows: as `storage.inputs` gives them, with `reasons`.
+        contract: the input's contract.
 
     Returns:
-        One row per row: `identity` (a hash of UTC day and event_id), `event_time`, `is_event`, and
-        `is_mistyped`, which stops the run.
+        One row per row: `identity` (a hash of UTC day and event_id), `event_time`, `is_event`,
+        `is_mistyped`, which stops the run, and `has_other_spelling`, of an id that is a GUID.
     """
     return rows.select(
         _identity().alias("identity"),
         "event_time",
         F.col("reasons").isNull().alias("is_event"),
         F.col("mistyped").isNotNull().alias("is_mistyped"),
+        has_other_spelling(contract).alias("has_other_spelling"),
     )
 
 

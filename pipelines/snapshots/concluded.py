@@ -21,12 +21,10 @@ class Concluded:
     Attributes:
         messages: rows of `message_events` with batch.
         conversations: rows of `endpoint_events` with batch.
-        known: `endpoints` rows of earlier folds, of conversations as they are called now.
     """
 
     messages: DataFrame
     conversations: DataFrame
-    known: DataFrame
 
 
 def concluded(
@@ -70,21 +68,18 @@ def concluded(
                 Rows(each.messages, keep(without_known(each.conversations, both))) for each in (old, rest)
             )
         found = named(old, Rows(rest.messages.where("seen_at is null"), rest.conversations))
-        facts = Rows(
-            rest.messages.unionByName(found.messages), rest.conversations.unionByName(found.conversations)
-        )
+        facts = Rows(rest.messages.unionByName(found), rest.conversations.unionByName(old.conversations))
     of_messages = keep(facts.messages)
     moves = moves_shown(facts.conversations).withColumn("batch", batch)
     of_conversations = keep(facts.conversations.unionByName(moves))
-    respelled = _respelled(known, of_conversations)
     arrived = (
         of_messages if arrivals is None else of_messages.unionByName(arrivals.select(*of_messages.columns))
     )
-    sides = keep(conversation_sides(of_conversations, arrived, respelled))
+    sides = keep(conversation_sides(of_conversations, arrived, known))
     alone = without_target(sides)
     places = first_places(
         arrived.join(alone, "conversation_id", "left_semi"),
-        respelled.join(alone, "conversation_id", "left_semi"),
+        known.join(alone, "conversation_id", "left_semi"),
     )
     made = keep(with_queue(created(of_conversations, sides, places), bindings))
     gone = endpoints_gone(made, of_conversations, views).withColumn("batch", batch)
@@ -97,17 +92,4 @@ def concluded(
         views,
         every_receive_counts=every_receive_counts,
     ).withColumn("batch", batch)
-    return Concluded(keep(of_messages.unionByName(taken)), with_ends, respelled)
-
-
-def _respelled(known: DataFrame, conversations: DataFrame) -> DataFrame:
-    """The endpoints of earlier folds by the ids that their conversations have now."""
-    now = conversations.where("seen_at is not null").select(
-        F.upper("conversation_id").alias("conversation_id"), F.col("conversation_id").alias("spelled")
-    )
-    otherwise = now.where("spelled <> conversation_id").distinct()
-    return (
-        known.join(otherwise, "conversation_id", "left")
-        .withColumn("conversation_id", F.coalesce("spelled", "conversation_id"))
-        .drop("spelled")
-    )
+    return Concluded(keep(of_messages.unionByName(taken)), with_ends)

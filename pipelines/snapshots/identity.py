@@ -1,11 +1,9 @@
 """Which conversation and which message a snapshot's row is of, once other rows say so.
 
-A snapshot knows endpoints by handle, and writes ids in upper case. Events may know the same conversation,
-group or message by another spelling, or the message by another id. What a row is called follows from all
-rows that are known, so it is found anew whenever some come in.
+A snapshot knows the endpoint of a message by its handle. Events may know the same message by another id. The
+id of a row follows from all rows that are known, so it is found anew whenever some come in.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, functions as F
@@ -28,35 +26,20 @@ class Rows:
     conversations: DataFrame
 
 
-def named(shown: Rows, logged: Rows) -> Rows:
-    """Give the rows of snapshots the ids that events know.
+def named(shown: Rows, logged: Rows) -> DataFrame:
+    """Give the messages of snapshots the ids that events know.
 
     Args:
         shown: rows that snapshots show.
         logged: events, and of conversations other snapshots' rows too: what may know ids and handles.
 
     Returns:
-        The rows of `shown`. What is of an event's conversation, endpoint, group or message has the event's
-        spelling and id, but the time that the snapshot shows: of all that is known of a message, the first
-        counts. A message whose handle no endpoint has stays in a conversation `HANDLE/unknown`.
-
-    Source: our choice.
+        The messages of `shown`. One that an event knows has the event's id, but the time that the snapshot
+        shows: of all that is known of a message, the first counts. A message whose handle no endpoint has
+        stays in a conversation `HANDLE/unknown`.
     """
-    ids = logged.conversations.select("conversation_id").unionByName(
-        logged.messages.select("conversation_id")
-    )
-    conversations = shown.conversations
-    for name, known in (
-        ("conversation_id", ids),
-        ("conversation_handle", logged.conversations),
-        ("conversation_group_id", logged.conversations),
-    ):
-        conversations = _spelled(conversations, name, _spelling(known, name, shown.conversations))
-    conversations = conversations.select(*shown.conversations.columns)
-    handles = [frame.select(*HANDLE) for frame in (conversations, logged.conversations)]
-    return Rows(
-        _named_messages(shown.messages, logged.messages, handles[0].unionByName(handles[1])), conversations
-    )
+    handles = [frame.select(*HANDLE) for frame in (shown.conversations, logged.conversations)]
+    return _named_messages(shown.messages, logged.messages, handles[0].unionByName(handles[1]))
 
 
 def named_by_views(shown: Rows, keep: Keep) -> DataFrame:
@@ -67,7 +50,7 @@ def named_by_views(shown: Rows, keep: Keep) -> DataFrame:
         keep: computes a frame once.
 
     No two endpoints of an instance have the same handle, unless snapshots of several moments or databases
-    show it. Then one join is enough, and its rows are as many as the messages. All handles are in upper case.
+    show it. Then one join is enough, and its rows are as many as the messages.
     """
 
     def with_ids(messages: DataFrame) -> DataFrame:
@@ -75,7 +58,7 @@ def named_by_views(shown: Rows, keep: Keep) -> DataFrame:
 
     messages = shown.messages
     endpoints = shown.conversations.where(F.col("event_type").isin(*CREATIONS)).select(*HANDLE)
-    joined = _known(endpoints, F.col).join(_asking(messages, F.col), ["instance", "handle"], "right")
+    joined = _known(endpoints).join(messages, ["instance", "conversation_handle"], "right")
     found = with_ids(_placed(joined, messages.columns))
     return found if found.count() == messages.count() else with_ids(with_handles(messages, endpoints))
 
@@ -91,32 +74,27 @@ def with_handles(messages: DataFrame, conversations: DataFrame) -> DataFrame:
         The same rows. An endpoint of the view's own database that has the handle goes before one of its
         instance; without any the conversation stays what it was.
     """
-    asking, known = _asking(messages, F.upper), _known(conversations, F.upper)
-    asked = ["instance", "database", "handle"]
+    asked = ["instance", "database", "conversation_handle"]
     is_here = F.col("lives_in") == F.col("database")
     found = (
-        asking.select(*asked)
+        messages.select(*asked)
         .distinct()
-        .join(known, ["instance", "handle"], "inner")
+        .join(_known(conversations), ["instance", "conversation_handle"], "inner")
         .groupBy(*asked)
         .agg(
             F.coalesce(F.min(F.when(is_here, F.col("endpoint"))), F.min("endpoint")).alias("endpoint"),
         )
     )
     # The narrow side stands on the left: the embedded engine holds that one in memory.
-    return _placed(found.join(asking, asked, "right"), messages.columns)
+    return _placed(found.join(messages, asked, "right"), messages.columns)
 
 
-def _asking(messages: DataFrame, spelled: Callable[[str], Column]) -> DataFrame:
-    return messages.withColumn("handle", spelled("conversation_handle"))
-
-
-def _known(conversations: DataFrame, spelled: Callable[[str], Column]) -> DataFrame:
-    """The endpoints by `handle`, each as one text: a minimum of that costs much less than `min_by`."""
+def _known(conversations: DataFrame) -> DataFrame:
+    """The endpoints by handle, each as one text: a minimum of that costs much less than `min_by`."""
     return conversations.where("conversation_handle is not null").select(
         "instance",
         F.col("database").alias("lives_in"),
-        spelled("conversation_handle").alias("handle"),
+        "conversation_handle",
         F.concat("conversation_id", F.col("is_initiator").cast("string")).alias("endpoint"),
     )
 
@@ -169,20 +147,3 @@ def _of_endpoint(name: str) -> tuple[Column, Column]:
     side = F.col(name).endswith("true")
     ending = F.when(side, F.lit(len("true"))).otherwise(F.lit(len("false")))
     return side, F.substring(F.col(name), F.lit(1), F.length(name) - ending)
-
-
-def _spelling(logged: DataFrame, name: str, shown: DataFrame) -> DataFrame:
-    """How events spell the ids of snapshots, where they do it otherwise."""
-    upper = F.upper(name)
-    otherwise = logged.where(F.col(name) != upper).select(upper.alias("upper"), name)
-    asked = shown.select(upper.alias("upper")).distinct()
-    return otherwise.join(asked, "upper", "left_semi").groupBy("upper").agg(F.min(name).alias("spelled"))
-
-
-def _spelled(shown: DataFrame, name: str, spelling: DataFrame) -> DataFrame:
-    return (
-        shown.withColumn("upper", F.upper(name))
-        .join(spelling, "upper", "left")
-        .withColumn(name, F.coalesce("spelled", name))
-        .drop("upper", "spelled")
-    )

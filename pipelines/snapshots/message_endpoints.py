@@ -85,16 +85,15 @@ def without_known(conversations: DataFrame, others: DataFrame) -> DataFrame:
         of the instance has.
     """
     is_made = made_of_messages()
-    handle = F.upper("conversation_handle").alias("handle")
-    key = ["instance", "handle"]
-    made = conversations.where(is_made).select("*", handle)
+    key = ["instance", "conversation_handle"]
+    made = conversations.where(is_made)
     known = (
         others.where(F.col("event_type").isin(*CREATIONS) & ~is_made)
-        .select("instance", handle)
+        .select(*key)
         .join(made.select(*key).distinct(), key, "left_semi")
         .distinct()
     )
-    unknown = made.join(known, key, "left_anti").select(*conversations.columns)
+    unknown = made.join(known, key, "left_anti")
     return conversations.where(~is_made).unionByName(unknown)
 
 

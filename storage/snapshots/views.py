@@ -14,6 +14,7 @@ from engine.differences import with_file_names
 from engine.session import is_embedded
 from engine.united import united
 from schemas.events import EventContract
+from schemas.ids import canonical_id
 from schemas.table import optional
 from storage.inputs.csv_rows import read_csv
 from storage.inputs.payloads import described
@@ -181,10 +182,7 @@ def _typed(value: Column, file: ViewFile, column: ViewColumn) -> Column:
         return value.cast(TYPES[column.kind])
     text = value.cast("string")
     if column.kind == "guid":
-        bare = F.trim(text)
-        # A regular expression for each of millions of rows is the most expensive part of a snapshot.
-        inside = F.regexp_replace(bare, r"^\{(.*)\}$", "$1")
-        return F.upper(F.when(bare.startswith("{"), inside).otherwise(bare))
+        return canonical_id(F.trim(text))
     if column.kind == "code":
         return F.rtrim(text)
     return value_of(F.trim(text) if column.kind == "int" else text, TYPES[column.kind])

@@ -281,11 +281,20 @@ def test_a_window_that_was_not_replayed(session: SparkSession, project: Project)
         activation_of_queue(project.warehouse(session), AS_OF + timedelta(days=1), ("SQL1", "B", "Short"))
 
 
-def test_queues_by_name(project: Project) -> None:
-    declared = project.settings()
-    assert find_queue(declared, "SQL1.B.Odd") == ("SQL1", "B", "Odd")
-    with pytest.raises(ConfigError, match="'Unwatched' has no monitor"):
-        find_queue(declared, "Unwatched")
+def test_queues_by_name(session: SparkSession, project: Project) -> None:
+    def found(name: str) -> tuple[str, str, str]:
+        return find_queue(project.settings(), project.warehouse(session), AS_OF, name)
+
+    odd = ("SQL1", "B", "Odd")
+    assert {found(name) for name in ("Odd", "dbo.Odd", "B.Odd", "[SQL1].[B].[dbo].[Odd]")} == {odd}
+    # Queue events name it, and the catalog does not.
+    assert found("SQL1.B.Forgotten") == ("SQL1", "B", "Forgotten")
+    with pytest.raises(ConfigError, match="--queue Unwatched has no monitor in"):
+        found("Unwatched")
+    with pytest.raises(
+        ConfigError, match=r"--queue Quik: there is no such queue; did you mean SQL1\.B\.Quick"
+    ):
+        found("Quik")
 
 
 def test_a_short_run_is_drawn_where_it_is() -> None:

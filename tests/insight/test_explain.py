@@ -509,8 +509,48 @@ def test_conversations_without_positions_are_listed_as_they_arrived(
 
 
 @pytest.mark.spark
+def test_ids_in_any_spelling_and_handles(session: SparkSession, tmp_path: Path) -> None:
+    guid, group_id = "CC000000-0000-4000-8000-00000000000A", "E2000000-0000-4000-8000-00000000000B"
+    handles = [f"BB000000-0000-4000-8000-00000000000{side}" for side in "CD"]
+    tables = {
+        "endpoints": [
+            written.endpoint(guid, side, conversation_handle=handle)
+            for side, handle in zip((True, False), handles, strict=True)
+        ]
+        + [written.endpoint(name, conversation_handle="h") for name in ("c8", "c9")],
+        "message_events": [message_event("SENT", f"{guid}/0", message_id=f"{guid}/initiator/0")],
+        "group_priorities": [group(guid, 1, 5, conversation_group_id=group_id)],
+        "runs": [ended_run("one", AS_OF)],
+        "receive_schedule": [
+            written.received(
+                "TargetQueue", 1, database="B", conversation_id=guid, conversation_group_id=group_id
+            )
+        ],
+    }
+    found = warehouse_of(session, tmp_path, tables)
+    for name in (
+        guid,
+        guid.lower(),
+        f"{{{guid}}}",
+        *handles,
+        handles[0].lower(),
+        f"{{{handles[1].lower()}}}",
+    ):
+        conversation = explain_conversation(found, name, as_of=AS_OF)
+        assert (conversation.conversation_id, len(conversation.endpoints)) == (guid, 2)
+    message = explain_message(found, f"{{{guid.lower()}}}/initiator/0", as_of=AS_OF, honors=HONORS)
+    assert (message.message_id, message.conversation_id) == (f"{guid}/initiator/0", guid)
+    [explained] = explain_group(found, f"{{{group_id.lower()}}}", as_of=AS_OF)
+    assert explained.conversation_group_id == group_id
+    with pytest.raises(PipelineError, match=r"handle 'h': endpoints of several .* have it: c8 and c9; name"):
+        explain_conversation(found, "h", as_of=AS_OF)
+    with pytest.raises(PipelineError, match=r"conversation 'C8': no endpoint has .* \(case counts unless"):
+        explain_conversation(found, "C8", as_of=AS_OF)
+
+
+@pytest.mark.spark
 def test_unknown_ids(warehouse: Warehouse) -> None:
-    with pytest.raises(PipelineError, match=r"conversation 'c': no endpoint of it is known; check the id"):
+    with pytest.raises(PipelineError, match=r"conversation 'c': no endpoint has this conversation_id or"):
         explain_conversation(warehouse, "c", as_of=AS_OF)
     with pytest.raises(PipelineError, match=r"message 'm': no event of it is known; check the id"):
         explain_message(warehouse, "m", as_of=AS_OF, honors=HONORS)

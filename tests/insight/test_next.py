@@ -8,9 +8,11 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
+from config.catalog import Catalog
 from config.errors import ConfigError, PipelineError
-from insight.next import Place, what_comes_next
+from insight.next import what_comes_next
 from insight.next_view import show
+from insight.queue_filter import QueueFilter
 from insight.waiting import who_waits
 from jobs import next as next_job, waiting as waiting_job
 from schemas.reading import as_of_key
@@ -71,7 +73,7 @@ def warehouse(session: SparkSession, folder: Path) -> Warehouse:
 def test_the_next_of_a_queue_with_the_conversation_that_decides(
     warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = what_comes_next(warehouse, Place("Q"), as_of=AS_OF, limit=3)
+    found = what_comes_next(warehouse, QueueFilter("Q"), as_of=AS_OF, limit=3)
     assert (found["as_of"], found["instance"], found["database"], found["queue"]) == (AS_OF, "SQL1", "A", "Q")
     columns = ("position", "receive_number", "deciding_conversation_id", "conversation_id", "arrived_at")
     assert [tuple(row[name] for name in columns) for row in found["next"]] == [
@@ -97,14 +99,14 @@ def test_the_next_of_a_queue_with_the_conversation_that_decides(
 
 
 def test_a_queue_of_which_all_is_held_back(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
-    found = what_comes_next(warehouse, Place("Locked"), as_of=AS_OF, limit=3)
+    found = what_comes_next(warehouse, QueueFilter("Locked"), as_of=AS_OF, limit=3)
     assert (found["next"], found["held_back"]) == ([], {"group_locked": 1})
     show(found)
     assert "SQL1.A.Locked: nothing can be received" in capsys.readouterr().out
 
 
 def test_the_next_of_an_instance(warehouse: Warehouse) -> None:
-    found = what_comes_next(warehouse, Place(instance="SQL1"), as_of=AS_OF, limit=1)
+    found = what_comes_next(warehouse, QueueFilter(instance="SQL1"), as_of=AS_OF, limit=1)
     assert [(row["message_id"], row["priority"], row["transmit_priority"]) for row in found["next"]] == [
         ("m1", 7, 5)
     ]
@@ -136,30 +138,66 @@ def test_what_an_instance_sends_says_what_is_special_of_it(capsys: pytest.Captur
 
 
 def test_a_queue_in_full(warehouse: Warehouse) -> None:
-    """As the summary and jobs/waiting.py write it; what a queue itself is called goes first."""
-    in_full = what_comes_next(warehouse, Place("SQL1.B.Two"), as_of=AS_OF, limit=1)
+    """As every job writes it; a name with dots stands in brackets where it may mean another queue."""
+    in_full = what_comes_next(warehouse, QueueFilter("SQL1.B.Two"), as_of=AS_OF, limit=1)
     assert (in_full["instance"], in_full["database"], in_full["queue"]) == ("SQL1", "B", "Two")
     assert [row["message_id"] for row in in_full["next"]] == ["other"]
-    dotted = what_comes_next(warehouse, Place("SQL1.A.Two"), as_of=AS_OF, limit=1)
+    dotted = what_comes_next(warehouse, QueueFilter("[SQL1.A.Two]"), as_of=AS_OF, limit=1)
     assert (dotted["queue"], dotted["next"][0]["message_id"]) == ("SQL1.A.Two", "dotted")
+
+
+CATALOG = Catalog.model_validate(
+    {
+        "instances": [
+            {"name": "SQL1", "databases": [{"name": "A", "queues": [{"name": "Idle"}]}, {"name": "C"}]}
+        ]
+    }
+)
 
 
 @pytest.mark.parametrize(
     ("place", "complaint"),
     [
-        (Place("q"), "--queue q: nothing waits there at 2026-11-20T13:00:00Z"),
-        (Place(instance="SQL3"), "--instance SQL3: nothing waits there"),
-        (Place("Two"), "--instance SQL1 --database A; --instance SQL1 --database B"),
-        (Place("SQL1.A.q"), "--queue q --instance SQL1 --database A: nothing waits there"),
-        (Place("SQL1.A.Q", instance="SQL1"), "--queue SQL1.A.Q --instance SQL1: nothing waits there"),
-        (Place("A.Q"), "--queue A.Q: nothing waits there"),
+        (QueueFilter("q"), "--queue q: there is no such queue; did you mean SQL1.A.Q?"),
+        (QueueFilter(instance="SQL3"), "--instance SQL3: there is none of that name; did you mean 'SQL2'?"),
+        (QueueFilter("Two"), "--queue Two is one of SQL1.A.Two, SQL1.B.Two; write one of these"),
+        (QueueFilter("SQL1.A.q"), "--queue SQL1.A.q: there is no such queue; did you mean SQL1.A.Q?"),
+        (
+            QueueFilter("Q", instance="SQL2"),
+            "--instance SQL2: there is none of that name; did you mean 'SQL1'?",
+        ),
+        (QueueFilter("Q", database="D"), "--database D: there is none of that name; write one of A, B, C"),
+        (QueueFilter("B.Q"), "--queue B.Q: there is no such queue; did you mean SQL1.A.Q?"),
     ],
-    ids=["queue", "instance", "two queues", "three parts", "three parts and an instance", "two parts"],
+    ids=["queue", "instance", "two queues", "in full", "another instance", "no database", "another database"],
 )
-def test_what_is_not_there_is_said(warehouse: Warehouse, place: Place, complaint: str) -> None:
-    with pytest.raises(PipelineError) as error:
-        what_comes_next(warehouse, place, as_of=AS_OF, limit=1)
+def test_a_name_of_nothing_or_of_several_is_refused(
+    warehouse: Warehouse, place: QueueFilter, complaint: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        what_comes_next(warehouse, place, as_of=AS_OF, limit=1, catalog=CATALOG)
     assert complaint in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("place", "complaint"),
+    [
+        (
+            QueueFilter("dbo.Idle"),
+            "--queue Idle --instance SQL1 --database A: nothing waits there at 2026-11-20T13:00:00Z",
+        ),
+        (QueueFilter(instance="Quiet"), "--instance Quiet: nothing waits there at 2026-11-20T13:00:00Z"),
+    ],
+)
+def test_that_nothing_waits_is_said_of_a_place_of_the_catalog(
+    warehouse: Warehouse, place: QueueFilter, complaint: str
+) -> None:
+    catalog = Catalog.model_validate(
+        {"instances": [*CATALOG.model_dump()["instances"], {"name": "Quiet", "databases": [{"name": "D"}]}]}
+    )
+    with pytest.raises(PipelineError) as error:
+        what_comes_next(warehouse, place, as_of=AS_OF, limit=1, catalog=catalog)
+    assert (error.value.exit_code, str(error.value).startswith(complaint)) == (1, True)
 
 
 def test_an_as_of_that_was_not_published_is_refused(embedded: SparkSession, folder: Path) -> None:

@@ -492,9 +492,9 @@ def test_what_can_not_be_asked(session: SparkSession, tmp_path: Path) -> None:
     for readers, why in (("0", "not a whole number of 1"), ("4..2", "not a range"), ("few", "not a whole")):
         with pytest.raises(ConfigError, match=why):
             job.main([*asked, *span, "--readers", readers])
-    with pytest.raises(ConfigError, match=r"--queue 'Targetqueue' is not in .*; did you mean 'TargetQueue'"):
+    with pytest.raises(ConfigError, match=r"--queue Targetqueue: .* you mean SQL1.B.TargetQueue or SQL2"):
         job.main([*asked, *span, "--queue", "Targetqueue"])
-    with pytest.raises(ConfigError, match=r"'TargetQueue' is one of SQL1.B.TargetQueue, SQL2.C.TargetQueue"):
+    with pytest.raises(ConfigError, match=r"TargetQueue is one of SQL1.B.TargetQueue, SQL2.C.TargetQueue"):
         job.main([*asked, *span, "--queue", "TargetQueue"])
     with pytest.raises(ConfigError, match="--as-if says since when --rules or --proposed stand"):
         job.main([*asked, *span, "--as-if", at(0).isoformat()])

@@ -54,8 +54,10 @@ class Taken:
     def __init__(self, session: SparkSession, rows: list[Row], recorded: list[Row], full: set[date]) -> None:
         batch, known = came(session, *rows), session.createDataFrame(recorded, COLUMNS)
         days = {row["event_time"].date() for row in rows}
-        hashes = repeated_hashes(narrow(batch), known, full_days=full & days, other_days=days - full)
-        beside = near(batch, narrow(batch), hashes)
+        hashes = repeated_hashes(
+            narrow(batch, CONTRACT), known, full_days=full & days, other_days=days - full
+        )
+        beside = near(batch, narrow(batch, CONTRACT), hashes)
         few = suspects(beside, hashes)
         repeats = repeated(few.where("reasons is null"), with_hash_in(known, hashes), CONTRACT)
         apart = judged(few, repeats, CONTRACT)
@@ -109,8 +111,10 @@ def test_only_rows_that_may_have_come_twice_are_looked_at_closer(session: SparkS
         session, event("once", 0), event("twice", 0), event("twice", 0), event("known", 0), event("broken", 7)
     )
     recorded = session.createDataFrame([event("known", 0), event("gone", 0)], COLUMNS)
-    hashes = repeated_hashes(narrow(batch), recorded, full_days={DAY}, other_days=set())
-    few = sorted(row.event_id for row in suspects(near(batch, narrow(batch), hashes), hashes).collect())
+    hashes = repeated_hashes(narrow(batch, CONTRACT), recorded, full_days={DAY}, other_days=set())
+    few = sorted(
+        row.event_id for row in suspects(near(batch, narrow(batch, CONTRACT), hashes), hashes).collect()
+    )
     assert few == ["broken", "known", "twice", "twice"]
     assert [row.event_id for row in with_hash_in(recorded, hashes).collect()] == ["known"]
 

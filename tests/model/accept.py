@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from datetime import UTC
 from typing import Any
 
+from .spelling import canonical_ids
 from .vocabulary import CREATIONS, ENDS, Events, Row
 
 COLUMNS = {
@@ -77,7 +78,7 @@ def _accept_batch(result: Accepted, source: str, rows: list[Row]) -> None:
         elif stands or any(_same_event(row, earlier) for earlier in valid[:position]):
             result.duplicates[source] += 1
         else:
-            result.events[source].append(row)
+            result.events[source].append(canonical_ids(row))
 
 
 def _reasons(source: str, row: Row) -> list[str]:
@@ -109,5 +110,6 @@ def _key(row: Row) -> tuple[Any, ...]:
 
 
 def _content(source: str, row: Row) -> tuple[Any, ...]:
-    """The declared columns as typed values."""
-    return tuple(row.get(column) for column in COLUMNS[source])
+    """The declared columns as typed values, ids in their one spelling."""
+    read = canonical_ids(row)
+    return tuple(read.get(column) for column in COLUMNS[source])

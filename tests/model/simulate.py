@@ -8,6 +8,7 @@ from .groups import group_priorities
 from .messages import read_messages
 from .receive import receive_schedule
 from .rules import priority_rules, rule_history
+from .spelling import canonical_ids
 from .state import State
 from .transmission import transmission_schedule
 from .unresolved import unresolved
@@ -39,6 +40,9 @@ def simulate(
     Returns:
         The rows of each table, with its public columns, in no particular order.
     """
+    accepted_events = {
+        source: [canonical_ids(row) for row in rows or ()] for source, rows in accepted_events.items()
+    }
     endpoint_events = accepted_events.get("endpoint_events") or []
     places = Catalog(catalog)
     history = rule_history(rules)

@@ -87,8 +87,8 @@ class Frames:
             "*", "event_id reasons", "event_id mistyped", "event_id raw"
         )
         recorded = self.table("message_events")
-        hashes = repeated_hashes(narrow(rows), recorded, full_days={DAY}, other_days={DAY_BEFORE})
-        near_rows = self.kept(near(rows, self.kept(narrow(rows)), hashes))
+        hashes = repeated_hashes(narrow(rows, contract), recorded, full_days={DAY}, other_days={DAY_BEFORE})
+        near_rows = self.kept(near(rows, self.kept(narrow(rows, contract)), hashes))
         few = suspects(near_rows, hashes)
         verdicts = judged(few, repeated(few, recorded, contract), contract)
         return accepted(rows, near_rows, verdicts, contract, self.kept)

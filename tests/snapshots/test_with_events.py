@@ -161,7 +161,7 @@ def test_a_logged_creation_decides_and_the_servers_level_is_kept_beside_it(
         )
     )
     server.project.run(session, NOON)
-    one, two = server.endpoints()[lower, False], server.endpoints()[conversation(2), False]
+    one, two = server.endpoints()[conversation(1), False], server.endpoints()[conversation(2), False]
     assert (one["priority"], one["logged_priority"], one["level_source"], one["created_by"]) == (
         5,
         9,
@@ -169,7 +169,7 @@ def test_a_logged_creation_decides_and_the_servers_level_is_kept_beside_it(
         "log",
     )
     assert one["created_at"] == at(-60)
-    assert one["conversation_group_id"] == GROUP.format(0, 1).lower()
+    assert one["conversation_group_id"] == GROUP.format(0, 1)
     assert (two["priority"], two["level_source"], two["created_by"]) == (9, "server", "snapshot")
     assert len(server.endpoints()) == 2
 

@@ -13,10 +13,15 @@ from pyspark.sql import SparkSession
 
 from config.errors import ConfigError, WarehouseError
 from schemas import TABLES
-from schemas.outputs import FILES
+from schemas.ids import canonical_text
+from schemas.outputs import BATCHES, FILES
+from storage.id_spelling import is_marked
+from storage.inputs.delta_log import current_version
 from storage.small_frame import small_frame
 from storage.versions import versions_of
 from storage.warehouse import Warehouse
+from tests.factories import Row, endpoint_event
+from tests.written import warehouse_of
 
 Change = Callable[[pa.Table], pa.Table]
 
@@ -54,6 +59,51 @@ def changed_by(change: Change, session: SparkSession, folder: Path) -> str:
     assert said.startswith(begin)
     assert said.endswith(end)
     return said[len(begin) : -len(end)]
+
+
+BATCH = (1, "endpoint_events", 1, 1, 0, 0, None, "bindings")
+LOWER = "cc000000-0000-4000-8000-00000000000a"
+
+
+def tables_of(id: str) -> dict[str, list[Row]]:
+    """A conversation of this id that ends, as an older version wrote it."""
+    ends = endpoint_event("END_CONVERSATION", id, event_id="e")
+    return {"endpoint_events": [ends], "batches": [dict(zip(BATCHES.names, BATCH, strict=True))]}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("id", ["c1", LOWER.upper(), f"{LOWER}/0"])
+def test_ids_in_their_one_spelling_are_read_and_marked(
+    session: SparkSession, tmp_path: Path, id: str
+) -> None:
+    """A warehouse of an older version: nothing says how its ids are spelled, so they are looked at."""
+    found = warehouse_of(session, tmp_path, tables_of(id))
+    reopened = Warehouse(session, found.root)
+    assert not is_marked(session, found.path(BATCHES))
+    reopened.require_this_shape()
+    reopened.mark_ids()
+    version = current_version(found.path(BATCHES))
+    assert is_marked(session, found.path(BATCHES))
+    reopened.mark_ids()
+    assert current_version(found.path(BATCHES)) == version
+    # A later write keeps the mark, and no event is looked at any more.
+    reopened.replace(BATCHES, small_frame(session, [BATCH], BATCHES.struct), where="batch = 1")
+    assert is_marked(session, found.path(BATCHES))
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("id", [LOWER, f"{{{LOWER.upper()}}}", f"{LOWER}/target/3"])
+def test_ids_in_another_spelling_are_of_an_older_version(
+    session: SparkSession, tmp_path: Path, id: str
+) -> None:
+    found = warehouse_of(session, tmp_path, tables_of(id))
+    with pytest.raises(ConfigError) as error:
+        Warehouse(session, found.root).require_this_shape()
+    said = (
+        f"an older version, to which {id!r} in endpoint_events was another id than {canonical_text(id)!r}; "
+    )
+    assert said in str(error.value)
+    assert "run jobs/nightly.py again" in str(error.value)
 
 
 @pytest.mark.spark

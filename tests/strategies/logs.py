@@ -12,6 +12,7 @@ from .catalogs import catalogs, places
 from .conversations import traffic
 from .queues import queue_events
 from .rules import rule_statements
+from .spellings import spelled, with_guids
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,10 @@ def logs(draw: st.DrawFn) -> Log:
     rules = draw(rule_statements(clock, known_places))
     events = draw(traffic(clock, known_places))
     queue_rows = draw(queue_events(clock, known_places, events))
+    if seldom(draw, 2):
+        sources = [events.endpoint_events, events.message_events, queue_rows or []]
+        events.endpoint_events, events.message_events, replaced = draw(with_guids(sources))
+        queue_rows = None if queue_rows is None else replaced
     starvation = {
         "after_seconds": one_of(draw, (3600, 5400, 4 * 3600)),
         "raise_by": one_of(draw, (1, 3)),
@@ -84,12 +89,12 @@ def splits(draw: st.DrawFn, log: Log) -> list[Batch]:
 
 
 def split(events: Batch, count: int, random: Random) -> list[Batch]:
-    """Deal the events to the batches, one in five a second time."""
+    """Deal the events to the batches, one in five a second time, GUIDs in any spelling."""
     batches: list[Batch] = [{source: [] for source in events} for _ in range(count)]
     for source, rows in events.items():
         repeats = [row for row in rows if random.random() < 0.2]
         dealt = [*rows, *repeats]
         random.shuffle(dealt)
         for row in dealt:
-            random.choice(batches)[source].append(dict(row))
+            random.choice(batches)[source].append(spelled(row, random))
     return batches
