@@ -69,7 +69,6 @@ def what_comes_next(
 def _sent_next(
     warehouse: Warehouse,
     place: QueueFilter,
-    known: KnownQueues,
     catalog: Catalog,
     as_of: datetime,
     limit: int,
