@@ -192,21 +192,13 @@ def _paths(declared: model.SettingsFile) -> dict[Loc, str]:
 
 
 def _require_apart(file: YamlFile, declared: model.SettingsFile) -> None:
-    """Refuse a warehouse whose files would be read as input, and files that would be read as two inputs."""
+    """Refuse a warehouse whose files would be read as input."""
     problems = []
     paths = _paths(declared)
     for place, path in paths.items():
         if isinstance(declared.warehouse, str) and (how := overlap(declared.warehouse, path)):
             message = f"{declared.warehouse} {how} {path}, which is {field_path(place)}; name another folder"
             problems.append(file.problem(("warehouse",), message))
-        for other, known in paths.items():
-            if other == place:
-                break
-            # Two snapshots may come from one folder, one after the other.
-            is_input = "inputs" in (other[0], place[0])
-            if is_input and (how := overlap(path, known)):
-                message = f"{path} {how} {known}, which is {field_path(other)}; name another folder"
-                problems.append(file.problem(place, message))
     if problems:
         raise ConfigError(*problems)
 

@@ -25,6 +25,7 @@ from pipelines.ledger.ids import as_written, with_canonical_ids
 from pipelines.ledger.reasons import CONFLICTING_DUPLICATE, LINE_TOO_LONG, with_reasons
 from schemas import ACCEPTED, CONTRACTS
 from storage.collected import instant_of
+from storage.inputs.contract import raise_together
 from storage.inputs.listing import InputFile
 from storage.inputs.payloads import with_payload
 from storage.inputs.read import mistyped_fields, read_input
@@ -94,7 +95,8 @@ def take_in(
     )
     counted = totals.collect()
     if given.format == "json" and any(row.mistyped for row in counted):
-        raise InputError(mistyped_fields(warehouse.spark, contract, files, max_line_bytes=max_line_bytes))
+        raise_together([mistyped_fields(warehouse.spark, contract, files, max_line_bytes=max_line_bytes)])
+        raise InputError(f"{source}: a file changed while it was read; move files in whole, run again")
     if any(row.other_spelling for row in counted):
         # Most logs have GUIDs as the server prints them, and are read several times.
         rows = with_canonical_ids(rows, contract)

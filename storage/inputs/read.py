@@ -61,7 +61,7 @@ def read_input(
         try:
             return (read_json if format == "json" else read_csv)(spark, contract, copies)
         except InputError as error:
-            raise InputError(with_given_names(str(error), paths, copies)) from error
+            raise InputError(*(with_given_names(each, paths, copies) for each in error.problems)) from error
     if format == "parquet":
         return read_parquet(spark, contract, paths)
     return _delta(spark, contract, files)
