@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -34,6 +34,15 @@ def main(argv):
 
 launch(main)
 """
+
+
+@pytest.fixture(autouse=True)
+def terminal() -> Iterator[None]:
+    """The signals as in a terminal: a test run under nohup, or behind &, hands ignored ones on."""
+    before = {sign: signal.signal(sign, signal.SIG_DFL) for sign in (signal.SIGHUP, signal.SIGINT)}
+    yield
+    for sign, handler in before.items():
+        signal.signal(sign, handler)
 
 
 def started(temporary: Path, *options: str, stderr: int) -> "subprocess.Popen[bytes]":
@@ -83,6 +92,7 @@ def test_while_standard_error_is_full_and_nobody_reads(tmp_path: Path, sign: sig
 def test_a_closed_terminal_is_told(tmp_path: Path) -> None:
     job = started(tmp_path, stderr=subprocess.PIPE)
     job.send_signal(signal.SIGHUP)
+    assert job.wait(timeout=ENDS_WITHIN) == SIGNALS[signal.SIGHUP]
     assert job.stderr
     said = job.stderr.read().decode()
     assert said == "error: its terminal was closed; run it again, it takes up where it broke off\n"
