@@ -137,6 +137,8 @@ def _require_answer(remote: str) -> None:
         ConfigError: the address has options that the client does not know.
         TimeoutError: it does not.
     """
+    # gRPC's own log of a proxy that fails is no line of ours.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     import grpc
     from pyspark.errors import PySparkException
     from pyspark.sql.connect.client import DefaultChannelBuilder

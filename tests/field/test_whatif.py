@@ -215,6 +215,8 @@ def test_of_several_databases_the_script_names_one(mill: Case, tmp_path: Path) -
         snapshots.split("snapshots:\n")[1].replace("MillDB", "OtherDB").replace("path: snap", "path: snap2")
     )
     shutil.copytree(folder / "snap", folder / "snap2")
+    names = (folder / "snap2" / "databases.csv").read_text()
+    written(folder / "snap2", "databases.csv", names.replace("MillDB", "OtherDB"))
     written(folder, "two.yaml", snapshots + again)
     script = written(tmp_path, "alter.sql", ALTER)
     found = two.job("whatif", "--change", script)

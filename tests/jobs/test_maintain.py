@@ -104,6 +104,7 @@ def test_housekeeping(session: SparkSession, tmp_path: Path) -> None:
 def test_tables_stay_what_they_were_declared(session: SparkSession, tmp_path: Path) -> None:
     """What delta-rs has written is read, replaced and checked by the engine as before."""
     warehouse = Warehouse(session, str(tmp_path))
+    warehouse.create_missing(RUNS)
     day = at().date()
     for fold_number in (1, 2):
         rows = [

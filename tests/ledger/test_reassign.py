@@ -14,6 +14,7 @@ from config.errors import ConfigError, PipelineError
 from config.load import Settings, load_settings
 from jobs import reassign as job, rules as rules_job
 from schemas.ledger import ENDPOINTS
+from schemas.outputs import RUNS
 from steps.reassign import Reassignment, reassign
 from steps.rules import stored_history, write_rules
 from storage.warehouse import Warehouse
@@ -47,6 +48,7 @@ class Company:
         content["rules"].append({"path": "others.sql"})
         settings.write_text(yaml.safe_dump(content))
         self.warehouse = Warehouse(spark, self.settings.warehouse)
+        self.warehouse.create_missing(RUNS)
         self.load()
         decided = {"priority": 7, "rule_name": "R", "ladder_step": 8}
         books = [(None, 3), (None, 3), (SECOND, 1), (THIRD, 2)]
