@@ -2,8 +2,8 @@
 
 import json
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -25,6 +25,8 @@ from config.yaml_file import Loc, YamlFile, field_path, load_yaml
 class Settings:
     """What a run is told; table paths are absolute or URIs, `path` is the settings file as it was named.
 
+    `variables` are those at the top of the file, for scripts that the command line names.
+
     `warehouse` is a folder or a schema of Spark, and as text what people call it by.
     """
 
@@ -43,6 +45,7 @@ class Settings:
     replay: model.Replay
     snapshots: tuple[ServerSnapshot, ...] = ()
     unread_files: tuple[Note, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def rule_notes(self) -> tuple[Note, ...]:
@@ -141,6 +144,7 @@ def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
         replay=declared.replay,
         snapshots=snapshots,
         unread_files=tuple(sources.unread),
+        variables=declared.variables,
     )
     return settings, folded
 

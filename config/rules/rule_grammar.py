@@ -111,7 +111,7 @@ class Grammar:
             expected = (*KEYS, ",", ")")
 
     def _goes_on_with_set(self) -> bool:
-        """Whether a CREATE goes on behind FOR CONVERSATION; a SET there is its own, even without ( behind it."""
+        """Whether a CREATE goes on behind FOR CONVERSATION; a SET there is its own, with or without (."""
         is_set = self.at < len(self._tokens) and self._tokens[self.at].word == "SET"
         return is_set or not self._ends_here()
 
