@@ -163,6 +163,8 @@ class Statements(ScriptReading):
             self._used_directives.add(start)
         parsed = self._parse()
         if parsed is None or not self._is_certain(first):
+            if not is_rule:
+                self.database = self.database or ""  # what follows lacks no USE: this one is wrong
             return
         if not is_rule:
             self.database = text_of(parsed.name)
