@@ -13,6 +13,7 @@ from config.errors import ConfigError
 from config.instants import format_instant
 from config.paths import overlap
 from config.rules.history import Folded, RuleVersion, fold_statements
+from config.rules.place_names import misspelt_places
 from config.rules.rule_file import Note, RuleFile
 from config.rules.sources import NoRuleFileError, RuleSources
 from config.rules.statements import RuleStatement
@@ -128,11 +129,13 @@ def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
     rule_files = sources.files
     snapshots = read_snapshots(declared.snapshots)
     folded = folded_rules(rule_files, snapshots)
+    places = with_databases(catalog, snapshots)
+    known = [(row[0], row[1]) for row in places.database_rows()]
     settings = Settings(
         path=file.path,
         warehouse=declared.warehouse,
         inputs=declared.inputs,
-        catalog=with_databases(catalog, snapshots),
+        catalog=places,
         catalog_path=declared.catalog,
         rules=declared.rules,
         rule_files=tuple(rule_files),
@@ -143,7 +146,7 @@ def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
         quality=declared.quality,
         replay=declared.replay,
         snapshots=snapshots,
-        unread_files=tuple(sources.unread),
+        unread_files=(*sources.unread, *misspelt_places(rule_files, known)),
         variables=declared.variables,
     )
     return settings, folded
