@@ -54,6 +54,7 @@ class ControlFlow:
         exits: each RETURN that rules decide, as its branches; not yet part of `condition`.
         ends: those of them that leave the whole script, as SET NOEXEC ON does.
         left_at: a RETURN, GOTO or THROW that is always carried out: nothing behind it is.
+        may_be_left: the condition of the first one that rules decide.
         jumped_from: the GOTO to the last label, if rules decide it: what is behind may be carried out again.
     """
 
@@ -61,6 +62,7 @@ class ControlFlow:
     exits: list[list[Branch]] = field(default_factory=list)
     ends: list[list[Branch]] = field(default_factory=list)
     left_at: Token | None = None
+    may_be_left: Branch | None = None
     jumped_from: Token | None = None
     _jumps: dict[str, Token] = field(default_factory=dict)
     _blocks: list[_Block] = field(default_factory=list)
@@ -141,6 +143,7 @@ class ControlFlow:
             self.left_at = self.left_at or token
         elif all(branch.test is not None for branch in under):
             self.exits.append(under)
+            self.may_be_left = self.may_be_left or under[0]
             if label:
                 self._jumps[label] = token
 

@@ -25,8 +25,8 @@ def misspelt_places(files: Iterable[RuleFile], known: Iterable[tuple[str, str]])
                 continue
             said.add(place)
             message = (
-                f"the rules of {'.'.join(place)} count for no endpoint of {'.'.join(meant)}, which catalog or "
-                "snapshots have"
+                f"the rules of {'.'.join(place)} count for no endpoint of {'.'.join(meant)}, which catalog "
+                "or snapshots have"
             )
             fix = "write instance and database in the same case"
             yield Note(NoteKind.OTHER_CASE, statement.origin, message, fix, *place)

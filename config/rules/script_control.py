@@ -114,6 +114,10 @@ def _transaction(reading: ScriptReading, token: Token) -> None:
         case "COMMIT":
             if under and under[-1].test is None and not under[-1].is_of_errors:
                 reading.doubtful_commit = under[-1], list(reading.transactions.pending())
+            if reading.flow.may_be_left:
+                reading.assumed.update(
+                    dict.fromkeys(reading.transactions.pending(), reading.flow.may_be_left)
+                )
             reading.transactions.commit()
         case "ROLLBACK" if not under:
             reading.transactions.rollback(token, name)
@@ -153,8 +157,12 @@ def _leave_batch(reading: ScriptReading, token: Token, label: str) -> None:
 
 def _end_script(reading: ScriptReading, token: Token) -> None:
     """Nothing behind this is carried out, in no batch."""
+    if reading.flow.left_at:
+        return
     under = list(reading.flow.branches())
-    if not under:
+    if reading.flow.may_be_left:
+        reading.doubtful_end = reading.doubtful_end or reading.flow.may_be_left
+    elif not under:
         reading.switched_off = reading.switched_off or token
     elif all(branch.test is not None for branch in under):
         reading.flow.end_script(under)

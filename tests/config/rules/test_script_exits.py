@@ -117,3 +117,13 @@ def test_a_commit_that_no_rule_decides_is_told_where_else_is_a_rollback(read: Re
     assert (line, message[:28]) == (2, "the IF of line 3 may keep th")
     assert read(f"BEGIN TRAN\n{A}\nIF @own = 1 COMMIT").notes == ()
     assert read(f"BEGIN TRAN\n{A}\nIF @@ERROR = 0 COMMIT ELSE ROLLBACK").notes == ()
+
+
+def test_what_stands_behind_a_way_out_may_not_be_reached(read: Read) -> None:
+    assert names(read(f"RETURN\nSET NOEXEC ON\nGO\n{A}")) == "A"
+    file = read(f"{A}\nIF {HAS_A} RETURN\nSET NOEXEC ON\nGO\n{B}")
+    assert names(file) == "AB"
+    assert [line for line, _ in noted(file, NoteKind.ASSUMED)] == [5]
+    file = read(f"BEGIN TRAN\n{A}\nIF {HAS_A} RETURN\nCOMMIT")
+    assert names(file) == "A"
+    assert [line for line, _ in noted(file, NoteKind.ASSUMED)] == [2]
