@@ -10,9 +10,10 @@ def instead(word: str, known: Iterable[str]) -> str:
     """Return "did you mean 'x'?", whatever its case, or the first choices if none is close to the word."""
     choices = list(dict.fromkeys(known))
     by_letters = {choice.casefold(): choice for choice in reversed(choices)}
-    close = get_close_matches(word, choices, n=1) or get_close_matches(word.casefold(), by_letters, n=1)
+    alike = get_close_matches(word.casefold(), by_letters, n=1)
+    close = get_close_matches(word, choices, n=1) or [by_letters[each] for each in alike]
     if close:
-        return f"did you mean {by_letters.get(close[0], close[0])!r}?"
+        return f"did you mean {close[0]!r}?"
     if not choices:
         return "there is none to choose from"
     more = f" ({len(choices)} in all)" if len(choices) > _SHOWN else ""
