@@ -52,7 +52,7 @@ class ControlFlow:
     Attributes:
         waiting: branches whose statement has not begun.
         exits: each RETURN that rules decide, as its branches; not yet part of `condition`.
-        ends: those of them that leave the whole script, as SET NOEXEC ON does.
+        ends: those of them that leave the whole script, as SET NOEXEC ON does; not yet part of `condition`.
         left_at: a RETURN, GOTO or THROW that is always carried out: nothing behind it is.
         may_be_left: the condition of the first one that rules decide.
         jumped_from: the GOTO to the last label, if rules decide it: what is behind may be carried out again.
@@ -69,6 +69,7 @@ class ControlFlow:
     _governing: list[Branch] = field(default_factory=list)
     _ended: list[Branch] = field(default_factory=list)
     _exit: Exit | None = None
+    _script_exit: Exit | None = None
 
     @property
     def is_in_case(self) -> bool:
@@ -154,8 +155,8 @@ class ControlFlow:
 
     def go_on(self) -> None:
         """What `end_script` said no longer counts."""
-        if self.ends:
-            self.exits, self.ends, self._exit = [], [], None
+        if self.ends or self._script_exit:
+            self.exits, self.ends, self._exit, self._script_exit = [], [], None, None
 
     def label(self, name: str) -> None:
         """A label: a GOTO before it goes on here."""
@@ -163,13 +164,19 @@ class ControlFlow:
 
     def next_batch(self) -> "ControlFlow":
         """GO: return what the next batch begins with."""
-        return ControlFlow(exits=list(self.ends), ends=self.ends)
+        exits = list(self.ends)
+        return ControlFlow(
+            exits=exits, ends=self.ends, _exit=self._script_exit, _script_exit=self._script_exit
+        )
 
     def condition(self, origin_of: Callable[[Token], Origin]) -> Condition:
         """Return when the statement that began last is carried out; its branches are all decided by tests."""
         for way in self.exits:
             self._exit = Exit(tuple(_guards(way, origin_of)), self._exit)
+        for way in self.ends:
+            self._script_exit = Exit(tuple(_guards(way, origin_of)), self._script_exit)
         self.exits.clear()
+        self.ends.clear()
         guards = tuple(_guards(self.branches(), origin_of))
         if not guards and self._exit is None:
             return ALWAYS

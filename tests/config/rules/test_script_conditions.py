@@ -346,6 +346,7 @@ def test_signs_of_placeholders_alone_belong_to_a_name(read: Read) -> None:
         pytest.param("CASE " * 100_000, id="expressions"),
         pytest.param("EXEC('" + "BROKER " * 100_000 + "')", id="almost a rule"),
         pytest.param("EXEC('" + "BROKER /*" * 100_000 + "')", id="comments that never end"),
+        pytest.param(f"IF {HAS_A} SET NOEXEC ON\nGO\n{DROP}\nGO\n" * 4000, id="conditional ends"),
     ],
 )
 def test_time_is_in_proportion_to_the_length(read: Read, script: str) -> None:
