@@ -2,8 +2,8 @@
 
 import json
 import os
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from config.errors import ConfigError
 from config.instants import format_instant
 from config.paths import overlap
 from config.rules.history import Folded, RuleVersion, fold_statements
+from config.rules.place_names import misspelt_places
 from config.rules.rule_file import Note, RuleFile
 from config.rules.sources import NoRuleFileError, RuleSources
 from config.rules.statements import RuleStatement
@@ -24,6 +25,8 @@ from config.yaml_file import Loc, YamlFile, field_path, load_yaml
 @dataclass(frozen=True)
 class Settings:
     """What a run is told; table paths are absolute or URIs, `path` is the settings file as it was named.
+
+    `variables` are those at the top of the file, for scripts that the command line names.
 
     `warehouse` is a folder or a schema of Spark, and as text what people call it by.
     """
@@ -43,6 +46,7 @@ class Settings:
     replay: model.Replay
     snapshots: tuple[ServerSnapshot, ...] = ()
     unread_files: tuple[Note, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def rule_notes(self) -> tuple[Note, ...]:
@@ -125,11 +129,13 @@ def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
     rule_files = sources.files
     snapshots = read_snapshots(declared.snapshots)
     folded = folded_rules(rule_files, snapshots)
+    places = with_databases(catalog, snapshots)
+    known = [(row[0], row[1]) for row in places.database_rows()]
     settings = Settings(
         path=file.path,
         warehouse=declared.warehouse,
         inputs=declared.inputs,
-        catalog=with_databases(catalog, snapshots),
+        catalog=places,
         catalog_path=declared.catalog,
         rules=declared.rules,
         rule_files=tuple(rule_files),
@@ -140,7 +146,8 @@ def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
         quality=declared.quality,
         replay=declared.replay,
         snapshots=snapshots,
-        unread_files=tuple(sources.unread),
+        unread_files=(*sources.unread, *misspelt_places(rule_files, known)),
+        variables=declared.variables,
     )
     return settings, folded
 

@@ -7,9 +7,11 @@ _SHOWN = 12
 
 
 def instead(word: str, known: Iterable[str]) -> str:
-    """Return "did you mean 'x'?", or the first choices if none of them is close to the word."""
+    """Return "did you mean 'x'?", whatever its case, or the first choices if none is close to the word."""
     choices = list(dict.fromkeys(known))
-    close = get_close_matches(word, choices, n=1)
+    by_letters = {choice.casefold(): choice for choice in reversed(choices)}
+    alike = get_close_matches(word.casefold(), by_letters, n=1)
+    close = get_close_matches(word, choices, n=1) or [by_letters[each] for each in alike]
     if close:
         return f"did you mean {close[0]!r}?"
     if not choices:

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -11,7 +11,7 @@ from config.load import Settings, folded_rules, rule_statements
 from config.nearest import instead
 from config.rules.history import Fault, Folded, Refusal, RuleVersion, fold_statements
 from config.rules.read import read_rules
-from config.rules.rule_file import RuleFile
+from config.rules.rule_file import Note, NoteKind, RuleFile
 from config.yaml_file import load_yaml
 
 log = logging.getLogger(__name__)
@@ -34,15 +34,34 @@ class Proposal:
         settings: the current settings with the proposed rules, honor flags, receive and transmission.
         folded: the proposed rule statements, none of them refused.
         replaced: how many of the rules that stand it replaces; None if it lays statements over them.
+        files: the rule files that the command line names.
     """
 
     settings: Settings
     folded: Folded
     replaced: int | None = None
+    files: tuple[RuleFile, ...] = ()
 
     def rules(self) -> int:
         """How many rules stand after the last proposed statement."""
         return len(standing(self.settings.rule_history))
+
+    def notes(self) -> Iterator[Note]:
+        """Yield what of its files does not count; a file without rules is told of as it is read."""
+        for file in self.files:
+            yield from (note for note in file.notes if note.kind is not NoteKind.NO_RULES)
+
+    def ignored_settings(self) -> Iterator[str]:
+        """Yield a line for each HONOR_BROKER_PRIORITY that its files turn, which changes no answer."""
+        known = {row[:2]: row[2] for row in self.settings.catalog.database_rows()}
+        said = {(each.instance, each.database): each for file in self.files for each in file.honor_settings}
+        for place, each in said.items():
+            if known.get(place, each.is_on) != each.is_on:
+                turned, is_now = ("on", "off") if each.is_on else ("off", "on")
+                yield (
+                    f"{each.origin}: HONOR_BROKER_PRIORITY is turned {turned}, and the answer takes it as it "
+                    f"is now, {is_now}; to ask for both, name settings by --proposed"
+                )
 
 
 def changed_rules(current: Settings, given: Sequence[str]) -> Proposal:
@@ -59,14 +78,15 @@ def changed_rules(current: Settings, given: Sequence[str]) -> Proposal:
     if unknown := _unknown_places(current, files):
         raise ConfigError(*unknown)
     if not any(file.statements for file in files):
-        raise ConfigError(f"--change {' '.join(given)}: has no rule statement; name a file with one")
+        raise _nothing_said(f"--change {' '.join(given)}: has no rule statement; name a file with one", files)
     stated = rule_statements(current.rule_files, current.snapshots)
     last = max((statement.effective_from for statement in stated), default=EARLIEST)
     changes = [replace(statement, effective_from=last) for file in files for statement in file.statements]
     folded = fold_statements([*stated, *changes])
     folded.require_accepted()
     rule_files = (*current.rule_files, *files)
-    return Proposal(replace(current, rule_files=rule_files, rule_history=folded.versions), folded)
+    settings = replace(current, rule_files=rule_files, rule_history=folded.versions)
+    return Proposal(settings, folded, files=tuple(files))
 
 
 def proposed_rules(current: Settings, given: Sequence[str]) -> Proposal:
@@ -74,7 +94,8 @@ def proposed_rules(current: Settings, given: Sequence[str]) -> Proposal:
 
     The statements of a script are of that instance, else of the only one, and of the database that USE
     names, else of the instance's only one. Statements without a date precede all dated ones. As with
-    settings, the rules that a snapshot shows stand in databases that the files have no statements of.
+    settings, the rules that a snapshot shows stand in databases that the files have no statements of, unless
+    all files say that there is no rule.
 
     Raises:
         ConfigError: a file is missing or wrong, or its instance is not known; one line a problem.
@@ -83,15 +104,16 @@ def proposed_rules(current: Settings, given: Sequence[str]) -> Proposal:
     for unknown in _unknown_places(current, files):
         log.warning("%s", unknown)
     if all(_says_nothing(file) for file in files):
-        raise ConfigError(
-            f"--rules {' '.join(given)}: has no rule statement; for no rules at all name a YAML file with []"
-        )
-    folded = folded_rules(files, current.snapshots)
+        message = "has no rule statement; for no rules at all name a YAML file with []"
+        raise _nothing_said(f"--rules {' '.join(given)}: {message}", files)
+    are_none = not any(file.statements for file in files)
+    folded = folded_rules(files, () if are_none else current.snapshots)
     if folded.refusals:
         standing_now = {_name(version) for version in standing(current.rule_history)}
         raise ConfigError(*(_refused(refusal, standing_now) for refusal in folded.refusals))
     settings = replace(current, rule_files=tuple(files), rule_history=folded.versions)
-    return Proposal(settings, folded, count_replaced(current, files))
+    replaced = len(standing(current.rule_history)) if are_none else count_replaced(current, files)
+    return Proposal(settings, folded, replaced, tuple(files))
 
 
 def count_replaced(current: Settings, files: Sequence[RuleFile]) -> int:
@@ -130,7 +152,7 @@ def _files(current: Settings, option: str, given: Sequence[str]) -> list[RuleFil
     problems: list[str] = []
     for argument in given:
         try:
-            files.append(_file(places, option, argument))
+            files.append(_file(places, option, argument, current.variables))
         except ConfigError as error:
             problems.extend(error.problems)
     if problems:
@@ -139,6 +161,12 @@ def _files(current: Settings, option: str, given: Sequence[str]) -> list[RuleFil
         if _says_nothing(file):
             log.warning("%s %s: the file has no rule statement", option, file.path)
     return files
+
+
+def _nothing_said(message: str, files: Sequence[RuleFile]) -> ConfigError:
+    """The error for files without a statement, with the places of what they have instead."""
+    instead_of = (note for file in files for note in file.notes if note.kind is not NoteKind.NO_RULES)
+    return ConfigError(message, *map(str, instead_of))
 
 
 def _says_nothing(file: RuleFile) -> bool:
@@ -161,10 +189,14 @@ def _known_places(current: Settings) -> Places:
     return places
 
 
-def _file(places: Places, option: str, argument: str) -> RuleFile:
+def _file(places: Places, option: str, argument: str, variables: Mapping[str, str]) -> RuleFile:
     instance, path = _instance_and_path(places, option, argument)
     file = read_rules(
-        path, instance=instance, database=_database(places, instance, path), effective_from=EARLIEST
+        path,
+        instance=instance,
+        database=_database(places, instance, path),
+        effective_from=EARLIEST,
+        variables=variables,
     )
     if homeless := [statement for statement in file.statements if statement.instance == UNSAID]:
         raise ConfigError(

@@ -28,7 +28,11 @@ class Code(Enum):
     SAME_RULE = ("R102", Severity.ERROR, "two rules have the same criteria and the same level")
     NAME_TAKEN = ("R103", Severity.ERROR, "a rule is created that exists")
     NO_SUCH_RULE = ("R104", Severity.ERROR, "a rule is altered or dropped that does not exist")
-    UNCLEAR_CHECK = ("R105", Severity.ERROR, "a check of existence names a rule in another case")
+    UNCLEAR_CHECK = (
+        "R105",
+        Severity.ERROR,
+        "a check of existence names a rule or its database in another case",
+    )
     REDUNDANT = ("R201", Severity.WARNING, "without the rule every endpoint would get the same level")
     SAME_LEVEL = ("R202", Severity.NOTE, "the rule gives the level that would apply anyway")
     ONE_SIDED = ("R203", Severity.WARNING, "the rule covers one end of its conversations, no rule the other")
@@ -46,6 +50,7 @@ class Code(Enum):
     ROLLED_BACK = ("R402", Severity.WARNING, "a rule statement that its transaction takes back")
     NO_RULES = ("R403", Severity.WARNING, "a rule source without a rule statement that counts")
     ASSUMED = ("R404", Severity.WARNING, "a condition that no script decides may keep a rule from counting")
+    OTHER_CASE = ("R405", Severity.WARNING, "rules of a database that is known in another case")
 
     def __init__(self, id: str, severity: Severity, meaning: str) -> None:
         """Take the parts of the value apart."""

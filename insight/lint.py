@@ -38,7 +38,7 @@ def lint_files(settings: Settings, folded: Folded, *, moment: datetime | None) -
         moment: the rules that stand then; None is after the last statement.
 
     Returns:
-        The findings R101 to R206, R401 to R404, and of R301 to R303 those that need no log; in no order.
+        The findings R101 to R206, R401 to R405, and of R301 to R303 those that need no log; in no order.
     """
     databases = standing_rules(folded.versions, moment)
     return [
@@ -48,7 +48,7 @@ def lint_files(settings: Settings, folded: Folded, *, moment: datetime | None) -
 
 
 def lint_scripts(sources: RuleSources, folded: Folded, *, moment: datetime | None) -> list[Finding]:
-    """What rule files say by themselves, without settings: R101 to R206 and R401 to R404, in no order."""
+    """What rule files say by themselves, without settings: R101 to R206 and R401 to R405, in no order."""
     notes = [*sources.unread, *(note for file in sources.files for note in file.notes)]
     honor_settings = [each for file in sources.files for each in file.honor_settings]
     return [
@@ -78,7 +78,7 @@ def lint_warehouse(
         moment: the rules that stand then, and endpoints created before; None is after the last statement.
 
     Returns:
-        The findings R101 to R404, in no order, and what could not be looked at, in words: without any
+        The findings R101 to R405, in no order, and what could not be looked at, in words: without any
         endpoint in the warehouse there is only what `lint_files` finds.
 
     Raises:

@@ -1,4 +1,4 @@
-"""R401 to R404: what of the rule sources does not count."""
+"""R401 to R405: what of the rule sources does not count."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,6 +10,7 @@ _CODES = {
     NoteKind.ROLLED_BACK: Code.ROLLED_BACK,
     NoteKind.NO_RULES: Code.NO_RULES,
     NoteKind.ASSUMED: Code.ASSUMED,
+    NoteKind.OTHER_CASE: Code.OTHER_CASE,
 }
 
 

@@ -25,6 +25,25 @@ GARBAGE = 1_000_000
 """So many objects more than before are worth a look for garbage; Python's own 700 takes half a second."""
 
 
+class _StoreOnce(argparse.Action):
+    """The value of an option; another value for it would take the first one's place without a word."""
+
+    _is_given = False
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Store the value."""
+        if option_string and self._is_given and getattr(namespace, self.dest) != values:
+            parser.error(f"{option_string} is given twice, with two values; keep one of the two")
+        self._is_given = True
+        setattr(namespace, self.dest, values)
+
+
 class Parser(argparse.ArgumentParser):
     """The options of a job: its own, and those that all jobs share.
 
@@ -39,6 +58,7 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
+        self.register("action", None, _StoreOnce)
         if config:
             self.add_argument("--config", required=True, help="settings file, e.g. conf/local.yaml")
         self.add_argument(

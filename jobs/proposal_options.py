@@ -55,10 +55,13 @@ def read_proposal(settings: Settings, options: Namespace) -> Proposal | None:
         ConfigError: a file is wrong, or --as-if stands alone.
     """
     if options.change:
-        return changed_rules(settings, options.change)
+        proposal = changed_rules(settings, options.change)
+        _warn_ignored(proposal)
+        return proposal
     if options.rules:
         proposal = proposed_rules(settings, options.rules)
         _warn_replaced("--rules", proposal)
+        _warn_ignored(proposal)
         return proposal
     if options.proposed:
         proposal = proposed_settings(settings, options.proposed)
@@ -74,6 +77,17 @@ def read_proposal(settings: Settings, options: Namespace) -> Proposal | None:
 def as_if_of(options: Namespace) -> datetime | None:
     """The instant of --as-if; None for always."""
     return None if options.as_if == ALWAYS else options.as_if
+
+
+def warn_of_unread(proposal: Proposal) -> None:
+    """Warn of what does not count in the files of a proposal, for a job that lints no rules."""
+    for note in proposal.notes():
+        log.warning("%s", note)
+
+
+def _warn_ignored(proposal: Proposal) -> None:
+    for line in proposal.ignored_settings():
+        log.warning("%s", line)
 
 
 def _warn_replaced(option: str, proposal: Proposal) -> None:

@@ -21,7 +21,7 @@ from insight.replay.view import sentence, show
 from insight.terminal import as_json
 from jobs.launch import Parser, instant, launch, warehouse_of, whole_number
 from jobs.out import require_own_folder
-from jobs.proposal_options import add_proposal_options, as_if_of, read_proposal
+from jobs.proposal_options import add_proposal_options, as_if_of, read_proposal, warn_of_unread
 from pipelines.replay.period import Period
 from schemas.replay import REPLAY_CURVE, REPLAY_TABLES
 from storage.answers import answers_in, write_answers
@@ -79,6 +79,8 @@ def main(argv: Sequence[str]) -> int:
     settings = load_settings(options.config)
     require_own_folder(options.out, settings)
     proposal = read_proposal(settings, options)
+    if proposal:
+        warn_of_unread(proposal)
     find_queues(settings, options.queue)
     warehouse = warehouse_of(settings, "replay")
     answers = answers_in(warehouse, options.out) if options.out else None

@@ -4,7 +4,11 @@ import re
 
 from config.rules.script_tokens import Token
 
-_RULE = re.compile(r"\bBROKER\s+PRIORITY\b", re.IGNORECASE)
+_RULE = re.compile(
+    r"\bBROKER(?:\s|/\*.{0,200}?\*/|--[^\r\n]{0,200}+[\r\n])++PRIORITY\b", re.IGNORECASE | re.DOTALL
+)
+_HEAD = re.compile(r"\bBROKER\s*\Z", re.IGNORECASE)
+_REST = re.compile(r"\s*PRIORITY\b", re.IGNORECASE)
 _TAIL = 40
 """Characters of a string that the next one may go on from."""
 _SAYS = ("PRINT", "RAISERROR", "THROW")
@@ -33,4 +37,6 @@ class HiddenRules:
         begin = 2 if token.text[0] in "Nn" else 1
         text = token.text[begin:-1]
         before, self._tail = self._tail, (self._tail + text[-_TAIL:])[-_TAIL:]
+        if _HEAD.search(before) and _REST.match(text):
+            return True  # CHAR(10) or a variable may stand between the two
         return any(match.end() > len(before) for match in _RULE.finditer(before + text))

@@ -224,15 +224,26 @@ class _Checks:
                 continue
             for database, name in guard.test.names():
                 rules = self._databases.get((statement.instance, database))
+                asked = repr(name)
                 other = rules.other_spelling(name) if rules and name else None
+                if rules is None:
+                    asked, other = (
+                        f"rules of {database!r}",
+                        self._other_database(statement.instance, database),
+                    )
                 if other is not None:
                     message = (
-                        f"{statement.origin}: the check of line {guard.origin.line} asks for {name!r}, and "
+                        f"{statement.origin}: the check of line {guard.origin.line} asks for {asked}, and "
                         f"{other!r} stands, which only some databases take for the same; write the name "
                         "in the same case"
                     )
                     return Refusal(statement, Fault.UNCLEAR_CHECK, message)
         return None
+
+    def _other_database(self, instance: str, database: str) -> str | None:
+        """A database with rules whose name differs by case only."""
+        known = (name for owner, name in self._databases if owner == instance)
+        return next((name for name in known if name.casefold() == database.casefold()), None)
 
     def _undecided_exits(self, condition: Condition) -> list[Exit]:
         """The ways out before a statement that were not decided, in their order."""

@@ -13,6 +13,7 @@ class NoteKind(Enum):
     ROLLED_BACK = "a rule that its transaction takes back"
     NO_RULES = "a source without a rule statement"
     ASSUMED = "a rule that is read as if a condition before it did not hold"
+    OTHER_CASE = "rules of a database that is known in another case"
 
 
 @dataclass(frozen=True)

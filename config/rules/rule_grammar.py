@@ -111,10 +111,9 @@ class Grammar:
             expected = (*KEYS, ",", ")")
 
     def _goes_on_with_set(self) -> bool:
-        if self._ends_here():
-            return False
-        token = self._tokens[self.at]
-        return token.word != "SET" or self._has_parenthesis(self.at)
+        """Whether a CREATE goes on behind FOR CONVERSATION; a SET there is its own, with or without (."""
+        is_set = self.at < len(self._tokens) and self._tokens[self.at].word == "SET"
+        return is_set or not self._ends_here()
 
     def _ends_here(self) -> bool:
         """Whether the statement may end here: another one begins."""

@@ -38,7 +38,7 @@ def follow(reading: ScriptReading, word: str, token: Token) -> bool:
             _transaction(reading, token)
             return True
         case "BEGIN" if after not in ("DIALOG", "CONVERSATION"):
-            reading.flow.begin_block(token, is_catch=after == "CATCH")
+            reading.flow.begin_block(token, is_catch=after == "CATCH", is_try=after == "TRY")
             reading.at += 2 if after in ("TRY", "CATCH") else 1
             return True
         case "END" if after != "CONVERSATION":
@@ -66,11 +66,19 @@ def _if(reading: ScriptReading, token: Token) -> bool:
         reading.flow.branch(Branch(token, is_refused=True))
         return False
     if test is None or not _begins_statement(reading, check.at):
-        reading.flow.branch(Branch(token))
+        reading.flow.branch(Branch(token, is_of_errors=_is_of_command_mode(reading)))
         return False
     reading.flow.branch(Branch(token, test))
     reading.at = check.at
     return True
+
+
+def _is_of_command_mode(reading: ScriptReading) -> bool:
+    """IF N'$(IsOn)' NOT LIKE N'True', which never holds where sqlcmd has put True in."""
+    tokens = reading.tokens[reading.at + 1 : reading.at + 5]
+    if [token.word for token in tokens] != ["", "NOT", "LIKE", ""]:
+        return False
+    return tokens[0].kind == tokens[3].kind == "STRING" and text_of(tokens[0]) == text_of(tokens[3])
 
 
 def _begins_statement(reading: ScriptReading, index: int) -> bool:
@@ -91,7 +99,8 @@ def _transaction(reading: ScriptReading, token: Token) -> None:
     name = ""
     if not reading.grammar.ends(reading.at) and not reading.tokens[reading.at].starts_line:
         following = reading.tokens[reading.at]
-        if following.kind in NAMES and following.word not in (*STARTERS, "WITH"):
+        is_rule = following.word == "BROKER" and reading.word(reading.at + 1) == "PRIORITY"
+        if following.kind in NAMES and following.word not in (*STARTERS, "WITH") and not is_rule:
             name = text_of(following).lower()
             reading.at += 1
     under = list(reading.flow.branches())
@@ -103,30 +112,95 @@ def _transaction(reading: ScriptReading, token: Token) -> None:
         case "SAVE":
             reading.transactions.save(name)
         case "COMMIT":
+            if under and under[-1].test is None and not under[-1].is_of_errors:
+                reading.doubtful_commit = under[-1], list(reading.transactions.pending())
+            if reading.flow.may_be_left:
+                reading.assumed.update(
+                    dict.fromkeys(reading.transactions.pending(), reading.flow.may_be_left)
+                )
             reading.transactions.commit()
         case "ROLLBACK" if not under:
             reading.transactions.rollback(token, name)
         case "ROLLBACK" if not any(branch.is_of_errors for branch in under):
             reading.assumed.update(dict.fromkeys(reading.transactions.pending(), under[-1]))
+            if reading.doubtful_commit and under[-1].token.word == "ELSE":
+                branch, statements = reading.doubtful_commit
+                reading.assumed.update(dict.fromkeys(statements, branch))
 
 
 def _simple(reading: ScriptReading, word: str, token: Token) -> None:
     """Look at a statement that begins with a word and is not about rules."""
     after = reading.word(reading.at + 1)
-    if word in ("RETURN", "GOTO"):
-        under = list(reading.flow.branches())
-        reading.flow.leave(token)
-        doubtful = [branch for branch in under if branch.test is None]
-        if doubtful and not any(branch.is_of_errors or branch.is_catch for branch in under):
-            reading.doubtful_exit = reading.doubtful_exit or doubtful[0]
-    elif word == "SET" and after in _SWITCHES_OFF and not any(True for _ in reading.flow.branches()):
-        if reading.switched_off is None or reading.switched_off.kind != "COMMAND":
-            is_on = reading.word(reading.at + 2) == "ON"
-            reading.switched_off = reading.tokens[reading.at + 1] if is_on else None
+    if word in ("RETURN", "GOTO", "THROW"):
+        _leave_batch(reading, token, after if word == "GOTO" else "")
+    elif word == "RAISERROR" and _closes_session(reading):
+        _end_script(reading, token)
+    elif word == "SET" and after in _SWITCHES_OFF:
+        _switch(reading, reading.tokens[reading.at + 1], is_on=reading.word(reading.at + 2) == "ON")
     elif word == "SET" and after == "IMPLICIT_TRANSACTIONS":
         reading.transactions.is_implicit = reading.word(reading.at + 2) == "ON"
     elif word == "ALTER" and after == "DATABASE":
         _alter_database(reading, token)
+
+
+def _leave_batch(reading: ScriptReading, token: Token, label: str) -> None:
+    """RETURN, GOTO or THROW; in a TRY block THROW goes on behind its CATCH."""
+    if token.word == "THROW" and reading.flow.is_in_try:
+        under = list(reading.flow.branches()) or [Branch(token)]
+        doubt = _doubt(under, under)
+    else:
+        under = list(reading.flow.branches())
+        reading.flow.leave(token, label)
+        doubt = _doubt(under, [branch for branch in under if branch.test is None])
+    reading.doubtful_exit = reading.doubtful_exit or doubt
+
+
+def _end_script(reading: ScriptReading, token: Token) -> None:
+    """Nothing behind this is carried out, in no batch."""
+    if reading.flow.left_at:
+        return
+    under = list(reading.flow.branches())
+    if reading.flow.may_be_left:
+        reading.doubtful_end = reading.doubtful_end or reading.flow.may_be_left
+    elif not under:
+        reading.switched_off = reading.switched_off or token
+    elif all(branch.test is not None for branch in under):
+        reading.flow.end_script(under)
+    else:
+        doubt = _doubt(under, [branch for branch in under if branch.test is None])
+        reading.doubtful_end = reading.doubtful_end or doubt
+
+
+def _doubt(under: list[Branch], doubtful: list[Branch]) -> Branch | None:
+    """The first of doubtful branches; none where a script looks for its own errors."""
+    is_of_errors = any(branch.is_of_errors or branch.is_catch for branch in under)
+    return None if is_of_errors or not doubtful else doubtful[0]
+
+
+def _switch(reading: ScriptReading, option: Token, *, is_on: bool) -> None:
+    """SET NOEXEC or PARSEONLY; OFF undoes ON, and a session that was closed stays so."""
+    if is_on:
+        _end_script(reading, option)
+    elif not any(True for _ in reading.flow.branches()):
+        reading.flow.go_on()
+        reading.doubtful_end = None
+        if reading.switched_off and reading.switched_off.word in _SWITCHES_OFF:
+            reading.switched_off = None
+
+
+def _closes_session(reading: ScriptReading) -> bool:
+    """RAISERROR of a severity of 20 or more, or of state 127, at which sqlcmd ends."""
+    numbers: list[int] = []
+    depth, begins_argument = 0, False
+    for index in range(reading.at + 1, len(reading.tokens)):
+        token = reading.tokens[index]
+        if depth == 1 and begins_argument:
+            numbers.append(int(token.text) if token.kind == "NUMBER" and len(token.text) < 4 else -1)
+        begins_argument = depth == 1 and token.text == ","
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
+        if depth <= 0 or reading.grammar.ends(index):
+            break
+    return len(numbers) >= 2 and (numbers[0] >= 20 or numbers[1] == 127)
 
 
 def _alter_database(reading: ScriptReading, token: Token) -> None:

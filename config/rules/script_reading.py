@@ -41,6 +41,8 @@ class ScriptReading:
         hidden: the strings of the batch.
         count: how many rule statements were read.
         doubtful_exit: a condition that no script decides, under which the batch may have been left.
+        doubtful_end: the same for all that is left of the script.
+        doubtful_commit: a condition that no script decides and that has a COMMIT, and what that made final.
         switched_off: what keeps the server from carrying out anything, such as SET NOEXEC ON.
         problems: what is wrong, and where.
         unread: text about rules that is not read.
@@ -62,6 +64,8 @@ class ScriptReading:
         self.hidden = HiddenRules()
         self.count = 0
         self.doubtful_exit: Branch | None = None
+        self.doubtful_end: Branch | None = None
+        self.doubtful_commit: tuple[Branch, list[int]] | None = None
         self.switched_off: Token | None = None
         self.problems: list[tuple[Origin, str]] = []
         self.unread: list[Unread] = []

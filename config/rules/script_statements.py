@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from config.rules.control_flow import ControlFlow
 from config.rules.existence_checks import text_of
 from config.rules.guards import Condition
 from config.rules.reserved_words import STARTERS
@@ -136,7 +135,7 @@ class Statements(ScriptReading):
         if times != "1" and self._batch_has_rules:
             message = f"GO {short(times) or 0} repeats the rule statements of its batch; write GO"
             self.problem(self.script.origin(go), message)
-        self.flow, self._batch_has_rules, self.doubtful_exit = ControlFlow(), False, None
+        self.flow, self._batch_has_rules, self.doubtful_exit = self.flow.next_batch(), False, None
         self.hidden.end_batch()
         self._end_run()
 
@@ -164,6 +163,8 @@ class Statements(ScriptReading):
             self._used_directives.add(start)
         parsed = self._parse()
         if parsed is None or not self._is_certain(first):
+            if not is_rule:
+                self.database = self.database or ""  # what follows lacks no USE: this one is wrong
             return
         if not is_rule:
             self.database = text_of(parsed.name)
@@ -175,8 +176,8 @@ class Statements(ScriptReading):
         if is_rule:
             self.count += 1
             self.transactions.add(self.count, first)
-            if self.doubtful_exit:
-                self.assumed[self.count] = self.doubtful_exit
+            if doubt := self.doubtful_exit or self.doubtful_end:
+                self.assumed[self.count] = doubt
         yield Statement(parsed, self.count, first, directives, condition, self.database)
 
     def _parse(self) -> Parsed | None:
@@ -225,7 +226,7 @@ class Statements(ScriptReading):
 
     def _is_carried_out(self, first: Token) -> bool:
         """Whether the script gets to the statement at all."""
-        left = self.switched_off or self.flow.left_at
+        left = self.switched_off or self.flow.left_at or self.flow.jumped_from
         if left is None:
             return True
         line = self.script.origin(left).line
@@ -297,6 +298,8 @@ class Statements(ScriptReading):
                 "SET ( belongs to the CREATE or ALTER BROKER PRIORITY before it; take away what parts them",
             )
         self.flow.look_at(word)
+        if self.at + 1 < len(self.tokens) and self.tokens[self.at + 1].text == ":":
+            self.flow.label(word)
         if word == "CASE":
             self.flow.begin_case()
         elif self.flow.is_in_case:

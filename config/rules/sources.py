@@ -90,8 +90,8 @@ class RuleSources:
 def rule_paths(path: str) -> tuple[list[str], list[str]]:
     """Return the rule files that a path stands for, and the files beside them that are not read.
 
-    A folder stands for the files in it and below it. In a path that leads to nothing, *, ? and [...] are a
-    pattern. Names that begin with a dot are left out.
+    A folder stands for the files in it and below it, links followed. In a path that leads to nothing, *, ?
+    and [...] are a pattern. Names that begin with a dot are left out.
 
     Raises:
         NoRuleFileError: there is no rule file.
@@ -103,7 +103,7 @@ def rule_paths(path: str) -> tuple[list[str], list[str]]:
     if os.path.isdir(path):
         found, what = list(_files_below(path)), "folder"
     elif glob.has_magic(path):
-        found, what = [each for each in glob.glob(path, recursive=True) if os.path.isfile(each)], "pattern"
+        found, what = _files_of_pattern(path), "pattern"
     else:
         raise NoRuleFileError(f"there is no file {path}; correct the path or create the file")
     found.sort(key=natural_order)
@@ -131,9 +131,24 @@ def natural_order(path: str) -> list[tuple[int, int, str]]:
     return [*key, (0, 0, path)]
 
 
+def _files_of_pattern(pattern: str) -> list[str]:
+    """The files that a pattern fits; through links it may come to a file again by a longer path."""
+    paths = sorted(filter(os.path.isfile, glob.glob(pattern, recursive=True)), key=len)
+    places = {(os.path.realpath(os.path.dirname(each)), os.path.basename(each)): each for each in paths[::-1]}
+    return list(places.values())
+
+
 def _files_below(folder: str) -> Iterator[str]:
-    for place, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.startswith(".")]
+    """The files below a folder; links are followed, each folder is entered once."""
+    entered: set[str] = set()
+    for place, folders, names in os.walk(folder, followlinks=True):
+        if os.path.realpath(place) in entered:
+            folders.clear()
+            continue
+        entered.add(os.path.realpath(place))
+        # Folders go before links to them.
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders.sort(key=lambda name: os.path.islink(os.path.join(place, name)))
         yield from (os.path.join(place, name) for name in names if not name.startswith("."))
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from config.rules.script_tokens import Source, Tokens, tokenize
 
 VARIABLE = re.compile(r"\$\(([\w-]+)\)")
+QUOTED_VALUE = re.compile(r'"(?:[^"]|"")*"')
 _COMMAND = re.compile(r":([A-Za-z]+)[ \t]*(.*)", re.DOTALL)
 _SETVAR = re.compile(r'([\w-]+)(?:[ \t]+(?:"((?:[^"]|"")*)"|(.*)))?', re.DOTALL)
 

@@ -5,7 +5,7 @@ import os
 from config.rules.rule_grammar import short
 from config.rules.script_reading import ScriptReading
 from config.rules.script_tokens import Token
-from config.rules.sqlcmd import VARIABLE, command_of, unquoted
+from config.rules.sqlcmd import QUOTED_VALUE, VARIABLE, command_of, unquoted
 
 
 def run_command(reading: ScriptReading, token: Token) -> None:
@@ -14,6 +14,8 @@ def run_command(reading: ScriptReading, token: Token) -> None:
     name, argument = command_of(token.text)
     if name == "r":
         _include(reading, token, unquoted(argument))
+    elif name == "setvar":
+        _set(reading, token, argument)
     elif name == "connect":
         server = unquoted(argument.split()[0]) if argument else ""
         if server.lower() != (reading.instance or "").lower():
@@ -24,6 +26,18 @@ def run_command(reading: ScriptReading, token: Token) -> None:
             )
     elif name in ("quit", "exit"):
         reading.switched_off = token
+
+
+def _set(reading: ScriptReading, token: Token, argument: str) -> None:
+    """Refuse a value that sqlcmd does not take: with blanks and without quotes, or with words behind it."""
+    name, _, value = argument.partition(" ")
+    value = value.strip()
+    if value and not QUOTED_VALUE.fullmatch(value) and len(value.split()) > 1:
+        reading.problem(
+            reading.script.origin(token),
+            f"the value of {name}, {short(value)}, has blanks; write it in quotes, and a comment in a line "
+            "of its own",
+        )
 
 
 def _include(reading: ScriptReading, token: Token, path: str) -> None:

@@ -25,7 +25,8 @@ _FIELDS = {
 }
 _MOST_DIGITS = 18
 """No level has as many; Python refuses to read a number of thousands of digits."""
-_FOREIGN_PLACEHOLDER = re.compile(r"\$\{\w[^}]*\}")
+_FOREIGN_PLACEHOLDER = re.compile(r"[$#]\{\w[^}]*\}|\{\{[^{}]+\}\}|(?<!\w)\$\w+\$|<[^<>,]+,[^<>,]*,[^<>]*>")
+"""Of Flyway and Octopus, of templates such as Jinja's, of DbUp, and of the templates of SSMS."""
 
 
 def read_tsql_rules(

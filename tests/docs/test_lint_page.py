@@ -8,6 +8,7 @@ import pytest
 
 from config.catalog import Catalog, load_catalog
 from config.rules.history import fold_statements
+from config.rules.place_names import misspelt_places
 from config.rules.read import read_rules
 from config.rules.rule_file import RuleFile
 from insight.findings import Code
@@ -72,7 +73,8 @@ def test_examples(code: str, tmp_path: Path) -> None:
     findings = [*lint_static(folded, catalog, moment=None)]
     findings += lint_names(rules, ServicePlaces(catalog), log, folded.origins)
     findings += lint_log(rules, log, folded.origins)
-    findings += lint_unread(rule_file.notes)
+    known = [(row[0], row[1]) for row in catalog.database_rows()]
+    findings += lint_unread([*rule_file.notes, *misspelt_places([rule_file], known)])
     assert code in {finding.code.id for finding in findings}
     if code < "R2":
         assert {finding.code.id for finding in findings if finding.code.id < "R2"} == {code}

@@ -309,3 +309,119 @@ def test_sarif_of_files_alone_names_them(open_case: OpenCase, monkeypatch: pytes
     ]
     assert {place["artifactLocation"]["uri"] for place in places} == {"dynamic.sql"}
     assert Path("dynamic.sql").exists()
+
+
+@pytest.mark.parametrize(
+    ("source", "script", "place"),
+    [
+        ("instance: MILL1", "USE milldb\nGO\n", "MILL1.milldb"),
+        ("instance: MILL1, database: MILLDB", "\n\n", "MILL1.MILLDB"),
+        ("instance: Mill1, database: MillDB", "\n\n", "Mill1.MillDB"),
+    ],
+)
+def test_rules_of_a_database_in_another_case_are_told(
+    open_case: OpenCase, source: str, script: str, place: str
+) -> None:
+    case = open_case("field-06-no-use")
+    (case.folder / "case.sql").write_text(f"{script}CREATE BROKER PRIORITY R FOR CONVERSATION")
+    settings_of(case, f"  - {{path: case.sql, {source}, effective_from: 2026-01-01}}\n")
+    sentence = f"the rules of {place} count for no endpoint of MILL1.MillDB, which catalog or snapshots have"
+    assert unread(static(case)) == [(3, sentence)]
+    ended = case.job("rules", "--print-sql", place.split(".")[0])
+    assert ended.code == 0
+    assert ended.err == (
+        f"{case.folder}/case.sql:3:1: {sentence}; write instance and database in the same case\n"
+    )
+
+
+DEPLOYMENT = """\
+/*
+Deployment script for MillDB
+*/
+GO
+SET ANSI_NULLS, ANSI_PADDING, ANSI_WARNINGS, ARITHABORT, CONCAT_NULL_YIELDS_NULL, QUOTED_IDENTIFIER ON;
+SET NUMERIC_ROUNDABORT OFF;
+GO
+:setvar DatabaseName "MillDB"
+GO
+:on error exit
+GO
+:setvar __IsSqlCmdEnabled "True"
+GO
+IF N'$(__IsSqlCmdEnabled)' NOT LIKE N'True'
+    BEGIN
+        PRINT N'SQLCMD mode must be enabled to successfully execute this script.';
+        SET NOEXEC ON;
+    END
+GO
+USE [$(DatabaseName)];
+GO
+IF EXISTS (SELECT 1 FROM [master].[dbo].[sysdatabases] WHERE [name] = N'$(DatabaseName)')
+    BEGIN
+        ALTER DATABASE [$(DatabaseName)]
+            SET HONOR_BROKER_PRIORITY ON
+            WITH ROLLBACK IMMEDIATE;
+    END
+GO
+BEGIN TRANSACTION
+GO
+PRINT N'Creating Broker Priority [GoldOrders]...';
+GO
+CREATE BROKER PRIORITY [GoldOrders]
+    FOR CONVERSATION
+    SET (CONTRACT_NAME = [OrderContract], LOCAL_SERVICE_NAME = [GoldService], \
+REMOTE_SERVICE_NAME = N'TargetService', PRIORITY_LEVEL = 9);
+GO
+IF @@ERROR <> 0 AND @@TRANCOUNT > 0 BEGIN ROLLBACK; END
+IF @@TRANCOUNT = 0 BEGIN INSERT INTO #tmpErrors (Error) VALUES (1); BEGIN TRANSACTION; END
+GO
+IF EXISTS (SELECT * FROM #tmpErrors) ROLLBACK TRANSACTION
+GO
+IF @@TRANCOUNT>0 BEGIN
+PRINT N'The transacted portion of the database update succeeded.'
+COMMIT TRANSACTION
+END
+ELSE PRINT N'The transacted portion of the database update failed.'
+GO
+"""
+COMPARISON = """\
+SET NUMERIC_ROUNDABORT OFF
+GO
+SET XACT_ABORT ON
+GO
+BEGIN TRANSACTION
+GO
+IF @@ERROR <> 0 SET NOEXEC ON
+GO
+CREATE BROKER PRIORITY [GoldOrders] FOR CONVERSATION SET (CONTRACT_NAME = [OrderContract],
+    LOCAL_SERVICE_NAME = [GoldService], REMOTE_SERVICE_NAME = N'TargetService', PRIORITY_LEVEL = 9)
+GO
+IF @@ERROR <> 0 SET NOEXEC ON
+GO
+COMMIT TRANSACTION
+GO
+IF @@ERROR <> 0 SET NOEXEC ON
+GO
+DECLARE @Success AS BIT
+SET @Success = 1
+SET NOEXEC OFF
+IF (@Success = 1) PRINT 'The database update succeeded'
+ELSE BEGIN
+    IF @@TRANCOUNT > 0 ROLLBACK TRANSACTION
+    PRINT 'The database update failed'
+END
+GO
+"""
+
+
+@pytest.mark.parametrize("script", [DEPLOYMENT, COMPARISON], ids=["data-tier", "comparison"])
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_scripts_of_deployment_tools_are_read_without_a_finding(
+    open_case: OpenCase, script: str, ends: str
+) -> None:
+    case = open_case("field-06-no-use")
+    (case.folder / "deploy.sql").write_bytes(script.replace("\n", ends).encode("utf-8-sig"))
+    source = "instance: MILL1, database: MillDB, effective_from: 2026-01-01"
+    settings_of(case, f"  - {{path: deploy.sql, {source}}}\n")
+    assert unread(static(case)) == []
+    assert rules_of(case) == [GOLD]

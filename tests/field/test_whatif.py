@@ -314,7 +314,7 @@ def test_what_is_the_same_by_another_path_is_the_same(forwarded: Case, tmp_path:
         ("rules.txt", ALTER, "rules can't be read from .txt"),
         ("rules", ALTER, "rules can't be read from a file without a suffix"),
         ("place.sql", f"USE milldb;\n{ALTER}", "place.sql:2:1: neither catalog, snapshots nor rule files"),
-        ("place.sql", f"USE milldb;\n{ALTER}", "have the database 'milldb' of MILL1; write one of MillDB"),
+        ("place.sql", f"USE milldb;\n{ALTER}", "have the database 'milldb' of MILL1; did you mean 'MillDB'?"),
         (
             "place.yaml",
             "[{instance: MILL2, database: MillDB, drop: {name: Orders}}]",
@@ -389,3 +389,99 @@ def test_a_second_answer_replaces_the_first_whole(mill: Case, tmp_path: Path) ->
     assert table_of(out, "whatif_endpoints") == table_of(out, "whatif_pairs") == []
     assert len(table_of(out, "whatif_messages")) == 4
     assert [row["answer"] for row in table_of(out, "whatif_answers")] == ["deployment", "always", "instant"]
+
+
+# --- Deployment scripts as proposals ----------------------------------------------------------------------
+
+HAS = "IF {}EXISTS (SELECT 1 FROM sys.conversation_priorities WHERE name = N'GoldOrders')\n"
+
+
+def test_variables_of_the_settings_count_in_files_of_the_command_line(mill: Case, tmp_path: Path) -> None:
+    text = (mill.folder / "settings.yaml").read_text()
+    written(mill.folder, "with-variables.yaml", f"{text}variables: {{db: MillDB, level: 2}}\n")
+    case = Case(mill.folder, "with-variables.yaml")
+    script = written(
+        tmp_path,
+        "v.sql",
+        "USE [$(Db)]\nGO\n" + ALTER.replace("= 2", "= $(Level)").replace("Level ", "LEVEL "),
+    )
+    assert levels(case, tmp_path, "--change", script) == {1: (9, 9, 2, "proposal"), **DRIFT}
+    create = written(tmp_path, "c.sql", f"USE [$(Db)]\nGO\n{CREATE}")
+    assert case.job("whatif", "--rules", create).code == 0
+    without = mill.job("whatif", "--change", script)
+    assert without.code == 2
+    assert "v.sql:1:5: the variable $(Db) has no value" in without.err
+
+
+@pytest.mark.parametrize(
+    ("script", "changed"),
+    [
+        (f"{HAS.format('')}{ALTER}", {1: (9, 9, 2, "proposal")}),
+        (f"{HAS.format('NOT ')}CREATE BROKER PRIORITY GoldOrders FOR CONVERSATION", {}),
+        (
+            f"{HAS.format('')}BEGIN\n{ALTER}\nEND\nELSE DROP BROKER PRIORITY Orders",
+            {1: (9, 9, 2, "proposal")},
+        ),
+        (f"{HAS.format('')}RETURN\nDROP BROKER PRIORITY Orders", {}),
+        (f"{HAS.format('')}SET NOEXEC ON\nGO\nDROP BROKER PRIORITY Orders\nGO\nSET NOEXEC OFF", {}),
+    ],
+)
+def test_checks_of_a_change_are_decided_by_the_rules_of_the_snapshot(
+    mill: Case, tmp_path: Path, script: str, changed: dict[int, tuple[int, int, int, str]]
+) -> None:
+    file = written(tmp_path, "guarded.sql", script)
+    assert levels(mill, tmp_path, "--change", file) == changed | DRIFT
+
+
+def test_a_check_of_a_change_in_another_case_is_refused(mill: Case, tmp_path: Path) -> None:
+    check = HAS.format("").replace("sys.", "milldb.sys.")
+    ended = mill.job("whatif", "--change", written(tmp_path, "case.sql", f"{check}{ALTER}"))
+    assert ended.code == 2
+    assert "the check of line 1 asks for rules of 'milldb', and 'MillDB' stands" in ended.err
+
+
+def test_replay_tells_what_of_a_proposal_does_not_count(mill: Case, tmp_path: Path) -> None:
+    script = written(tmp_path, "notes.sql", f"{ALTER}\nEXEC ('DROP BROKER PRIORITY Orders')")
+    period = "--from", "2026-11-20T09:00:00Z", "--to", "2026-11-20T10:00:00Z"
+    ended = mill.job("replay", *period, "--change", script)
+    assert ended.code == 0
+    assert ended.err.splitlines() == [
+        f"{script}:2:7: BROKER PRIORITY in a string: not read; write what it does as a statement of the "
+        "script"
+    ]
+
+
+def test_a_proposal_without_rules_names_what_it_has_instead(mill: Case, tmp_path: Path) -> None:
+    script = written(tmp_path, "string.sql", "EXEC ('DROP BROKER PRIORITY Orders')")
+    ended = mill.job("whatif", "--change", script)
+    assert ended.code == 2
+    assert f"\n{script}:1:7: BROKER PRIORITY in a string: not read" in ended.err
+
+
+def test_an_honor_setting_of_a_change_is_told(mill: Case, tmp_path: Path) -> None:
+    for value in ("ON", "OFF"):
+        text = f"ALTER DATABASE MillDB SET HONOR_BROKER_PRIORITY {value};\n{ALTER}"
+        ended = mill.job("whatif", "--change", written(tmp_path, f"{value}.sql", text))
+        assert ended.code == 0
+        told = (
+            f"{value}.sql:1:1: HONOR_BROKER_PRIORITY is turned off, and the answer takes it as it is now, on"
+        )
+        assert (told in ended.err) is (value == "OFF")
+
+
+def test_a_proposal_of_no_rules_replaces_those_of_a_snapshot(mill: Case, tmp_path: Path) -> None:
+    none = written(tmp_path, "none.yaml", "[]\n")
+    ended = mill.job("whatif", "--rules", none)
+    assert ended.code == 0
+    assert "--rules replaces 2 rules that stand now; 0 rules stand afterwards" in ended.err
+    assert levels(mill, tmp_path, "--rules", none) == {
+        number: (recorded, 9 if number == 1 else 3, 5, "proposal")
+        for number, recorded in ((1, 9), (2, 3), (3, 3))
+    }
+
+
+def test_an_option_has_one_value(mill: Case, tmp_path: Path) -> None:
+    other = written(tmp_path, "other.yaml", "warehouse: x\n")
+    ended = mill.job("whatif", "--proposed", other, "--proposed", mill.config)
+    assert ended.code == 2
+    assert "--proposed is given twice, with two values; keep one of the two" in ended.err

@@ -79,3 +79,13 @@ def test_a_folder_without_rules_is_told_once(tmp_path: Path) -> None:
         f"{tmp_path}/a.sql:1:1: {tmp_path}: none of its 2 files has a rule statement that counts; take it "
         "out of rules:"
     )
+
+
+def test_links_to_folders_are_followed_once(tmp_path: Path) -> None:
+    make(tmp_path, "other/b.sql", "rules/a.sql", "rules/sub/c.sql")
+    (tmp_path / "rules" / "linked").symlink_to(tmp_path / "other")
+    (tmp_path / "rules" / "sub" / "loop").symlink_to(tmp_path / "rules")
+    expected = ["a.sql", "linked/b.sql", "sub/c.sql"]
+    for path in (f"{tmp_path}/rules", f"{tmp_path}/rules/**/*.sql"):
+        found, _ = rule_paths(path)
+        assert [each.removeprefix(f"{tmp_path}/rules/") for each in found] == expected

@@ -218,6 +218,8 @@ STRING = "BROKER PRIORITY in a string: not read"
         ("EXEC('DROP BROKER PRIORITY A')", [(1, STRING)]),
         ("EXEC sp_executesql\n @statement = N'CREATE BROKER\n  PRIORITY A FOR CONVERSATION'", [(2, STRING)]),
         ("EXEC('CREATE BROKER ' +\n'PRIORITY ' + @name)", [(2, STRING)]),
+        ("EXEC('CREATE BROKER' + CHAR(10) +\n'PRIORITY ' + @name)", [(2, STRING)]),
+        ("EXEC('DROP BROKER /* the */ -- old\n PRIORITY A')", [(1, STRING)]),
         ("SET @s = 'drop broker'\nSET @s += ' priority ' + @name\nEXEC (@s)", [(2, STRING)]),
         ('EXEC("DROP BROKER PRIORITY A")', [(1, STRING)]),
         (f"IF NOT {HAS_A}\nEXEC dbo.sp_executesql @statement = N'{A}'", [(2, STRING)]),
@@ -300,6 +302,31 @@ def test_setvar_counts_from_its_line_on(read: Read) -> None:
     assert standing(read(script)) == [("A", "one", 9), ("B", "one2", 9)]
 
 
+@pytest.mark.parametrize("value", ["D -- which", "D E", '"D" -- which'])
+def test_setvar_takes_blanks_in_quotes_only(read: Read, value: str) -> None:
+    [line] = refusal(read, f":setvar Db {value}\nUSE [$(Db)]\nGO\n{A}")
+    assert line == (
+        f"1:1: the value of Db, {value}, has blanks; write it in quotes, and a comment in a line of its own"
+    )
+
+
+def test_a_wrong_use_is_one_problem(read: Read) -> None:
+    assert len(refusal(read, f"USE 'D'\nGO\n{A}")) == 1
+    assert len(refusal(read, f"USE $(Db)\nGO\n{A}\nGO\n{B}")) == 1
+    assert len(refusal(read, f"IF @x = 1 USE D\nGO\n{A}")) == 1
+
+
+@pytest.mark.parametrize("name", ["${env}A", "#{env}A", "{{ env }}A", "$env$A", "<name, sysname, A>"])
+def test_placeholders_of_other_tools_are_refused(read: Read, name: str) -> None:
+    [line] = refusal(read, create(f"[{name}]", "C"))
+    assert f"{name.removesuffix('A')} is a placeholder of another tool" in line
+
+
+def test_signs_of_placeholders_alone_belong_to_a_name(read: Read) -> None:
+    [(name, *_)] = standing(read("CREATE BROKER PRIORITY [A$B$ #1 <x> {y}] FOR CONVERSATION"))
+    assert name == "A$B$ #1 <x> {y}"
+
+
 # --- Size -------------------------------------------------------------------------------------------------
 
 
@@ -318,6 +345,8 @@ def test_setvar_counts_from_its_line_on(read: Read) -> None:
         pytest.param("IF @x = 1 BEGIN BEGIN TRAN " * 50_000, id="conditions"),
         pytest.param("CASE " * 100_000, id="expressions"),
         pytest.param("EXEC('" + "BROKER " * 100_000 + "')", id="almost a rule"),
+        pytest.param("EXEC('" + "BROKER /*" * 100_000 + "')", id="comments that never end"),
+        pytest.param(f"IF {HAS_A} SET NOEXEC ON\nGO\n{DROP}\nGO\n" * 4000, id="conditional ends"),
     ],
 )
 def test_time_is_in_proportion_to_the_length(read: Read, script: str) -> None:

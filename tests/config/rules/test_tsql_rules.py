@@ -492,6 +492,18 @@ def undefined(name: str) -> str:
             "CREATE BROKER PRIORITY R FOR CONVERSATION SETT (PRIORITY_LEVEL = 1)",
             "2:43: expected SET or the end of the statement, found SETT",
         ),
+        (
+            "CREATE BROKER PRIORITY R FOR CONVERSATION SET PRIORITY_LEVEL = 9",
+            "2:47: expected (, found PRIORITY_LEVEL",
+        ),
+        (
+            "CREATE BROKER PRIORITY R FOR CONVERSATION\nSET\nCONTRACT_NAME = C, PRIORITY_LEVEL = 9)",
+            "4:1: expected (, found CONTRACT_NAME",
+        ),
+        (
+            "BEGIN TRAN BROKER PRIORITY R",
+            "2:12: a statement about a BROKER PRIORITY begins with CREATE, ALTER or DROP, found BROKER",
+        ),
         ("CREATE BROKER PRIORITY R FOR CONVERSATION SET ()", f"2:48: expected {ITEM}, found )"),
         (
             "CREATE BROKER PRIORITY R FOR CONVERSATION SET (PRIORITY = 1)",
