@@ -160,16 +160,17 @@ def _of_schedule(
     shown = schedule.join(numbered(warehouse.spark, places, kind.within), list(kind.within), "inner")
     by_level = partial(waiting, level=kind.level, since=kind.since, as_of=as_of)
     count = len(places.rows)
+    in_turn = schedule
     if is_queue or not off:
         first = shown.where(F.col("position") <= TOP)
     else:
         # What waits for a queue that is off is not sent, whatever its position.
-        schedule = with_queue_off(schedule, catalog, off).where("waits_for is null").drop("waits_for")
+        in_turn = with_queue_off(schedule, catalog, off).where("waits_for is null").drop("waits_for")
         sendable = with_queue_off(shown, catalog, off).where("waits_for is null")
         order = Window.partitionBy("place").orderBy("position")
         first = sendable.withColumn("number", F.row_number().over(order)).where(F.col("number") <= TOP)
     top = first.select("place", *(RECEIVED if is_queue else TRANSMITTED))
-    late = overtaken(schedule, kind).select(*kind.within, *OVERTAKEN)
+    late = overtaken(in_turn, kind).select(*kind.within, *OVERTAKEN)
     return {
         f"{kind.name}_levels": part(
             by_level(schedule, within=()).select(F.col(kind.level).alias("level"), *WAITING),

@@ -209,3 +209,30 @@ def test_nothing_waits_is_an_answer(open_case: OpenCase) -> None:
     )
     found = case.job("next", "--queue", "MillQueue", "--format", "json").json
     assert (found["next"], found["held_back"], found["queue_off"]) == ([], {}, None)
+
+
+def test_locks_of_a_queue_without_events_are_not_known(open_case: OpenCase) -> None:
+    """The log has queue events, and none of this queue: a deviation there is not one without a lock."""
+    case = open_case("field-18-priority-ignored")
+    path = case.folder / "log/queue_events/a.jsonl"
+    path.write_text(path.read_text().replace("TargetQueue", "Other"))
+    assert case.nightly().code == 0
+    said = case.job("conformance").out
+    assert (
+        "took group G04 of MILL1.MillDB.TargetQueue at level 3 while 1 group up to level 9 was there" in said
+    )
+    assert "unexplained; locks and WHERE are not known" in said
+    assert "no lock, no WHERE" not in said
+
+
+def test_the_page_counts_messages_that_wait_for_a_queue_that_is_off(open_case: OpenCase) -> None:
+    """Five wait to be sent, at every place of the page as in the other jobs."""
+    case = open_case("field-14-poison-queue")
+    assert case.nightly().code == 0
+    page = case.folder / "page.html"
+    assert case.job("report", "--out", page).code == 0
+    text = page.read_text(encoding="utf-8")
+    parts = json.loads(text.split('id="data">')[1].split("</script>")[0])["parts"]
+    for name in ("transmission_levels", "transmission_places"):
+        messages = parts[name]["columns"].index("messages")
+        assert sum(row[messages] for row in parts[name]["rows"]) == 5, name
