@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ from config.catalog import Catalog
 from config.instants import format_instant
 from config.load import Settings
 from engine.differences import together
+from insight.caveats import caveats
 from insight.coming import next_received, next_transmitted
 from insight.next_view import show_received, show_sent
 from insight.queue_filter import QueueFilter
@@ -22,8 +23,7 @@ from insight.shown_monitors import shown_monitors
 from insight.terminal import show_rows, terminal
 from insight.unplaced import show_unplaced, unplaced
 from insight.waiting import QUEUES, overtaken
-from insight.wording import counted, queue_name
-from schemas.events import MESSAGES
+from insight.wording import queue_name
 from schemas.keys import QUEUE
 from schemas.outputs import (
     ACTIVATION_SUMMARY,
@@ -34,7 +34,6 @@ from schemas.outputs import (
     TRANSMISSION_SCHEDULE,
 )
 from storage.collected import collected
-from storage.done import what_is_done
 from storage.warehouse import Warehouse
 
 T = TypeVar("T")
@@ -47,8 +46,6 @@ FINDINGS = 5
 """What an operator would look at first."""
 STATUSES = 10
 """Texts of transmission_status."""
-OLD = timedelta(days=1)
-"""Longer than this before as_of, the newest fact is worth a word."""
 FIRST_ROWS = 3
 """Messages of either schedule."""
 NEXT = {"waiting": "", "next": "--queue QUEUE", "explain": "--message ID", "report": "--out page.html"}
@@ -68,8 +65,7 @@ def show_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> N
         lambda: _asked(
             warehouse,
             as_of,
-            _of_old_log,
-            _of_receives,
+            caveats,
             partial(_of_activation, off),
             partial(_of_monitors, catalog),
             _of_overtaken,
@@ -77,8 +73,8 @@ def show_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> N
         ),
     )
     # What all figures depend on comes first, then the most pressing ones.
-    old_log, receives, *others = found
-    findings = [*old_log, *receives, *(f"{queue_name(row)}: {off_sentence(row)}" for row in off)]
+    first, *others = found
+    findings = [*first, *(f"{queue_name(row)}: {off_sentence(row)}" for row in off)]
     findings += [finding for each in others for finding in each]
     console = terminal()
     show_statuses(console, said)
@@ -194,23 +190,6 @@ def _first_sent(
 
 def _said(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     return what_the_server_says(warehouse, as_of, STATUSES)
-
-
-def _of_old_log(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
-    newest = what_is_done(warehouse).newest
-    if newest is not None and as_of - newest > OLD:
-        yield (
-            f"the newest fact of all inputs is of {format_instant(newest)}, more than "
-            f"{counted((as_of - newest).days, 'day')} before as_of: what happened since is not known"
-        )
-
-
-def _of_receives(warehouse: Warehouse, _: datetime) -> Iterator[str]:
-    logged = warehouse.read(MESSAGES).where("seen_at is null").select("event_type")
-    if not logged.isEmpty() and logged.where("event_type = 'RECEIVED'").isEmpty():
-        yield (
-            "no input has a RECEIVED event: messages that were received, but not logged so, count as waiting"
-        )
 
 
 def _of_activation(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[str]:

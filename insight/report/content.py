@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import Window, functions as F
 
 from config.catalog import Catalog
+from insight.caveats import caveats
 from insight.coverage import coverage
 from insight.leaks import KIND, leak_kinds, leaks_at, oldest_first
 from insight.queues_off import POISON, queues_off_at, with_queue_off
@@ -115,6 +116,7 @@ def parts(warehouse: Warehouse, as_of: datetime, catalog: Catalog | None = None)
     )
     return {
         "states": part(states, order=[F.col("state")], limit=STATES),
+        "caveats": _rows(("sentence",), [{"sentence": each} for each in caveats(warehouse, as_of)]),
         "transmission_status": _rows(SAID, what_the_server_says(warehouse, as_of, STATUSES_SHOWN)),
         "queues_off": _rows(OFF, [_off(row) for row in off]),
         "unplaced": _rows((*WHY, "messages"), unplaced(warehouse, as_of)),
