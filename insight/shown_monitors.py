@@ -23,8 +23,8 @@ def shown_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> l
 
     Returns:
         One row per queue, by queue: its monitor (`storage.monitors.latest_monitors`), `ready`: how many
-        messages stand in the queue, `advice`: not_received if the monitor is NOTIFIED and some do, else
-        not_known, and `sentence`: the advice in words. Queues that are off have no messages here.
+        messages stand in the queue, `advice`: queue_off if it is off and some do, not_received if the monitor
+        is NOTIFIED and some do, else not_known, and `sentence`: the advice in words.
     """
     replayed = {row[:3] for row in catalog.monitor_rows()}
     monitors = [
@@ -34,17 +34,22 @@ def shown_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> l
     ]
     if not monitors:
         return []
-    groups = warehouse.read_as_of(GROUP_PRIORITIES, as_of).where("state <> 'queue_off'")
-    ready = {
-        queue_name(row): row["messages"]
-        for row in collected(groups.groupBy(*QUEUE).agg(F.sum("messages").alias("messages")))
-    }
-    found = [{**row, "ready": ready.get(queue_name(row), 0)} for row in monitors]
-    return [{**row, **_advice(row, row["ready"])} for row in found]
+    groups = warehouse.read_as_of(GROUP_PRIORITIES, as_of).groupBy(*QUEUE)
+    counts = groups.agg(
+        F.sum("messages").alias("ready"), (F.count_if(F.col("state") == "queue_off") > 0).alias("is_off")
+    )
+    known = {queue_name(row): (row["ready"], row["is_off"]) for row in collected(counts)}
+    found = []
+    for row in monitors:
+        ready, is_off = known.get(queue_name(row), (0, False))
+        found.append({**row, "ready": ready, **_advice(row, ready, is_off=is_off)})
+    return found
 
 
-def _advice(monitor: Row, ready: int) -> dict[str, str]:
+def _advice(monitor: Row, ready: int, *, is_off: bool) -> dict[str, str]:
     stand = f"{counted(ready, 'message')} {'stands' if ready == 1 else 'stand'} in the queue"
+    if is_off:
+        return {"advice": "queue_off", "sentence": f"The queue is off; {stand}"}
     if ready and (monitor["state"] or "").upper() == NOTIFIED:
         since = monitor["last_activated_time"]
         sentence = (

@@ -164,6 +164,19 @@ def test_a_monitor_that_only_a_snapshot_knows(open_case: OpenCase) -> None:
     assert found["monitor"]["state"] == "NOTIFIED"
 
 
+def test_a_monitor_that_only_a_snapshot_knows_on_a_queue_that_is_off(open_case: OpenCase) -> None:
+    case = open_case("field-14-poison-queue")
+    without_activation(case)
+    monitors = case.folder / "snap/dm_broker_queue_monitors.csv"
+    monitors.write_text(monitors.read_text().rstrip("\n") + "\n5,245575913,INACTIVE,,,0\n")
+    assert case.nightly().code == 0
+    shown = case.job("activation", "--as-of", AS_OF, "--queue", "MillQueue")
+    assert shown.code == 0
+    assert "The queue is off; 20 messages stand in the queue" in shown.out.splitlines()
+    assert "5 more wait for this queue" in shown.out
+    assert "No message stands" not in shown.out
+
+
 def test_a_queue_without_a_monitor_where_no_queue_has_one(open_case: OpenCase) -> None:
     case = open_case("field-18-priority-ignored")
     assert case.nightly().code == 0
