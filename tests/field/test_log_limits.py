@@ -164,6 +164,25 @@ def test_a_monitor_that_only_a_snapshot_knows(open_case: OpenCase) -> None:
     assert found["monitor"]["state"] == "NOTIFIED"
 
 
+def test_a_receive_since_the_notification_answers_it(open_case: OpenCase) -> None:
+    """The log knows of a RECEIVE after the snapshot's monitor was notified."""
+    case = open_case("field-13-activation-stuck")
+    without_activation(case)
+    event = {**at("09:00:00"), "instance": "MILL1", "database": "MillDB", "queue": "MillQueue"}
+    for name in EVENTS:
+        (case.folder / name).mkdir()
+    path = case.folder / "queue_events/a.jsonl"
+    path.write_text(json.dumps({**event, "event_id": "r", "event_type": "RECEIVE", "row_count": 1}) + "\n")
+    settings = yaml.safe_load(Path(case.config).read_text())
+    settings["inputs"] = {name: {"path": name, "format": "json"} for name in EVENTS}
+    Path(case.config).write_text(yaml.safe_dump(settings))
+    night = case.nightly()
+    assert night.code == 0
+    assert "did not RECEIVE" not in night.out
+    found = case.job("activation", "--as-of", AS_OF, "--queue", "MillQueue", "--format", "json").json
+    assert found["advice"] == "not_known"
+
+
 def test_a_monitor_that_only_a_snapshot_knows_on_a_queue_that_is_off(open_case: OpenCase) -> None:
     case = open_case("field-14-poison-queue")
     without_activation(case)
