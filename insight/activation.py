@@ -13,6 +13,7 @@ from config.instants import format_instant
 from config.load import Settings
 from insight.queue_filter import KnownQueues, QueueFilter, QueueName
 from insight.queues_off import queues_off_at
+from insight.shown_monitors import shown_monitors
 from schemas.keys import QUEUE
 from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
 from storage.collected import collected
@@ -21,7 +22,7 @@ from storage.warehouse import Warehouse
 
 
 def find_queue(settings: Settings, warehouse: Warehouse, as_of: datetime, name: str) -> QueueName:
-    """The queue that a name means: one with a monitor, or one that the window of as_of has.
+    """The queue that a name means: one with a monitor, or one that the window of as_of or a snapshot has.
 
     Raises:
         ConfigError: no such queue has the name, or several have.
@@ -30,11 +31,12 @@ def find_queue(settings: Settings, warehouse: Warehouse, as_of: datetime, name: 
     monitored = replace(in_catalog, queues=frozenset(row[:3] for row in settings.catalog.monitor_rows()))
     if asked.find(monitored):
         return asked.only(monitored)
-    # Queue events may name queues that the catalog lacks.
+    # Queue events may name queues that the catalog lacks, and snapshots may show monitors that it lacks.
     rows = collected(warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).select(*QUEUE))
+    rows += latest_monitors(warehouse, as_of)
     known = monitored.and_queues((row["instance"], row["database"], row["queue"]) for row in rows)
     if not asked.find(known) and asked.find(in_catalog):
-        hint = known.nearest(name)
+        hint = known.nearest(name) if known.queues else "no queue has one"
         raise ConfigError(
             f"command line: {asked} has no monitor in {settings.catalog_path or settings.path}; {hint}"
         )
@@ -47,7 +49,8 @@ def activation_of_queue(
     """The summary of a queue's window, with its runs of checks in order as `runs`; nothing is replayed.
 
     `monitor` is the queue's monitor as the newest snapshot shows it (`queue_monitors`), `queue_off` what
-    waits if the queue is off (`queues_off_at`, by the catalog); null else.
+    waits if the queue is off (`queues_off_at`, by the catalog); null else. Where only a snapshot shows the
+    monitor (`shown_monitors`), there are no runs, and the figures of a replay are null.
 
     Raises:
         PipelineError: the window of this as_of was not replayed.
@@ -58,7 +61,15 @@ def activation_of_queue(
             rows = rows.where(F.col(column) == F.lit(value))
         return rows.drop("as_of_key")
 
+    place = dict(zip(QUEUE, queue, strict=True))
     summary = collected(of_queue(warehouse.read_as_of(ACTIVATION_SUMMARY, as_of)))
+    if not summary:
+        shown = [
+            row
+            for row in shown_monitors(warehouse, catalog or Catalog(), as_of)
+            if place.items() <= row.items()
+        ]
+        summary = [_not_replayed(row, as_of) for row in shown]
     if not summary:
         raise PipelineError(
             f"--as-of {format_instant(as_of)}: its window was not replayed yet; run jobs/nightly.py for it, "
@@ -67,7 +78,6 @@ def activation_of_queue(
     # The runs of one queue in one window: a few, and at most one per check.
     runs = collected(of_queue(warehouse.read_as_of(ACTIVATION, as_of)).orderBy("ordinal"))
     [told] = summary
-    place = dict(zip(QUEUE, queue, strict=True))
     return {
         **told,
         "monitor": _at(latest_monitors(warehouse, as_of), place, without="batch"),
@@ -84,6 +94,13 @@ def _at(
         if all(row[name] == value for name, value in queue.items()):
             return {name: value for name, value in row.items() if name not in (*QUEUE, without)}
     return None
+
+
+def _not_replayed(row: Mapping[str, Any], as_of: datetime) -> dict[str, Any]:
+    """A row as of `activation_summary` for a monitor that only a snapshot shows."""
+    names = [name for name in ACTIVATION_SUMMARY.names if name != "as_of_key"]
+    known = {"as_of": as_of, "ready_at_end": row["ready"], "oddities": {}}
+    return {**dict.fromkeys(names), **{name: row[name] for name in names if name in row}, **known}
 
 
 def _own(runs: list[dict[str, Any]], summary: dict[str, Any]) -> Iterator[dict[str, Any]]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table as Grid
 
 from config.instants import format_instant
@@ -25,9 +26,10 @@ NOT_KNOWN = "not known"
 
 def show_activation(told: Mapping[str, Any], start: datetime, end: datetime) -> None:
     """Print what `activation_of_queue` says of the window from start to end."""
-    console, runs = terminal(), told["runs"]
+    console = terminal()
     name = queue_name(told)
-    console.print(f"{name} ({told['mode']}), {_minute(start)} to {_minute(end)}")
+    mode = told["mode"] or "no monitor in the catalog"
+    console.print(f"{name} ({mode}), {_minute(start)} to {_minute(end)}", soft_wrap=True)
     console.print(told["sentence"], soft_wrap=True)
     if told.get("queue_off"):
         off = {**told["queue_off"], "instance": told["instance"]}
@@ -35,6 +37,15 @@ def show_activation(told: Mapping[str, Any], start: datetime, end: datetime) -> 
             console.print(f"At the end of the window: {sentence}.", soft_wrap=True)
     if told.get("monitor"):
         console.print(_monitor(told["monitor"]), soft_wrap=True)
+    if told["mode"]:
+        _replayed(console, told, start, end)
+    for what, count in sorted(told["oddities"].items()):
+        console.print(f"{what}: {count:,}")
+
+
+def _replayed(console: Console, told: Mapping[str, Any], start: datetime, end: datetime) -> None:
+    """Print the runs of checks that a replay found."""
+    runs = told["runs"]
     console.print(
         "What a monitor would have done, by the events that are known; it is no log of what it did:",
         soft_wrap=True,
@@ -46,8 +57,6 @@ def show_activation(told: Mapping[str, Any], start: datetime, end: datetime) -> 
     console.print(_grid(told["mode"], runs))
     if len(runs) > FIRST_RUNS:
         console.print(f"{len(runs) - FIRST_RUNS:,} more; --format json has them all")
-    for what, count in sorted(told["oddities"].items()):
-        console.print(f"{what}: {count:,}")
 
 
 def drawn(runs: Iterable[Mapping[str, Any]], start: datetime, end: datetime) -> str:

@@ -6,12 +6,13 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from config.catalog import Catalog, Database
+from config.catalog import Catalog, Database, load_catalog
 from config.load import Settings
 from config.rules.history import RuleVersion
 from config.snapshots.server import ServerSnapshot
 from config.snapshots.views import PRIORITIES, QUEUES, SERVICES
 from insight.terminal import show_rows, terminal
+from insight.wording import place_name
 from pipelines.ladder.ladder import STANDING, with_priority
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES, UNRESOLVED
@@ -44,6 +45,8 @@ def differences(warehouse: Warehouse, settings: Settings, *, as_of: datetime, li
     Source: our choice.
     """
     snapshots = settings.snapshots
+    # The catalog of the settings has what snapshots show of databases that the file lacks.
+    catalog = load_catalog(settings.catalog_path) if settings.catalog_path else Catalog()
     unknown = warehouse.read_as_of(UNRESOLVED, as_of).where("reason = 'handle_unknown'").count()
     rows = collected(
         level_differences(warehouse.read(ENDPOINTS), warehouse.read(PRIORITY_RULES))
@@ -53,7 +56,7 @@ def differences(warehouse: Warehouse, settings: Settings, *, as_of: datetime, li
     return {
         "as_of": as_of,
         "rules": [row for snapshot in snapshots for row in _rules(snapshot, settings.rule_history)],
-        "catalog": [row for snapshot in snapshots for row in _catalog(snapshot, settings.catalog)],
+        "catalog": [row for snapshot in snapshots for row in _catalog(snapshot, catalog)],
         "levels": rows,
         "handles_unknown": unknown,
         "maybe_cut": _maybe_cut(warehouse, settings) if unknown else [],
@@ -104,8 +107,8 @@ def show(found: Row) -> None:
         )
     for view in found["maybe_cut"]:
         console.print(
-            f"{view['instance']}.{view['database']}: conversation_endpoints has {view['rows']:,} endpoints "
-            "exactly: was it exported with TOP? Export it without",
+            f"{place_name((view['instance'], view['database']))}: conversation_endpoints has "
+            f"{view['rows']:,} endpoints exactly: was it exported with TOP? Export it without",
             soft_wrap=True,
         )
 
@@ -134,17 +137,15 @@ def _rule(contract: str | None, local: str | None, remote: str | None, level: in
 
 
 def _catalog(snapshot: ServerSnapshot, catalog: Catalog) -> Iterator[Row]:
+    """What a snapshot shows otherwise than the catalog file; a database that the file lacks has no rows."""
     shown = snapshot.database()
-    if shown is None:
+    if shown is None or snapshot.place not in {row[:2] for row in catalog.database_rows()}:
         return
     held = next(
-        (
-            database
-            for instance in catalog.instances
-            for database in instance.databases
-            if (instance.name, database.name) == snapshot.place
-        ),
-        Database(name=snapshot.declared.database),
+        database
+        for instance in catalog.instances
+        for database in instance.databases
+        if (instance.name, database.name) == snapshot.place
     )
     if "databases" in snapshot.small:
         one, other = ({"": _switch(each.honor_broker_priority)} for each in (shown, held))

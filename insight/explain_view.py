@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeAlias
 
 from rich.console import Console
@@ -12,7 +13,8 @@ from insight.explain_endpoint import SERVER, Endpoint, Outcome, Step
 from insight.explain_queue import Ahead, Group, ReceivePlace, TransmissionPlace
 from insight.queue_filter import queue_text
 from insight.terminal import lines, table, terminal
-from insight.wording import counted
+from insight.wording import counted, place_name
+from pipelines.ladder.ladder import DEFAULT_PRIORITY
 
 CREATED = {"lifetime": " as its lifetime says", "snapshot": " or before"}
 """What is to be said of the moment of a creation that is not logged."""
@@ -22,6 +24,7 @@ STATES = {
     "DO": "DISCONNECTED_OUTBOUND (DO): this side has ended, and the far one has not acknowledged it",
     "ER": "ERROR (ER): an error has come to it, and it can neither send nor receive more messages",
 }
+NOT_KNOWN = "not known"
 Explained: TypeAlias = Conversation | Message | tuple[Group, ...]
 
 
@@ -102,10 +105,11 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
     created = f"{format_instant(endpoint.created_at)}{CREATED.get(endpoint.created_by or '', '')}"
     inferred = ", inferred from its first arrival" if endpoint.inferred else ""
     by_server = endpoint.level_source == SERVER
-    outcome = _of_the_server if by_server else _outcome
+    no_rule = not any(step.decides for step in endpoint.steps)
+    outcome = partial(_of_the_server, no_rule=no_rule) if by_server else _outcome
     _say(
         console,
-        f"\n{side} endpoint in {endpoint.instance}.{endpoint.database}, created "
+        f"\n{side} endpoint in {place_name((endpoint.instance, endpoint.database))}, created "
         f"{created}{inferred}, {_ended(endpoint)}: {outcome(endpoint.given)}",
     )
     if endpoint.state is not None and endpoint.state_seen_at is not None:
@@ -113,8 +117,9 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
             console,
             f"The snapshot of {format_instant(endpoint.state_seen_at)} shows it {STATES[endpoint.state]}.",
         )
-    names = f"contract {endpoint.contract}, local service {endpoint.local_service}, remote service "
-    _say(console, names + endpoint.remote_service)
+    names = (endpoint.contract, endpoint.local_service, endpoint.remote_service)
+    contract, local, remote = (name or NOT_KNOWN for name in names)
+    _say(console, f"contract {contract}, local service {local}, remote service {remote}")
     if endpoint.logged_priority not in (None, endpoint.given.level):
         _say(console, f"The live engine reported level {endpoint.logged_priority}.")
     if by_server:
@@ -139,7 +144,8 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
         "step", "contract", "local service", "remote service", "found", "near misses and other times"
     )
     for step in endpoint.steps:
-        wanted = [value or "ANY" for value in (step.contract, step.local_service, step.remote_service)]
+        criteria = (step.contract, step.local_service, step.remote_service)
+        wanted = ["ANY" if name is None else name or NOT_KNOWN for name in criteria]
         grid.add_row(str(step.step), *wanted, _found(step, by_server), lines(_near(step)))
     console.print(grid)
     for later in endpoint.later:
@@ -186,7 +192,9 @@ def _outcome(outcome: Outcome) -> str:
     return f"level {outcome.level} by {outcome.rule_name} at step {outcome.ladder_step}"
 
 
-def _of_the_server(outcome: Outcome) -> str:
+def _of_the_server(outcome: Outcome, *, no_rule: bool) -> str:
+    if outcome.rule_name is None and no_rule and outcome.level == DEFAULT_PRIORITY:
+        return f"level {outcome.level}, the server's own, and the default today, as no rule matches"
     if outcome.rule_name is None:
         return f"level {outcome.level}, the server's own; no rule gives the endpoint this level today"
     return (
@@ -269,4 +277,4 @@ def _ahead(console: Console, what: str, ahead: tuple[Ahead, ...]) -> None:
 
 
 def _time(moment: datetime | None) -> str:
-    return "not known" if moment is None else format_instant(moment)
+    return NOT_KNOWN if moment is None else format_instant(moment)

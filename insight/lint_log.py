@@ -7,7 +7,7 @@ from config.rules.history import RuleVersion, VersionKey
 from config.rules.statements import DEFAULT_LEVEL, Origin
 from insight.findings import Code, Finding, Severity
 from insight.log_kinds import Kind, LogKinds
-from insight.standing_rules import Place, StandingRules, mirrored
+from insight.standing_rules import Names, Place, StandingRules, mirrored
 from insight.suggestion import suggested_rule
 from insight.wording import SHOWN, endpoint, level_and_rule, listed, place_name
 
@@ -64,15 +64,22 @@ def _defaulted(
     total, fell = sum(kind.endpoints for kind in kinds), sum(kind.endpoints for kind in defaulted)
     largest = [f"{kind.endpoints:,} with {endpoint(kind.names)}" for kind in defaulted[:SHOWN]]
     sentence = (
-        f"{fell:,} of {total:,} endpoints of {place_name(place)} fit no rule and get {DEFAULT_LEVEL}, the "
-        f"default; {'they are' if len(defaulted) <= SHOWN else 'most are'} {'; '.join(largest)}"
+        f"{fell:,} of {total:,} endpoints of {place_name(place)} fit no rule and would get "
+        f"{DEFAULT_LEVEL} today, the default; {'they are' if len(defaulted) <= SHOWN else 'most are'} "
+        f"{'; '.join(largest)}"
     )
     rules = [
-        suggested_rule(place, kind.names, level or DEFAULT_LEVEL)
+        suggested_rule(place, _known(kind.names), level or DEFAULT_LEVEL)
         for kind, level in zip(defaulted, levels, strict=False)
     ]
     fix = "choose their level and add\n" + "\n".join(rules)
     return Finding(code, code.severity, place, None, None, sentence, fix)
+
+
+def _known(names: Names) -> Names:
+    """The names of endpoints; one that a snapshot does not show is empty, and None, ANY, for a rule."""
+    contract, local, remote = (name or None for name in names)
+    return contract, local, remote
 
 
 def _other_ends(

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from insight.findings import Finding, Severity
 from insight.terminal import visible
-from insight.wording import place_name
+from insight.wording import counted, place_name
 
 
 def from_here(path: str) -> str:
@@ -65,7 +65,7 @@ def show_findings(console: Console, findings: Sequence[Finding]) -> None:
         )
     console.print(grid)
     counts = [
-        f"{sum(finding.severity is each for finding in findings)} {each}s"
+        counted(sum(finding.severity is each for finding in findings), str(each))
         for each in sorted(Severity, reverse=True)
     ]
     console.print(", ".join(counts))

@@ -36,11 +36,12 @@ def what_comes_next(
         `as_of`, the place, `next`: the messages in order, and `held_back`: of a queue, how many messages
         wait in a queue that is off or a group that is locked, by state; of an instance, how many wait for
         queues that are off (queue_off). `queue_off` has the queue if it is off, `queues_off` all queues that
-        messages of the instance wait for; see `queues_off_at`.
+        messages of the instance wait for; see `queues_off_at`. All are empty where nothing waits.
 
     Raises:
         ConfigError: there is no such queue or instance, or there are several queues of that name.
-        PipelineError: nothing waits at the place.
+        PipelineError: no schedule has a message of the place, but messages that can't be placed may belong
+            there.
     """
     catalog = catalog or Catalog()
     if place.queue is None:
@@ -56,7 +57,7 @@ def what_comes_next(
     off = [row for row in queues_off_at(warehouse, catalog, as_of) if queue.items() <= row.items()]
     # A queue that is off may have no message in it, and some that wait for it.
     if not counts and not off:
-        raise _nothing_waits(warehouse, QueueFilter(**queue), as_of)
+        _require_all_placed(warehouse, QueueFilter(**queue), as_of)
     return {
         "as_of": as_of,
         **queue,
@@ -84,7 +85,7 @@ def _sent_next(
     if not coming and not off:
         known = KnownQueues.of(catalog)
         place.require_place(known.and_databases(_distinct(schedule, QUEUE[:2])))
-        raise _nothing_waits(warehouse, place, as_of)
+        _require_all_placed(warehouse, place, as_of)
     return {
         "as_of": as_of,
         "instance": place.instance,
@@ -100,14 +101,11 @@ def _distinct(schedule: DataFrame, names: list[str]) -> list[Any]:
     return [tuple(row[name] for name in names) for row in rows]
 
 
-def _nothing_waits(warehouse: Warehouse, place: QueueFilter, as_of: datetime) -> PipelineError:
-    unplaced = warehouse.read_as_of(UNRESOLVED, as_of).count()
-    if unplaced:
-        return PipelineError(
+def _require_all_placed(warehouse: Warehouse, place: QueueFilter, as_of: datetime) -> None:
+    """Refuse the answer that nothing waits while messages can't be placed."""
+    if unplaced := warehouse.read_as_of(UNRESOLVED, as_of).count():
+        raise PipelineError(
             f"{place}: no schedule has a message there at {format_instant(as_of)}, but "
             f"{counted(unplaced, 'open message')} can't be placed and may belong there; jobs/waiting.py says "
             "why, and lists what waits"
         )
-    return PipelineError(
-        f"{place}: nothing waits there at {format_instant(as_of)}; jobs/waiting.py lists what waits"
-    )

@@ -25,7 +25,7 @@ def show(found: Row) -> None:
         if found["next"]:
             show_sent(console, title, found["next"])
         else:
-            console.print(f"{title}: nothing can be sent", soft_wrap=True)
+            console.print(f"{title}: {_nothing(found, 'sent')}", soft_wrap=True)
         for row in found.get("queues_off", ()):
             console.print(f"{queue_name(row)}: {off_sentence(row)}", soft_wrap=True)
         return
@@ -33,11 +33,17 @@ def show(found: Row) -> None:
     if found["next"]:
         show_received(console, title, found["next"])
     else:
-        console.print(f"{title}: nothing can be received", soft_wrap=True)
+        console.print(f"{title}: {_nothing(found, 'received')}", soft_wrap=True)
     for state, messages in found["held_back"].items():
         console.print(f"{messages:,} more held back: {state}")
     if found.get("queue_off"):
         console.print(f"{queue_name(found)}: {off_sentence(found['queue_off'])}", soft_wrap=True)
+
+
+def _nothing(found: Row, done: str) -> str:
+    """Say that nothing waits, or that all that waits is held back."""
+    is_held = found["held_back"] or found.get("queue_off")
+    return f"nothing can be {done}" if is_held else "nothing waits there"
 
 
 def show_received(console: Console, title: str, rows: Iterable[Row]) -> None:

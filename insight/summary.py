@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from typing import Any, TypeVar
 
@@ -13,17 +13,17 @@ from config.catalog import Catalog
 from config.instants import format_instant
 from config.load import Settings
 from engine.differences import together
+from insight.caveats import caveats
 from insight.coming import next_received, next_transmitted
 from insight.next_view import show_received, show_sent
 from insight.queue_filter import QueueFilter
 from insight.queues_off import off_sentence, queues_off_at, with_queue_off
 from insight.server_says import show_statuses, what_the_server_says
+from insight.shown_monitors import shown_monitors
 from insight.terminal import show_rows, terminal
 from insight.unplaced import show_unplaced, unplaced
 from insight.waiting import QUEUES, overtaken
-from insight.wording import counted, queue_name
-from pipelines.activation.known import NOTIFIED
-from schemas.events import MESSAGES
+from insight.wording import queue_name
 from schemas.keys import QUEUE
 from schemas.outputs import (
     ACTIVATION_SUMMARY,
@@ -34,8 +34,6 @@ from schemas.outputs import (
     TRANSMISSION_SCHEDULE,
 )
 from storage.collected import collected
-from storage.done import what_is_done
-from storage.monitors import latest_monitors
 from storage.warehouse import Warehouse
 
 T = TypeVar("T")
@@ -48,8 +46,6 @@ FINDINGS = 5
 """What an operator would look at first."""
 STATUSES = 10
 """Texts of transmission_status."""
-OLD = timedelta(days=1)
-"""Longer than this before as_of, the newest fact is worth a word."""
 FIRST_ROWS = 3
 """Messages of either schedule."""
 NEXT = {"waiting": "", "next": "--queue QUEUE", "explain": "--message ID", "report": "--out page.html"}
@@ -69,17 +65,17 @@ def show_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> N
         lambda: _asked(
             warehouse,
             as_of,
-            _of_old_log,
+            caveats,
             partial(_of_activation, off),
-            _of_monitors,
-            _of_receives,
+            partial(_of_monitors, catalog),
             _of_overtaken,
             _of_rejected,
         ),
     )
-    # The most pressing ones first.
-    findings = [f"{queue_name(row)}: {off_sentence(row)}" for row in off]
-    findings += [finding for each in found for finding in each]
+    # What all figures depend on comes first, then the most pressing ones.
+    first, *others = found
+    findings = [*first, *(f"{queue_name(row)}: {off_sentence(row)}" for row in off)]
+    findings += [finding for each in others for finding in each]
     console = terminal()
     show_statuses(console, said)
     show_unplaced(console, lost, catalog, settings.catalog_path)
@@ -196,23 +192,6 @@ def _said(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     return what_the_server_says(warehouse, as_of, STATUSES)
 
 
-def _of_old_log(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
-    newest = what_is_done(warehouse).newest
-    if newest is not None and as_of - newest > OLD:
-        yield (
-            f"the newest fact of all inputs is of {format_instant(newest)}, more than "
-            f"{counted((as_of - newest).days, 'day')} before as_of: what happened since is not known"
-        )
-
-
-def _of_receives(warehouse: Warehouse, _: datetime) -> Iterator[str]:
-    logged = warehouse.read(MESSAGES).where("seen_at is null").select("event_type")
-    if not logged.isEmpty() and logged.where("event_type = 'RECEIVED'").isEmpty():
-        yield (
-            "no input has a RECEIVED event: messages that were received, but not logged so, count as waiting"
-        )
-
-
 def _of_activation(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     troubled = warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).where(
         "advice <> 'keeps_up' and (advice <> 'not_known' or ready_at_end > 0)"
@@ -229,27 +208,11 @@ def _of_activation(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) ->
         yield f"{queue_name(row)}: {row['sentence']}"
 
 
-def _of_monitors(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+def _of_monitors(catalog: Catalog, warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     """Monitors that a snapshot shows as NOTIFIED on queues to which the catalog gives none."""
-    notified = [row for row in latest_monitors(warehouse, as_of) if row["state"] == NOTIFIED]
-    if not notified:
-        return
-    summed = warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).where("mode is not null").select(*QUEUE)
-    replayed = {queue_name(row) for row in collected(summed)}
-    groups = warehouse.read_as_of(GROUP_PRIORITIES, as_of).where("state <> 'queue_off'")
-    standing = {
-        queue_name(row): row["messages"]
-        for row in collected(groups.groupBy(*QUEUE).agg(F.sum("messages").alias("messages")))
-    }
-    for row in notified:
-        name, since = queue_name(row), row["last_activated_time"]
-        if name in standing and name not in replayed:
-            verb = "stands" if standing[name] == 1 else "stand"
-            yield (
-                f"{name}: {counted(standing[name], 'message')} {verb} in the queue; the monitor is NOTIFIED"
-                f"{'' if since is None else f' since {format_instant(since)}'}: the application was notified "
-                f"and did not RECEIVE (snapshot of {format_instant(row['taken_at'])})"
-            )
+    for row in shown_monitors(warehouse, catalog, as_of):
+        if row["advice"] == "not_received":
+            yield f"{queue_name(row)}: {row['sentence']}"
 
 
 def _of_overtaken(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:

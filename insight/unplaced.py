@@ -1,12 +1,13 @@
 """Open messages that no schedule can place: why, of which services, and what the catalog lacks."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from math import inf
 from typing import Any
 
+import yaml
 from pyspark.sql import Column, DataFrame, functions as F
 from rich.console import Console
 
@@ -22,11 +23,15 @@ from storage.warehouse import Warehouse
 WHY = ("kind", "reason", "instance", "database", "contract", "local_service", "remote_service")
 LACKING = "service_not_in_catalog"
 SHOWN = 10
-"""Kinds of messages, and services to add, that are printed."""
+"""Kinds of messages that are printed."""
+SERVICES_SHOWN = 100
+"""Services to add that are printed; the YAML is to be complete."""
 PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 WORDS = {"on", "off", "yes", "no", "y", "n", "true", "false", "null", "none"}
 """What YAML takes for a truth value or for nothing."""
-NO_QUEUE = "NAME_OF_ITS_QUEUE"
+NO_QUEUE = "QUEUE_OF_"
+"""Begins what stands for a queue that is not known, a name of its own for each service."""
+THERE = "  # is there already"
 Row = dict[str, Any]
 
 
@@ -155,31 +160,47 @@ def _to_add(
             f"The catalog has these services in {place_name(other)}: if that is {place_name(place)}, "
             "correct its name there."
         )
-    target = catalog_path or "the catalog"
-    yield f"Add to {target}{', with the name of each queue' if _misses_queues(lacking, known) else ''}:"
+    misses_queues = any(service not in known for _, _, service in lacking)
+    names = f", with the name of each queue in place of {NO_QUEUE}..." if misses_queues else ""
+    file = catalog_path or "a catalog file, which the settings name under catalog"
+    yield f"Add to {file}{names}:"
+    yield from _yaml_to_add(lacking[:SERVICES_SHOWN], known, catalog if catalog_path else Catalog())
+    if len(lacking) > SERVICES_SHOWN:
+        more = len(lacking) - SERVICES_SHOWN
+        yield f"# and {more:,} more services; jobs/waiting.py --format json has them all"
+
+
+def _yaml_to_add(
+    lacking: Sequence[tuple[str, str, str]], known: Mapping[str, tuple[str, str, str]], catalog: Catalog
+) -> Iterator[str]:
+    """The lines of YAML; an instance, database or queue that the catalog has says so beside it."""
+    there = {row[:2] for row in catalog.database_rows()}
+    queues_there = {row[:3] for row in catalog.queue_rows()}
+    instances_there = {instance.name for instance in catalog.instances}
     yield "instances:"
-    shown = lacking[:SHOWN]
-    for instance in dict.fromkeys(name for name, _, _ in shown):
-        yield f"  - name: {_yaml(instance)}"
+    for instance in dict.fromkeys(name for name, _, _ in lacking):
+        yield f"  - name: {_yaml(instance)}{_there(instance in instances_there)}"
         yield "    databases:"
-        for database in dict.fromkeys(name for of, name, _ in shown if of == instance):
-            services = [service for of, within, service in shown if (of, within) == (instance, database)]
-            queues = [known[service][2] if service in known else NO_QUEUE for service in services]
-            yield f"      - name: {_yaml(database)}"
+        for database in dict.fromkeys(name for of, name, _ in lacking if of == instance):
+            place = instance, database
+            services = [service for *of, service in lacking if tuple(of) == place]
+            queues = [known[service][2] if service in known else NO_QUEUE + service for service in services]
+            yield f"      - name: {_yaml(database)}{_there(place in there)}"
             yield "        queues:"
-            yield from (f"          - {{name: {_yaml(queue)}}}" for queue in dict.fromkeys(queues))
+            for queue in dict.fromkeys(queues):
+                yield f"          - {{name: {_yaml(queue)}}}{_there((*place, queue) in queues_there)}"
             yield "        services:"
             for service, queue in zip(services, queues, strict=True):
                 yield f"          - {{name: {_yaml(service)}, queue: {_yaml(queue)}}}"
-    if len(lacking) > SHOWN:
-        yield f"and {len(lacking) - SHOWN:,} more services"
 
 
-def _misses_queues(lacking: Sequence[tuple[str, str, str]], known: Mapping[str, object]) -> bool:
-    return any(service not in known for _, _, service in lacking)
+def _there(is_there: bool) -> str:
+    return THERE if is_there else ""
 
 
 def _yaml(name: str) -> str:
-    """A name as YAML reads it back."""
+    """A name as YAML reads it back, also after a terminal has written out what is not seen."""
     is_plain = PLAIN.fullmatch(name) and name.lower() not in WORDS
-    return name if is_plain else json.dumps(name, ensure_ascii=False)
+    if is_plain:
+        return name
+    return yaml.dump(name, allow_unicode=True, default_style='"', width=inf).rstrip("\n")

@@ -20,8 +20,10 @@ def criteria(names: Names) -> str:
 
 
 def endpoint(names: Names) -> str:
-    """Write an endpoint; a name of None is one that no rule mentions."""
-    contract, local, remote = ("any other" if name is None else repr(name) for name in names)
+    """Write an endpoint; a name of None is one that no rule mentions, an empty one is not known."""
+    contract, local, remote = (
+        "any other" if name is None else repr(name) if name else "not known" for name in names
+    )
     return f"contract {contract}, local service {local}, remote service {remote}"
 
 

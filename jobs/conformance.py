@@ -23,11 +23,11 @@ from insight.conformance.ask import (
 )
 from insight.conformance.receives import (
     asked_at,
-    count_silent_queues,
     figures_at,
     has_receives,
     receives_at,
     require_the_same,
+    silent_queues,
 )
 from insight.conformance.view import of_receives, sentence, show
 from insight.terminal import as_json
@@ -109,7 +109,7 @@ def main(argv: Sequence[str]) -> int:
                 deviations,
                 knows_queues=asked.knows_queues,
                 knows_receives=partial(has_receives, warehouse),
-                silent_queues=count_silent_queues(warehouse, receives),
+                silent=silent_queues(warehouse, receives),
                 limit=options.limit,
             ),
             **told_links(links, limit=options.limit),

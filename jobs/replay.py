@@ -54,10 +54,11 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument(
         "--queue",
-        action="append",
+        action="extend",
+        nargs="+",
         default=[],
         metavar="Q",
-        help=f"a queue: {FORMS}; may be given again (default all)",
+        help=f"queues: {FORMS}; may be given again (default all)",
     )
     parser.add_argument(
         "--drain", action="store_true", help="go on after --to, without arrivals, until all is served"

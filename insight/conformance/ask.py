@@ -1,6 +1,6 @@
 """Did the server do what its rules say: what is read, and what is told."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,6 +11,7 @@ from insight.backlog import catalog_frames
 from insight.conformance.levels import KIND, conformance_levels
 from insight.conformance.links import LINK, conformance_links
 from insight.differences import level_differences
+from insight.queue_filter import QueueName
 from schemas.conformance import CONFORMANCE_LINKS
 from schemas.events import MESSAGES
 from schemas.keys import QUEUE
@@ -116,7 +117,7 @@ def told_receives(
     *,
     knows_queues: bool,
     knows_receives: Callable[[], bool],
-    silent_queues: int,
+    silent: Collection[QueueName],
     limit: int,
 ) -> dict[str, Any]:
     """Count the decisions, and give the queues that passed most, and the worst deviations.
@@ -125,7 +126,7 @@ def told_receives(
         receives: `conformance`, kept.
         deviations: `conformance_deviations`, kept.
         knows_queues: whether the log has queue events.
-        silent_queues: `receives.count_silent_queues`.
+        silent: `receives.silent_queues`.
         knows_receives: finds out whether the log has RECEIVED events; asked where there are no decisions.
         limit: rows of each part.
     """
@@ -135,10 +136,17 @@ def told_receives(
     return {
         "receives": {name: count or 0 for name, count in counts.items()},
         "has_queue_events": knows_queues,
-        "silent_queues": silent_queues,
+        "silent_queues": len(silent),
         "has_receives": bool(counts["decisions"]) or knows_receives(),
         "queues": collected(receives.orderBy(F.desc("passed"), *QUEUE).limit(limit)),
-        "deviations": collected(worst.limit(limit)),
+        "deviations": [
+            {
+                **row,
+                "locks_known": knows_queues
+                and (row["instance"], row["database"], row["queue"]) not in silent,
+            }
+            for row in collected(worst.limit(limit))
+        ],
     }
 
 

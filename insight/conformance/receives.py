@@ -9,6 +9,7 @@ from config.errors import ReconciliationError
 from config.load import Settings
 from engine.differences import Keep
 from insight.backlog import catalog_frames
+from insight.queue_filter import QueueName
 from insight.wording import queue_name
 from pipelines.conformance.timeline import Ledger, timeline
 from pipelines.conformance.windows import FIGURES, figures
@@ -98,8 +99,8 @@ def has_receives(warehouse: Warehouse) -> bool:
     return not received.isEmpty()
 
 
-def count_silent_queues(warehouse: Warehouse, receives: DataFrame) -> int:
-    """Count the queues of `conformance` whose transactions are not logged: of their locks nothing is known.
+def silent_queues(warehouse: Warehouse, receives: DataFrame) -> set[QueueName]:
+    """Find the queues of `conformance` whose transactions are not logged: of their locks nothing is known.
 
     Args:
         warehouse: what to read.
@@ -107,7 +108,8 @@ def count_silent_queues(warehouse: Warehouse, receives: DataFrame) -> int:
     """
     of_transactions = F.col("event_type").isin(*LOCKING, *OUTCOMES)
     logged = warehouse.read(QUEUE_FACTS).where(of_transactions).select(*QUEUE).distinct()
-    return receives.join(logged, list(QUEUE), "left_anti").count()
+    rows = collected(receives.join(logged, list(QUEUE), "left_anti").select(*QUEUE))
+    return {(row["instance"], row["database"], row["queue"]) for row in rows}
 
 
 def receives_at(asked: Asked, *, tolerance: timedelta, keep: Keep) -> tuple[DataFrame, DataFrame, DataFrame]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from config.instants import format_instant
 from insight.terminal import show_rows, terminal
-from insight.wording import counted
+from insight.wording import counted, queue_name
 
 SHOWN = (
     "endpoints",
@@ -107,7 +107,7 @@ def show(report: Mapping[str, Any]) -> None:
         ]
         show_rows(console, "Receives, the queues that passed most first", rows, QUEUES)
     for row in report["deviations"]:
-        console.print(f"- {deviation(row, knows_locks=report['has_queue_events'])}", soft_wrap=True)
+        console.print(f"- {deviation(row)}", soft_wrap=True)
     if report["links"]:
         show_rows(console, "Links, most inversions first", report["links"], LINKS)
 
@@ -137,16 +137,17 @@ def of_receives(report: Mapping[str, Any]) -> str:
     )
 
 
-def deviation(row: Mapping[str, Any], *, knows_locks: bool = True) -> str:
-    """One decision in a sentence; without queue events nothing is known of locks and WHERE."""
-    is_known = knows_locks or row["class"] != "unexplained"
+def deviation(row: Mapping[str, Any]) -> str:
+    """One decision in a sentence; without events of its queue nothing is known of locks and WHERE."""
+    is_known = row["locks_known"] or row["class"] != "unexplained"
     why = CLASSES[row["class"]] if is_known else "unexplained; locks and WHERE are not known"
     who = f"transaction {row['transaction_id']}" if row["transaction_id"] else "a receive"
     groups = counted(row["passed_groups"], "group")
+    were = "was" if row["passed_groups"] == 1 else "were"
     return (
-        f"at {format_instant(row['at'])} {who} took group {row['conversation_group_id']} of {row['queue']} "
-        f"at level {row['level']} while {groups} up to level {row['best_level']} were there, with message "
-        f"{row['witness_message_id']}: {why}"
+        f"at {format_instant(row['at'])} {who} took group {row['conversation_group_id']} of "
+        f"{queue_name(row)} at level {row['level']} while {groups} up to level {row['best_level']} {were} "
+        f"there, with message {row['witness_message_id']}: {why}"
     )
 
 

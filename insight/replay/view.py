@@ -63,7 +63,8 @@ def _trust(report: Mapping[str, Any]) -> str:
         trust += f"; in {unknown:,} of {queues} nothing can be compared with the log"
     if not report["has_queue_events"]:
         trust += (
-            "; the log has no queue events, so it does not say how long work takes: here it takes no time"
+            "; the log has no queue events, so it does not say how long work takes: what was received takes "
+            "no time here"
         )
     if report["estimated"]:
         trust += (

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import Window, functions as F
 
 from config.catalog import Catalog
+from insight.caveats import caveats
 from insight.coverage import coverage
 from insight.leaks import KIND, leak_kinds, leaks_at, oldest_first
 from insight.queues_off import POISON, queues_off_at, with_queue_off
@@ -115,6 +116,7 @@ def parts(warehouse: Warehouse, as_of: datetime, catalog: Catalog | None = None)
     )
     return {
         "states": part(states, order=[F.col("state")], limit=STATES),
+        "caveats": _rows(("sentence",), [{"sentence": each} for each in caveats(warehouse, as_of)]),
         "transmission_status": _rows(SAID, what_the_server_says(warehouse, as_of, STATUSES_SHOWN)),
         "queues_off": _rows(OFF, [_off(row) for row in off]),
         "unplaced": _rows((*WHY, "messages"), unplaced(warehouse, as_of)),
@@ -160,16 +162,17 @@ def _of_schedule(
     shown = schedule.join(numbered(warehouse.spark, places, kind.within), list(kind.within), "inner")
     by_level = partial(waiting, level=kind.level, since=kind.since, as_of=as_of)
     count = len(places.rows)
+    in_turn = schedule
     if is_queue or not off:
         first = shown.where(F.col("position") <= TOP)
     else:
         # What waits for a queue that is off is not sent, whatever its position.
-        schedule = with_queue_off(schedule, catalog, off).where("waits_for is null").drop("waits_for")
+        in_turn = with_queue_off(schedule, catalog, off).where("waits_for is null").drop("waits_for")
         sendable = with_queue_off(shown, catalog, off).where("waits_for is null")
         order = Window.partitionBy("place").orderBy("position")
         first = sendable.withColumn("number", F.row_number().over(order)).where(F.col("number") <= TOP)
     top = first.select("place", *(RECEIVED if is_queue else TRANSMITTED))
-    late = overtaken(schedule, kind).select(*kind.within, *OVERTAKEN)
+    late = overtaken(in_turn, kind).select(*kind.within, *OVERTAKEN)
     return {
         f"{kind.name}_levels": part(
             by_level(schedule, within=()).select(F.col(kind.level).alias("level"), *WAITING),

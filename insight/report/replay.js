@@ -1,6 +1,7 @@
 // The replay that the page was made with; without one, the section is taken out.
 
 const PANEL = { width: 220, height: 120, left: 44, top: 34, across: 3 };
+const FOLLOWS = { calibrated: "yes", off: "no", unknown: "not known" };
 const SCENARIOS = [["actual", "before"], ["proposed", "after"]];
 
 function ofReplay() { return rowsOf("replay_place")[0]; }
@@ -81,6 +82,7 @@ function replay() {
   const levels = (number) => `${count(number)} ${number === 1 ? "level" : "levels"}`;
   document.getElementById("replay-said").textContent =
     `The scenario actual follows the log in ${levels(verdicts.calibrated ?? 0)} of queues, and does not in ${levels(verdicts.off ?? 0)}. `
+    + (verdicts.unknown ? `In ${levels(verdicts.unknown)} nothing can be compared with the log. ` : "")
     + "Where it does not, mistrust the row.";
   const place = ofReplay();
   const shares = rowsOf("replay_shares");
@@ -112,8 +114,8 @@ function replay() {
       {
         head: "Follows the log",
         kind: "word",
-        value: (row) => (row.calibrated ? "yes" : "no"),
-        cell: (row) => element("span", { className: row.calibrated ? "" : "flag" }, row.calibrated ? "yes" : "no"),
+        value: (row) => FOLLOWS[row.verdict],
+        cell: (row) => element("span", { className: row.verdict === "calibrated" ? "" : "flag" }, FOLLOWS[row.verdict]),
       },
     ],
   });

@@ -26,7 +26,7 @@ OF_WAITS = (
     "wait_p50",
     "wait_p95",
     "at_least",
-    "calibrated",
+    "verdict",
 )
 
 
@@ -57,7 +57,7 @@ def replay_parts(answers: Warehouse) -> dict[str, Part]:
         }
     return {
         "replay_waits": part(
-            waits.select(*OF_WAITS),
+            _with_verdict(waits, answers.read(REPLAY_CALIBRATION)).select(*OF_WAITS),
             order=[*map(F.col, QUEUE), F.desc("level"), F.col("scenario")],
             limit=WAITS_SHOWN,
         ),
@@ -65,6 +65,16 @@ def replay_parts(answers: Warehouse) -> dict[str, Part]:
         "replay_place": Part(QUEUE, [list(place.values())] if place else [], 1 if place else 0),
         **of_place,
     }
+
+
+def _with_verdict(waits: DataFrame, calibration: DataFrame) -> DataFrame:
+    """Add `verdict` of the queue: off if one of its levels is, unknown if all are or none was compared."""
+    verdict = F.col("verdict")
+    is_off, is_known = (F.max(test.cast("int")) > 0 for test in (verdict == "off", verdict != "unknown"))
+    of_queue = F.when(is_off, "off").when(is_known, "calibrated").otherwise("unknown")
+    found = calibration.groupBy(*QUEUE).agg(of_queue.alias("of_queue"))
+    beside = waits.join(F.broadcast(found), QUEUE, "left")
+    return beside.withColumn("verdict", F.coalesce("of_queue", F.lit("unknown")))
 
 
 def _most_waiting(messages: DataFrame) -> dict[str, str] | None:

@@ -43,6 +43,11 @@ function firstOf(part, place, options) {
 }
 
 function first() {
+  firstOf("caveats", "caveats", {
+    caption: "What the inputs do not have",
+    note: "",
+    columns: [column("In words", "text", "sentence")],
+  });
   firstOf("transmission_status", "said", {
     caption: "Why messages still wait to be sent, as the server says",
     note: leftOut("transmission_status", "most frequent texts"),

@@ -58,6 +58,7 @@ class Totals:
         ready: ready messages at the end.
         rollbacks: ROLLBACK events.
         receives: RECEIVE events.
+        takes: ready messages that went: received, or their endpoint ended.
         exits: TASK_EXITED events.
         exits_with_ready: those at which messages were ready and the queue was on.
         exits_without_start: those whose session was not running.
@@ -72,6 +73,7 @@ class Totals:
     ready: int = 0
     rollbacks: int = 0
     receives: int = 0
+    takes: int = 0
     exits: int = 0
     exits_with_ready: int = 0
     exits_without_start: int = 0
@@ -139,6 +141,7 @@ class Standing:
         totals.exits += int(exits.sum())
         totals.exits_with_ready += int((exits & (states.ready[:-1] > 0) & states.is_on[:-1]).sum())
         totals.rollbacks += int((is_within & (kinds == h.ROLLBACK)).sum())
+        totals.takes += int(played.numbers[is_within & (kinds == h.TAKEN)].sum())
         totals.receives += int((is_within & ((kinds == h.RECEIVE) | (kinds == h.EMPTY_RECEIVE))).sum())
 
 

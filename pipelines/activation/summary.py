@@ -13,6 +13,7 @@ COUNTED = (
     "ready",
     "rollbacks",
     "receives",
+    "takes",
     "exits",
     "exits_with_ready",
     "exits_without_start",
@@ -190,6 +191,7 @@ def _advice() -> Column:
         F.when(~F.col("is_on"), "queue_off")
         .when(F.col("notified_at").isNotNull() & (F.col("ready_at_end") > 0), "not_received")
         .when(~(F.col("has_queue_events") & F.col("has_receives")), "not_known")
+        .when(is_needed & (F.col("takes") == 0), "not_known")
         .when(one_group | (is_short & (F.col("groups_free") == 0)), "more_readers_wont_help")
         .when(is_short, "raise_max_queue_readers")
         .when(is_needed & (F.col("mode") == "external"), "answers_late")
@@ -318,12 +320,16 @@ def _not_known() -> Column:
         F.col("ready") > 0,
         F.concat(F.lit(" As far as is known, "), _some("ready", "message"), F.lit(" waited at its end.")),
     ).otherwise("")
-    return F.concat(
-        F.format_string(
-            "What readers did is not known: the log has no %s of %s in the window.", lacks, "instance"
-        ),
-        stand,
+    of_instance = F.format_string(
+        "What readers did is not known: the log has no %s of %s in the window.", lacks, "instance"
     )
+    of_queue = F.format_string(
+        "What readers did is not known: one was needed for %s, and the log has no RECEIVED of this queue in "
+        "the window; either none came, or the log lacks what they received.",
+        _duration("need_seconds"),
+    )
+    is_logged = F.col("has_queue_events") & F.col("has_receives")
+    return F.concat(F.when(is_logged, of_queue).otherwise(of_instance), stand)
 
 
 def _stand() -> Column:

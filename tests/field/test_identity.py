@@ -9,9 +9,10 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
+from insight.wording import queue_name
 from tests.factories import Row, at, message_event
 from tests.field.conftest import OpenCase
-from tests.field.running import Case
+from tests.field.running import AS_OF, Case
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -96,3 +97,49 @@ def _write(case: Case, rows: list[Row], format: str) -> None:
         "quality": {"max_rejected_share": 1.0},
     }
     Path(case.config).write_text(yaml.safe_dump(settings))
+
+
+NAMES = ("Q", "my.queue", "a b", "x]y", "[z]", "-Q", "it's", 'q"q', "été", " lead", "sales.Q")
+
+
+def test_printed_names_paste_back_into_every_option(session: SparkSession, tmp_path: Path) -> None:
+    """Two databases have the same queues; names of instance and database need brackets, too."""
+    places = [("srv.dom", "My Db", name) for name in NAMES] + [("srv.dom", "B", name) for name in NAMES]
+    ends, messages = [], []
+    for number, (instance, database, queue) in enumerate(places):
+        common = {"event_time": "2026-11-20T09:00:00Z", "instance": instance, "database": database}
+        common |= {"event_id": f"{number}", "conversation_id": f"C{number}"}
+        names = {"contract": "C", "local_service": f"to {queue}", "remote_service": "far"}
+        group = {"is_initiator": False, "conversation_group_id": f"G{number}"}
+        ends.append({**common, **names, **group, "event_type": "DIALOG_CREATED"})
+        what = {"message_id": f"M{number}", "message_sequence_number": 0, "message_type": "T"}
+        messages.append({**common, **what, "sent_by_initiator": True, "event_type": "DELIVERED"})
+    for name, rows in (("endpoint_events", ends), ("message_events", messages)):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    of_database = {
+        "queues": [{"name": name, "activation": {"procedure": "p"}} for name in NAMES],
+        "services": [{"name": f"to {name}", "queue": name} for name in NAMES],
+    }
+    databases = [{"name": name, **of_database} for name in ("My Db", "B")]
+    catalog = {"instances": [{"name": "srv.dom", "databases": databases}]}
+    (tmp_path / "catalog.yaml").write_text(yaml.safe_dump(catalog, allow_unicode=True))
+    settings = {"warehouse": "warehouse", "catalog": "catalog.yaml"}
+    inputs = {name: {"path": name, "format": "json"} for name in ("endpoint_events", "message_events")}
+    (tmp_path / "settings.yaml").write_text(yaml.safe_dump({**settings, "inputs": inputs}))
+    case = Case(tmp_path)
+    assert case.nightly().code == 0
+    period = ("--from", "2026-11-20T09:00:00Z", "--to", "2026-11-20T09:30:00Z", "--format", "json")
+    printed = []
+    for number, place in enumerate(places):
+        columns = dict(zip(("instance", "database", "queue"), place, strict=True))
+        name = queue_name(columns)
+        printed.append(name)
+        found = case.job("next", "--queue", name, "--format", "json").json
+        assert (columns.items() <= found.items(), found["next"][0]["message_id"]) == (True, f"M{number}")
+        if number < 5:
+            told = case.job("activation", "--as-of", AS_OF, "--queue", name, "--format", "json").json
+            assert columns.items() <= told.items()
+    assert printed[:3] == ["[srv.dom].[My Db].Q", "[srv.dom].[My Db].[my.queue]", "[srv.dom].[My Db].[a b]"]
+    several = case.job("replay", *period, "--queue", *printed[1:3], "--queue", printed[-1]).json
+    assert [row["queue"] for row in several["queues"]] == ["sales.Q", "a b", "my.queue"]

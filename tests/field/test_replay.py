@@ -88,7 +88,9 @@ def test_without_queue_events_the_work_is_told_not_to_be_known(open_case: OpenCa
     found, _, queue = played(case)
     assert figures(queue, "readers", "busy_seconds", "utilisation") == (None, None, None)
     sentence = found.json["sentence"]
-    assert "no queue events, so it does not say how long work takes: here it takes no time" in sentence
+    assert (
+        "no queue events, so it does not say how long work takes: what was received takes no time" in sentence
+    )
     assert "the log knows no readers of 1 queue: give --readers N" in sentence
     assert "follows the log in all" not in sentence
 

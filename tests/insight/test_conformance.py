@@ -14,6 +14,7 @@ from config.errors import ConfigError, PipelineError, ReconciliationError
 from insight.conformance.ask import links_at
 from insight.conformance.receives import SECOND_WAY, asked_at, figures_at, receives_at, require_the_same
 from insight.conformance.view import WITHOUT_QUEUE_EVENTS, show
+from insight.wording import queue_name
 from jobs import conformance as job
 from pipelines.state.messages import facts_of_many
 from schemas.events import MESSAGES
@@ -377,7 +378,7 @@ def test_without_queue_events_locks_are_not_known(
             "receives": {"decisions": 10, "with_choice": 4, "conforming": 1},
             "levels": [],
             "queues": tables["conformance"][:1],
-            "deviations": tables["conformance_deviations"][:1],
+            "deviations": [{**tables["conformance_deviations"][0], "locks_known": False}],
             "links": [],
         }
     )
@@ -386,5 +387,7 @@ def test_without_queue_events_locks_are_not_known(
     assert WITHOUT_QUEUE_EVENTS in text
     worst = tables["conformance_deviations"][0]
     assert (
-        f"took group {worst['conversation_group_id']} of {worst['queue']} at level {worst['level']}" in text
+        f"took group {worst['conversation_group_id']} of {queue_name(worst)} at level {worst['level']}"
+        in text
     )
+    assert "no lock, no WHERE" not in text

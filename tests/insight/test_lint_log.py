@@ -155,9 +155,9 @@ def test_endpoints_at_the_default_with_the_rules_for_the_largest_kinds() -> None
     [finding] = against(create("C", "C * *", 7), create("Other", "C5 * *", 8, I_B), log=log)
     assert finding.place == I_A
     assert finding.sentence == (
-        "15 of 100 endpoints of I.A fit no rule and get 5, the default; most are 5 with contract 'C5', local "
-        "service 'Init', remote service 'Target'; 4 with contract 'C4', local service 'Init', remote service "
-        "'Target'; 3 with contract 'C3', local service 'Init', remote service 'Target'"
+        "15 of 100 endpoints of I.A fit no rule and would get 5 today, the default; most are 5 with contract "
+        "'C5', local service 'Init', remote service 'Target'; 4 with contract 'C4', local service 'Init', "
+        "remote service 'Target'; 3 with contract 'C3', local service 'Init', remote service 'Target'"
     )
     assert finding.fix.startswith(
         "choose their level and add\nUSE [A]; CREATE BROKER PRIORITY [C5 Init Target]\n"

@@ -180,24 +180,34 @@ def test_a_name_of_nothing_or_of_several_is_refused(
 
 
 @pytest.mark.parametrize(
-    ("place", "complaint"),
+    ("place", "named", "line"),
     [
         (
             QueueFilter("dbo.Idle"),
-            "--queue Idle --instance SQL1 --database A: nothing waits there at 2026-11-20T13:00:00Z",
+            {"instance": "SQL1", "database": "A", "queue": "Idle", "queue_off": None},
+            "Received next at 2026-11-20T13:00:00Z: SQL1.A.Idle: nothing waits there\n",
         ),
-        (QueueFilter(instance="Quiet"), "--instance Quiet: nothing waits there at 2026-11-20T13:00:00Z"),
+        (
+            QueueFilter(instance="Quiet"),
+            {"instance": "Quiet", "queues_off": []},
+            "Sent next at 2026-11-20T13:00:00Z: Quiet: nothing waits there\n",
+        ),
     ],
 )
-def test_that_nothing_waits_is_said_of_a_place_of_the_catalog(
-    warehouse: Warehouse, place: QueueFilter, complaint: str
+def test_that_nothing_waits_is_an_answer_of_a_place_of_the_catalog(
+    warehouse: Warehouse,
+    place: QueueFilter,
+    named: dict[str, Any],
+    line: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     catalog = Catalog.model_validate(
         {"instances": [*CATALOG.model_dump()["instances"], {"name": "Quiet", "databases": [{"name": "D"}]}]}
     )
-    with pytest.raises(PipelineError) as error:
-        what_comes_next(warehouse, place, as_of=AS_OF, limit=1, catalog=catalog)
-    assert (error.value.exit_code, str(error.value).startswith(complaint)) == (1, True)
+    found = what_comes_next(warehouse, place, as_of=AS_OF, limit=1, catalog=catalog)
+    assert found == {"as_of": AS_OF, **named, "next": [], "held_back": {}}
+    show(found)
+    assert capsys.readouterr().out == line
 
 
 def test_an_as_of_that_was_not_published_is_refused(embedded: SparkSession, folder: Path) -> None:

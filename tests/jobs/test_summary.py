@@ -62,15 +62,15 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     assert waits[:3] == [
         ["SQL1.A.OrderQueue", "14", "2", "9", "2026-11-20T11:48:00Z"],
         ["SQL1 (to send)", "3", "", "10", "2026-11-20T12:02:00Z"],
-        ["SQL1.A.Queue 0", "1", "0", "5", "2026-11-20T11:59:00Z"],
+        ["SQL1.A.[Queue 0]", "1", "0", "5", "2026-11-20T11:59:00Z"],
     ]
     assert len(waits) == PLACES
     assert "and 3 more places: jobs/waiting.py lists them" in text
     findings = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
     assert findings == [
+        "no input has a RECEIVED event: messages that were received, but not logged so, count as waiting",
         "SQL1.A.Off: Off: one more reader would help",
         "SQL1.A.OrderQueue: OrderQueue: one more reader would help",
-        "no input has a RECEIVED event: messages that were received, but not logged so, count as waiting",
         "SQL1.A.OrderQueue: message OrderQueue/12 waits since 2026-11-20T11:48:00Z; 11 that came later go "
         "before it",
         "2 rows of message_events were rejected (message_id is null): table rejected_events has them all",

@@ -85,7 +85,8 @@ def test_every_section_has_its_tables_and_nothing_complains(seen: Browser) -> No
     assert first_column(seen, "activation") == ["OrderQueue", "Queue 00"]
     assert "raise max queue readers" in table(seen, "activation").text
     assert first_column(seen, "leaks") == ["InitiatorService"]
-    assert "no traffic" in table(seen, "leaks").text
+    assert "traffic not known" in table(seen, "leaks").text
+    assert "no input has a RECEIVED event" in table(seen, "caveats").text
     assert first_column(seen, "rejected") == ["message_id is null", "unknown event_type"]
     assert first_column(seen, "nights") == ["2026-11-20 13:00:00", "2026-11-19 13:00:00"]
     assert "+11" in table(seen, "nights").text

@@ -69,12 +69,14 @@ REPLAY: dict[str, list[Row]] = {
     "replay_waits": [
         {**WAIT, "scenario": "actual", "wait_p50": 250.0, "at_least": 60_000.0},
         {**WAIT, "scenario": "proposed", "wait_p50": 0.0, "wait_p95": 60_000.0},
+        {**WAIT, "queue": "Uncompared", "scenario": "actual", "calibrated": True},
     ],
     "replay_queues": [],
     "replay_calibration": [
         {**QUEUE, "level": level, "messages": 2, "verdict": verdict, "calibrated": verdict == "calibrated"}
-        for level, verdict in ((9, "off"), (5, "calibrated"), (4, "calibrated"))
-    ],
+        for level, verdict in ((9, "off"), (5, "calibrated"), (4, "calibrated"), (3, "unknown"))
+    ]
+    + [{**QUEUE, "queue": "Uncompared", "level": 9, "messages": 2, "verdict": "unknown", "calibrated": True}],
     "replay_messages": [
         message(1, "actual", 1),
         message(2, "actual", None),
@@ -119,12 +121,15 @@ def test_the_sections_show_hours_deviations_and_waits(
     assert "no message went" in table(seen, "conformance-links").text
     said = seen.find_element(By.ID, "replay-said").text
     assert "follows the log in 2 levels of queues, and does not in 1 level." in said
+    assert "In 2 levels nothing can be compared with the log." in said
     curves = seen.find_elements(By.CSS_SELECTOR, "#replay-shares .curve")
     assert [curve.get_attribute("class") for curve in curves] == ["curve before", "curve after"]
     assert len(seen.find_elements(By.CSS_SELECTOR, "#replay-lengths .curve")) == 2
     assert NASTY in seen.find_element(By.CSS_SELECTOR, "#replay-shares figcaption").text
     assert "250 ms" in table(seen, "replay-waits").text
-    assert len(first_column(seen, "replay-waits")) == 2
+    assert len(first_column(seen, "replay-waits")) == 3
+    follows = seen.find_elements(By.CSS_SELECTOR, "[data-table=replay-waits] tbody td:last-child")
+    assert sorted(cell.text for cell in follows) == ["no", "no", "not known"]
     assert seen.title != "owned"
     assert complaints(seen) == []
     assert requests(seen) == []
