@@ -65,11 +65,12 @@ def compared(view: str, columns: Sequence[ViewColumn], found: Types) -> tuple[di
                 problems.append(f"column {held[0]} is {type}; it must be {WORDS[column.kind]}")
     if missing:
         required = [column for column in columns if not column.may_lack]
-        other = _of_another(view, set(spelled)) if 2 * len(missing) > len(required) else None
+        other = _of_another(view, set(spelled), len(required) - len(missing))
         if other:
             return {}, [other]
         if len(missing) == len(required):
-            return {}, [f"has no column of {_what(view)}; its first line is {sample(','.join(found))}"]
+            begins = sample(",".join(found))
+            return {}, [f"has no column of {_what(view)}; its first line is {begins}; name the columns there"]
         problems.append(_missing(missing))
     return names, problems
 
@@ -123,13 +124,21 @@ def _what(view: str) -> str:
     return "a queue" if "." in view else view
 
 
-def _of_another(view: str, found: set[str]) -> str | None:
-    """What a file seems to be that lacks most columns of its view."""
+def _of_another(view: str, found: set[str], of_view: int) -> str | None:
+    """What a file seems to be that has only a number of the columns that its view requires.
+
+    Another view is meant if the file has all that this one requires, and more of these.
+    """
     if is_trace(found):
         return TRACE
-    others = [name for name, columns in VIEWS.items() if name != view and _fits(found, columns)]
-    if "." not in view and _fits(found, QUEUE):
-        others.append("a queue")
+    others = [
+        name
+        for name, columns in {**VIEWS, "a queue": QUEUE}.items()
+        if name != view
+        and not ("." in view and columns is QUEUE)
+        and _fits(found, columns)
+        and len([each for each in columns if not each.may_lack]) > of_view
+    ]
     if not others:
         return None
     other = max(others, key=lambda name: len(VIEWS.get(name, QUEUE)))

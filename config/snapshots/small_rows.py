@@ -6,7 +6,8 @@ from typing import Any
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from config.exports.form import ForeignFileError
+from config.exports.foreign import sample
+from config.exports.form import ForeignFileError, packing
 from config.exports.rows import TextRow, text_rows
 from config.snapshots.columns import WORDS
 from config.snapshots.values import value_of
@@ -25,7 +26,7 @@ def small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
         raise ValueError(f"{file.path}: {unreadable(file.format, error)}") from error
     except ForeignFileError as error:
         raise ValueError(f"{file.path}: {error}") from error
-    for number, row in enumerate(rows, start=1):
+    for where, row in rows:
         values = dict.fromkeys(column.name for column in file.columns)
         values |= {name: row[spelled] for name, spelled in file.names.items()}
         for column in file.columns:
@@ -34,7 +35,7 @@ def small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
             if value is None and (given is not None or (column.name in file.names and not column.nullable)):
                 text = "null" if given is None else repr(given)
                 raise ValueError(
-                    f"{file.path}: row {number}: {column.name} is {text}; it must be {WORDS[column.kind]}"
+                    f"{file.path}: {where}: {column.name} is {text}; it must be {WORDS[column.kind]}"
                 )
             values[column.name] = value
         yield values
@@ -48,7 +49,7 @@ def texts_of(file: ViewFile, name: str) -> set[str]:
         assert file.form is not None
         place = file.form.header.index(column)
         width = len(file.form.header)
-        with system.open_input_stream(inner, compression="detect" if file.form.is_packed else None) as stream:
+        with system.open_input_stream(inner, compression=packing(inner)) as stream:
             rows = (row.values() for row in text_rows(stream, file.form))
             return {row[place] for row in rows if len(row) == width} - {None}  # type: ignore[return-value]
     if file.format == "delta":
@@ -58,20 +59,22 @@ def texts_of(file: ViewFile, name: str) -> set[str]:
     return set(table[column].unique().drop_null().to_pylist())
 
 
-def _rows(file: ViewFile) -> Iterator[dict[str, Any]]:
+def _rows(file: ViewFile) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows by the file's names, each with where it stands."""
     system, inner, _ = file_system(file.path)
     if file.format == "csv":
         assert file.form is not None
         if file.form.is_empty:
             return
-        with system.open_input_stream(inner, compression="detect" if file.form.is_packed else None) as stream:
+        with system.open_input_stream(inner, compression=packing(inner)) as stream:
             for row in text_rows(stream, file.form):
-                yield dict(zip(file.form.header, _of_width(file, row), strict=True))
+                yield f"line {row.line}", dict(zip(file.form.header, _of_width(file, row), strict=True))
         return
     if file.format == "delta":
-        yield from DeltaTable(file.path).to_pyarrow_table().to_pylist()
-        return
-    yield from pq.read_table(inner, filesystem=system).to_pylist()
+        table = DeltaTable(file.path).to_pyarrow_table()
+    else:
+        table = pq.read_table(inner, filesystem=system)
+    yield from ((f"row {number}", row) for number, row in enumerate(table.to_pylist(), start=1))
 
 
 def _of_width(file: ViewFile, row: TextRow) -> list[str | None]:
@@ -87,10 +90,12 @@ def _of_width(file: ViewFile, row: TextRow) -> list[str | None]:
         raise ValueError(
             f"{file.path}: line {row.line}: a quote stands in a wrong place; double quotes in a value"
         )
-    if len(values) != len(file.form.header):
-        width = "more" if len(values) > len(file.form.header) else "fewer"
+    place = f"{file.path}: line {row.line}: the row"
+    if len(values) > len(file.form.header):
+        raise ValueError(f"{place} has more fields than the header; a value with {what} needs quotes")
+    if len(values) < len(file.form.header):
         raise ValueError(
-            f"{file.path}: line {row.line}: the row has {width} fields than the header; "
-            f"a value with {what} needs quotes"
+            f"{place} {sample(row.raw)} has fewer fields than the header; a row must stand on one line "
+            "(sqlcmd -w 65535), and a value with a line end needs quotes"
         )
     return values
