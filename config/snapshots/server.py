@@ -158,6 +158,8 @@ def read_snapshots(declared: Sequence[Snapshot]) -> tuple[ServerSnapshot, ...]:
         except ValidationError as error:
             first = error.errors()[0]
             problems.append(f"{snapshot.path}: {first['loc'][-1]}: {first['msg']}")
+        except ValueError as error:
+            problems.append(str(error))
         read.append(server)
     if problems:
         raise broken_snapshots(problems)

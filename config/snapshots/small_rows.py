@@ -1,6 +1,7 @@
 """The rows of small views, read without an engine."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -20,12 +21,8 @@ def small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
     Raises:
         ValueError: a value is none of its column's kind, or the file can't be read; the message says where.
     """
-    try:
+    with _named(file):
         rows = list(_rows(file))
-    except UNREADABLE as error:
-        raise ValueError(f"{file.path}: {unreadable(file.format, error)}") from error
-    except ForeignFileError as error:
-        raise ValueError(f"{file.path}: {error}") from error
     for where, row in rows:
         values = dict.fromkeys(column.name for column in file.columns)
         values |= {name: row[spelled] for name, spelled in file.names.items()}
@@ -42,8 +39,31 @@ def small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
 
 
 def texts_of(file: ViewFile, name: str) -> set[str]:
-    """The different texts of one column of a view that may be large, by the view's name of it."""
-    column = file.names[name]
+    """The different texts of one column of a view that may be large, by the view's name of it.
+
+    Raises:
+        ValueError: the file can't be read to its end.
+    """
+    with _named(file):
+        return _texts_of(file, file.names[name])
+
+
+@contextmanager
+def _named(file: ViewFile) -> Iterator[None]:
+    """Name the file where it can't be read.
+
+    Raises:
+        ValueError: it can't.
+    """
+    try:
+        yield
+    except UNREADABLE as error:
+        raise ValueError(f"{file.path}: {unreadable(file.format, error)}") from error
+    except ForeignFileError as error:
+        raise ValueError(f"{file.path}: {error}") from error
+
+
+def _texts_of(file: ViewFile, column: str) -> set[str]:
     system, inner, _ = file_system(file.path)
     if file.format == "csv":
         assert file.form is not None

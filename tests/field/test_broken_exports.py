@@ -100,6 +100,31 @@ def test_a_large_view_without_a_last_line_end_is_refused(open_case: OpenCase, en
     )
 
 
+@pytest.mark.parametrize(
+    ("spoil", "cause"),
+    [
+        (lambda data: gzip.compress(data)[:-9], "is not readable as csv (Truncated compressed stream)"),
+        (
+            lambda data: gzip.compress(data + b"M\xfcll\n"),
+            "line 505 is no UTF-8: it is 'Müll' if the file is in ",
+        ),
+    ],
+)
+def test_a_queue_alone_that_is_broken_far_from_its_start_is_named(
+    open_case: OpenCase, spoil: Callable[[bytes], bytes], cause: str
+) -> None:
+    case = open_case(CLEAN)
+    path = path_of(case, QUEUE)
+    with_many_rows(path)
+    Path(f"{path}.gz").write_bytes(spoil(path.read_bytes()))
+    for each in (case.folder / "snap").glob("*.csv"):
+        each.unlink()
+    settings = case.folder / case.settings
+    settings.write_text(settings.read_text().partition("    complete")[0])
+    [line] = told(case.nightly())
+    assert line.startswith(f"  {path}.gz: {cause}")
+
+
 def sqlcmd(table: list[list[str]], count: str) -> str:
     dashes = ["-" * len(name) for name in table[0]]
     return text_of([table[0], dashes, *table[1:]], ";") + count
