@@ -8,6 +8,7 @@ from deltalake import DeltaTable
 from pyarrow import fs
 
 from config.exports.foreign import TRACE, is_trace, sample
+from config.exports.form import ForeignFileError
 from config.snapshots.views import QUEUE, VIEWS, Kind, ViewColumn
 
 WORDS = {
@@ -75,6 +76,16 @@ def compared(view: str, columns: Sequence[ViewColumn], found: Types) -> tuple[di
     return names, problems
 
 
+def repeated(header: Sequence[str], wanted: Iterable[str]) -> list[str]:
+    """What to say of wanted columns whose name several columns have, as of a join of views."""
+    return [
+        f"column {name} is there {header.count(name)} times; write the one of the view alone, or give the "
+        "others another name"
+        for name in wanted
+        if header.count(name) > 1
+    ]
+
+
 def is_queues(found: Iterable[str]) -> bool:
     """Whether columns, by names in any spelling, are those of a queue."""
     return _fits(set(map(_plain, found)), QUEUE)
@@ -88,7 +99,11 @@ def is_text(type: pa.DataType) -> bool:
 
 
 def typed_columns(system: fs.FileSystem, info: fs.FileInfo, format: str) -> dict[str, pa.DataType | None]:
-    """The columns of a Parquet file, of a folder of such files or of a Delta table, with their types."""
+    """The columns of a Parquet file, of a folder of such files or of a Delta table, with their types.
+
+    Raises:
+        ForeignFileError: a column is there twice.
+    """
     if format == "delta":
         schema = DeltaTable(info.path).to_pyarrow_dataset().schema
         return {field.name: field.type for field in schema}
@@ -104,6 +119,9 @@ def _of_parquet(system: fs.FileSystem, path: str) -> dict[str, pa.DataType | Non
     with system.open_input_file(path) as source:
         file = pq.ParquetFile(source)
         leaves = [file.schema.column(place) for place in range(len(file.schema))]
+        names = file.schema_arrow.names
+        if twice := repeated(names, dict.fromkeys(names)):
+            raise ForeignFileError(twice[0])
         old_times = {leaf.name for leaf in leaves if leaf.physical_type == "INT96"}
         return {
             field.name: pa.timestamp("us") if field.name in old_times else field.type

@@ -81,10 +81,10 @@ def is_wrapped(head: bytes, form: TextForm, columns: Iterable[ViewColumn]) -> bo
         return False
     separators = SEPARATORS if len(form.header) == 1 else (form.separator,)
     required = [column for column in columns if not column.may_lack]
-    for count, separator in product(range(2, len(lines) + 1), separators):
+    for count, separator in product(range(1, len(lines) + 1), separators):
         names = {name.strip().lower() for name in "".join(lines[:count]).split(separator)}
         if all(names & {column.name, *column.also, column.instead} for column in required):
-            return True
+            return count > 1
     return False
 
 

@@ -21,7 +21,7 @@ from config.exports.form import (
 )
 from config.exports.rows import text_rows
 from config.model import Snapshot
-from config.snapshots.columns import compared, is_queues, known_names, typed_columns
+from config.snapshots.columns import compared, is_queues, known_names, repeated, typed_columns
 from config.snapshots.faults import WRAPPED, is_wrapped, of_complete, of_one_column, without_names
 from config.snapshots.names import complete_views, nearest_view, queue_named, view_named
 from config.snapshots.values import foreign_value
@@ -180,6 +180,8 @@ def _compared(
             raise ForeignFileError(f"it is a folder without {format} files; write the view into it anew")
         if form is None or not form.is_empty:
             names, wrong = compared(view, columns, held)
+        if form is not None:
+            wrong += repeated(form.header, names.values())
         if form is not None and len(form.header) == 1 and wrong and not names:
             wrong = [of_one_column(form)]
         if form is not None and wrong and names and is_wrapped(head, form, columns):

@@ -5,12 +5,15 @@ import gzip
 from collections.abc import Callable
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tests.field.conftest import OpenCase
 from tests.field.exports import read_clean, text_of
 from tests.field.running import Case, Outcome
 from tests.field.test_exports import CLEAN, clean, tables
+from tests.field.test_view_files import convert
 
 __all__ = ["clean"]
 
@@ -174,6 +177,31 @@ def test_another_view_is_named(open_case: OpenCase, view: str, other: str, calle
     path.write_bytes(path_of(case, other).read_bytes())
     assert told(case.nightly()) == [
         f"  {path}: has the columns of {other}, not of {called}; export {called} under this name"
+    ]
+
+
+@pytest.mark.parametrize("view", ["conversation_priorities", "conversation_endpoints"])
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_name_that_a_join_repeats_is_refused(open_case: OpenCase, view: str, format: str) -> None:
+    """`SELECT p.*, s.name, c.name` has three columns of one name."""
+    case = open_case(CLEAN)
+    path = path_of(case, view)
+    header, *rows = read_clean(path)
+    repeated = "name" if "name" in header else "priority"
+    table = [[*header, repeated], *[[*row, "7"] for row in rows]]
+    if format == "parquet":
+        for each in sorted(path.parent.glob("*.csv")):
+            convert(each, format)
+        path = path.with_suffix(".parquet")
+        columns = [pa.array([row[place] for row in table[1:]]) for place in range(len(table[0]))]
+        pq.write_table(pa.Table.from_arrays(columns, names=table[0]), path)
+        settings = case.folder / case.settings
+        settings.write_text(settings.read_text().replace("format: csv", "format: parquet"))
+    else:
+        path.write_text(text_of(table))
+    assert told(case.nightly()) == [
+        f"  {path}: column {repeated} is there 2 times; write the one of the view alone, or give the others "
+        "another name"
     ]
 
 
