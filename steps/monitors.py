@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -40,8 +40,8 @@ def monitors_of(monitors: DataFrame, tasks: DataFrame | None, with_tasks: Collec
         (
             *where,
             row["state"].strip().upper() if row["state"] else None,
-            _time(row["last_activated_time"]),
-            _time(row["last_empty_rowset_time"]),
+            _before(row["taken_at"], row["last_activated_time"]),
+            _before(row["taken_at"], row["last_empty_rowset_time"]),
             row["tasks_waiting"],
             running[where] if (row["instance"], row["database"], row["taken_at"]) in with_tasks else None,
         )
@@ -54,6 +54,12 @@ def write_monitors(warehouse: Warehouse, number: int, rows: Sequence[Row]) -> No
     if rows or warehouse.exists(QUEUE_MONITORS):
         numbered = small_frame(warehouse.spark, [(number, *row) for row in rows], QUEUE_MONITORS.struct)
         warehouse.replace(QUEUE_MONITORS, numbered, where=f"batch >= {number}")
+
+
+def _before(taken_at: datetime, moment: datetime | None) -> datetime | None:
+    """The time, before taken_at: views are read one after the other, so it may be later."""
+    time = _time(moment)
+    return None if time is None else min(time, taken_at - timedelta(microseconds=1))
 
 
 def _time(moment: datetime | None) -> datetime | None:

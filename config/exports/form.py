@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from config.exports.foreign import foreign_text
+from config.exports.foreign import foreign_text, sample
 
 HEAD = 1 << 16
 """Bytes at the start of a file that say how it is written."""
@@ -18,10 +18,19 @@ COUNT = re.compile(r"\([^\"]*[0-9][^\"]*\)")
 """A count of rows, in any language: `(3 rows affected)`."""
 COMPLETED = re.compile(r"[^,;|\"\t]*: ?\d{4}-\d\d-\d\dT[\d:.+-]+")
 """`Completion time: 2026-11-20T10:00:00.1234567+01:00`, in any language."""
+WARNING = re.compile(r"(?:Warning|Warnung|Avertissement|Advertencia|Aviso|Avviso) ?: .*")
+"""`Warning: Null value is eliminated by an aggregate or other SET operation.`"""
+COMMA = r"(?:, |\uff0c ?|\u3001 ?)"
+ERROR = re.compile(
+    rf"[^\W\d]+\.? \d+{COMMA}[^\W\d]+ \d+{COMMA}[^\W\d]+ \d+(?:{COMMA}.*)?|Sqlcmd: .*|HResult 0x.*"
+)
+"""`Msg 1205, Level 13, State 51, Server SQL1, Line 1`, in any language, and what sqlcmd says itself."""
 LONGEST_NOTE = 200
 """Characters of such a line."""
-NOTES = 3
+NOTES = 5
 """So many lines behind the rows are looked at."""
+PACKINGS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+"""Compressions by the endings of files."""
 LINE_END = re.compile(r"\r\n|\n|\r")
 DASHES = re.compile(r"-+")
 
@@ -45,6 +54,7 @@ class TextForm:
         has_notes: lines before the header or behind the last row are none of the table.
         has_breaks: a value has a line end inside its quotes.
         is_packed: the file is compressed.
+        has_header_again: one of its first lines is the same as the header.
     """
 
     header: tuple[str, ...] = ()
@@ -57,6 +67,7 @@ class TextForm:
     has_notes: bool = False
     has_breaks: bool = False
     is_packed: bool = False
+    has_header_again: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -80,7 +91,7 @@ def text_form(head: bytes, tail: bytes, known: Collection[str], *, is_packed: bo
         is_packed: whether the file is compressed.
 
     Raises:
-        ForeignFileError: it is no text, or text of another kind.
+        ForeignFileError: it is no text, text of another kind, or not whole.
     """
     mark = next((mark for mark in MARKS if head.startswith(mark)), b"")
     encoding = MARKS.get(mark, "utf-8")
@@ -96,10 +107,12 @@ def text_form(head: bytes, tail: bytes, known: Collection[str], *, is_packed: bo
         raise ForeignFileError(other)
     is_whole = len(head) < HEAD
     lines = lines_of(text) if is_whole else lines_of(text)[:-1] or [text]
-    number, separator, names = _header(lines, known)
-    following = lines[number:]
     last = lines if is_whole else lines_of(tail.decode(encoding, errors="replace"))
     last = [line for line in last if line.strip()]
+    for line in [*lines[:PREAMBLE], *last[-NOTES:]]:
+        require_no_error(line)
+    number, separator, names = _header(lines, known)
+    following = lines[number:]
     first_row = next((line for line in following if line.strip()), "")
     return TextForm(
         header=tuple(name.strip() for name in names),
@@ -112,6 +125,7 @@ def text_form(head: bytes, tail: bytes, known: Collection[str], *, is_packed: bo
         has_notes=any(line.strip() for line in lines[: number - 1]) or any(map(is_note, last[-NOTES:])),
         has_breaks=any(line.count('"') % 2 for line in following),
         is_packed=is_packed,
+        has_header_again=lines[number - 1] in following,
     )
 
 
@@ -137,10 +151,34 @@ def is_dashes(line: str, separator: str) -> bool:
     return all(DASHES.fullmatch(field.strip()) for field in line.strip().split(separator))
 
 
-def is_note(line: str) -> bool:
-    """Whether a tool writes such a line behind the rows: their count, or when it was done."""
+def is_count(line: str) -> bool:
+    """Whether a line is the count of rows that a tool writes behind a table."""
     bare = line.strip()
-    return len(bare) <= LONGEST_NOTE and bool(COUNT.fullmatch(bare) or COMPLETED.fullmatch(bare))
+    return len(bare) <= LONGEST_NOTE and bool(COUNT.fullmatch(bare))
+
+
+def is_note(line: str) -> bool:
+    """Whether a tool writes such a line behind the rows: their count, a warning, or when it was done."""
+    bare = line.strip()
+    return len(bare) <= LONGEST_NOTE and any(each.fullmatch(bare) for each in (COUNT, COMPLETED, WARNING))
+
+
+def require_no_error(line: str) -> None:
+    """See that a line is not an error of the server, which leaves an export without all of its rows.
+
+    Raises:
+        ForeignFileError: it is.
+    """
+    bare = line.strip()
+    if ERROR.fullmatch(bare):
+        raise ForeignFileError(
+            f"it has an error in place of rows, {sample(bare)}: not all rows are there; export it anew"
+        )
+
+
+def packing(path: str) -> str | None:
+    """The compression of a file by its ending, in any case, as pyarrow calls it."""
+    return next((name for ending, name in PACKINGS.items() if path.lower().endswith(ending)), None)
 
 
 def fields_of(line: str, separator: str) -> list[tuple[str, bool]] | None:

@@ -6,12 +6,22 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from config.exports.foreign import AS_UTF8, sample
-from config.exports.form import ForeignFileError, TextForm, fields_of, is_dashes, is_note
+from config.exports.form import (
+    ForeignFileError,
+    TextForm,
+    fields_of,
+    is_count,
+    is_dashes,
+    is_note,
+    require_no_error,
+)
 
 EMPTY = ("", "\0")
 """Texts that are null; bcp writes a NUL for the empty text."""
 NULLS = (*EMPTY, "NULL", r"\N")
 """Texts that are null without quotes."""
+LONGEST_LINE = 1 << 24
+"""Characters that a line may have."""
 LONGEST_VALUE = 1000
 """Lines that a value in quotes may have."""
 ODD = '"%s\n'
@@ -51,18 +61,26 @@ def text_rows(stream: BinaryIO, form: TextForm) -> Iterator[TextRow]:
         form: how it is written.
 
     Raises:
-        ForeignFileError: bytes are none of its encoding; names the line.
+        ForeignFileError: bytes are none of its encoding, a line is too long, rows are missing for an error
+            of the server, or a second table begins; names the line.
     """
     lines = _Lines(_numbered(stream, form))
-    is_first = True
+    is_first, is_counted = True, False
     for number, line in lines:
         bare = line.rstrip("\r\n")
         if number <= form.header_line or not bare.strip():
             continue
-        parts_header = is_first and form.has_dashes and is_dashes(bare, form.separator)
-        is_first = False
-        if parts_header or (is_note(bare) and bare.count(form.separator) < len(form.header) - 1):
+        has_dashes = form.has_dashes and is_dashes(bare, form.separator)
+        parts_header, is_first = is_first and has_dashes, False
+        if parts_header:
             continue
+        if bare.count(form.separator) < len(form.header) - 1:
+            if is_note(bare):
+                is_counted = is_counted or is_count(bare)
+                continue
+            require_no_error(bare)
+        if has_dashes or (is_counted and form.separator in bare):
+            raise ForeignFileError(f"line {number} is of a second table; export one table a file")
         yield _row(number, line, lines, form)
 
 
@@ -72,7 +90,7 @@ def rewrite(stream: BinaryIO, form: TextForm) -> Iterator[bytes]:
     A line end inside of quotes becomes a blank. A row whose quotes don't fit stays one that doesn't.
 
     Raises:
-        ForeignFileError: bytes are none of its encoding.
+        ForeignFileError: as `text_rows`.
     """
     yield (_line([(name, False) for name in form.header]) + "\n").encode()
     for row in text_rows(stream, form):
@@ -101,7 +119,12 @@ def _numbered(stream: BinaryIO, form: TextForm) -> Iterator[tuple[int, str]]:
     errors = "surrogateescape" if form.encoding == "utf-8" else "strict"
     text = io.TextIOWrapper(stream, form.encoding, errors=errors, newline="")
     try:
-        for number, line in enumerate(text, start=1):
+        for number, line in enumerate(iter(lambda: text.readline(LONGEST_LINE), ""), start=1):
+            if len(line) == LONGEST_LINE and line[-1] not in "\r\n":
+                raise ForeignFileError(
+                    f"line {number} has more than {LONGEST_LINE:,} characters; leave bodies of messages out "
+                    "of the export"
+                )
             if not line.isascii():
                 _require_text(number, line)
             yield number, line.removeprefix("\ufeff") if number == 1 else line

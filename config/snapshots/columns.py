@@ -8,6 +8,7 @@ from deltalake import DeltaTable
 from pyarrow import fs
 
 from config.exports.foreign import TRACE, is_trace, sample
+from config.exports.form import ForeignFileError
 from config.snapshots.views import QUEUE, VIEWS, Kind, ViewColumn
 
 WORDS = {
@@ -65,13 +66,24 @@ def compared(view: str, columns: Sequence[ViewColumn], found: Types) -> tuple[di
                 problems.append(f"column {held[0]} is {type}; it must be {WORDS[column.kind]}")
     if missing:
         required = [column for column in columns if not column.may_lack]
-        other = _of_another(view, set(spelled)) if 2 * len(missing) > len(required) else None
+        other = _of_another(view, set(spelled), len(required) - len(missing))
         if other:
             return {}, [other]
         if len(missing) == len(required):
-            return {}, [f"has no column of {_what(view)}; its first line is {sample(','.join(found))}"]
+            begins = sample(",".join(found))
+            return {}, [f"has no column of {_what(view)}; its first line is {begins}; name the columns there"]
         problems.append(_missing(missing))
     return names, problems
+
+
+def repeated(header: Sequence[str], wanted: Iterable[str]) -> list[str]:
+    """What to say of wanted columns whose name several columns have, as of a join of views."""
+    return [
+        f"column {name} is there {header.count(name)} times; write the one of the view alone, or give the "
+        "others another name"
+        for name in wanted
+        if header.count(name) > 1
+    ]
 
 
 def is_queues(found: Iterable[str]) -> bool:
@@ -87,7 +99,11 @@ def is_text(type: pa.DataType) -> bool:
 
 
 def typed_columns(system: fs.FileSystem, info: fs.FileInfo, format: str) -> dict[str, pa.DataType | None]:
-    """The columns of a Parquet file, of a folder of such files or of a Delta table, with their types."""
+    """The columns of a Parquet file, of a folder of such files or of a Delta table, with their types.
+
+    Raises:
+        ForeignFileError: a column is there twice.
+    """
     if format == "delta":
         schema = DeltaTable(info.path).to_pyarrow_dataset().schema
         return {field.name: field.type for field in schema}
@@ -103,6 +119,9 @@ def _of_parquet(system: fs.FileSystem, path: str) -> dict[str, pa.DataType | Non
     with system.open_input_file(path) as source:
         file = pq.ParquetFile(source)
         leaves = [file.schema.column(place) for place in range(len(file.schema))]
+        names = file.schema_arrow.names
+        if twice := repeated(names, dict.fromkeys(names)):
+            raise ForeignFileError(twice[0])
         old_times = {leaf.name for leaf in leaves if leaf.physical_type == "INT96"}
         return {
             field.name: pa.timestamp("us") if field.name in old_times else field.type
@@ -123,13 +142,21 @@ def _what(view: str) -> str:
     return "a queue" if "." in view else view
 
 
-def _of_another(view: str, found: set[str]) -> str | None:
-    """What a file seems to be that lacks most columns of its view."""
+def _of_another(view: str, found: set[str], of_view: int) -> str | None:
+    """What a file seems to be that has only a number of the columns that its view requires.
+
+    Another view is meant if the file has all that this one requires, and more of these.
+    """
     if is_trace(found):
         return TRACE
-    others = [name for name, columns in VIEWS.items() if name != view and _fits(found, columns)]
-    if "." not in view and _fits(found, QUEUE):
-        others.append("a queue")
+    others = [
+        name
+        for name, columns in {**VIEWS, "a queue": QUEUE}.items()
+        if name != view
+        and not ("." in view and columns is QUEUE)
+        and _fits(found, columns)
+        and len([each for each in columns if not each.may_lack]) > of_view
+    ]
     if not others:
         return None
     other = max(others, key=lambda name: len(VIEWS.get(name, QUEUE)))

@@ -9,11 +9,20 @@ from pathlib import PurePosixPath
 import pyarrow as pa
 from pyarrow import fs
 
-from config.exports.form import HEAD, TAIL, ForeignFileError, TextForm, text_form, whole_lines
+from config.exports.form import (
+    HEAD,
+    PACKINGS,
+    TAIL,
+    ForeignFileError,
+    TextForm,
+    packing,
+    text_form,
+    whole_lines,
+)
 from config.exports.rows import text_rows
 from config.model import Snapshot
-from config.snapshots.columns import compared, is_queues, known_names, typed_columns
-from config.snapshots.faults import of_complete, of_one_column, without_names
+from config.snapshots.columns import compared, is_queues, known_names, repeated, typed_columns
+from config.snapshots.faults import WRAPPED, is_wrapped, of_complete, of_one_column, without_names
 from config.snapshots.names import complete_views, nearest_view, queue_named, view_named
 from config.snapshots.values import foreign_value
 from config.snapshots.view_file import UNREADABLE, ViewFile, file_system, unreadable
@@ -29,8 +38,7 @@ from config.snapshots.views import (
 )
 
 HIDDEN = ("_", ".")
-PACKED = (".gz", ".bz2", ".zst")
-"""Endings of compressed files of CSV."""
+FORMATS = ("csv", "parquet", "delta")
 SAMPLED = 100
 """Rows at the start of a file whose values are looked at before an engine starts."""
 HOW = "docs/exporting.md#snapshots"
@@ -92,7 +100,7 @@ def view_files(snapshot: Snapshot) -> Found:
             f"{snapshot.path}: there is no view, such as conversation_endpoints{ending}{there}: export one "
             f"file a view, see {HOW}"
         )
-    return Found(_as_needed(found), complete, tuple(lines), tuple(problems))
+    return Found(found, complete, tuple(lines), tuple(problems))
 
 
 def _by_name(
@@ -108,13 +116,13 @@ def _by_name(
         stem = _stem(name, ending)
         if stem is None:
             if info.is_file:
-                unread.append((info, f"it is no {ending} file{_nearest(name.partition('.')[0])}"))
+                unread.append((info, _of_another_format(name, snapshot)))
+            elif snapshot.format == "csv":
+                unread.append((info, "it is a folder, and views stand in no folder of their own"))
         elif (view := view_named(stem, snapshot.database)) is not None:
             named.append((info, view))
         elif stem.lower().startswith("sys."):
             unread.append((info, f"no view has that name{_nearest(stem)}"))
-        elif snapshot.format == "csv" and not info.is_file:
-            continue
         else:
             bare.append((info, stem))
     return named, bare, unread
@@ -122,8 +130,20 @@ def _by_name(
 
 def _stem(name: str, ending: str) -> str | None:
     """A file's name without its ending, in any case; None if it has another one."""
-    endings = [ending, *(ending + packed for packed in PACKED)] if ending == ".csv" else [ending]
+    endings = [ending, *(ending + packed for packed in PACKINGS)] if ending == ".csv" else [ending]
     return next((name[: -len(each)] for each in endings if name.lower().endswith(each)), None)
+
+
+def _of_another_format(name: str, snapshot: Snapshot) -> str:
+    """Why a file is not read whose ending is another one, and the view that it may be of."""
+    ending = f".{snapshot.format}"
+    stem, is_packed, _ = name.lower().partition(f"{ending}.")
+    if is_packed:
+        view = view_named(name[: len(stem)], snapshot.database)
+        return f"it is packed as no engine reads it; unpack it{f'; the nearest is {view}' if view else ''}"
+    stem, _, other = name.rpartition(".")
+    view = view_named(stem, snapshot.database) if other.lower() in FORMATS else None
+    return f"it is no {ending} file{f'; the nearest is {view}' if view else _nearest(name.partition('.')[0])}"
 
 
 def _nearest(stem: str) -> str:
@@ -149,15 +169,25 @@ def _compared(
     held: Mapping[str, pa.DataType | None] = {}
     form, head, names, wrong = None, b"", dict[str, str](), list[str]()
     try:
+        if format == "csv" and not info.is_file:
+            raise ForeignFileError("it is a folder; write the view into one file")
         if format == "csv":
             form, head = _csv_form(system, info, columns)
             held = dict.fromkeys(form.header)
         else:
             held = typed_columns(system, info, format)
+        if not held and info.type == fs.FileType.Directory:
+            raise ForeignFileError(f"it is a folder without {format} files; write the view into it anew")
         if form is None or not form.is_empty:
             names, wrong = compared(view, columns, held)
+        if form is not None:
+            wrong += repeated(form.header, names.values())
         if form is not None and len(form.header) == 1 and wrong and not names:
             wrong = [of_one_column(form)]
+        if form is not None and wrong and names and is_wrapped(head, form, columns):
+            wrong = [WRAPPED]
+        if form is not None and not wrong and form.has_header_again:
+            wrong = ["its header stands there twice, so a second table begins; export one table a file"]
         if form is not None and not wrong and (value := _foreign_value(head, form, columns, names)):
             wrong = [value]
     except ForeignFileError as error:
@@ -176,18 +206,18 @@ def _csv_form(
     Raises:
         ForeignFileError: it is none; the text says what it seems to be.
     """
-    is_packed = info.path.lower().endswith(PACKED)
-    with system.open_input_stream(info.path, compression="detect" if is_packed else None) as stream:
+    compression = packing(info.path)
+    with system.open_input_stream(info.path, compression=compression) as stream:
         head = stream.read(HEAD)
     tail = b""
-    if not is_packed and len(head) == HEAD:
+    if compression is None and len(head) == HEAD:
         with system.open_input_file(info.path) as file:
             # Whole characters of UTF-16, too.
             file.seek(max(0, (file.size() - TAIL) // 2 * 2))
             tail = file.read(TAIL + 1)
     known = known_names(columns)
     known |= {name.replace("_", " ") for name in known}
-    return text_form(head, tail, known, is_packed=is_packed), head
+    return text_form(head, tail, known, is_packed=compression is not None), head
 
 
 def _foreign_value(
@@ -201,7 +231,7 @@ def _foreign_value(
     return foreign_value(islice(rows, SAMPLED), columns, places)
 
 
-def _as_needed(found: Mapping[str, ViewFile]) -> dict[str, ViewFile]:
+def as_needed(found: Mapping[str, ViewFile]) -> dict[str, ViewFile]:
     """The files without the columns that say of messages what a view of endpoints says itself."""
     if ENDPOINTS not in found:
         return dict(found)

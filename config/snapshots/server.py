@@ -13,7 +13,7 @@ from config.errors import InputError
 from config.model import Snapshot
 from config.rules.history import RuleVersion, rule_history
 from config.rules.statements import ANY, Kind, Origin, RuleStatement
-from config.snapshots.files import view_files
+from config.snapshots.files import as_needed, view_files
 from config.snapshots.names import as_the_server_spells
 from config.snapshots.small_rows import small_rows, texts_of
 from config.snapshots.view_file import ViewFile
@@ -142,17 +142,24 @@ def read_snapshots(declared: Sequence[Snapshot]) -> tuple[ServerSnapshot, ...]:
                     small[view] = list(small_rows(found.files[view]))
                 except ValueError as error:
                     problems.append(str(error))
-        _leave_out_nameless(small, found.files)
-        files, complete = _spelled(found.files, found.complete, small.get(QUEUES, []))
-        server = ServerSnapshot(snapshot, files, small, complete, found.unread)
+        files, twice = _spelled(found.files, small.get(QUEUES, []))
+        problems += twice
+        spelled = {file.path: view for view, file in files.items()}
+        complete = {spelled[found.files[view].path] for view in found.complete if not twice}
+        for view in _nameless(small, files):
+            small.pop(view, None)
+            files = {each: file for each, file in files.items() if each != view or view in SMALL}
+        server = ServerSnapshot(snapshot, files, small, frozenset(complete & files.keys()), found.unread)
         try:
             problems += _repeated(server) + _unknown(server) + _without_database(server)
             if not problems:
-                server = replace(server, services=_services_of_queues(server))
+                server = replace(server, services=_services_of_queues(server), files=as_needed(files))
             server.database()
         except ValidationError as error:
             first = error.errors()[0]
             problems.append(f"{snapshot.path}: {first['loc'][-1]}: {first['msg']}")
+        except ValueError as error:
+            problems.append(str(error))
         read.append(server)
     if problems:
         raise broken_snapshots(problems)
@@ -234,30 +241,41 @@ def _drop(snapshot: ServerSnapshot, name: str) -> RuleStatement:
     return RuleStatement(Kind.DROP, snapshot.taken_at, *snapshot.place, name, origin)
 
 
-def _leave_out_nameless(small: dict[str, Rows], files: Mapping[str, ViewFile]) -> None:
-    """Leave out rules whose ids have no names at all: a view of names is there, but without rows."""
+def _nameless(small: Mapping[str, Rows], files: Mapping[str, ViewFile]) -> set[str]:
+    """The views of endpoints and rules whose ids have no names at all; says so of each.
+
+    A view of names is there, but without rows: a server has services and contracts of its own, so whoever
+    exported them lacks the right to see them.
+    """
+    found = set[str]()
     rules = small.get(PRIORITIES, [])
-    for column, view in NAMES_OF[PRIORITIES].items():
-        if PRIORITIES in small and small.get(view) == [] and any(row[column] is not None for row in rules):
-            log.warning("snapshots: %s says nothing: %s has no names", files[PRIORITIES].path, view)
-            del small[PRIORITIES]
+    for of_ids in (ENDPOINTS, PRIORITIES):
+        for column, view in NAMES_OF[of_ids].items():
+            has_ids = of_ids in files and column in files[of_ids].names and small.get(view) == []
+            if of_ids == PRIORITIES:
+                has_ids = has_ids and any(row[column] is not None for row in rules)
+            if has_ids and of_ids not in found:
+                found.add(of_ids)
+                log.warning("snapshots: %s says nothing: %s has no names", files[of_ids].path, view)
+    return found
 
 
-def _spelled(
-    files: Mapping[str, ViewFile], complete: frozenset[str], queues: Rows
-) -> tuple[dict[str, ViewFile], frozenset[str]]:
-    """The files and complete views, with queues spelled as `service_queues` has them."""
+def _spelled(files: Mapping[str, ViewFile], queues: Rows) -> tuple[dict[str, ViewFile], list[str]]:
+    """The files by view, with queues spelled as `service_queues` has them; and what stands there twice."""
     spelled = as_the_server_spells(files, (row["name"] for row in queues))
-    by_view = {spelled.get(view, view): file for view, file in files.items()}
-    return (
-        {view: replace(file, view=view) for view, file in by_view.items()},
-        frozenset(spelled.get(view, view) for view in complete),
-    )
+    by_view: dict[str, ViewFile] = {}
+    problems = []
+    for each, file in files.items():
+        view = spelled.get(each, each)
+        if view in by_view:
+            problems.append(f"{file.path}: {by_view[view].path} is the same view; leave one of them there")
+        by_view[view] = replace(file, view=view)
+    return by_view, problems
 
 
 def _services_of_queues(snapshot: ServerSnapshot) -> dict[str, list[str]]:
     """The services that rows of queues name, by queue, where no view of services or queues says it."""
-    if {SERVICES, QUEUES} <= snapshot.small.keys():
+    if snapshot.small.get(SERVICES) and snapshot.small.get(QUEUES):
         return {}
     return {
         queue_of(view): sorted(texts_of(file, "service_name"))

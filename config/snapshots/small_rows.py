@@ -1,12 +1,14 @@
 """The rows of small views, read without an engine."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from config.exports.form import ForeignFileError
+from config.exports.foreign import sample
+from config.exports.form import ForeignFileError, packing
 from config.exports.rows import TextRow, text_rows
 from config.snapshots.columns import WORDS
 from config.snapshots.values import value_of
@@ -19,13 +21,9 @@ def small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
     Raises:
         ValueError: a value is none of its column's kind, or the file can't be read; the message says where.
     """
-    try:
+    with _named(file):
         rows = list(_rows(file))
-    except UNREADABLE as error:
-        raise ValueError(f"{file.path}: {unreadable(file.format, error)}") from error
-    except ForeignFileError as error:
-        raise ValueError(f"{file.path}: {error}") from error
-    for number, row in enumerate(rows, start=1):
+    for where, row in rows:
         values = dict.fromkeys(column.name for column in file.columns)
         values |= {name: row[spelled] for name, spelled in file.names.items()}
         for column in file.columns:
@@ -34,21 +32,44 @@ def small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
             if value is None and (given is not None or (column.name in file.names and not column.nullable)):
                 text = "null" if given is None else repr(given)
                 raise ValueError(
-                    f"{file.path}: row {number}: {column.name} is {text}; it must be {WORDS[column.kind]}"
+                    f"{file.path}: {where}: {column.name} is {text}; it must be {WORDS[column.kind]}"
                 )
             values[column.name] = value
         yield values
 
 
 def texts_of(file: ViewFile, name: str) -> set[str]:
-    """The different texts of one column of a view that may be large, by the view's name of it."""
-    column = file.names[name]
+    """The different texts of one column of a view that may be large, by the view's name of it.
+
+    Raises:
+        ValueError: the file can't be read to its end.
+    """
+    with _named(file):
+        return _texts_of(file, file.names[name])
+
+
+@contextmanager
+def _named(file: ViewFile) -> Iterator[None]:
+    """Name the file where it can't be read.
+
+    Raises:
+        ValueError: it can't.
+    """
+    try:
+        yield
+    except UNREADABLE as error:
+        raise ValueError(f"{file.path}: {unreadable(file.format, error)}") from error
+    except ForeignFileError as error:
+        raise ValueError(f"{file.path}: {error}") from error
+
+
+def _texts_of(file: ViewFile, column: str) -> set[str]:
     system, inner, _ = file_system(file.path)
     if file.format == "csv":
         assert file.form is not None
         place = file.form.header.index(column)
         width = len(file.form.header)
-        with system.open_input_stream(inner, compression="detect" if file.form.is_packed else None) as stream:
+        with system.open_input_stream(inner, compression=packing(inner)) as stream:
             rows = (row.values() for row in text_rows(stream, file.form))
             return {row[place] for row in rows if len(row) == width} - {None}  # type: ignore[return-value]
     if file.format == "delta":
@@ -58,20 +79,22 @@ def texts_of(file: ViewFile, name: str) -> set[str]:
     return set(table[column].unique().drop_null().to_pylist())
 
 
-def _rows(file: ViewFile) -> Iterator[dict[str, Any]]:
+def _rows(file: ViewFile) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows by the file's names, each with where it stands."""
     system, inner, _ = file_system(file.path)
     if file.format == "csv":
         assert file.form is not None
         if file.form.is_empty:
             return
-        with system.open_input_stream(inner, compression="detect" if file.form.is_packed else None) as stream:
+        with system.open_input_stream(inner, compression=packing(inner)) as stream:
             for row in text_rows(stream, file.form):
-                yield dict(zip(file.form.header, _of_width(file, row), strict=True))
+                yield f"line {row.line}", dict(zip(file.form.header, _of_width(file, row), strict=True))
         return
     if file.format == "delta":
-        yield from DeltaTable(file.path).to_pyarrow_table().to_pylist()
-        return
-    yield from pq.read_table(inner, filesystem=system).to_pylist()
+        table = DeltaTable(file.path).to_pyarrow_table()
+    else:
+        table = pq.read_table(inner, filesystem=system)
+    yield from ((f"row {number}", row) for number, row in enumerate(table.to_pylist(), start=1))
 
 
 def _of_width(file: ViewFile, row: TextRow) -> list[str | None]:
@@ -87,10 +110,12 @@ def _of_width(file: ViewFile, row: TextRow) -> list[str | None]:
         raise ValueError(
             f"{file.path}: line {row.line}: a quote stands in a wrong place; double quotes in a value"
         )
-    if len(values) != len(file.form.header):
-        width = "more" if len(values) > len(file.form.header) else "fewer"
+    place = f"{file.path}: line {row.line}: the row"
+    if len(values) > len(file.form.header):
+        raise ValueError(f"{place} has more fields than the header; a value with {what} needs quotes")
+    if len(values) < len(file.form.header):
         raise ValueError(
-            f"{file.path}: line {row.line}: the row has {width} fields than the header; "
-            f"a value with {what} needs quotes"
+            f"{place} {sample(row.raw)} has fewer fields than the header; a row must stand on one line "
+            "(sqlcmd -w 65535), and a value with a line end needs quotes"
         )
     return values

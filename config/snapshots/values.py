@@ -11,13 +11,17 @@ from config.snapshots.views import Kind, ViewColumn
 LOCAL_TIME = re.compile(
     r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b|\d{1,2}[ .-]+[^\W\d]{3,}\.?[ .,-]+\d{2,4}\b"
     r"|[^\W\d]{3,}\.? +\d{1,2},? +\d{4}\b|\d{4}[/.]\d{1,2}[/.]\d{1,2}\b"
+    r"|\d{4}-\d\d-\d\d[ T][\d:.]+(?:,\d| *[AaPp][Mm]\b)"
 )
-"""`11/20/2026 8:00:00 AM`, `20.11.2026 08:00`, `20 nov. 2026`, `Nov 20 2026  8:00AM`, `2026/11/20`."""
+"""`11/20/2026 8:00:00 AM`, `20.11.2026 08:00`, `20 nov. 2026`, `Nov 20 2026  8:00AM`, `2026/11/20`,
+`2026-11-20 08:00:00,000`."""
 OF_SPREADSHEET = {
     "time": re.compile(r"\d{1,2}:\d\d(?:[.,]\d+)?|\d{5}(?:[.,]\d+)?"),
     "int": re.compile(r"[+-]?\d+(?:[.,]\d+)?E[+-]?\d+", re.IGNORECASE),
 }
 """What a spreadsheet makes of times (`00:00.0`, `46346.33`) and of long numbers (`1.23E+15`)."""
+TRUE, FALSE = ("1", "t", "true", "y", "yes"), ("0", "f", "false", "n", "no")
+"""Words for bits."""
 ISO = "CONVERT(varchar(27), column, 121) in the query"
 
 
@@ -27,9 +31,9 @@ def value_of(value: Any, kind: Kind) -> Any:
         return value
     text = str(value).strip().lower()
     if kind == "bit":
-        return {"1": True, "true": True, "0": False, "false": False}.get(text)
+        return True if text in TRUE else False if text in FALSE else None
     if kind == "int":
-        return int(text) if re.fullmatch(r"[+-]?[0-9]{1,18}", text) else None
+        return int(text.removesuffix(".0")) if re.fullmatch(r"[+-]?[0-9]{1,18}(?:\.0)?", text) else None
     return value if isinstance(value, date | datetime) else None
 
 

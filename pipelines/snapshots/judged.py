@@ -39,7 +39,7 @@ def judged_endpoints(view: DataFrame, contracts: DataFrame, services: DataFrame)
         {
             "contract": F.coalesce("service_contract_name", "contract"),
             "local_service": F.coalesce("service_name", "local_service"),
-            "state": F.coalesce("state", _state_described()),
+            "state": _state(),
         }
     )
     return _with_reasons(
@@ -54,9 +54,9 @@ def judged_endpoints(view: DataFrame, contracts: DataFrame, services: DataFrame)
     ).drop("is_repeated")
 
 
-def _state_described() -> Column:
-    """The state that `state_desc` describes; what it says itself if it describes none."""
-    described = F.upper(F.trim("state_desc"))
+def _state() -> Column:
+    """The state, by its code or its description, of `state` or else `state_desc`; else what stands there."""
+    described = F.upper(F.trim(F.coalesce("state", "state_desc")))
     state = described
     for name, code in STATES.items():
         state = F.when(described == name, F.lit(code)).otherwise(state)

@@ -90,6 +90,14 @@ def _of_header(path: str, contract: EventContract, form: TextForm) -> list[str]:
         return [f"{path}:1: the header has no comma; write the names of the columns, with commas between"]
     if not there & {name.lower() for name in contract.names}:
         return [f"{path}: has no column of {contract.source}; its first line is {sample(form.header_text)}"]
+    fit = [name for name in contract.names if name in header]
+    if 2 * len(fit) < len(contract.names):
+        only = f"only {' and '.join(fit)}" if fit else "none"
+        hint = "; write them in small letters" if there >= set(contract.names) else ""
+        return [
+            f"{path}:{form.header_line}: the header has {only} of the {len(contract.names)} columns of "
+            f"{contract.source}{hint}; it is {sample(form.header_text)}"
+        ]
     wrong = {name: "twice" if name in header else "missing" for name in contract.names}
     return [
         f"{path}:{form.header_line}: column {name} is {fault} in the header"

@@ -48,7 +48,8 @@ def new_files(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> 
         taken: what was taken before, several versions of a Delta input maybe.
 
     Raises:
-        InputError: an input is not there, or a file that was taken has changed since; all are listed.
+        InputError: an input is not there, a file that was taken has changed since, or two inputs have the
+            same file; all are listed.
     """
     known: dict[tuple[str, str], InputFile] = {}
     for file in sorted(taken, key=lambda each: -1 if each.version is None else each.version):
@@ -78,8 +79,20 @@ def new_files(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> 
                     found.append(InputFile(source, file.path, version=file.version, since=before.version))
             elif (file.length, file.modified_at) != (before.length, before.modified_at):
                 problems.append(_changed(file, before))
-    raise_together(map(one_line, problems))
+    raise_together(map(one_line, [*problems, *_shared(found)]))
     return found
+
+
+def _shared(found: Iterable[InputFile]) -> list[str]:
+    """What to say of files that several inputs have, once for the same inputs: no row fits two contracts."""
+    sources: dict[str, list[str]] = {}
+    for file in found:
+        sources.setdefault(file.path, []).append(f"inputs.{file.source}")
+    first = {tuple(several): path for path, several in reversed(sources.items()) if len(several) > 1}
+    return [
+        f"{' and '.join(several)} both have {path}; name a folder of its own for each input"
+        for several, path in sorted(first.items())
+    ]
 
 
 def require_unchanged(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> None:

@@ -7,7 +7,7 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from config.errors import InputError
-from config.exports.form import HEAD, TAIL, ForeignFileError, TextForm, text_form
+from config.exports.form import HEAD, TAIL, ForeignFileError, TextForm, packing, text_form
 from config.exports.rows import rewrite
 from engine.differences import is_on_this_machine
 from engine.scratch import local_scratch
@@ -67,7 +67,7 @@ def plain_copy(spark: SparkSession, path: str, form: TextForm, name: str) -> str
     system, inner, _ = file_system(path)
     try:
         with (
-            system.open_input_stream(inner, compression="detect" if form.is_packed else None) as stream,
+            system.open_input_stream(inner, compression=packing(inner)) as stream,
             copy.open("wb", buffering=BUFFER) as out,
         ):
             out.writelines(rewrite(stream, form))

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from config.exports.form import ForeignFileError
+from config.exports.form import ForeignFileError, packing
 from config.exports.rows import TextRow, text_rows
 from config.snapshots.server import broken_snapshots
 from config.snapshots.values import foreign_value
@@ -18,25 +18,32 @@ def looked_at_closely(file: ViewFile) -> ViewFile:
         The file; with `has_breaks` in its form if a value has a line end, which an engine reads from a copy.
 
     Raises:
-        InputError: the file is in another encoding than its first lines, or has times in local form.
+        InputError: the file is in another encoding than its first lines, has times in local form, or is not
+            whole.
     """
     if file.form is None:
         return file
     places = {column: file.form.header.index(name) for column, name in file.names.items()}
-    has_breaks = False
+    has_breaks, unended = False, 0
 
     def noted(rows: Iterator[TextRow]) -> Iterator[TextRow]:
-        nonlocal has_breaks
+        nonlocal has_breaks, unended
         for row in rows:
+            unended = 0 if row.is_ended else row.line
             has_breaks = has_breaks or row.is_joined
             yield row
 
     system, inner, _ = file_system(file.path)
     try:
-        with system.open_input_stream(inner, compression="detect" if file.form.is_packed else None) as stream:
+        with system.open_input_stream(inner, compression=packing(inner)) as stream:
             wrong = foreign_value(noted(text_rows(stream, file.form)), file.columns, places)
     except ForeignFileError as error:
         wrong = str(error)
+    if unended and not wrong:
+        wrong = (
+            f"line {unended}, its last one, has no line end, so rows may be missing; export it anew, or end "
+            "the line if the file is whole"
+        )
     if wrong:
         raise broken_snapshots([f"{file.path}: {wrong}"])
     return replace(file, form=replace(file.form, has_breaks=True)) if has_breaks else file

@@ -185,4 +185,9 @@ def _typed(value: Column, file: ViewFile, column: ViewColumn) -> Column:
         return canonical_id(F.trim(text))
     if column.kind == "code":
         return F.rtrim(text)
-    return value_of(F.trim(text) if column.kind == "int" else text, TYPES[column.kind])
+    if column.kind == "int":
+        # pandas makes numbers with a fraction of a column that has nulls.
+        text = F.trim(text)
+        whole = F.substr(text, F.lit(1), F.length(text) - 2)
+        text = F.when(F.endswith(text, F.lit(".0")), whole).otherwise(text)
+    return value_of(text, TYPES[column.kind])

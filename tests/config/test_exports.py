@@ -1,6 +1,7 @@
 """How a CSV file is written, found from its bytes, and its rows whatever the form."""
 
 import io
+import re
 
 import pytest
 
@@ -43,6 +44,32 @@ def test_clean_files_are_plain(content: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (
+            "service_id,name\n1,A\nMsg 229, Level 14, State 5, Line 1\nNo.\n",
+            "an error in place of rows, 'Msg 229,",
+        ),
+        (
+            "Msg 208, Level 16, State 1, Line 1\nInvalid object name.\n",
+            "an error in place of rows, 'Msg 208,",
+        ),
+        ("Sqlcmd: Error: no login\n", "an error in place of rows, 'Sqlcmd: Error"),
+        ("service_id;name\n--;--\n1;A\n\n(1 row affected)\na;b\n", "line 6 is of a second table"),
+        ("service_id;name\n--;--\n1;A\na;b\n-;-\n", "line 5 is of a second table"),
+    ],
+)
+def test_what_is_not_one_whole_table_is_refused(content: str, told: str) -> None:
+    with pytest.raises(ForeignFileError, match=re.escape(told)):
+        anew(content.encode())
+
+
+def test_names_that_look_like_errors_are_rows() -> None:
+    content = "service_id,name\n1,Msg 208\nMsg 208,Level 16\n"
+    assert values_of(content.encode()) == [["1", "Msg 208"], ["Msg 208", "Level 16"]]
+
+
+@pytest.mark.parametrize(
     ("content", "expected"),
     [
         ("#TYPE System.Data.DataRow\nservice_id,name\n1,A\n", "service_id,name\n1,A\n"),
@@ -52,6 +79,10 @@ def test_clean_files_are_plain(content: str) -> None:
         (
             "service_id ,name  \n-----------,------\n         1,A B   \n         2,NULL  \n",
             "service_id,name\n1,A B\n2,NULL\n",
+        ),
+        (
+            "service_id,name\n1,A\nWarning: Null value is eliminated by an aggregate.\n(1 row affected)\n",
+            "service_id,name\n1,A\n",
         ),
         ("Changed database context to 'ErpDB'.\nservice_id,name\n1,A\n", "service_id,name\n1,A\n"),
         (

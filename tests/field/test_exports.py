@@ -103,7 +103,10 @@ OTHERS: dict[str, tuple[bytes, str]] = {
         "has the columns of service_contracts, not of transmission_queue; export transmission_queue under "
         "this name",
     ),
-    "no view": (b"a,b\n1,2\n", "has no column of transmission_queue; its first line is 'a,b'"),
+    "no view": (
+        b"a,b\n1,2\n",
+        "has no column of transmission_queue; its first line is 'a,b'; name the columns there",
+    ),
     "rpt": (
         b"conversation_handle                  message_sequence_number\n"
         b"------------------------------------ -----------------------\n",

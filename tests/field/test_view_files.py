@@ -272,6 +272,7 @@ def test_times_at_or_after_the_snapshot_count_just_before_it(open_case: OpenCase
     for view, old in (
         ("dbo.MillQueue", "2026-11-20 09:31:00.000"),
         ("transmission_queue", "2026-11-20 09:05:00.000"),
+        ("dm_broker_queue_monitors", "2026-11-20 09:00:00.000"),
     ):
         path = case.folder / "snap" / f"{view}.csv"
         path.write_text(path.read_text().replace(old, "2026-11-20 10:00:02.500"))
@@ -281,6 +282,8 @@ def test_times_at_or_after_the_snapshot_count_just_before_it(open_case: OpenCase
     assert arrived[f"{conversation(2)}/initiator/1"] == just_before
     [waiting] = case.table("transmission_schedule")
     assert waiting["sendable_at"] == just_before
+    times = ("last_activated_time", "last_empty_rowset_time")
+    assert case.table("queue_monitors", times) == [dict.fromkeys(times, just_before)]
 
 
 def test_monitors_of_other_databases_are_passed_over(open_case: OpenCase) -> None:

@@ -83,8 +83,8 @@ def test_what_small_views_can_not_mean_is_listed(tmp_path: Path) -> None:
     assert str(caught.value).splitlines()[1:] == [
         f"  {contracts}: line {more}: the row has more fields than the header; a value with a comma needs "
         "quotes",
-        f"  {services}: line {fewer}: the row has fewer fields than the header; a value with a comma needs "
-        "quotes",
+        f"  {services}: line {fewer}: the row 'Msg 1205' has fewer fields than the header; a row must stand "
+        "on one line (sqlcmd -w 65535), and a value with a line end needs quotes",
         f"  {tmp_path}/any/conversation_priorities.csv: service_contract_id of 'Base' is 0, which "
         "service_contracts lacks; ANY is an empty field",
         f"  {tmp_path}/any/conversation_priorities.csv: local_service_id of 'Base' is 9, which "

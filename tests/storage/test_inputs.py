@@ -439,6 +439,20 @@ def test_csv_missing_columns_of_all_files_are_listed(folder: Folder) -> None:
     ]
 
 
+def test_csv_headers_of_few_columns_are_said_in_one_line(folder: Folder) -> None:
+    header, row = csv_rows("message_events", message_event())
+    upper = folder.csv_file("a.csv", [name.upper() for name in header], row)
+    other = folder.csv_file("b.csv", ["conversation_id", "state"], ["c1", "CO"])
+    with pytest.raises(InputError) as caught:
+        folder.csv("message_events", upper, other)
+    assert str(caught.value).splitlines()[1:] == [
+        f"  {upper}:1: the header has none of the 13 columns of message_events; write them in small letters; "
+        "it is 'EVENT_ID,EVENT_TIME,INSTANCE,DATABASE,EVENT_TYPE,MESSAGE_ID,...'",
+        f"  {other}:1: the header has only conversation_id of the 13 columns of message_events; it is "
+        "'conversation_id,state'",
+    ]
+
+
 @pytest.mark.parametrize("sign", [";", "\t", "|"])
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
 def test_csv_columns_that_another_sign_parts(folder: Folder, sign: str, encoding: str) -> None:

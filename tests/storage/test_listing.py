@@ -236,6 +236,21 @@ def test_delta_files_that_were_vacuumed_before_they_were_taken_are_named(
         read_input(session, CONTRACT, "delta", files)
 
 
+@pytest.mark.parametrize("inner", [".", "deeper"])
+def test_a_file_of_two_inputs_is_refused(tmp_path: Path, inner: str) -> None:
+    inputs = {**given(tmp_path), "endpoint_events": given(tmp_path / inner)[SOURCE]}
+    (tmp_path / "deeper").mkdir()
+    assert new_files(inputs, []) == []
+    for name in ("a", "b"):
+        put(tmp_path / "deeper" / f"{name}.jsonl")
+    with pytest.raises(InputError) as caught:
+        new_files(inputs, [])
+    assert str(caught.value) == (
+        f"inputs.{SOURCE} and inputs.endpoint_events both have {tmp_path}/deeper/a.jsonl; name a folder of "
+        "its own for each input"
+    )
+
+
 def test_delta_table_that_was_written_anew_is_named(tmp_path: Path) -> None:
     write_deltalake(tmp_path, rows(1))
     with pytest.raises(InputError, match="is at version 0, but version 4 was taken: it is another table"):
