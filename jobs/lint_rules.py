@@ -1,6 +1,10 @@
 """Say what is wrong with the rules: by themselves, and against the catalog and the log."""
 
 import sys
+
+if not __package__:  # run as a file
+    sys.path.append(f"{sys.path[0]}/..")
+
 from argparse import Namespace
 from collections.abc import Sequence
 from datetime import UTC, datetime

@@ -2,9 +2,8 @@
 
 import gzip
 import json
-import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from operator import itemgetter
 from pathlib import Path
@@ -20,8 +19,6 @@ from pyspark.sql import SparkSession
 
 from config.errors import InputError
 from engine.session import is_embedded
-from jobs import fold as job, nightly
-from jobs.launch import launch
 from steps.fold import fold, what_is_new
 from steps.night import describe
 from steps.publish import require_good_input
@@ -30,6 +27,7 @@ from steps.whole import require_whole
 from storage.done import what_is_done
 from storage.versions import versions_of
 from tests.factories import Events, Row, at, by_source, catalog, endpoint_event, message_event
+from tests.field.running import run
 from tests.harness import SOURCES, Project, difference
 from tests.model import Accepted, accept
 from tests.model.accept import COLUMNS
@@ -248,37 +246,25 @@ def test_a_night_that_broke_the_contract_is_taken_in_once_it_is_mended(
     assert len(begun) == counted
 
 
-def exit_code(main: Callable[[Sequence[str]], int], monkeypatch: pytest.MonkeyPatch, *options: str) -> Any:
-    monkeypatch.setattr(sys, "argv", ["job.py", *options])
-    with pytest.raises(SystemExit) as caught:
-        launch(main)
-    return caught.value.code
-
-
 @pytest.mark.slow
-def test_too_many_rejected_rows_are_exit_code_3(
-    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_too_many_rejected_rows_are_exit_code_3(session: SparkSession, tmp_path: Path) -> None:
     project = Project(tmp_path, catalog=catalog())
     project.add(by_source(endpoint_event(), endpoint_event(event_type="OTHER")))
-    options = ("--config", project.config, "--as-of", at(60).isoformat())
-    assert exit_code(nightly.main, monkeypatch, *options) == 3
-    error = capsys.readouterr().err.splitlines()[-1]
+    ended = run("nightly", "--config", project.config, "--as-of", at(60).isoformat())
+    assert ended.code == 3
+    error = ended.err.splitlines()[-1]
     assert error.startswith("error: 1 of 2 rows were rejected (endpoint_events 1 of 2), more than quality.")
-    (run,) = project.table("runs")
-    assert (run["status"], run["as_of"], run["last_batch"]) == ("failed", at(60), None)
-    assert f"error: {run['error']}" == error
+    (row,) = project.table("runs")
+    assert (row["status"], row["as_of"], row["last_batch"]) == ("failed", at(60), None)
+    assert f"error: {row['error']}" == error
 
 
-def test_wrong_settings_are_exit_code_2(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_wrong_settings_are_exit_code_2(tmp_path: Path) -> None:
     missing = str(tmp_path / "missing.yaml")
-    assert exit_code(job.main, monkeypatch, "--config", missing) == 2
-    assert exit_code(job.main, monkeypatch, "--confg", missing) == 2
-    lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2
-    assert all(line.startswith("error: ") for line in lines)
+    for option in ("--config", "--confg"):
+        ended = run("fold", option, missing)
+        assert (ended.code, len(ended.err.splitlines())) == (2, 1)
+        assert ended.err.startswith("error: ")
 
 
 def test_a_missing_input_is_named(session: SparkSession, tmp_path: Path) -> None:
