@@ -1,6 +1,8 @@
 """The process of Java that belongs to a job on Apache Spark; it ends with the job."""
 
 import atexit
+import logging
+import os
 import subprocess
 import sys
 from contextlib import suppress
@@ -21,6 +23,8 @@ def stop_java() -> None:
     process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
     if process is None:
         return
+    # What still speaks to Java fails from now on, and py4j writes a traceback of that to the log of all.
+    logging.getLogger().addFilter(lambda record: f"{os.sep}py4j{os.sep}" not in record.pathname)
     # PySpark's own listener prints a traceback when the other side ends first.
     active = context.SparkContext._active_spark_context if context else None
     if server := getattr(active, "_accumulatorServer", None):

@@ -46,7 +46,7 @@ def files_under(path: str) -> list[FoundFile]:
     Raises:
         FileNotFoundError: nothing is there.
         ConfigError: there is no way to a URI of this kind.
-        InputError: what stands there is no file: a link to nothing, a pipe, a device; or its name is no UTF-8.
+        InputError: a link leads to nothing, a file is a pipe or a device, or its name is no UTF-8.
     """
     system, inner, prefix = file_system(path)
     root = system.get_file_info(inner)
@@ -62,7 +62,8 @@ def files_under(path: str) -> list[FoundFile]:
         odd += [path for path in _broken_links(inner) if not _is_hidden(path[len(inner) :])]
     if odd:
         raise InputError(
-            f"{prefix}{min(odd)}: it is a link to nothing, a pipe or a device; put the file there, or remove it"
+            f"{prefix}{min(odd)}: it is a link to nothing, a pipe or a device; put the file there, or "
+            "remove it"
         )
     return sorted(
         (
