@@ -43,10 +43,15 @@ done
 [[ $# -eq 0 ]] || shift # --spark itself
 
 # A master given to spark-submit decides the profile as well, and memory what follows from it.
-mode=client master=${SPARK_MASTER:-local[*]} memory=${SPARK_DRIVER_MEMORY:-${ENGINE_MEMORY:-}} previous=
+mode= master=${SPARK_MASTER:-local[*]} memory=${SPARK_DRIVER_MEMORY:-${ENGINE_MEMORY:-}} previous=
+properties= own_jars= own_files= asks=
 for word; do
   [[ $word == -* ]] && option=$word || option=$previous=$word
   case $option in
+    -h | --help | --version | --kill=* | --status=*) asks=true ;;
+    --jars=*) own_jars=,${option#*=} ;;
+    --py-files=*) own_files=,${option#*=} ;;
+    --properties-file=*) properties=${option#*=} ;;
     --master=*) master=${option#*=} ;;
     --deploy-mode=* | --conf=spark.submit.deployMode=* | -c=spark.submit.deployMode=*) mode=${option##*=} ;;
     --driver-memory=* | --conf=spark.driver.memory=* | -c=spark.driver.memory=*) memory=${option##*=} ;;
@@ -65,6 +70,9 @@ storage=("$root"/.jars/delta-storage-*.jar)
 [[ ! -e $venv/.incomplete && -x $python && -f $SPARK_HOME/bin/spark-submit && -f ${delta[0]} && -f ${storage[0]} ]] ||
   fail "run make setup first"
 packages=$("$python" "$root/tools/package.py")
+# What Java would say of it names no variable.
+[[ -z $memory || $memory =~ ^[1-9][0-9]*[kKmMgGtT]?$ ]] ||
+  fail "the driver's memory is $(printf %q "$memory"); write a size such as 4g or 512m"
 
 # A job has a Spark of its own, also in a shell that is set up for Spark Connect.
 unset SPARK_REMOTE SPARK_CONNECT_MODE_ENABLED SPARK_LOCAL_REMOTE
@@ -92,9 +100,18 @@ else
 fi
 
 submit+=(--jars "${delta[0]},${storage[0]}" --py-files "$packages" "$@")
+# Of two lists the last one counts: the user's come on top of ours.
+[[ -z $own_jars ]] || submit+=(--jars "${delta[0]},${storage[0]}$own_jars")
+[[ -z $own_files ]] || submit+=(--py-files "$packages$own_files")
+if [[ -z $mode ]]; then
+  files=("${properties:-$conf/$profile.conf}")
+  [[ $profile == local ]] || files+=("${SPARK_CONF_DIR:-$SPARK_HOME/conf}/spark-defaults.conf")
+  says='s/^[[:space:]]*spark\.submit\.deployMode[[:space:]=:]+([a-z]+).*/\1/p'
+  mode=$(sed -nE "$says" "${files[@]}" 2>/dev/null | head -n 1) || true
+fi
 
 # exec: a signal ends the job, and the exit code is the job's.
-if [[ $mode == cluster ]]; then
+if [[ ${mode:-${DEPLOY_MODE:-client}} == cluster || -n $asks ]]; then
   exec "$SPARK_HOME/bin/spark-submit" "${submit[@]}" "$job" ${job_options[@]+"${job_options[@]}"}
 fi
 # The job starts Spark, and not Spark the job: Spark would send all that the job prints to standard output.

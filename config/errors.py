@@ -57,6 +57,12 @@ class OutputError(PipelineError):
     exit_code = 1
 
 
+class EngineError(PipelineError):
+    """The engine did not start."""
+
+    exit_code = 1
+
+
 class ReconciliationError(PipelineError):
     """The sums of a run do not add up; nothing of it may be published."""
 

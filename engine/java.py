@@ -1,6 +1,8 @@
 """The process of Java that belongs to a job on Apache Spark; it ends with the job."""
 
 import atexit
+import logging
+import os
 import subprocess
 import sys
 from contextlib import suppress
@@ -21,6 +23,7 @@ def stop_java() -> None:
     process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
     if process is None:
         return
+    logging.getLogger().addFilter(is_of_another_than_py4j)
     # PySpark's own listener prints a traceback when the other side ends first.
     active = context.SparkContext._active_spark_context if context else None
     if server := getattr(active, "_accumulatorServer", None):
@@ -32,3 +35,11 @@ def stop_java() -> None:
         process.kill()
         with suppress(subprocess.TimeoutExpired):
             process.wait(ENDS_WITHIN)
+
+
+def is_of_another_than_py4j(record: logging.LogRecord) -> bool:
+    """Whether a record of the log of all is none of py4j's.
+
+    What still speaks to Java when its process ends fails, and py4j logs that with a traceback.
+    """
+    return f"{os.sep}py4j{os.sep}" not in record.pathname

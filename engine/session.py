@@ -7,9 +7,10 @@ import time
 from typing import Any, cast
 from urllib.parse import urlsplit
 
+from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from config.errors import ConfigError
+from config.errors import ConfigError, EngineError
 from config.model import SparkSchema
 from engine.environment import ENGINE, SPARK, check_environment, memory
 from engine.java import stop_java_at_exit
@@ -40,6 +41,7 @@ def open_session(name: str, warehouse: str | SparkSchema | None = None) -> Spark
 
     Raises:
         ConfigError: the engine can't do what is asked of it.
+        EngineError: Apache Spark did not start.
     """
     check_environment()
     # Collected timestamps come in the time zone of the process.
@@ -51,7 +53,7 @@ def open_session(name: str, warehouse: str | SparkSchema | None = None) -> Spark
         if isinstance(warehouse, SparkSchema):
             # Tables that have names need a catalog that outlives the session: a metastore.
             builder = builder.enableHiveSupport()
-        spark = builder.getOrCreate()
+        spark = _started(builder)
         stop_java_at_exit()
     elif isinstance(warehouse, SparkSchema) and "SPARK_REMOTE" not in os.environ:
         raise ConfigError(
@@ -83,6 +85,23 @@ def under_spark_submit() -> bool:
     """Whether the session of this process is Apache Spark's."""
     # spark-submit.sh says so; a shell of Spark's own and a plain spark-submit leave the port of their JVM.
     return os.environ.get(ENGINE) == SPARK or "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def _started(builder: Any) -> SparkSession:
+    """The session of Apache Spark, whose Java starts now if it does not run yet.
+
+    Raises:
+        EngineError: Java did not start, and has said why.
+    """
+    try:
+        return cast(SparkSession, builder.getOrCreate())
+    except PySparkRuntimeError as error:
+        if error.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        raise EngineError(
+            "Apache Spark did not start; the lines above say why. Correct what stands after --spark, "
+            "SPARK_MASTER or SPARK_DRIVER_MEMORY, or free memory"
+        ) from error
 
 
 def _require_submitted() -> None:
@@ -137,7 +156,7 @@ def _require_answer(remote: str) -> None:
         ConfigError: the address has options that the client does not know.
         TimeoutError: it does not.
     """
-    # gRPC's own log of a proxy that fails is no line of ours.
+    # Its library would log failed attempts in lines of its own; the error says what failed.
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     import grpc
     from pyspark.errors import PySparkException

@@ -15,6 +15,8 @@ from config.instants import format_instant
 
 PLAIN_WIDTH = 160
 """Columns of text where there is no terminal to ask."""
+LEAST_WIDTH = 60
+"""A narrower terminal breaks the lines of a table; a table of its width would lack whole columns."""
 MANY = 1000
 """From here on numbers have one decimal, below it five figures."""
 BREAKS = re.compile(r"(?<=_)")
@@ -60,11 +62,8 @@ class _Console(Console):
 def terminal() -> Console:
     """Standard output; names are printed as they are, whatever brackets they have, and steer nothing."""
     console = _Console(highlight=False, markup=False, emoji=False)
-    return (
-        console
-        if console.is_terminal
-        else _Console(width=PLAIN_WIDTH, highlight=False, markup=False, emoji=False)
-    )
+    width = max(console.width, LEAST_WIDTH) if console.is_terminal else PLAIN_WIDTH
+    return _Console(width=width, highlight=False, markup=False, emoji=False)
 
 
 def show_rows(

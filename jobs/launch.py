@@ -16,7 +16,7 @@ from config.load import Settings, load_settings
 from engine.faults import fault_of, lacking
 from engine.session import open_session
 from insight.terminal import visible, visible_line
-from jobs.signals import end_at_once_on_signals
+from jobs.signals import end_at_once_on_signals, wait_if_ending
 from jobs.streams import protect_streams
 from storage.warehouse import Warehouse
 
@@ -166,6 +166,7 @@ def launch(main: Callable[[Sequence[str]], int]) -> NoReturn:
             code = int(ended.code or 0)
         sys.stdout.flush()
     except Exception as error:
+        wait_if_ending()
         code, line = outcome_of(error)
         print(f"error: {visible(line)}", file=sys.stderr)
         if verbose:

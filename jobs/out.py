@@ -10,6 +10,7 @@ from uuid import uuid4
 
 from config.errors import ConfigError, OutputError
 from config.load import Settings
+from config.paths import without_secrets
 from storage.inputs.places import on_local_disk
 
 STREAMS = range(3)
@@ -64,6 +65,8 @@ def require_own_folder(out: str | None, settings: Settings) -> None:
     """
     if out is None:
         return
+    if (shown := without_secrets(out)) != out:
+        raise ConfigError(f"--out {shown}: has credentials in it; give them to the engine by the environment")
     local = on_local_disk(out)
     for what, path in _read(settings):
         other = on_local_disk(path)

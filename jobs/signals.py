@@ -2,7 +2,7 @@
 
 import os
 import signal
-from threading import Thread
+from threading import Event, Thread
 from typing import NoReturn
 
 from engine.java import stop_java
@@ -19,6 +19,8 @@ REASONS = {
 }
 TOLD_WITHIN = 1.0
 """Seconds that the last line may take: nobody may read standard error any more."""
+_ending = Event()
+"""Whether a signal has come."""
 
 
 def end_at_once_on_signals() -> None:
@@ -45,7 +47,14 @@ def end_at_once_on_signals() -> None:
     Thread(target=wait, name="signals", daemon=True).start()
 
 
+def wait_if_ending() -> None:
+    """Wait for the end of the process if a signal has come: what fails from then on fails because of it."""
+    if _ending.is_set():
+        Event().wait()
+
+
 def _end(sign: signal.Signals) -> NoReturn:
+    _ending.set()
     try:
         # Past the buffers of sys.stderr: another thread may hold them, and wait for a reader that has gone.
         line = f"{BROKEN_OFF.format(REASONS[sign])}\n".encode()

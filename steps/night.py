@@ -160,7 +160,8 @@ def _recorded(warehouse: Warehouse, settings: Settings, run: Run, steps: Callabl
     except Exception as error:
         try:
             write_run(warehouse, settings, run, "failed", run.announced or Left(), error=fault_of(error))
-        except Exception:
-            log.warning("run %s failed, and its row in runs could not be written", run.run_id, exc_info=True)
+        except Exception as further:
+            said = "run %s failed, and its row in runs could not be written: %s"
+            log.warning(said, run.run_id, fault_of(further), exc_info=log.isEnabledFor(logging.INFO))
         raise
     return run

@@ -104,7 +104,8 @@ def _files(
 def _views(settings: Settings, event_id: str) -> tuple[Sequence[str], str]:
     """The file of a view, and its format; the id is that of rejected rows of snapshots."""
     for each in settings.snapshots:
-        prefix = "/".join([*each.place, format_instant(each.taken_at), ""])
+        # The id has whole seconds.
+        prefix = "/".join([*each.place, format_instant(each.taken_at.replace(microsecond=0)), ""])
         file = each.files.get(event_id.removeprefix(prefix))
         if event_id.startswith(prefix) and file is not None:
             return [file.path], file.format

@@ -2,6 +2,8 @@
 
 import json
 import logging
+import os
+import re
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -18,6 +20,10 @@ from storage.inputs.places import on_local_disk
 log = logging.getLogger(__name__)
 REBUILD = "rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
 """What is left to do where nothing can be put back."""
+DIGITS = 20
+"""Of a version, in the name of a file of a Delta log."""
+COMMIT = re.compile(rf"[0-9]{{{DIGITS}}}\.json$")
+CHECKPOINT = re.compile(rf"[0-9]{{{DIGITS}}}\.checkpoint\.")
 AT_ONCE = 8
 """Logs that are read side by side: on an object store each takes several round trips."""
 SPARK_TYPES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
@@ -88,11 +94,30 @@ def other_columns(path: str, table: Table, found: Mapping[str, str]) -> str | No
 def _opened(path: str) -> DeltaTable | Exception | None:
     """The table at a path; None if there is none, else what is wrong."""
     try:
-        return DeltaTable(path)
+        found = DeltaTable(path)
+        return _lost_commit(path) or found
     except TableNotFoundError:
         return None
     except (DeltaError, OSError) as error:
         return error
+
+
+def _lost_commit(path: str) -> DeltaError | None:
+    """A commit behind the newest checkpoint that is gone or has no byte, as after a power failure.
+
+    delta-rs or an engine may take a log without its rows for a whole one.
+    """
+    folder = on_local_disk(path)
+    if folder is None:
+        return None
+    files = {each.name: each.stat().st_size for each in os.scandir(f"{folder}/_delta_log")}
+    checkpoint = max((int(name[:DIGITS]) for name in files if CHECKPOINT.match(name)), default=-1)
+    commits = {int(name[:DIGITS]): size for name, size in files.items() if COMMIT.match(name)}
+    for version in range(checkpoint + 1, max(commits, default=-1) + 1):
+        if not commits.get(version):
+            state = "is empty" if version in commits else "is gone"
+            return DeltaError(f"its commit {version:0{DIGITS}}.json {state}")
+    return None
 
 
 def _said_of(fault: Exception) -> str:

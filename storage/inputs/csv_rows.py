@@ -1,6 +1,7 @@
 """CSV rows: a header per file, one row a line, typed by the contract."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -20,6 +21,8 @@ FIELD = r',("[^"]*(?:""[^"]*)*"|[^",][^,]*|)'
 """A comma and a field behind it: in quotes, where two quotes are one, or without any at its start."""
 NUL = "\0"
 """All of a field that is the empty text, as bcp writes it; anywhere else it breaks the row."""
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_ .#-]*")
+"""What a column may be called. Times and most ids are none."""
 NULLS = ("", '""', NUL, "NULL", r"\N")
 """Fields that are null: without quotes the word NULL, too, as the server's tools write it."""
 
@@ -89,7 +92,10 @@ def _of_header(path: str, contract: EventContract, form: TextForm) -> list[str]:
     if len(header) < 2:
         return [f"{path}:1: the header has no comma; write the names of the columns, with commas between"]
     if not there & {name.lower() for name in contract.names}:
-        return [f"{path}: has no column of {contract.source}; its first line is {sample(form.header_text)}"]
+        # A row without a header may have the body of a message, which no message of ours shows.
+        has_names = all(NAME.fullmatch(name) for name in header)
+        begins = f"; its first line is {sample(form.header_text)}" if has_names else " in its first line"
+        return [f"{path}: has no column of {contract.source}{begins}"]
     fit = [name for name in contract.names if name in header]
     if 2 * len(fit) < len(contract.names):
         only = f"only {' and '.join(fit)}" if fit else "none"

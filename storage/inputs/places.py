@@ -1,7 +1,8 @@
 """Files on the local disk or behind a URI: listed, opened, and named so that an engine reads just them."""
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -9,7 +10,7 @@ import pyarrow as pa
 from pyarrow import fs
 from pyspark.sql import SparkSession
 
-from config.errors import ConfigError
+from config.errors import ConfigError, InputError
 from engine.scratch import is_in_local_scratch
 from engine.session import is_embedded
 
@@ -45,17 +46,30 @@ def files_under(path: str) -> list[FoundFile]:
     Raises:
         FileNotFoundError: nothing is there.
         ConfigError: there is no way to a URI of this kind.
+        InputError: a link leads to nothing, a file is a pipe or a device, or its name is no UTF-8.
     """
     system, inner, prefix = file_system(path)
     root = system.get_file_info(inner)
     if root.type == fs.FileType.NotFound:
         raise FileNotFoundError(path)
-    found = [root] if root.is_file else system.get_file_info(fs.FileSelector(inner, recursive=True))
+    try:
+        found = [root] if root.is_file else system.get_file_info(fs.FileSelector(inner, recursive=True))
+        named = [each for each in found if each is root or not _is_hidden(each.path[len(inner) :])]
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: the name {error.object!r} is no UTF-8; rename that file") from error
+    odd = [each.path for each in named if each.type == fs.FileType.Unknown]
+    if isinstance(system, fs.LocalFileSystem):
+        odd += [path for path in _broken_links(inner) if not _is_hidden(path[len(inner) :])]
+    if odd:
+        raise InputError(
+            f"{prefix}{min(odd)}: it is a link to nothing, a pipe or a device; put the file there, or "
+            "remove it"
+        )
     return sorted(
         (
             FoundFile(prefix + each.path, each.size, EPOCH + timedelta(microseconds=each.mtime_ns // 1000))
-            for each in found
-            if each.is_file and (each is root or not _is_hidden(each.path[len(inner) :]))
+            for each in named
+            if each.is_file
         ),
         key=lambda file: file.path,
     )
@@ -123,6 +137,14 @@ def file_system(path: str) -> tuple[fs.FileSystem, str, str]:
             "of s3a, hdfs, gs or abfss"
         ) from error
     return system, inner, path[: len(path.rstrip("/")) - len(inner)]
+
+
+def _broken_links(folder: str) -> Iterator[str]:
+    """Links below a folder that lead to nothing; a listing passes over them."""
+    for place, _, names in os.walk(folder):
+        for path in (os.path.join(place, name) for name in names):
+            if os.path.islink(path) and not os.path.exists(path):
+                yield path
 
 
 def _is_hidden(path: str) -> bool:

@@ -19,12 +19,18 @@ from engine.scratch import local_scratch
 from storage.inputs.places import on_local_disk, open_file, unpacked
 from storage.inputs.text import PACKED
 
+UNPACK = "files of this ending can't be read; unpack it, or pack it as .gz, .bz2 or .zst"
 TOO_LONG = "line too long "
 """What stands in a copy where a line was left out; its length and its hash follow, as JSON."""
 CHUNK = 1 << 20
 AT_ONCE = 4
 GZIP_RATIO = 1032
 """Bytes that one byte of gzip may unpack to, at most. Other formats have no such bound."""
+OTHER_PACKING = re.compile(
+    r"\.(?:xz|txz|lz4|lzma|lzo|snappy|sz|deflate|z|br|zip|7z|rar|tar|tar\.[a-z0-9]+|tgz|tbz2?)$",
+    re.IGNORECASE,
+)
+"""Endings of compressed files and archives that no engine reads as lines, or only one of them."""
 LINE_END = re.compile(rb"[\r\n]")
 
 
@@ -36,8 +42,12 @@ def readable(spark: SparkSession, paths: Sequence[str], max_line_bytes: int) -> 
     know small letters. Plain files are looked into at steps of half the limit, packed ones are unpacked once.
 
     Raises:
-        InputError: a file needs a copy, and the engine runs on a cluster, whose machines don't see the disk.
+        InputError: a file is packed as no engine reads it; or a file needs a copy, and the engine runs on a
+            cluster, whose machines don't see the disk.
     """
+    packed = [path for path in paths if OTHER_PACKING.search(path)]
+    if packed:
+        raise InputError(*(f"{path}: {UNPACK}" for path in packed))
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return list(pool.map(lambda path: _readable(spark, path, max_line_bytes), paths))
 

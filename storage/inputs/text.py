@@ -11,7 +11,7 @@ from engine.united import united
 from storage.inputs.parted import parted
 from storage.inputs.places import literal
 
-PACKED = {".gz", ".bz2", ".zst", ".xz"}
+PACKED = {".gz", ".bz2", ".zst"}
 """Endings of compressed files."""
 INSTANT = r"^[ \t\r\n]*[0-9]{4,6}-[0-9-]+[T ][0-9]+:[0-9:.]+ *(?:Z|UTC|GMT|[+-][0-9:]+)?[ \t\r\n]*$"
 """A date with hour and minute, and maybe an offset. Engines also cast years, dates, times of today, and times

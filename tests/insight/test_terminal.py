@@ -122,3 +122,13 @@ def test_findings_show_what_a_name_holds(capsys: pytest.CaptureFixture[str]) -> 
     printed = capsys.readouterr().out
     assert not set(printed) & set("\x1b\x07\x9b\u202e\u2066\x00\r")
     assert "[b]" in printed
+
+
+def test_a_narrow_terminal_loses_no_column(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "20")
+    show_rows(terminal(), "Next", [dict(zip("abcdefgh", range(10, 18), strict=True))], "abcdefgh")
+    printed = capsys.readouterr().out
+    assert [number for number in range(10, 18) if str(number) not in printed] == []

@@ -194,6 +194,14 @@ def test_what_is_no_folder_for_tables(tmp_path: Path, settings: Settings, name: 
     assert str(caught.value) == f"--out {out}: {says.format(tmp_path)}"
 
 
+def test_a_folder_with_credentials(settings: Settings) -> None:
+    with pytest.raises(ConfigError) as caught:
+        require_own_folder("abfss://c@h/x?sig=S3CRET", settings)
+    assert str(caught.value) == (
+        "--out abfss://c@h/x?...: has credentials in it; give them to the engine by the environment"
+    )
+
+
 def test_a_folder_of_its_own(tmp_path: Path, settings: Settings) -> None:
     (tmp_path / "there").mkdir()
     for out in (None, f"{tmp_path}/there", f"{tmp_path}/new/below", "s3a://bucket/answers"):

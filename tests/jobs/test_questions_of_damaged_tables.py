@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 AS_OF = "2026-11-20T13:00:00Z"
 QUESTIONS: dict[str, tuple[str, ...]] = {
-    "next": ("--queue", "TargetQueue"),
+    "next": ("--queue", "SQL1.B.TargetQueue"),
     "waiting": (),
     "explain": ("--conversation", "c1"),
     "coverage": (),
@@ -109,6 +109,21 @@ def test_a_commit_that_is_gone(published: Project, table: str) -> None:
         if code != 1 or f"{warehouse}/{table} is at version {version - 1}, but the run of" not in err
     }
     assert unsaid == {}
+
+
+@pytest.mark.parametrize("table", ["message_events", "runs"])
+def test_a_commit_that_a_power_failure_emptied(published: Project, table: str) -> None:
+    """The engines take it for a commit that did nothing."""
+    warehouse = published.folder / "warehouse"
+    last = max((warehouse / table / "_delta_log").glob("*.json"))
+    content = last.read_bytes()
+    last.write_bytes(b"")
+    try:
+        found = {job: answer(published, job, options) for job, options in (QUESTIONS | WRITERS).items()}
+    finally:
+        last.write_bytes(content)
+    said = f"{warehouse}/{table}: its log is damaged (its commit {last.name} is empty)"
+    assert {job: end for job, end in found.items() if end[0] != 1 or said not in end[1]} == {}
 
 
 def test_what_is_whole_is_answered(published: Project) -> None:

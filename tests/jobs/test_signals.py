@@ -35,6 +35,20 @@ def main(argv):
 launch(main)
 """
 
+FAILS = """
+import time
+from jobs import launch, signals
+
+def main(argv):
+    print("ready", flush=True)
+    while not signals._ending.is_set():
+        time.sleep(0.01)
+    raise ConnectionError("the engine has gone")
+
+signals.stop_java = lambda: time.sleep(1)
+launch.launch(main)
+"""
+
 
 @pytest.fixture(autouse=True)
 def terminal() -> Iterator[None]:
@@ -172,3 +186,22 @@ def wait_for(job: "subprocess.Popen[bytes]", moment: Callable[[], bool]) -> None
         assert job.poll() is None
         assert time.monotonic() < until
         time.sleep(0.01)
+
+
+def test_what_fails_because_of_the_signal_is_no_error_of_its_own() -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", FAILS],
+        cwd=ROOT,
+        env=environment() | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as job:
+        assert job.stdout
+        assert job.stdout.readline() == b"ready\n"
+        # The second one changes nothing.
+        job.send_signal(signal.SIGTERM)
+        job.send_signal(signal.SIGINT)
+        error = job.communicate(timeout=PATIENCE)[1]
+    assert job.returncode in (SIGNALS[signal.SIGTERM], SIGNALS[signal.SIGINT])
+    assert len(error.splitlines()) == 1
+    assert error.endswith(b"; run it again, it takes up where it broke off\n")

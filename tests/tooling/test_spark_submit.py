@@ -113,6 +113,35 @@ def test_where_the_cluster_runs_the_job_spark_starts_it(project: Path, options: 
     assert result.args[-5:] == [*options, "jobs/nightly.py", "--config", "c"]
 
 
+@pytest.mark.parametrize("file", ["conf/spark/cluster.conf", "own.conf", "defaults/spark-defaults.conf"])
+def test_a_file_may_say_that_the_cluster_runs_the_job(project: Path, file: str) -> None:
+    (project / file).parent.mkdir(exist_ok=True)
+    (project / file).write_text("# spark.submit.deployMode client\n  spark.submit.deployMode=cluster\n")
+    own = ["--properties-file", "own.conf"] if file == "own.conf" else []
+    env = {"SPARK_CONF_DIR": str(project / "defaults")}
+
+    def is_submitted(*options: str) -> bool:
+        given = ["jobs/nightly.py", "--spark", "--master", "yarn", *own, *options]
+        return "PYSPARK_SUBMIT_ARGS" not in submit(project, *given, env=env).env
+
+    assert is_submitted()
+    assert not is_submitted("--deploy-mode", "client")
+
+
+@pytest.mark.parametrize("option", ["--help", "-h", "--version", "--status=1", "--kill=1"])
+def test_a_question_to_spark_starts_no_job(project: Path, option: str) -> None:
+    """PySpark would wait for a Java that has answered and ended, without end."""
+    assert "PYSPARK_SUBMIT_ARGS" not in submit(project, "jobs/nightly.py", "--spark", option).env
+
+
+@pytest.mark.parametrize("memory", ["0m", "lots", "2gb", "-1g", "4 g", "1.5g"])
+def test_memory_that_is_no_size(project: Path, memory: str) -> None:
+    result = submit(project, "jobs/nightly.py", env={"SPARK_DRIVER_MEMORY": memory})
+
+    assert (result.code, result.out, len(result.err.splitlines())) == (2, "", 1)
+    assert result.err.endswith("write a size such as 4g or 512m\n")
+
+
 @pytest.mark.parametrize("sign", ["#", "%20", "[", "]", ",", "?", "*", ":", "\\", "\n", '"', "{", "}"])
 def test_a_folder_from_which_spark_loads_no_jars(project: Path, tmp_path: Path, sign: str) -> None:
     moved = project.rename(tmp_path / f"a{sign}b")
@@ -265,6 +294,15 @@ def test_the_jars_and_the_packages_travel_along(project: Path) -> None:
     jars = result.option("--jars").split(",")
     assert [Path(jar).name for jar in jars] == ["delta-spark_4.2_2.13-4.4.0.jar", "delta-storage-4.4.0.jar"]
     assert Path(result.option("--py-files")).is_file()
+
+
+def test_the_users_jars_and_files_come_on_top(project: Path) -> None:
+    result = submit(project, "jobs/nightly.py", "--spark", "--jars", "a b.jar,c.jar", "--py-files=own.zip")
+
+    ours = "delta-spark_4.2_2.13-4.4.0.jar", "delta-storage-4.4.0.jar"
+    assert [Path(jar).name for jar in result.option("--jars").split(",")] == [*ours, "a b.jar", "c.jar"]
+    packages, own = result.option("--py-files").split(",")
+    assert (Path(packages).is_file(), own) == (True, "own.zip")
 
 
 def test_runs_from_any_directory_and_through_a_link(project: Path, tmp_path: Path) -> None:
