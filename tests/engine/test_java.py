@@ -2,10 +2,11 @@
 
 import logging
 
-import py4j.java_gateway
 import pytest
 
 from engine.java import is_of_another_than_py4j
+
+java_gateway = pytest.importorskip("py4j.java_gateway", reason="Apache Spark is not installed")
 
 
 def test_py4j_logs_no_traceback_when_java_has_ended(caplog: pytest.LogCaptureFixture) -> None:
@@ -13,7 +14,7 @@ def test_py4j_logs_no_traceback_when_java_has_ended(caplog: pytest.LogCaptureFix
     root.addFilter(is_of_another_than_py4j)
     try:
         logged = compile(
-            "logging.exception('Exception while sending command.')", py4j.java_gateway.__file__, "exec"
+            "logging.exception('Exception while sending command.')", java_gateway.__file__, "exec"
         )
         exec(logged, {"logging": logging})
         logging.error("a table is gone")
