@@ -23,8 +23,7 @@ def stop_java() -> None:
     process: subprocess.Popen[bytes] | None = getattr(gateway, "proc", None)
     if process is None:
         return
-    # What still speaks to Java fails from now on, and py4j writes a traceback of that to the log of all.
-    logging.getLogger().addFilter(lambda record: f"{os.sep}py4j{os.sep}" not in record.pathname)
+    logging.getLogger().addFilter(is_of_another_than_py4j)
     # PySpark's own listener prints a traceback when the other side ends first.
     active = context.SparkContext._active_spark_context if context else None
     if server := getattr(active, "_accumulatorServer", None):
@@ -36,3 +35,11 @@ def stop_java() -> None:
         process.kill()
         with suppress(subprocess.TimeoutExpired):
             process.wait(ENDS_WITHIN)
+
+
+def is_of_another_than_py4j(record: logging.LogRecord) -> bool:
+    """Whether a record of the log of all is none of py4j's.
+
+    What still speaks to Java when its process ends fails, and py4j logs that with a traceback.
+    """
+    return f"{os.sep}py4j{os.sep}" not in record.pathname
