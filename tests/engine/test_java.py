@@ -1,21 +1,21 @@
 """What the log says when the process of Java ends."""
 
 import logging
+from importlib.util import find_spec
 
 import pytest
 
 from engine.java import is_of_another_than_py4j
 
-java_gateway = pytest.importorskip("py4j.java_gateway", reason="Apache Spark is not installed")
-
 
 def test_py4j_logs_no_traceback_when_java_has_ended(caplog: pytest.LogCaptureFixture) -> None:
+    gateway = find_spec("py4j.java_gateway")
+    assert gateway
+    assert gateway.origin
     root = logging.getLogger()
     root.addFilter(is_of_another_than_py4j)
     try:
-        logged = compile(
-            "logging.exception('Exception while sending command.')", java_gateway.__file__, "exec"
-        )
+        logged = compile("logging.exception('Exception while sending command.')", gateway.origin, "exec")
         exec(logged, {"logging": logging})
         logging.error("a table is gone")
     finally:
