@@ -25,7 +25,7 @@ GARBAGE = 1_000_000
 """So many objects more than before are worth a look for garbage; Python's own 700 takes half a second."""
 
 
-class _StoreOnce(argparse.Action):
+class StoreOnce(argparse.Action):
     """The value of an option; another value for it would take the first one's place without a word."""
 
     _is_given = False
@@ -58,7 +58,6 @@ class Parser(argparse.ArgumentParser):
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        self.register("action", None, _StoreOnce)
         if config:
             self.add_argument("--config", required=True, help="settings file, e.g. conf/local.yaml")
         self.add_argument(

@@ -9,7 +9,7 @@ from config.load import Settings
 from config.proposal import Proposal, changed_rules, proposed_rules
 from config.proposed_settings import proposed_settings
 from insight.wording import counted
-from jobs.launch import Parser, instant
+from jobs.launch import Parser, StoreOnce, instant
 
 log = logging.getLogger(__name__)
 
@@ -36,6 +36,7 @@ def add_proposal_options(parser: Parser, *, required: bool) -> None:
     )
     what.add_argument(
         "--proposed",
+        action=StoreOnce,
         metavar="SETTINGS",
         help="settings with other rules, honor flags, TOP, starvation, blocks",
     )

@@ -133,11 +133,15 @@ MARKED = ("event_id", "instance", "conversation_id", "conversation_group_id", "m
 
 def marked(row: Row, mark: str) -> Row:
     """The event with a mark before its ids and its instance; of a GUID, in place of its first digits."""
-    return row | {
-        name: mark[:2] + row[name][2:] if is_guid(row[name]) else mark + row[name]
-        for name in MARKED
-        if row.get(name) is not None
-    }
+    return row | {name: _marked(row[name], mark) for name in MARKED if row.get(name) is not None}
+
+
+def _marked(id: str, mark: str) -> str:
+    brace, bare = ("{", id[1:]) if id.startswith("{") else ("", id)
+    guid, rest = bare[:36], bare[36:].removeprefix("}") if brace else bare[36:]
+    if not is_guid(guid.upper() + rest):
+        return mark + id
+    return brace + mark[:2] + bare[2:]
 
 
 def _declared(instance: Row) -> Row:

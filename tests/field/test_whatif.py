@@ -480,7 +480,7 @@ def test_a_proposal_of_no_rules_replaces_those_of_a_snapshot(mill: Case, tmp_pat
     }
 
 
-def test_an_option_has_one_value(mill: Case, tmp_path: Path) -> None:
+def test_a_proposal_is_one_settings_file(mill: Case, tmp_path: Path) -> None:
     other = written(tmp_path, "other.yaml", "warehouse: x\n")
     ended = mill.job("whatif", "--proposed", other, "--proposed", mill.config)
     assert ended.code == 2

@@ -142,8 +142,8 @@ def test_folds_go_on_from_what_was_put_together(session: SparkSession, tmp_path:
     The third fold is broken off before its last write: what it left is not put together with the rest
     until it was done again, and what the first two left is.
     """
-    log = replace(stretched(one_log(random_logs(12, 23)), 3), as_of=DAYS[2])
-    project, random = project_of(tmp_path, log), Random(23)
+    log = replace(stretched(one_log(random_logs(12, 24)), 3), as_of=DAYS[2])
+    project, random = project_of(tmp_path, log), Random(24)
     warehouse = project.warehouse(session)
     last: dict[str, list[dict[str, object]]] = {source: [] for source in SOURCES}
     write_rules(warehouse, project.settings(), None)

@@ -172,9 +172,9 @@ def test_the_end_of_the_newest_day_is_described_by_what_the_fold_has_found(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nobody finds it a second time; a job that does so from the tables writes the same."""
-    log = stretched(one_log(random_logs(15, 61)), 3)
+    log = stretched(one_log(random_logs(15, 62)), 3)
     project = project_of(tmp_path, log)
-    *earlier, last = nights(log.events, Random(61))
+    *earlier, last = nights(log.events, Random(62))
     for events in earlier:
         project.add(events)
         project.take_in(session)
