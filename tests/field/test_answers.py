@@ -12,7 +12,7 @@ import yaml
 from tests.field.conftest import OpenCase
 from tests.field.running import Case, table_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 ONE_LATER = "2026-11-20T11:00:00Z"
 STUCK = (
@@ -39,6 +39,7 @@ def with_settings(case: Case, **changes: Any) -> None:
     path.write_text(yaml.safe_dump({**yaml.safe_load(path.read_text()), **changes}))
 
 
+@pytest.mark.spark
 def test_a_monitor_that_is_notified_and_nothing_received(open_case: OpenCase) -> None:
     case = open_case("field-13-activation-stuck")
     night = case.nightly()
@@ -153,6 +154,7 @@ def test_a_log_that_ends_long_before(open_case: OpenCase) -> None:
     assert {row["reason"] for row in found["kinds"]} == {"traffic_not_known"}
 
 
+@pytest.mark.spark
 def test_the_message_behind_five_rollbacks(open_case: OpenCase) -> None:
     case = open_case("field-14-poison-queue", settings="settings-log.yaml")
     night = case.nightly(ONE_LATER)
@@ -179,6 +181,7 @@ def test_the_message_behind_five_rollbacks(open_case: OpenCase) -> None:
     )
 
 
+@pytest.mark.spark
 def test_a_queue_that_is_off_holds_messages_in_two_places(open_case: OpenCase, tmp_path: Path) -> None:
     case = open_case("field-14-poison-queue")
     night = case.nightly()
@@ -252,6 +255,7 @@ def snapshot_without_complete(case: Case) -> dict[str, Any]:
     return {name: value for name, value in snapshot.items() if name != "complete"}
 
 
+@pytest.mark.spark
 def test_what_the_server_says_stands_first(open_case: OpenCase, tmp_path: Path) -> None:
     case = open_case("field-16-stuck-transmission")
     night = case.nightly()
@@ -295,6 +299,7 @@ def test_what_the_server_says_stands_first(open_case: OpenCase, tmp_path: Path) 
     ]
 
 
+@pytest.mark.spark
 def test_closed_endpoints_that_the_server_keeps(open_case: OpenCase) -> None:
     case = open_case("field-16-stuck-transmission")
     # The last one was begun twenty minutes before the snapshot.

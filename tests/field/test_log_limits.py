@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from tests.field.conftest import OpenCase
 from tests.field.running import AS_OF, Case
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 EVENTS = ("endpoint_events", "message_events", "queue_events")
 
@@ -85,6 +85,7 @@ STAND = (
 )
 
 
+@pytest.mark.spark
 def test_that_readers_keep_up_needs_receives_of_the_queue(session: SparkSession, tmp_path: Path) -> None:
     """Queue A is read, and of B the log has no receive at all."""
     rows = {
@@ -164,6 +165,7 @@ def test_a_monitor_that_only_a_snapshot_knows(open_case: OpenCase) -> None:
     assert found["monitor"]["state"] == "NOTIFIED"
 
 
+@pytest.mark.spark
 def test_a_receive_since_the_notification_answers_it(open_case: OpenCase) -> None:
     """The log knows of a RECEIVE after the snapshot's monitor was notified."""
     case = open_case("field-13-activation-stuck")
