@@ -17,7 +17,7 @@ from tests.field.test_view_files import convert
 
 __all__ = ["clean"]
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 ERROR = "Msg 1205, Level 13, State 51, Server MILL1, Line 1"
 QUEUE = "dbo.MillQueue"
@@ -214,6 +214,7 @@ def test_one_queue_in_two_files_is_refused(open_case: OpenCase) -> None:
 
 
 @pytest.mark.parametrize(("ending", "pack"), [(".CSV.GZ", gzip.compress), (".csv.Bz2", bz2.compress)])
+@pytest.mark.spark
 def test_endings_of_packed_files_may_have_capitals(
     open_case: OpenCase, clean: dict[str, list[str]], ending: str, pack: Callable[[bytes], bytes]
 ) -> None:
@@ -262,6 +263,7 @@ def test_a_line_that_would_fill_the_memory_is_refused(open_case: OpenCase) -> No
 
 
 @pytest.mark.parametrize("view", ["services", "service_contracts"])
+@pytest.mark.spark
 def test_endpoints_without_any_names_say_nothing(open_case: OpenCase, view: str) -> None:
     """Without the right to see services, messages that name their services still have their order."""
     case = open_case(CLEAN)
@@ -277,6 +279,7 @@ def test_endpoints_without_any_names_say_nothing(open_case: OpenCase, view: str)
 
 
 @pytest.mark.parametrize("is_there", [True, False])
+@pytest.mark.spark
 def test_queues_without_a_view_of_queues_have_their_services(open_case: OpenCase, is_there: bool) -> None:
     case = open_case(CLEAN)
     path = path_of(case, "service_queues")
@@ -288,6 +291,7 @@ def test_queues_without_a_view_of_queues_have_their_services(open_case: OpenCase
     assert {row["queue"] for row in case.table("receive_schedule")} == {"MillQueue"}
 
 
+@pytest.mark.spark
 def test_words_and_numbers_of_other_tools(open_case: OpenCase, clean: dict[str, list[str]]) -> None:
     """pandas makes fractions of numbers beside nulls; states may be described; bits may be words."""
     case = open_case(CLEAN)

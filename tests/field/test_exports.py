@@ -8,7 +8,9 @@ from tests.field.conftest import OpenCase
 from tests.field.exports import READABLE, read_clean
 from tests.field.running import Case, Row, table_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.slow
+ON_SPARK = ("sqlcmd-padded", "export-csv-unicode", "mysql-null", "gzip")
+"""Forms that are tried on Apache Spark as well: it reads the same copies."""
 
 CLEAN = "field-12-idle-server-crash"
 TABLES = (
@@ -42,7 +44,9 @@ def clean(session: object, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     return tables(case)
 
 
-@pytest.mark.parametrize("tool", READABLE)
+@pytest.mark.parametrize(
+    "tool", [pytest.param(tool, marks=pytest.mark.spark) if tool in ON_SPARK else tool for tool in READABLE]
+)
 def test_what_tools_write_is_read_as_a_clean_export(
     open_case: OpenCase, clean: dict[str, list[str]], tool: str
 ) -> None:
@@ -145,6 +149,7 @@ def test_a_code_page_is_refused_with_a_sample(open_case: OpenCase, view: str) ->
     assert line.endswith("save it as UTF-8 (sqlcmd -f 65001, bcp -C 65001, Export-Csv -Encoding utf8)")
 
 
+@pytest.mark.spark
 def test_a_value_with_line_ends_is_one_value(open_case: OpenCase, clean: dict[str, list[str]]) -> None:
     case = open_case(CLEAN)
     path = case.folder / "snap" / "transmission_queue.csv"

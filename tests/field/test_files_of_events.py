@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from tests.field.test_rejections import BODY, message, project
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 LINE = json.dumps(message("m1")).encode() + b"\n"
 UNPACK = "files of this ending can't be read; unpack it, or pack it as .gz, .bz2 or .zst"
@@ -105,6 +105,7 @@ def test_a_name_that_is_no_utf_8(session: SparkSession, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.spark
 def test_a_row_in_place_of_a_header_is_not_shown(session: SparkSession, tmp_path: Path) -> None:
     case = project(tmp_path / "p", "csv")
     folder = tmp_path / "p" / "message_events"

@@ -12,7 +12,7 @@ from deltalake import write_deltalake
 from tests.field.conftest import OpenCase
 from tests.field.running import Case, table_of
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 CLEAN = "field-12-idle-server-crash"
 TAKEN_AT = datetime(2026, 11, 20, 10, tzinfo=UTC)
@@ -32,6 +32,7 @@ def received(case: Case, warehouse: str = "warehouse") -> list[tuple[str, int]]:
     return [(row["message_id"], row["priority"]) for row in sorted(rows, key=lambda row: row["position"])]
 
 
+@pytest.mark.spark
 def test_the_word_null_without_quotes_is_null(open_case: OpenCase) -> None:
     case = open_case("field-08-null-word")
     assert case.nightly().code == 0
@@ -67,6 +68,7 @@ def test_null_in_quotes_is_a_name(open_case: OpenCase) -> None:
     assert known[conversation(1)] == "NULL"
 
 
+@pytest.mark.spark
 def test_names_of_files_in_any_case_and_with_sys(open_case: OpenCase) -> None:
     case = open_case("field-11-file-names")
     night = case.nightly()
@@ -157,6 +159,7 @@ FROM_QUEUE = [
 ]
 
 
+@pytest.mark.spark
 def test_a_queue_alone_gives_its_order(open_case: OpenCase) -> None:
     case = open_case("field-20-partial-dumps", settings="settings-onlyq.yaml")
     night = case.nightly()
@@ -170,6 +173,7 @@ def test_a_queue_alone_gives_its_order(open_case: OpenCase) -> None:
     assert {(row["contract"], row["level_source"]) for row in endpoints} == {("OrderContract", "server")}
 
 
+@pytest.mark.spark
 def test_a_transmission_queue_alone_gives_its_order(open_case: OpenCase) -> None:
     case = open_case("field-20-partial-dumps", settings="settings-onlyx.yaml")
     night = case.nightly()
@@ -267,6 +271,7 @@ def test_names_stand_in_for_ids(open_case: OpenCase) -> None:
     assert ended == {conversation(3)}
 
 
+@pytest.mark.spark
 def test_times_at_or_after_the_snapshot_count_just_before_it(open_case: OpenCase) -> None:
     case = open_case(CLEAN)
     for view, old in (
@@ -309,6 +314,7 @@ EMPTY = {
 
 @pytest.mark.parametrize("format", ["csv", "parquet", "delta"])
 @pytest.mark.parametrize("empty", EMPTY)
+@pytest.mark.spark
 def test_any_view_may_be_empty(open_case: OpenCase, format: str, empty: str) -> None:
     case = open_case(CLEAN)
     for path in sorted((case.folder / "snap").glob("*.csv")):
