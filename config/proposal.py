@@ -47,7 +47,7 @@ class Proposal:
         return len(standing(self.settings.rule_history))
 
     def notes(self) -> Iterator[Note]:
-        """Yield what of its files does not count; a file without rules is told of as it is read."""
+        """Yield what of its files does not count; a file without rules has its own warning."""
         for file in self.files:
             yield from (note for note in file.notes if note.kind is not NoteKind.NO_RULES)
 

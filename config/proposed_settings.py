@@ -13,7 +13,7 @@ MAY_DIFFER = (
     "transmission.blocks only"
 )
 Named = Mapping[tuple[str, ...], str]
-"""What is said of each thing, by its name."""
+"""The facts about each item, by its name."""
 
 
 def proposed_settings(current: Settings, path: str) -> Proposal:

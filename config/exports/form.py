@@ -28,7 +28,7 @@ ERROR = re.compile(
 LONGEST_NOTE = 200
 """Characters of such a line."""
 NOTES = 5
-"""So many lines behind the rows are looked at."""
+"""How many lines behind the rows are examined."""
 PACKINGS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 """Compressions by the endings of files."""
 LINE_END = re.compile(r"\r\n|\n|\r")

@@ -43,7 +43,7 @@ class Exists(Test):
 
 @dataclass(frozen=True, eq=False)
 class Not(Test):
-    """The other way round."""
+    """Negate the condition."""
 
     test: Test
 

@@ -145,7 +145,7 @@ def _what(view: str) -> str:
 def _of_another(view: str, found: set[str], of_view: int) -> str | None:
     """What a file seems to be that has only a number of the columns that its view requires.
 
-    Another view is meant if the file has all that this one requires, and more of these.
+    Another view is meant if the file has all columns that this one requires, and has more of them.
     """
     if is_trace(found):
         return TRACE
