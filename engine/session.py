@@ -83,8 +83,11 @@ def is_classic(spark: SparkSession) -> bool:
 
 def under_spark_submit() -> bool:
     """Whether the session of this process is Apache Spark's."""
-    # spark-submit.sh says so; a shell of Spark's own and a plain spark-submit leave the port of their JVM.
-    return os.environ.get(ENGINE) == SPARK or "PYSPARK_GATEWAY_PORT" in os.environ
+    # A shell of Spark's own and a plain spark-submit leave the port of their JVM.
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return True
+    # spark-submit.sh sets the engine, and unsets the address of a server.
+    return os.environ.get(ENGINE) == SPARK and "SPARK_REMOTE" not in os.environ
 
 
 def _started(builder: Any) -> SparkSession:
