@@ -54,8 +54,8 @@ SAMPLE_LOG := samples/generated
 .PHONY: samples
 samples: $(SAMPLE_LOG)/.made ## make the sample log, if it is missing or its generator changed
 
-$(SAMPLE_LOG)/.made: jobs/generate_log.py jobs/log_files.py \
-  $(wildcard generator/*.py conf/catalog.yaml conf/rules/* samples/documentation/*) | setup
+$(SAMPLE_LOG)/.made: jobs/generate_log.py \
+  $(wildcard pipelines/generator/*.py conf/catalog.yaml conf/rules/* samples/documentation/*) | setup
 	@rm -rf $(SAMPLE_LOG)
 	@$(PYTHON_IN_VENV) -m jobs.generate_log --preset sample --out $(SAMPLE_LOG)
 	@touch $@
@@ -67,8 +67,8 @@ PYTEST_ALONE := $(PYTHON_IN_VENV) -m pytest -n 2 --dist loadscope
 PYTEST := $(PYTEST_ALONE) \
   --ignore=tests/cluster --ignore=tests/airflow --ignore=tests/s3 --ignore=tests/attack
 # What of Apache Spark `make test` tries: the model's logs, the ladder, plans, inputs of each format, tables.
-ON_SPARK := tests/test_against_model.py tests/ladder tests/ledger/test_facts.py tests/ledger/test_duplicates.py \
-  tests/ledger/test_reasons.py tests/schedules tests/storage
+ON_SPARK := tests/nightly/test_against_model.py tests/ladder tests/ingest/test_accepted_events.py tests/ingest/test_duplicates.py \
+  tests/ingest/test_reasons.py tests/schedules tests/storage
 
 .PHONY: test
 test: setup ## the tests, on both engines or with ENGINE=embedded on that one (ARGS="-k name" for some)

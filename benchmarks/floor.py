@@ -12,13 +12,13 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, functions as F
 
-from config.load import Settings
-from engine.little import expect_little
 from jobs.launch import Parser, launch, opened
+from pipelines.config.load import Settings
+from pipelines.engine.small_jobs import expect_little
+from pipelines.storage.batches import what_is_done
+from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS, TABLES
 from schemas.table import Table
-from storage.done import what_is_done
-from storage.warehouse import Warehouse
 
 
 def run(settings: Settings, finished: Warehouse, out: Warehouse) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.processes import PROJECT, run_process
 
-GENERATOR = ("jobs/generate_log.py", "jobs/log_files.py", "generator")
+GENERATOR = ("jobs/generate_log.py", "pipelines/generator/files.py", "generator")
 
 
 def make_log(messages: int, more: tuple[str, ...], folder: Path) -> Path:

@@ -17,9 +17,9 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from config.errors import ConfigError
-from config.load import Settings, load_settings
 from jobs.launch import instant
+from pipelines.config.errors import ConfigError
+from pipelines.config.load import Settings, load_settings
 from schemas.events import CONTRACTS
 
 SQL = Path(__file__).with_name("sql")

@@ -15,14 +15,14 @@ from datetime import datetime
 
 from pyspark.sql import functions as F
 
-from config.load import Settings
-from insight.explain import explain_message, honors
-from insight.next import what_comes_next
-from insight.queue_filter import QueueFilter
 from jobs.launch import Parser, launch, opened
+from pipelines.config.load import Settings
+from pipelines.config.queue_filter import QueueFilter
+from pipelines.explain.explain import explain_message, honors
+from pipelines.questions.next import what_comes_next
+from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import RECEIVE_SCHEDULE
-from storage.warehouse import Warehouse
 
 NEXT_MESSAGES, EXPLAIN = "next_100_messages", "explain_message"
 

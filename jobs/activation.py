@@ -7,18 +7,18 @@ if not __package__:  # run as a file
 
 from collections.abc import Sequence
 
-from config.errors import ConfigError
-from config.load import load_settings
-from insight.activation import activation_of_queue, find_queue
-from insight.activation_view import show_activation
-from insight.queue_filter import FORMS
-from insight.terminal import as_json
 from jobs.launch import Parser, launch, warehouse_of
-from steps.activation import write_activation
-from steps.whole import require_whole
-from storage.done import what_is_done
-from storage.only_writer import only_writer
-from storage.published import checked_runs
+from pipelines.activation.report import activation_of_queue, find_queue
+from pipelines.activation.view import show_activation
+from pipelines.activation.write import write_activation
+from pipelines.config.errors import ConfigError
+from pipelines.config.load import load_settings
+from pipelines.config.queue_filter import FORMS
+from pipelines.console.terminal import as_json
+from pipelines.storage.batches import what_is_done
+from pipelines.storage.lock import only_writer
+from pipelines.storage.published import checked_runs
+from pipelines.storage.require_whole import require_whole
 
 
 def main(argv: Sequence[str]) -> int:

@@ -12,8 +12,10 @@ from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from functools import partial
 
-from config.load import load_settings
-from insight.conformance.ask import (
+from jobs.launch import Parser, launch, warehouse_of, whole_number
+from jobs.out import require_own_folder
+from pipelines.config.load import load_settings
+from pipelines.conformance.read import (
     count_levels_of_server,
     levels_at,
     links_at,
@@ -21,7 +23,7 @@ from insight.conformance.ask import (
     told_links,
     told_receives,
 )
-from insight.conformance.receives import (
+from pipelines.conformance.receives import (
     asked_at,
     figures_at,
     has_receives,
@@ -29,15 +31,13 @@ from insight.conformance.receives import (
     require_the_same,
     silent_queues,
 )
-from insight.conformance.view import of_receives, sentence, show
-from insight.terminal import as_json
-from jobs.launch import Parser, launch, warehouse_of, whole_number
-from jobs.out import require_own_folder
+from pipelines.conformance.view import of_receives, sentence, show
+from pipelines.console.terminal import as_json
 from pipelines.state.messages import facts_of_many
+from pipelines.storage.answers import answers_in, write_answers
+from pipelines.storage.published import published_as_of
 from schemas.conformance import CONFORMANCE_TABLES
 from schemas.events import MESSAGES
-from storage.answers import answers_in, write_answers
-from storage.published import published_as_of
 
 LIMIT = 20
 HOUR = 3_600_000_000

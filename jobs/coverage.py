@@ -7,11 +7,11 @@ if not __package__:  # run as a file
 
 from collections.abc import Sequence
 
-from config.instants import format_instant
-from insight.coverage import COLUMNS, coverage
-from insight.terminal import as_json, show_rows, terminal
 from jobs.launch import Parser, launch, opened
-from storage.published import published_as_of
+from pipelines.config.instants import format_instant
+from pipelines.console.terminal import as_json, show_rows, terminal
+from pipelines.questions.coverage import COLUMNS, coverage
+from pipelines.storage.published import published_as_of
 
 
 def main(argv: Sequence[str]) -> int:

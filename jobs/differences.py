@@ -7,11 +7,11 @@ if not __package__:  # run as a file
 
 from collections.abc import Sequence
 
-from config.errors import ConfigError
-from insight.differences import differences, show
-from insight.terminal import as_json
 from jobs.launch import Parser, launch, opened, whole_number
-from storage.published import published_as_of
+from pipelines.config.errors import ConfigError
+from pipelines.console.terminal import as_json
+from pipelines.questions.differences import differences, show
+from pipelines.storage.published import published_as_of
 
 SHOWN = 50
 

@@ -8,11 +8,11 @@ if not __package__:  # run as a file
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from insight.explain import explain_conversation, explain_group, explain_message, honors
-from insight.explain_view import Explained, show
-from insight.terminal import as_json
 from jobs.launch import Parser, launch, opened
-from storage.published import published_as_of
+from pipelines.console.terminal import as_json
+from pipelines.explain.explain import explain_conversation, explain_group, explain_message, honors
+from pipelines.explain.view import Explained, show
+from pipelines.storage.published import published_as_of
 
 KINDS = {
     "conversation": "conversation_id or a conversation_handle; GUIDs in any spelling",

@@ -13,8 +13,8 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from jobs.launch import Parser, launch, opened
-from steps.night import take_in_new
-from storage.only_writer import only_writer
+from pipelines.nightly.night import take_in_new
+from pipelines.storage.lock import only_writer
 
 
 def main(argv: Sequence[str]) -> int:

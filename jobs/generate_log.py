@@ -26,13 +26,13 @@ from typing import Any
 import yaml
 from deltalake import convert_to_deltalake
 
-from config.errors import ConfigError
-from generator import presets, synthetic
-from generator.log import pieces
-from generator.plan import Plan, Volume
-from generator.world import World
 from jobs.launch import Parser, instant, launch, whole_number
-from jobs.log_files import FORMATS, name, write
+from pipelines.config.errors import ConfigError
+from pipelines.generator import presets, synthetic
+from pipelines.generator.files import FORMATS, name, write
+from pipelines.generator.log import pieces
+from pipelines.generator.plan import Plan, Volume
+from pipelines.generator.world import World
 from schemas.events import CONTRACTS
 
 PROJECT = Path(__file__).resolve().parent.parent

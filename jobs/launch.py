@@ -10,15 +10,15 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import NoReturn
 
-from config.errors import ConfigError, PipelineError, one_line
-from config.instants import parse_instant
-from config.load import Settings, load_settings
-from engine.faults import fault_of, lacking
-from engine.session import open_session
-from insight.terminal import visible, visible_line
 from jobs.signals import end_at_once_on_signals, wait_if_ending
 from jobs.streams import protect_streams
-from storage.warehouse import Warehouse
+from pipelines.config.errors import ConfigError, PipelineError, one_line
+from pipelines.config.instants import parse_instant
+from pipelines.config.load import Settings, load_settings
+from pipelines.console.terminal import visible, visible_line
+from pipelines.engine.errors import fault_of, lacking
+from pipelines.engine.session import open_session
+from pipelines.storage.warehouse import Warehouse
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 GARBAGE = 1_000_000
@@ -194,7 +194,7 @@ def outcome_of(error: Exception) -> tuple[int, str]:
     if advice := lacking(fault):
         return 1, f"{fault}; {advice}"
     # Few jobs fail, and all would wait for it.
-    from storage.damage import damage_of
+    from pipelines.storage.damage import damage_of
 
     if damage := [line for root in _suspects for line in damage_of(root)]:
         return 1, "\n".join(map(one_line, damage))

@@ -7,11 +7,11 @@ if not __package__:  # run as a file
 
 from collections.abc import Sequence
 
-from insight.leaks import DAYS, what_leaks
-from insight.leaks_view import show
-from insight.terminal import as_json
 from jobs.launch import CENTURY_DAYS, Parser, launch, opened, whole_number
-from storage.published import published_as_of
+from pipelines.console.terminal import as_json
+from pipelines.questions.leaks import DAYS, what_leaks
+from pipelines.questions.leaks_view import show
+from pipelines.storage.published import published_as_of
 
 SHOWN = 20
 

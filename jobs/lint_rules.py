@@ -9,20 +9,20 @@ from argparse import Namespace
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from config.errors import ConfigError
-from config.load import load_for_lint
-from config.rules.history import fold_statements
-from config.rules.sources import NoRuleFileError, RuleSources
-from config.version import code_version
-from engine.session import open_session
-from insight.findings import Finding, Severity, in_order
-from insight.lint import lint_files, lint_scripts, lint_warehouse
-from insight.lint_view import from_here, plain, relative, show_findings
-from insight.sarif import sarif
-from insight.terminal import as_json, terminal, visible_line
 from jobs.launch import Parser, launch
-from storage.published import checked_runs
-from storage.warehouse import Warehouse
+from pipelines.config.errors import ConfigError
+from pipelines.config.load import load_for_lint
+from pipelines.config.rules.history import fold_statements
+from pipelines.config.rules.sources import NoRuleFileError, RuleSources
+from pipelines.config.version import code_version
+from pipelines.console.terminal import as_json, terminal, visible_line
+from pipelines.engine.session import open_session
+from pipelines.lint.findings import Finding, Severity, in_order
+from pipelines.lint.run import lint_files, lint_scripts, lint_warehouse
+from pipelines.lint.sarif import sarif
+from pipelines.lint.view import from_here, plain, relative, show_findings
+from pipelines.storage.published import checked_runs
+from pipelines.storage.warehouse import Warehouse
 
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
 """The moment of statements for which nothing says another one."""

@@ -8,13 +8,13 @@ if not __package__:  # run as a file
 from collections.abc import Sequence
 from contextlib import nullcontext
 
-from config.load import load_settings
-from engine.session import open_session
 from jobs.launch import CENTURY_DAYS, Parser, launch, suspect, whole_number
-from steps.maintain import maintain
-from storage.only_writer import only_writer
-from storage.upkeep import SAFE_HOURS
-from storage.warehouse import Warehouse
+from pipelines.config.load import load_settings
+from pipelines.engine.session import open_session
+from pipelines.storage.lock import only_writer
+from pipelines.storage.maintain import maintain
+from pipelines.storage.upkeep import SAFE_HOURS
+from pipelines.storage.warehouse import Warehouse
 
 
 def main(argv: Sequence[str]) -> int:

@@ -7,13 +7,13 @@ if not __package__:  # run as a file
 
 from collections.abc import Sequence
 
-from config.errors import ConfigError
-from insight.next import what_comes_next
-from insight.next_view import show
-from insight.queue_filter import FORMS, QueueFilter
-from insight.terminal import as_json
 from jobs.launch import Parser, launch, opened, whole_number
-from storage.published import published_as_of
+from pipelines.config.errors import ConfigError
+from pipelines.config.queue_filter import FORMS, QueueFilter
+from pipelines.console.terminal import as_json
+from pipelines.questions.next import what_comes_next
+from pipelines.questions.next_view import show
+from pipelines.storage.published import published_as_of
 
 LIMIT = 20
 

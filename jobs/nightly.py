@@ -13,13 +13,13 @@ if not __package__:  # run as a file
 
 from collections.abc import Sequence
 
-from config.instants import format_instant
-from insight.summary import show_summary
-from insight.wording import counted
 from jobs.launch import Parser, launch, opened
+from pipelines.config.instants import format_instant
+from pipelines.console.wording import counted
+from pipelines.nightly.night import night
+from pipelines.nightly.summary import show_summary
+from pipelines.storage.lock import only_writer
 from schemas.outputs import UNRESOLVED
-from steps.night import night
-from storage.only_writer import only_writer
 
 NOT_MET = 6
 """Exit code: published, but a condition that the command line sets is not met."""

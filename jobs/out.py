@@ -8,10 +8,10 @@ from contextlib import suppress
 from pathlib import Path
 from uuid import uuid4
 
-from config.errors import ConfigError, OutputError
-from config.load import Settings
-from config.paths import without_secrets
-from storage.inputs.places import on_local_disk
+from pipelines.config.errors import ConfigError, OutputError
+from pipelines.config.load import Settings
+from pipelines.config.paths import without_secrets
+from pipelines.storage.inputs.paths import on_local_disk
 
 STREAMS = range(3)
 

@@ -4,12 +4,12 @@ import logging
 from argparse import Namespace
 from datetime import datetime
 
-from config.errors import ConfigError
-from config.load import Settings
-from config.proposal import Proposal, changed_rules, proposed_rules
-from config.proposed_settings import proposed_settings
-from insight.wording import counted
 from jobs.launch import Parser, StoreOnce, instant
+from pipelines.config.errors import ConfigError
+from pipelines.config.load import Settings
+from pipelines.config.proposal import Proposal, changed_rules, proposed_rules
+from pipelines.config.proposed_settings import proposed_settings
+from pipelines.console.wording import counted
 
 log = logging.getLogger(__name__)
 

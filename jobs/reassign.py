@@ -8,12 +8,12 @@ if not __package__:  # run as a file
 from collections.abc import Sequence
 from contextlib import nullcontext
 
-from config.errors import ConfigError
-from config.instants import format_instant
-from insight.terminal import table, terminal
 from jobs.launch import Parser, instant, launch, opened
-from steps.reassign import Reassignment, reassign
-from storage.only_writer import only_writer
+from pipelines.config.errors import ConfigError
+from pipelines.config.instants import format_instant
+from pipelines.console.terminal import table, terminal
+from pipelines.ladder.reassign import Reassignment, reassign
+from pipelines.storage.lock import only_writer
 
 
 def main(argv: Sequence[str]) -> int:

@@ -7,10 +7,10 @@ if not __package__:  # run as a file
 
 from collections.abc import Sequence
 
-from insight.rejected import show, what_was_rejected
-from insight.terminal import as_json
 from jobs.launch import Parser, launch, opened, whole_number
-from storage.published import checked_runs
+from pipelines.console.terminal import as_json
+from pipelines.questions.rejected import show, what_was_rejected
+from pipelines.storage.published import checked_runs
 
 SAMPLES = 3
 

@@ -11,21 +11,21 @@ if not __package__:  # run as a file
 import argparse
 from collections.abc import Sequence
 
-from config.errors import ConfigError
-from config.instants import format_instant
-from config.load import load_settings
-from insight.queue_filter import FORMS
-from insight.replay.ask import Asked, find_queues, replayed, require_known
-from insight.replay.told import told
-from insight.replay.view import sentence, show
-from insight.terminal import as_json
 from jobs.launch import Parser, instant, launch, warehouse_of, whole_number
 from jobs.out import require_own_folder
 from jobs.proposal_options import add_proposal_options, as_if_of, read_proposal, warn_of_unread
+from pipelines.config.errors import ConfigError
+from pipelines.config.instants import format_instant
+from pipelines.config.load import load_settings
+from pipelines.config.queue_filter import FORMS
+from pipelines.console.terminal import as_json
 from pipelines.replay.period import Period
+from pipelines.replay.read import Asked, find_queues, replayed, require_known
+from pipelines.replay.report import told
+from pipelines.replay.view import sentence, show
+from pipelines.storage.answers import answers_in, write_answers
+from pipelines.storage.batches import what_is_done
 from schemas.replay import REPLAY_CURVE, REPLAY_TABLES
-from storage.answers import answers_in, write_answers
-from storage.done import what_is_done
 
 LOGGED = "logged"
 MOST_READERS = 32

@@ -8,20 +8,20 @@ if not __package__:  # run as a file
 from collections.abc import Sequence
 from pathlib import Path
 
-from config.load import load_settings
-from insight.report.conformance import conformance_parts
-from insight.report.content import parts
-from insight.report.page import page
-from insight.report.replay import replay_parts
-from insight.report.whatif import whatif_parts
-from insight.terminal import visible_line
 from jobs.launch import Parser, launch, warehouse_of
 from jobs.out import plain_file, require_not_read, write_whole
+from pipelines.config.load import load_settings
+from pipelines.console.terminal import visible_line
+from pipelines.report.conformance import conformance_parts
+from pipelines.report.content import parts
+from pipelines.report.page import page
+from pipelines.report.replay import replay_parts
+from pipelines.report.whatif import whatif_parts
+from pipelines.storage.answers import read_answers
+from pipelines.storage.published import published_as_of
 from schemas.conformance import CONFORMANCE_TABLES
 from schemas.replay import REPLAY_TABLES
 from schemas.whatif import WHATIF_TABLES
-from storage.answers import read_answers
-from storage.published import published_as_of
 
 DEFAULT_OUT = "report.html"
 

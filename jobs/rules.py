@@ -8,15 +8,15 @@ if not __package__:  # run as a file
 from collections.abc import Sequence
 from functools import partial
 
-from config.errors import ConfigError
-from config.load import Settings, load_settings
-from config.nearest import instead
-from config.rules.tsql_script import script_of
 from jobs.launch import Parser, launch, opened
-from steps.progress import step
-from steps.rules import stored_history, warn_of_unread, write_rules
-from steps.whole import require_whole
-from storage.only_writer import only_writer
+from pipelines.config.errors import ConfigError
+from pipelines.config.load import Settings, load_settings
+from pipelines.config.nearest import instead
+from pipelines.config.rules.tsql_script import script_of
+from pipelines.console.progress import step
+from pipelines.ladder.write import stored_history, warn_of_unread, write_rules
+from pipelines.storage.lock import only_writer
+from pipelines.storage.require_whole import require_whole
 
 
 def main(argv: Sequence[str]) -> int:

@@ -11,8 +11,8 @@ if not __package__:  # run as a file
 from collections.abc import Sequence
 
 from jobs.launch import Parser, launch, opened
-from steps.night import describe
-from storage.only_writer import only_writer
+from pipelines.nightly.night import describe
+from pipelines.storage.lock import only_writer
 
 
 def main(argv: Sequence[str]) -> int:

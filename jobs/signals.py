@@ -5,9 +5,9 @@ import signal
 from threading import Event, Thread
 from typing import NoReturn
 
-from engine.java import stop_java
-from engine.scratch import remove_local_scratch
 from jobs.streams import STDERR
+from pipelines.engine.java import stop_java
+from pipelines.engine.scratch import remove_local_scratch
 
 SIGNALLED = 128
 """What a shell adds to the number of the signal that ended a process."""

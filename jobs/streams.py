@@ -6,7 +6,7 @@ import select
 import sys
 from typing import Any, TextIO
 
-from config.errors import OutputError
+from pipelines.config.errors import OutputError
 
 STDIN, STDOUT, STDERR = range(3)
 

@@ -7,10 +7,10 @@ if not __package__:  # run as a file
 
 from collections.abc import Sequence
 
-from insight.terminal import as_json
-from insight.waiting import show, who_waits
 from jobs.launch import Parser, launch, opened, whole_number
-from storage.published import published_as_of
+from pipelines.console.terminal import as_json
+from pipelines.questions.waiting import show, who_waits
+from pipelines.storage.published import published_as_of
 
 SHOWN = 50
 """Lines of each table, the most pressing first, where nothing else is asked for."""

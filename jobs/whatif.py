@@ -12,22 +12,22 @@ if not __package__:  # run as a file
 from collections.abc import Sequence
 from datetime import datetime
 
-from config.load import load_settings
-from insight.findings import in_order
-from insight.lint import lint_files
-from insight.lint_view import plain, relative
-from insight.terminal import as_json
-from insight.whatif.answers import answers_frame
-from insight.whatif.ask import told, what_if
-from insight.whatif.view import sentence, show
 from jobs.launch import Parser, launch, warehouse_of, whole_number
 from jobs.out import require_own_folder
 from jobs.proposal_options import add_proposal_options, as_if_of, read_proposal
+from pipelines.config.load import load_settings
+from pipelines.console.terminal import as_json
+from pipelines.lint.findings import in_order
+from pipelines.lint.run import lint_files
+from pipelines.lint.view import plain, relative
+from pipelines.storage.answers import answers_in, write_answers
+from pipelines.storage.published import batches_since, published_as_of
+from pipelines.storage.small_frame import small_frame
+from pipelines.storage.warehouse import Warehouse
+from pipelines.whatif.answers import answers_frame
+from pipelines.whatif.read import told, what_if
+from pipelines.whatif.view import sentence, show
 from schemas.whatif import WHATIF_ANSWERS, WHATIF_AS_OF, WHATIF_TABLES
-from storage.answers import answers_in, write_answers
-from storage.published import batches_since, published_as_of
-from storage.small_frame import small_frame
-from storage.warehouse import Warehouse
 
 LIMIT = 20
 

@@ -23,11 +23,11 @@ import os
 import matplotlib.pyplot as plt
 from pyspark.sql import functions as F
 
-from insight.waiting import waiting
+from pipelines.questions.waiting import waiting
+from pipelines.storage.published import published_as_of
+from pipelines.storage.tables import open_warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import RECEIVE_SCHEDULE, RUNS, TRANSMISSION_SCHEDULE
-from storage.published import published_as_of
-from storage.tables import open_warehouse
 
 settings, warehouse = open_warehouse(os.environ.get("SETTINGS", "../conf/local.yaml"))
 

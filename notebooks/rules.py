@@ -22,16 +22,16 @@ from dataclasses import replace
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from config.load import load_for_lint
-from config.proposal import Proposal
-from insight.coverage import coverage
-from insight.findings import in_order
-from insight.lint import lint_warehouse
-from insight.whatif.ask import told, what_if
-from insight.whatif.view import sentence
-from storage.collected import collected
-from storage.published import published_as_of
-from storage.tables import open_warehouse
+from pipelines.config.load import load_for_lint
+from pipelines.config.proposal import Proposal
+from pipelines.lint.findings import in_order
+from pipelines.lint.run import lint_warehouse
+from pipelines.questions.coverage import coverage
+from pipelines.storage.collect import collected
+from pipelines.storage.published import published_as_of
+from pipelines.storage.tables import open_warehouse
+from pipelines.whatif.read import told, what_if
+from pipelines.whatif.view import sentence
 
 SETTINGS = os.environ.get("SETTINGS", "../conf/local.yaml")
 settings, warehouse = open_warehouse(SETTINGS)

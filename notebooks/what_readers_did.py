@@ -28,22 +28,22 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from pyspark.sql import functions as F
 
-from config.load import load_for_lint
-from config.proposal import Proposal
-from insight.conformance.receives import asked_at, receives_at
-from insight.conformance.view import CLASSES
-from insight.replay.ask import Asked, replayed
-from insight.replay.told import told
-from insight.replay.view import sentence
-from insight.report.replay import replay_parts
+from pipelines.config.load import load_for_lint
+from pipelines.config.proposal import Proposal
+from pipelines.conformance.receives import asked_at, receives_at
+from pipelines.conformance.view import CLASSES
 from pipelines.replay.period import Period
+from pipelines.replay.read import Asked, replayed
+from pipelines.replay.report import told
+from pipelines.replay.view import sentence
+from pipelines.report.replay import replay_parts
+from pipelines.storage.answers import answers_in, write_answers
+from pipelines.storage.collect import collected
+from pipelines.storage.published import published_as_of
+from pipelines.storage.tables import open_warehouse
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.replay import REPLAY_TABLES
-from storage.answers import answers_in, write_answers
-from storage.collected import collected
-from storage.published import published_as_of
-from storage.tables import open_warehouse
 
 SETTINGS = os.environ.get("SETTINGS", "../conf/local.yaml")
 settings, warehouse = open_warehouse(SETTINGS)

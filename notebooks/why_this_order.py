@@ -23,13 +23,13 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from pyspark.sql import functions as F
 
-from insight.explain import explain_message, honors
-from insight.overtaken import most_overtaken
+from pipelines.explain.explain import explain_message, honors
+from pipelines.questions.overtaken import most_overtaken
+from pipelines.storage.collect import collected
+from pipelines.storage.published import published_as_of
+from pipelines.storage.tables import open_warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import RECEIVE_SCHEDULE
-from storage.collected import collected
-from storage.published import published_as_of
-from storage.tables import open_warehouse
 
 settings, warehouse = open_warehouse(os.environ.get("SETTINGS", "../conf/local.yaml"))
 as_of = published_as_of(warehouse, settings, None)

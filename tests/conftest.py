@@ -26,7 +26,7 @@ if not hasattr(sys.modules["__main__"], "__file__"):
 
 from pyspark.sql import SparkSession  # noqa: E402
 
-from engine.little import expect_little  # noqa: E402
+from pipelines.engine.small_jobs import expect_little  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
 ON_SPARK = os.environ.get("TEST_ENGINE") == "spark"
@@ -50,7 +50,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def session() -> Iterator[SparkSession]:
     """The session of this process."""
     if not ON_SPARK:
-        from engine.session import open_session
+        from pipelines.engine.session import open_session
 
         yield open_session("tests")
         return

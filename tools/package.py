@@ -13,7 +13,7 @@ import zipfile
 from contextlib import suppress
 from pathlib import Path
 
-PACKAGES = ("config", "engine", "generator", "insight", "jobs", "pipelines", "schemas", "steps", "storage")
+PACKAGES = ("jobs", "pipelines", "schemas")
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the earliest time that a zip can hold
 A_DAY = 24 * 60 * 60
 

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.activation import happenings as h
+from pipelines.activation import event_codes as h
 from pipelines.activation.states import Happenings, Numbers, States
 
 ON_EMPTY_QUEUE, FALLING_BEHIND, NOT_NECESSARY = 0, 1, 2

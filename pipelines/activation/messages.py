@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
-from engine.differences import Keep
+from pipelines.engine.differences import Keep
 from pipelines.state.endpoints import SIDE
 from pipelines.state.messages import ARRIVALS, facts
 from pipelines.state.transactions import TRANSACTION
@@ -67,7 +67,7 @@ def monitored_messages(
         receivers: `receivers`.
         returning: `returning_transactions`.
         start: start of the window, in microseconds.
-        keep: computes a frame once (`engine.differences.kept`).
+        keep: computes a frame once (`pipelines.engine.differences.kept`).
 
     Returns:
         One row per message whose receiving endpoint exists and has a monitored queue: `queue_number`,

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from engine.ordered import in_order
-from engine.python_workers import Work, in_python
-from pipelines.activation import happenings as h
+from pipelines.activation import event_codes as h
+from pipelines.engine.ordered import in_order
+from pipelines.engine.python_workers import Work, in_python
 from pipelines.state.endpoints import SIDE
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipelines.activation import happenings as h
+from pipelines.activation import event_codes as h
 from pipelines.activation.checks import (
     CHECKS,
     MAX_QUEUE_READERS,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.activation import happenings as h
+from pipelines.activation import event_codes as h
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

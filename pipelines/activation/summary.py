@@ -2,7 +2,7 @@
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.activation.known import LOGGED, Known
+from pipelines.activation.evidence import LOGGED, Known
 from schemas.keys import QUEUE
 
 SECOND = 1_000_000

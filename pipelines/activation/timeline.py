@@ -2,7 +2,7 @@
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.activation import happenings as h
+from pipelines.activation import event_codes as h
 
 ORDER = ("place", "event_id", "kind")
 COLUMNS = ("queue_number", *ORDER, "number")

@@ -6,10 +6,9 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
-from engine.differences import Keep
 from pipelines.activation.backlog import count_groups, groups_then, holders_then, members_then
 from pipelines.activation.checks import Clock
-from pipelines.activation.known import known_of_window
+from pipelines.activation.evidence import known_of_window
 from pipelines.activation.messages import monitored_messages, receivers, returning_transactions
 from pipelines.activation.ready import given_back, taken_once
 from pipelines.activation.replay import Monitor
@@ -17,7 +16,8 @@ from pipelines.activation.runs import activation
 from pipelines.activation.summary import most_ready, of_unknown_queues, seen_queues, summary
 from pipelines.activation.timeline import of_queue_events, of_spells
 from pipelines.activation.workers import replayed
-from pipelines.state.happened import happened
+from pipelines.engine.differences import Keep
+from pipelines.state.events_before import happened
 from schemas.keys import QUEUE
 
 
@@ -68,7 +68,7 @@ def activation_of_window(
         clock: the window and the timer.
         as_of: the end of the window.
         every_receive_counts: without any queue events a RECEIVED counts as committed.
-        keep: computes a frame once (`engine.differences.kept`).
+        keep: computes a frame once (`pipelines.engine.differences.kept`).
 
     Returns:
         `activation` and `activation_summary` without as_of.

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, get_args, get_type_hints
 import numpy as np
 from pyspark.sql import DataFrame
 
-from engine.ordered import in_order, stretches
-from engine.python_workers import Work
-from pipelines.activation import happenings as h
+from pipelines.activation import event_codes as h
 from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Checks, Clock
 from pipelines.activation.replay import Monitor, Replay
 from pipelines.activation.states import Happenings, Numbers, Totals
 from pipelines.activation.timeline import COLUMNS, ORDER
+from pipelines.engine.ordered import in_order, stretches
+from pipelines.engine.python_workers import Work
 
 if TYPE_CHECKING:
     import pyarrow as pa

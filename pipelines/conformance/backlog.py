@@ -5,8 +5,8 @@ from heapq import heappop, heappush
 
 from pipelines.conformance.standing import Standing
 from pipelines.conformance.watched import WatchedGroup, WatchedMessage
-from pipelines.machine.backlog import Backlog
-from pipelines.machine.groups import LAST, Conversation
+from pipelines.queue_machine.backlog import Backlog
+from pipelines.queue_machine.groups import LAST, Conversation
 
 Outcomes = tuple[int | None, int | None]
 """When a transaction was first committed, and first rolled back."""

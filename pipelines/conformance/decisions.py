@@ -13,7 +13,7 @@ from pipelines.conformance.backlog import Dropped, Outcomes, WatchedBacklog
 from pipelines.conformance.deviations import Deviation, Locks
 from pipelines.conformance.standing import Pool
 from pipelines.conformance.watched import WatchedGroup, WatchedMessage
-from pipelines.machine.groups import LEVELS, Entry
+from pipelines.queue_machine.groups import LEVELS, Entry
 
 CLASSES = ("where_clause", "own_group", "logged_level", "timing", "other_lock", "unexplained")
 COUNTS = (

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pipelines.conformance.watched import WatchedGroup
-from pipelines.machine.groups import LAST
+from pipelines.queue_machine.groups import LAST
 
 MANY = 1024
 """Names of groups are looked through for old ones once there are twice as many, and at least so many."""

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.state.carried import BITS, KIND
+from pipelines.state.timeline_rows import BITS, KIND
 
 Array = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]

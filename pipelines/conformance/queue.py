@@ -7,10 +7,10 @@ times are whole microseconds since the epoch. Source: our choice; docs/conforman
 from pipelines.conformance.backlog import NO_OUTCOME, Outcomes, WatchedBacklog
 from pipelines.conformance.decisions import Decision, Judge
 from pipelines.conformance.deviations import Locks
-from pipelines.conformance.happenings import ARRIVAL, GET_GROUP, GONE, MOVE, RECEIVE, STATEMENT, TAKEN
+from pipelines.conformance.event_codes import ARRIVAL, GET_GROUP, GONE, MOVE, RECEIVE, STATEMENT, TAKEN
 from pipelines.conformance.watched import WatchedMessage
-from pipelines.machine.groups import LAST, arrival_of
-from pipelines.state.carried import BITS, KIND
+from pipelines.queue_machine.groups import LAST, arrival_of
+from pipelines.state.timeline_rows import BITS, KIND
 
 
 class Queue:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipelines.conformance import happenings as h
+from pipelines.conformance import event_codes as h
 from pipelines.conformance.facts import Array, Facts, Flags, expand, found, place_of
 
 

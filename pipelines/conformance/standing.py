@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from pipelines.conformance.watched import WatchedGroup
-from pipelines.machine.groups import LEVELS, SPARE, Entry
-from pipelines.machine.turns import Turns
+from pipelines.queue_machine.groups import LEVELS, SPARE, Entry
+from pipelines.queue_machine.turns import Turns
 
 
 class Stay:

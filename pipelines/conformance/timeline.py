@@ -5,13 +5,13 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
-from engine.united import united
-from pipelines.conformance import happenings as h
-from pipelines.ledger.queues import with_queue
+from pipelines.conformance import event_codes as h
+from pipelines.engine.union import united
+from pipelines.ingest.queues import with_queue
 from pipelines.schedules.ready import system_first
-from pipelines.state.carried import place, side_text
 from pipelines.state.endpoints import SIDE
-from pipelines.state.happened import happened
+from pipelines.state.events_before import happened
+from pipelines.state.timeline_rows import place, side_text
 from pipelines.state.transactions import LOCKING, TRANSACTION, first_outcomes
 from schemas.events import MOVE
 from schemas.keys import QUEUE

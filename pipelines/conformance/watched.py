@@ -3,7 +3,7 @@
 from heapq import heappop, heappush
 from typing import TYPE_CHECKING
 
-from pipelines.machine.groups import Arrival, Conversation, Entry, Group, Message
+from pipelines.queue_machine.groups import Arrival, Conversation, Entry, Group, Message
 
 if TYPE_CHECKING:
     from pipelines.conformance.standing import Stay

@@ -13,15 +13,15 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from engine.ordered import in_order, stretches
-from engine.python_workers import Work
-from pipelines.conformance import happenings as h
+from pipelines.conformance import event_codes as h
 from pipelines.conformance.decisions import OF_AN_HOUR
 from pipelines.conformance.facts import COLUMNS, Array, Facts, facts
 from pipelines.conformance.spans import Decisions, Members, Spans, decisions_of, spans
 from pipelines.conformance.states import States
 from pipelines.conformance.timeline import ORDER
-from pipelines.machine.groups import LEVELS
+from pipelines.engine.ordered import in_order, stretches
+from pipelines.engine.python_workers import Work
+from pipelines.queue_machine.groups import LEVELS
 
 FIGURES = (*OF_AN_HOUR, "ties", "lock_skipped", "not_ready")
 """What both ways give, beside `blind`."""

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 from pipelines.conformance.decisions import COUNTS, OF_AN_HOUR
 from pipelines.conformance.queue import Queue
 from pipelines.conformance.timeline import COLUMNS, ORDER
-from pipelines.machine.workers import Columns, in_workers
+from pipelines.queue_machine.workers import Columns, in_workers
 
 DEVIATION = {
     "at": "bigint",
@@ -24,7 +24,7 @@ TOLD = {**DEVIATION, "hour": "bigint", **dict.fromkeys(COUNTS, "bigint"), "blind
 
 
 def watched(timeline: DataFrame, *, start: int, tolerance: int, every_receive_counts: bool) -> DataFrame:
-    """Watch each queue; see `pipelines.machine.workers`.
+    """Watch each queue; see `pipelines.queue_machine.workers`.
 
     Args:
         timeline: see `pipelines.conformance.timeline`.

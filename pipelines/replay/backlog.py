@@ -2,9 +2,9 @@
 
 from heapq import heapify, heappop, heappush
 
-from pipelines.machine.backlog import Backlog
-from pipelines.machine.groups import SPARE, Arrival, Conversation, Group, Message
-from pipelines.machine.turns import Turns
+from pipelines.queue_machine.backlog import Backlog
+from pipelines.queue_machine.groups import SPARE, Arrival, Conversation, Group, Message
+from pipelines.queue_machine.turns import Turns
 
 
 class PlayedMessage(Message["PlayedGroup"]):

@@ -2,8 +2,8 @@
 
 from pyspark.sql import DataFrame, functions as F
 
+from pipelines.replay.filtered_receives import received_by_where
 from pipelines.replay.period import Period
-from pipelines.replay.wheres import received_by_where
 from pipelines.state.transactions import TRANSACTION
 
 

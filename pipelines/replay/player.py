@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
-from pipelines.machine.groups import arrival_of
-from pipelines.replay import happenings as h
+from pipelines.queue_machine.groups import arrival_of
+from pipelines.replay import event_codes as h
 from pipelines.replay.backlog import PlayedBacklog, PlayedGroup, PlayedMessage
-from pipelines.state.carried import BITS, KIND
+from pipelines.state.timeline_rows import BITS, KIND
 
 
 @dataclass(frozen=True)

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
+from pipelines.replay.filtered_receives import has_where, received_by_where
 from pipelines.replay.period import Period
 from pipelines.replay.receivers import receiving
-from pipelines.replay.wheres import has_where, received_by_where
 from pipelines.state.transactions import LOCKING, TRANSACTION
 from schemas.keys import QUEUE
 

@@ -2,11 +2,11 @@
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.ledger.queues import with_queue
+from pipelines.ingest.queues import with_queue
 from pipelines.replay.period import Period
 from pipelines.schedules.orders import Catalog
 from pipelines.state.endpoints import SIDE, group_after_moves, latest_moves
-from pipelines.state.happened import happened
+from pipelines.state.events_before import happened
 
 
 def receivers(

@@ -2,7 +2,7 @@
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from engine.differences import Keep
+from pipelines.engine.differences import Keep
 from pipelines.replay.period import Period
 from pipelines.state.several import alone_and_several
 from pipelines.state.transactions import TRANSACTION

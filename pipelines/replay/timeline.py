@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from engine.united import united
-from pipelines.replay import happenings as h
+from pipelines.engine.union import united
+from pipelines.replay import event_codes as h
 from pipelines.replay.period import Period
 from pipelines.schedules.ready import system_first
-from pipelines.state.carried import rows_of_kind, side_text
 from pipelines.state.endpoints import SIDE
+from pipelines.state.timeline_rows import rows_of_kind, side_text
 from schemas.events import MOVE
 from schemas.keys import QUEUE
 

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
+from pipelines.replay.filtered_receives import RECEIPT, has_where, received_by_where
 from pipelines.replay.receivers import receiving
-from pipelines.replay.wheres import RECEIPT, has_where, received_by_where
-from pipelines.state.happened import happened
+from pipelines.state.events_before import happened
 from pipelines.state.transactions import LOCKING, TRANSACTION, first_outcomes, uncommitted
 from schemas.keys import GROUP, QUEUE
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from pyspark.sql import DataFrame
 
-from pipelines.machine.workers import Columns, in_workers
+from pipelines.queue_machine.workers import Columns, in_workers
 from pipelines.replay.player import Machine, Player
 from pipelines.replay.timeline import COLUMNS, ORDER
 
@@ -31,7 +31,7 @@ TOTALS = {
 
 
 def played(timeline: DataFrame, machines: Sequence[Machine]) -> DataFrame:
-    """Play each machine; see `pipelines.machine.workers`.
+    """Play each machine; see `pipelines.queue_machine.workers`.
 
     Args:
         timeline: see `pipelines.replay.timeline`.

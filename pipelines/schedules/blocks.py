@@ -2,7 +2,7 @@
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from config.model import Blocks
+from pipelines.config.model import Blocks
 from pipelines.schedules.order import numbered
 
 BUCKET_ROWS = 100_000

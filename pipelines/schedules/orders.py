@@ -5,17 +5,17 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame
 
-from config.model import Blocks, Receive, Transmission
-from engine.differences import Keep
+from pipelines.config.model import Blocks, Receive, Transmission
+from pipelines.engine.differences import Keep
 from pipelines.schedules.blocks import in_blocks, without_blocks
 from pipelines.schedules.groups import ordered_groups, ready_conversations, ready_groups
-from pipelines.schedules.placed import endpoints_asked_for, placed_messages
 from pipelines.schedules.queue_state import groups_locked, queues_off
 from pipelines.schedules.ready import ready_messages
 from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import sendable, transmission_order, with_transmit_priority
+from pipelines.schedules.with_endpoints import endpoints_asked_for, placed_messages
 from pipelines.state.endpoints import SIDE, endpoints_at
-from pipelines.state.happened import happened
+from pipelines.state.events_before import happened
 from pipelines.state.of_messages import StateOfMessages, state_of_messages
 from pipelines.state.transactions import named_locks
 

@@ -2,7 +2,7 @@
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.state.happened import moment_and_id
+from pipelines.state.events_before import moment_and_id
 from schemas.keys import GROUP, QUEUE
 
 

@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.schedules.queue_state import with_state
-from pipelines.state.happened import moment_of
+from pipelines.state.events_before import moment_of
 from pipelines.state.several import alone_and_several
 from schemas.keys import GROUP
 

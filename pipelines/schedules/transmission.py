@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from config.model import Starvation
+from pipelines.config.model import Starvation
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
 from pipelines.schedules.order import level_and_minute, numbered
 

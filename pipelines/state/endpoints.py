@@ -5,7 +5,7 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.state.happened import moment_and_id
+from pipelines.state.events_before import moment_and_id
 from schemas.events import MOVE
 
 SIDE = ["conversation_id", "is_initiator"]

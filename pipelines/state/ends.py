@@ -2,7 +2,7 @@
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.state.happened import ever
+from pipelines.state.events_before import ever
 from schemas.events import END_WITH_CLEANUP, END_WITH_ERROR, ENDS
 
 

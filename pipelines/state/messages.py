@@ -4,8 +4,8 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from engine.differences import Keep
-from pipelines.state.happened import ever, moment_rank_and_id
+from pipelines.engine.differences import Keep
+from pipelines.state.events_before import ever, moment_rank_and_id
 from pipelines.state.several import alone_and_several
 from pipelines.state.transactions import TRANSACTION
 from schemas.events import LEFT
@@ -132,7 +132,7 @@ def facts_of_many(message_events: DataFrame, keep: Keep, *, ids: DataFrame | Non
 
     Args:
         message_events: message events, all of each message; they are read twice.
-        keep: computes a frame once (`engine.differences.kept`).
+        keep: computes a frame once (`pipelines.engine.differences.kept`).
         ids: message_id of those asked for, unique; without it all are.
     """
     asked = message_events if ids is None else message_events.join(ids, "message_id", "left_semi")

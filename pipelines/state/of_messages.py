@@ -5,9 +5,9 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame
 
-from engine.differences import Keep
+from pipelines.engine.differences import Keep
 from pipelines.state.ends import ends
-from pipelines.state.happened import happened
+from pipelines.state.events_before import happened
 from pipelines.state.messages import facts_of_few, forwarding, undecided
 from pipelines.state.open_messages import open_messages
 from pipelines.state.transactions import uncommitted
@@ -47,7 +47,7 @@ def state_of_messages(
         queue_events: queue events that may matter, likewise.
         as_of: the moment.
         every_receive_counts: without any queue events a RECEIVED counts as committed.
-        keep: computes a frame once (`engine.differences.kept`).
+        keep: computes a frame once (`pipelines.engine.differences.kept`).
 
     Narrow passes over all events find the few messages; only their events are looked at whole.
     """

@@ -8,23 +8,23 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
-from steps import fold
-from steps.activation import write_activation
-from storage.done import what_is_done
-from storage.warehouse import Warehouse
-from tests.factories import message_event
-from tests.harness import Project, difference, one_log
+from pipelines.activation.write import write_activation
+from pipelines.ingest import ingest as fold
+from pipelines.storage.batches import what_is_done
+from pipelines.storage.warehouse import Warehouse
 from tests.jobs.test_nightly_properties import at_other_times, nights
-from tests.model.activation import activation as expected_rows
-from tests.model.catalog import Catalog
-from tests.model.endpoints import read_endpoints
-from tests.model.messages import read_messages
-from tests.model.rules import rule_history
-from tests.model.vocabulary import ENDS, Side
-from tests.strategies import Log
-from tests.strategies.logs import split
-from tests.strategies.monitored import AS_OF, TIMINGS, Timing, monitored_logs
-from tests.written import warehouse_of
+from tests.support.factories import message_event
+from tests.support.harness import Project, difference, one_log
+from tests.support.model.activation import activation as expected_rows
+from tests.support.model.catalog import Catalog
+from tests.support.model.endpoints import read_endpoints
+from tests.support.model.messages import read_messages
+from tests.support.model.rules import rule_history
+from tests.support.model.vocabulary import ENDS, Side
+from tests.support.strategies import Log
+from tests.support.strategies.logs import split
+from tests.support.strategies.monitored import AS_OF, TIMINGS, Timing, monitored_logs
+from tests.support.written import warehouse_of
 
 LOGS_A_RUN = 40
 

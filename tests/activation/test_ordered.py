@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from engine.ordered import in_order, stretches
+from pipelines.engine.ordered import in_order, stretches
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,7 @@ a arrives, r is received by t, s by another transaction that gives nothing back,
 
 import pytest
 
-from pipelines.activation import happenings as h
+from pipelines.activation import event_codes as h
 from pipelines.activation.ready import Event, spells_of
 
 RANKS = {

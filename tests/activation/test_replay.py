@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from pipelines.activation import happenings as h
+from pipelines.activation import event_codes as h
 from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Clock
 from pipelines.activation.replay import Monitor, Replay
 from pipelines.activation.states import Happenings, Totals
-from tests.harness import difference
-from tests.model import activation as model
-from tests.strategies import Log
-from tests.strategies.monitored import AS_OF, TIMINGS, Timing, monitored_logs
+from tests.support.harness import difference
+from tests.support.model import activation as model
+from tests.support.strategies import Log
+from tests.support.strategies.monitored import AS_OF, TIMINGS, Timing, monitored_logs
 
 Row = dict[str, Any]
 Feed = list[tuple[int, int, int]]

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from config.errors import ConfigError, PipelineError
-from insight.activation import activation_of_queue, find_queue
-from insight.activation_view import drawn, show_activation
+from pipelines.activation.report import activation_of_queue, find_queue
+from pipelines.activation.view import drawn, show_activation
+from pipelines.activation.write import write_activation
+from pipelines.config.errors import ConfigError, PipelineError
+from pipelines.storage.batches import what_is_done
 from schemas.outputs import ACTIVATION
-from steps.activation import write_activation
-from storage.done import what_is_done
-from tests.factories import Row, at, by_source, endpoint_event, message_event, queue_event
-from tests.harness import Project
+from tests.support.factories import Row, at, by_source, endpoint_event, message_event, queue_event
+from tests.support.harness import Project
 
 pytestmark = pytest.mark.slow
 

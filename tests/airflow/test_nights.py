@@ -14,7 +14,7 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.factories import (
+from tests.support.factories import (
     Events,
     at,
     by_source,
@@ -24,8 +24,8 @@ from tests.factories import (
     message_event,
     queue_event,
 )
-from tests.harness import Project
-from tests.jobs.warehouses import changed, contents
+from tests.support.harness import Project
+from tests.support.warehouses import changed, contents
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.attack.scene import (
+from tests.support.disks import disk_at, fills
+from tests.support.processes import PATIENCE, finish, log_of, start
+from tests.support.scene import (
     ENGINE,
     FIRST,
     SECOND,
@@ -15,8 +17,6 @@ from tests.attack.scene import (
     second_night,
     tables,
 )
-from tests.jobs.disks import disk_at, fills
-from tests.jobs.processes import PATIENCE, finish, log_of, start
 
 pytestmark = pytest.mark.spark
 

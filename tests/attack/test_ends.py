@@ -9,7 +9,9 @@ from random import Random
 
 import pytest
 
-from tests.attack.scene import (
+from tests.support.harness import Project
+from tests.support.processes import PATIENCE, finish, kill_when, log_of, start, written
+from tests.support.scene import (
     ENGINE,
     FIRST,
     SECOND,
@@ -21,9 +23,7 @@ from tests.attack.scene import (
     second_night,
     tables,
 )
-from tests.harness import Project
-from tests.jobs.processes import PATIENCE, finish, kill_when, log_of, start, written
-from tests.jobs.warehouses import last_status
+from tests.support.warehouses import last_status
 
 pytestmark = pytest.mark.spark
 

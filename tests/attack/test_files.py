@@ -17,9 +17,10 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
-from config.errors import InputError
-from steps.take_in import CameIn, take_in
-from tests.attack.scene import (
+from pipelines.config.errors import InputError
+from pipelines.ingest.read_input import CameIn, take_in
+from tests.support.harness import Project
+from tests.support.scene import (
     FIRST,
     SECOND,
     content,
@@ -32,7 +33,6 @@ from tests.attack.scene import (
     table,
     tables,
 )
-from tests.harness import Project
 
 pytestmark = pytest.mark.spark
 
@@ -166,7 +166,7 @@ def test_changed_between_listing_and_reading(attacked: Attacked, what: str) -> N
         return take_in(*given)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("steps.fold.take_in", changing)
+        patched.setattr("pipelines.ingest.ingest.take_in", changing)
         said = attacked.take_in()
     assert said is not None
     assert str(attacked.file) in said

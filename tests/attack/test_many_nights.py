@@ -15,10 +15,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs import maintain
-from tests.attack.scene import ENGINE, project
-from tests.factories import Events, at, by_source, ends_of, message_event, short_talk
-from tests.harness import SOURCES, Project
-from tests.jobs.processes import finish
+from tests.support.factories import Events, at, by_source, ends_of, message_event, short_talk
+from tests.support.harness import SOURCES, Project
+from tests.support.processes import finish
+from tests.support.scene import ENGINE, project
 
 pytestmark = pytest.mark.spark
 

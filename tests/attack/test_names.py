@@ -9,8 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from jobs import coverage, explain, lint_rules, next as next_messages, nightly, report, waiting
-from tests.attack.scene import FIRST
-from tests.factories import (
+from tests.support.factories import (
     Events,
     Row,
     at,
@@ -21,7 +20,8 @@ from tests.factories import (
     message_event,
     queue_event,
 )
-from tests.harness import Project
+from tests.support.harness import Project
+from tests.support.scene import FIRST
 
 pytestmark = pytest.mark.spark
 

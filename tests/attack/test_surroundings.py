@@ -7,10 +7,13 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from config.errors import PipelineError
-from engine.faults import fault_of
-from tests import plans
-from tests.attack.scene import (
+from pipelines.config.errors import PipelineError
+from pipelines.engine.errors import fault_of
+from tests.support import plans
+from tests.support.factories import at, by_source, endpoint_event
+from tests.support.harness import Project
+from tests.support.processes import COMMANDS, ended
+from tests.support.scene import (
     ENGINE,
     FIRST,
     SECOND,
@@ -22,9 +25,6 @@ from tests.attack.scene import (
     second_night,
     tables,
 )
-from tests.factories import at, by_source, endpoint_event
-from tests.harness import Project
-from tests.jobs.processes import COMMANDS, ended
 
 pytestmark = pytest.mark.spark
 

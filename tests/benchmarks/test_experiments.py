@@ -15,7 +15,7 @@ from benchmarks.experiments import EXPERIMENTS
 from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, SPARK
 from benchmarks.processes import Finished
 from schemas.events import CONTRACTS
-from tests.packages import needs_whole_pyspark
+from tests.support.packages import needs_whole_pyspark
 
 ROWS = 3
 SAID = ("rules ...", "rules done in 1.0 s", "explain_message done in 0.5 s")

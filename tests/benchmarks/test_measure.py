@@ -9,7 +9,7 @@ from benchmarks import report
 from benchmarks.bench import gibibytes, steps_of
 from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, SPARK, Measure, Results
 from benchmarks.targets import HEADINGS, Row, rows
-from tests.packages import needs_whole_pyspark
+from tests.support.packages import needs_whole_pyspark
 
 RUN = Measure(
     experiment="cold",

@@ -9,13 +9,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from benchmarks import peer
-from config.errors import ConfigError
-from config.load import load_settings
+from pipelines.config.errors import ConfigError
+from pipelines.config.load import load_settings
 from schemas.events import CONTRACTS
-from tests.harness import Project, Row, difference, one_log
-from tests.model import simulate
-from tests.strategies import Log
-from tests.test_against_model import random_logs
+from tests.nightly.test_against_model import random_logs
+from tests.support.harness import Project, Row, difference, one_log
+from tests.support.model import simulate
+from tests.support.strategies import Log
 
 TABLES = ("endpoints", "group_priorities", "receive_schedule", "transmission_schedule", "unresolved")
 OFF = {"top": None, "starvation": None, "blocks": None}
@@ -83,8 +83,10 @@ def test_an_arrival_creates_a_target_whose_initiator_is_unknown(tmp_path: Path) 
     one_sided = replace(log, endpoint_events=events)
     project = project_of(tmp_path, one_sided)
     require_equal(project, one_sided)
-    created_at = {row["created_at"] for row in peer_tables(project, one_sided)["endpoints"]}
-    assert created_at - {row["event_time"] for row in events}
+    created = {
+        (row["conversation_id"], row["created_at"]) for row in peer_tables(project, one_sided)["endpoints"]
+    }
+    assert created - {(row["conversation_id"], row["event_time"]) for row in events}
 
 
 def test_duplicates_are_counted_once_and_conflicts_rejected(tmp_path: Path) -> None:

@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.harness import Project, one_log
-from tests.jobs.warehouses import changed, contents
-from tests.strategies import Log
-from tests.test_against_model import project_of, random_logs, require_equal
+from tests.nightly.test_against_model import project_of, random_logs, require_equal
+from tests.support.harness import Project, one_log
+from tests.support.strategies import Log
+from tests.support.warehouses import changed, contents
 from tools.local_cluster import Cluster, cluster
 
 pytestmark = pytest.mark.slow

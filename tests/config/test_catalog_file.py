@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from config.catalog import Catalog, load_catalog
-from config.errors import ConfigError
+from pipelines.config.catalog import Catalog, load_catalog
+from pipelines.config.errors import ConfigError
 
 TWO_DATABASES = """\
 instances:

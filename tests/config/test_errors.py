@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from config.errors import ConfigError
+from pipelines.config.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("config", "engine", "insight", "jobs", "pipelines", "steps", "storage")

@@ -5,10 +5,18 @@ import re
 
 import pytest
 
-from config.exports.form import HEAD, TAIL, ForeignFileError, TextForm, fields_of, is_note, text_form
-from config.exports.rows import rewrite, text_rows
-from config.snapshots.names import complete_views, queue_named, view_named
-from config.snapshots.values import LOCAL_TIME
+from pipelines.config.exports.form import (
+    HEAD,
+    TAIL,
+    ForeignFileError,
+    TextForm,
+    fields_of,
+    is_note,
+    text_form,
+)
+from pipelines.config.exports.rows import rewrite, text_rows
+from pipelines.config.snapshots.names import complete_views, queue_named, view_named
+from pipelines.config.snapshots.values import LOCAL_TIME
 
 NAMES = {"service_id", "name"}
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from config.instants import format_instant, parse_instant
+from pipelines.config.instants import format_instant, parse_instant
 
 
 @pytest.mark.parametrize(

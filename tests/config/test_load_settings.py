@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError
-from config.load import Settings, load_settings
-from config.model import SparkSchema
+from pipelines.config.errors import ConfigError
+from pipelines.config.load import Settings, load_settings
+from pipelines.config.model import SparkSchema
 
 LEAST = """\
 warehouse: ../warehouse

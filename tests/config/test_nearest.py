@@ -2,7 +2,7 @@
 
 import pytest
 
-from config.nearest import instead
+from pipelines.config.nearest import instead
 
 
 @pytest.mark.parametrize(

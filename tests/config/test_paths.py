@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError
-from config.load import load_settings
-from config.paths import overlap, without_secrets
+from pipelines.config.errors import ConfigError
+from pipelines.config.load import load_settings
+from pipelines.config.paths import overlap, without_secrets
 
 
 @pytest.mark.parametrize(

@@ -10,16 +10,16 @@ import pytest
 import yaml
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from config.errors import ConfigError
-from config.load import Settings, load_settings
-from config.proposal import Proposal, changed_rules, proposed_rules, standing
-from config.proposed_settings import proposed_settings
-from config.rules.history import RuleVersion
-from tests.factories import NOON, Row, catalog, create_rule
-from tests.harness import Project
-from tests.model.whatif import changed, standing as standing_by_model
-from tests.snapshots.test_with_events import Server, views
-from tests.strategies import Log, logs
+from pipelines.config.errors import ConfigError
+from pipelines.config.load import Settings, load_settings
+from pipelines.config.proposal import Proposal, changed_rules, proposed_rules, standing
+from pipelines.config.proposed_settings import proposed_settings
+from pipelines.config.rules.history import RuleVersion
+from tests.ingest.snapshots.test_with_events import Server, views
+from tests.support.factories import NOON, Row, catalog, create_rule
+from tests.support.harness import Project
+from tests.support.model.whatif import changed, standing as standing_by_model
+from tests.support.strategies import Log, logs
 
 
 def test_rules_of_snapshots_stay_where_no_file_has_statements(tmp_path: Path) -> None:

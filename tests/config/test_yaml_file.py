@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError
-from config.yaml_file import Position, UnquotedTimestamp, YamlFile, load_yaml
+from pipelines.config.errors import ConfigError
+from pipelines.config.yaml_file import Position, UnquotedTimestamp, YamlFile, load_yaml
 
 
 def load(tmp_path: Path, content: str | bytes) -> YamlFile:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.ledger.reasons import REASONS
+from pipelines.ingest.reasons import REASONS
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").glob("*.md")])

@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from config.catalog import Catalog, load_catalog
-from config.rules.history import fold_statements
-from config.rules.place_names import misspelt_places
-from config.rules.read import read_rules
-from config.rules.rule_file import RuleFile
-from insight.findings import Code
-from insight.lint_log import lint_log
-from insight.lint_names import lint_names
-from insight.lint_queued import QueuedKind, lint_queued
-from insight.lint_static import lint_static
-from insight.lint_unread import lint_unread
-from insight.log_kinds import Kind, LogKinds
-from insight.service_places import ServicePlaces
-from insight.standing_rules import standing_rules
+from pipelines.config.catalog import Catalog, load_catalog
+from pipelines.config.rules.history import fold_statements
+from pipelines.config.rules.instance_names import misspelt_places
+from pipelines.config.rules.read import read_rules
+from pipelines.config.rules.rule_file import RuleFile
+from pipelines.lint.findings import Code
+from pipelines.lint.log import lint_log
+from pipelines.lint.log_kinds import Kind, LogKinds
+from pipelines.lint.names import lint_names
+from pipelines.lint.queued import QueuedKind, lint_queued
+from pipelines.lint.service_places import ServicePlaces
+from pipelines.lint.standing_rules import standing_rules
+from pipelines.lint.static import lint_static
+from pipelines.lint.unread import lint_unread
 
 PAGE = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
 YAML = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.model import simulate
+from tests.support.model import simulate
 
 Row = dict[str, Any]
 

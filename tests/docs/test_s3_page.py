@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tests.packages import JARS, needs_whole_pyspark
+from tests.support.packages import JARS, needs_whole_pyspark
 
 ROOT = Path(__file__).resolve().parents[2]
 

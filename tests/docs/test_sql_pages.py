@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from config.rules.history import rule_history
-from config.rules.script_tokens import Source, tokenize
-from config.rules.tsql_rules import read_tsql_rules
+from pipelines.config.rules.history import rule_history
+from pipelines.config.rules.script_tokens import Source, tokenize
+from pipelines.config.rules.tsql_rules import read_tsql_rules
 
 DOCS = Path(__file__).parents[2] / "docs"
 BLOCK = re.compile(r"^```sql\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from config.rules.read import read_rules
-from config.rules.statements import Kind, RuleStatement
-from tests.model import simulate
+from pipelines.config.rules.read import read_rules
+from pipelines.config.rules.statements import Kind, RuleStatement
+from tests.support.model import simulate
 
 Row = dict[str, Any]
 

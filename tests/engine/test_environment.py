@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError
-from engine.environment import check_environment, memory
-from engine.session import open_session
+from pipelines.config.errors import ConfigError
+from pipelines.engine.environment import check_environment, memory
+from pipelines.engine.session import open_session
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_apache_spark_in_a_shell_that_does_not_start_it(monkeypatch: pytest.Monk
     monkeypatch.setenv("ENGINE", "spark")
     for name in ("PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr("engine.session.SparkSession.getActiveSession", lambda: None)
+    monkeypatch.setattr("pipelines.engine.session.SparkSession.getActiveSession", lambda: None)
     with pytest.raises(ConfigError) as caught:
         open_session("test")
     assert str(caught.value) == (

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from engine.java import is_of_another_than_py4j
+from pipelines.engine.java import is_of_another_than_py4j
 
 
 def test_py4j_logs_no_traceback_when_java_has_ended(caplog: pytest.LogCaptureFixture) -> None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from engine.python_workers import FEW_ROWS, Work, _apart, in_python
+from pipelines.engine.python_workers import FEW_ROWS, Work, _apart, in_python
 
 COLUMNS = "rows bigint, total bigint, process bigint"
 FEW, MANY = 1_000, 3 * FEW_ROWS

@@ -12,7 +12,7 @@ import pytest
 
 SHOWS_ITS_FOLDER = """
 import sys
-from engine.scratch import local_scratch
+from pipelines.engine.scratch import local_scratch
 folder = local_scratch()
 (folder / "rows").write_text("1")
 assert folder == local_scratch()
@@ -75,7 +75,7 @@ def test_apache_spark_keeps_its_frames_where_its_other_working_files_are(tmp_pat
 ASKED_BY_MANY = """
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
-from engine.scratch import local_scratch
+from pipelines.engine.scratch import local_scratch
 all_at_once = Barrier(16)
 with ThreadPoolExecutor(16) as pool:
     folders = set(pool.map(lambda _: all_at_once.wait() >= 0 and local_scratch(), range(16)))
@@ -96,7 +96,7 @@ def test_a_process_has_one_folder_whoever_asks_first(tmp_path: Path) -> None:
 
 INTERRUPTED = """
 import os, signal, sys, threading, time
-from engine.scratch import local_scratch
+from pipelines.engine.scratch import local_scratch
 from jobs.launch import launch
 
 def main(argv):

@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
-from config.errors import ConfigError
-from engine.session import open_session
+from pipelines.config.errors import ConfigError
+from pipelines.engine.session import open_session
 
 
 @pytest.mark.parametrize("remote", ["localhost", "http://localhost:15002", "sc://", "sc://localhost:port"])

@@ -78,7 +78,7 @@ def run(job: str, *options: str | Path) -> Outcome:
     """Run a job in this process, and end as its process would.
 
     What belongs to the process alone (signals, closed streams, what the engine itself prints) is tried with
-    real processes: see `tests.jobs.processes`.
+    real processes: see `tests.support.processes`.
     """
     out, err = io.StringIO(), io.StringIO()
     warnings = logging.StreamHandler(err)

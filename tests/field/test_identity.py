@@ -9,10 +9,10 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from insight.wording import queue_name
-from tests.factories import Row, at, message_event
+from pipelines.console.wording import queue_name
 from tests.field.conftest import OpenCase
 from tests.field.running import AS_OF, Case
+from tests.support.factories import Row, at, message_event
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

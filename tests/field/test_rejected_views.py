@@ -14,7 +14,7 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from tests.field.running import Case
-from tests.jobs.processes import ROOT
+from tests.support.processes import ROOT
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

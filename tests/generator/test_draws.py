@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from generator import hashing, ids
-from generator.columns import id_texts, moments, numbers
-from generator.draws import Draws
-from generator.frame import NEVER, Frame, comes
-from generator.names import Names
-from generator.power import floor_of_power
+from pipelines.generator import hashing, ids
+from pipelines.generator.columns import id_texts, moments, numbers
+from pipelines.generator.draws import Draws
+from pipelines.generator.frame import NEVER, Frame, comes
+from pipelines.generator.names import Names
+from pipelines.generator.power import floor_of_power
 
 ID = "F814375C-0013-3424-36EC-35C963F7C0FF"
 

@@ -8,12 +8,12 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 
-from config.catalog import load_catalog
-from config.errors import ConfigError
-from config.load import load_settings
-from generator import synthetic
-from generator.draws import Draws
 from jobs import generate_log
+from pipelines.config.catalog import load_catalog
+from pipelines.config.errors import ConfigError
+from pipelines.config.load import load_settings
+from pipelines.generator import synthetic
+from pipelines.generator.draws import Draws
 from schemas.events import CONTRACTS
 from tests.generator.conftest import DAYS, JSON, SKEWED, UNIFORM
 

@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from generator import presets
-from generator.log import pieces
-from generator.plan import Plan, Volume
-from generator.rush import Station
-from generator.rush_log import rush_tables
-from generator.world import Rush
+from pipelines.generator import presets
+from pipelines.generator.log import pieces
+from pipelines.generator.plan import Plan, Volume
+from pipelines.generator.rush import Station
+from pipelines.generator.rush_log import rush_tables
+from pipelines.generator.world import Rush
 from schemas.events import CONTRACTS
-from tests.packing import Row, packing_rows
+from tests.support.packing import Row, packing_rows
 
 
 def plan_of(seed: int) -> Plan:

@@ -6,12 +6,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from config.catalog import load_catalog
-from config.load import load_settings
-from config.yaml_file import load_yaml
-from generator.company import UNKNOWN_SERVICES, places_of
-from generator.talks import TALKS
 from jobs import generate_log
+from pipelines.config.catalog import load_catalog
+from pipelines.config.load import load_settings
+from pipelines.config.yaml_file import load_yaml
+from pipelines.generator.company import UNKNOWN_SERVICES, places_of
+from pipelines.generator.talks import TALKS
 from schemas.events import CONTRACTS
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -8,11 +8,11 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from storage.damage import MOST_TOLD, damage_of
-from tests.factories import at
-from tests.harness import Project, difference
-from tests.jobs.processes import ended
-from tests.steps.test_broken_off import a_bit_of_everything, project_in
+from pipelines.storage.damage import MOST_TOLD, damage_of
+from tests.nightly.test_interrupted import a_bit_of_everything, project_in
+from tests.support.factories import at
+from tests.support.harness import Project, difference
+from tests.support.processes import ended
 
 pytestmark = pytest.mark.slow
 

@@ -7,11 +7,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from schemas import TABLES
-from tests.factories import Row, at, by_source, endpoint_event, message_event, queue_event
-from tests.harness import Project, difference
-from tests.jobs.processes import HAS_JAVA, ROOT, ended, finish, kill_when, written
-from tests.jobs.warehouses import changed, contents, table_names
-from tests.steps.test_broken_off import a_bit_of_everything, night_after, project_in
+from tests.nightly.test_interrupted import a_bit_of_everything, night_after, project_in
+from tests.support.factories import Row, at, by_source, endpoint_event, message_event, queue_event
+from tests.support.harness import Project, difference
+from tests.support.processes import HAS_JAVA, ROOT, ended, finish, kill_when, written
+from tests.support.warehouses import changed, contents, table_names
 
 READ = """
 import pickle, sys

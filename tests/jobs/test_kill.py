@@ -1,6 +1,7 @@
 """A nightly job that is killed, and run again: the tables are those of a run that was left alone.
 
-tests/steps/test_broken_off.py breaks off after every commit; here whole processes die, at any moment. One of
+tests/nightly/test_interrupted.py breaks off after every commit; here whole processes die, at any moment.
+One of
 Apache Spark dies in tests/jobs/test_engines.py.
 """
 
@@ -13,11 +14,11 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.factories import at
-from tests.harness import Project
-from tests.jobs.processes import PATIENCE, finish, kill_when, log_of, start, written
-from tests.jobs.warehouses import changed, contents, last_status
-from tests.steps.test_broken_off import a_bit_of_everything, night_after, project_in
+from tests.nightly.test_interrupted import a_bit_of_everything, night_after, project_in
+from tests.support.factories import at
+from tests.support.harness import Project
+from tests.support.processes import PATIENCE, finish, kill_when, log_of, start, written
+from tests.support.warehouses import changed, contents, last_status
 
 pytestmark = pytest.mark.slow
 

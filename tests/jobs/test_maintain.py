@@ -11,26 +11,26 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
-from config.errors import ConfigError, PipelineError
 from jobs import maintain as job
+from pipelines.config.errors import ConfigError, PipelineError
+from pipelines.ingest.ingest import fold, what_is_new
+from pipelines.ladder.write import write_rules
+from pipelines.schedules.write import write_schedules
+from pipelines.storage.batches import what_is_done
+from pipelines.storage.maintain import maintain
+from pipelines.storage.published import published_as_of
+from pipelines.storage.small_frame import small_frame
+from pipelines.storage.warehouse import Warehouse
 from schemas.events import ACCEPTED
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import BATCHES, RUNS, UNRESOLVED
 from schemas.reading import as_of_key
-from steps.fold import fold, what_is_new
-from steps.maintain import maintain
-from steps.rules import write_rules
-from steps.schedules import write_schedules
-from storage.done import what_is_done
-from storage.published import published_as_of
-from storage.small_frame import small_frame
-from storage.warehouse import Warehouse
-from tests.factories import Events, at, catalog
-from tests.harness import SOURCES, Project, one_log
 from tests.jobs.test_nightly_properties import DAYS, nights, stretched
-from tests.jobs.warehouses import changed, contents
-from tests.test_against_model import project_of, random_logs, require_equal
-from tests.written import ended_run, endpoint, write
+from tests.nightly.test_against_model import project_of, random_logs, require_equal
+from tests.support.factories import Events, at, catalog
+from tests.support.harness import SOURCES, Project, one_log
+from tests.support.warehouses import changed, contents
+from tests.support.written import ended_run, endpoint, write
 
 pytestmark = pytest.mark.slow
 

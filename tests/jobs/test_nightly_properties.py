@@ -14,11 +14,12 @@ import yaml
 from hypothesis import HealthCheck, given, settings, strategies as st
 from pyspark.sql import SparkSession
 
+from pipelines.nightly.publish import COUNTED
+from pipelines.storage import batches as done
 from schemas import TABLES
-from steps.publish import COUNTED
-from storage import done
-from tests import plans
-from tests.factories import (
+from tests.nightly.test_against_model import PUBLIC, project_of, random_logs, require_equal
+from tests.support import plans
+from tests.support.factories import (
     INITIATOR,
     TARGET,
     Events,
@@ -32,12 +33,11 @@ from tests.factories import (
     message_event,
     queue_event,
 )
-from tests.harness import SOURCES, Project, difference, marked, one_log
-from tests.jobs.warehouses import changed, commits, contents
-from tests.model import simulate
-from tests.strategies import Log, logs, splits
-from tests.strategies.base import START, Batch
-from tests.test_against_model import PUBLIC, project_of, random_logs, require_equal
+from tests.support.harness import SOURCES, Project, difference, marked, one_log
+from tests.support.model import simulate
+from tests.support.strategies import Log, logs, splits
+from tests.support.strategies.base import START, Batch
+from tests.support.warehouses import changed, commits, contents
 
 pytestmark = pytest.mark.slow
 
@@ -223,7 +223,7 @@ def test_a_night_is_few_commits(session: SparkSession, tmp_path: Path) -> None:
 def test_a_night_that_is_not_little_on_spark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All other nights of the tests are little work: interpreted, in one task (engine/little.py)."""
+    """All other nights of the tests are small jobs: one task, interpreted (engine/small_jobs.py)."""
     monkeypatch.setattr(done, "LITTLE_EVENTS", -1)
     log = one_log(random_logs(15, 22))
     project = project_of(tmp_path, log)
@@ -240,7 +240,7 @@ def test_a_night_that_is_not_little_on_spark(
 def test_any_order_and_repetition_equals_the_model(
     session: SparkSession, pieces: tuple[Log, list[Batch]]
 ) -> None:
-    """One small log at a time, so that what fails shrinks; tests/test_against_model.py tries many at once."""
+    """One small log at a time, so that a failure shrinks; test_against_model.py tries many at once."""
     log, batches = pieces
     log = one_log([log])
     with TemporaryDirectory() as folder:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError, OutputError
-from config.load import Settings, load_settings
 from jobs.out import plain_file, require_not_read, require_own_folder, write_whole
+from pipelines.config.errors import ConfigError, OutputError
+from pipelines.config.load import Settings, load_settings
 
 SETTINGS = """
 warehouse: warehouse

@@ -8,11 +8,11 @@ from contextlib import contextmanager
 
 import pytest
 
-from tests.jobs.processes import ROOT, ended
+from tests.support.processes import ROOT, ended
 
 ASKS = """
 import os
-from engine.session import open_session
+from pipelines.engine.session import open_session
 before = dict(os.environ)
 assert open_session("test").range(3).count() == 3
 names = [name for name in before if name.lower().endswith("_proxy")]

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.factories import at
 from tests.field.running import run
-from tests.harness import Project
-from tests.steps.test_broken_off import a_bit_of_everything, project_in
+from tests.nightly.test_interrupted import a_bit_of_everything, project_in
+from tests.support.factories import at
+from tests.support.harness import Project
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 

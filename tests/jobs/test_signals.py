@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs.processes import COMMANDS, HAS_JAVA, PATIENCE, ROOT, environment
+from tests.support.processes import COMMANDS, HAS_JAVA, PATIENCE, ROOT, environment
 
 SIGNALS = {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGHUP: 129}
 ENDS_WITHIN = 20.0
@@ -18,7 +18,7 @@ ENDS_WITHIN = 20.0
 
 BUSY = """
 import sys, threading, time
-from engine.scratch import local_scratch
+from pipelines.engine.scratch import local_scratch
 from jobs.launch import launch
 
 def main(argv):

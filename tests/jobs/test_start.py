@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.jobs.processes import PATIENCE, ROOT, ended, environment
+from tests.support.processes import PATIENCE, ROOT, ended, environment
 
 JOBS = sorted(path for path in (ROOT / "jobs").glob("*.py") if "launch(main)" in path.read_text())
 

@@ -8,13 +8,13 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.jobs.processes import COMMANDS, HAS_JAVA, PATIENCE, ROOT, environment
+from tests.support.processes import COMMANDS, HAS_JAVA, PATIENCE, ROOT, environment
 
 TALKS = """
 import logging, os, sys
 from contextlib import suppress
 from jobs.launch import Parser, launch
-from steps.progress import step
+from pipelines.console.progress import step
 
 def main(argv):
     Parser("Talk.", config=False).parse_args(argv)

@@ -5,11 +5,19 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from insight.summary import FINDINGS, PLACES, show_summary
-from storage.warehouse import Warehouse
-from tests.factories import Row, at
-from tests.report.warehouse import AS_OF, NIGHT_BEFORE, OF_AS_OF, everything, monitored, of_as_of, write
-from tests.written import sent
+from pipelines.nightly.summary import FINDINGS, PLACES, show_summary
+from pipelines.storage.warehouse import Warehouse
+from tests.support.factories import Row, at
+from tests.support.report_warehouse import (
+    AS_OF,
+    NIGHT_BEFORE,
+    OF_AS_OF,
+    everything,
+    monitored,
+    of_as_of,
+    write,
+)
+from tests.support.written import sent
 
 
 def group(queue: str, messages: int, **changes: object) -> Row:

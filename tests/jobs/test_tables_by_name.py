@@ -12,10 +12,10 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from tests.harness import Project, one_log
-from tests.jobs.processes import PATIENCE, ROOT
-from tests.jobs.warehouses import table_names
-from tests.test_against_model import project_of, random_logs, require_equal
+from tests.nightly.test_against_model import project_of, random_logs, require_equal
+from tests.support.harness import Project, one_log
+from tests.support.processes import PATIENCE, ROOT
+from tests.support.warehouses import table_names
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 

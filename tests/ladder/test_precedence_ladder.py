@@ -10,9 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.ladder.ladder import with_priority
 from pipelines.ladder.steps import STEPS
-from tests.factories import LONG_AGO, Row, at, rule
-from tests.model.rules import Rule, resolve
-from tests.plans import operators
+from tests.support.factories import LONG_AGO, Row, at, rule
+from tests.support.model.rules import Rule, resolve
+from tests.support.plans import operators
 
 ENDPOINT = (
     "number int, instance string, database string, contract string, local_service string, "

@@ -4,10 +4,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from schemas.reading import as_of_key
-from tests.factories import Row, at, catalog, create_rule, message_event, rule
-from tests.harness import Project
-from tests.packing import packing_night
-from tests.written import ended_run, endpoint, received, warehouse_of
+from tests.support.factories import Row, at, catalog, create_rule, message_event, rule
+from tests.support.harness import Project
+from tests.support.packing import packing_night
+from tests.support.written import ended_run, endpoint, received, warehouse_of
 
 AS_OF = at(60)
 

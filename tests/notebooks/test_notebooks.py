@@ -8,8 +8,8 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from insight.conformance.view import CLASSES
-from tests.harness import Project
+from pipelines.conformance.view import CLASSES
+from tests.support.harness import Project
 from tools import notebooks
 
 ROOT = Path(__file__).parent.parent.parent

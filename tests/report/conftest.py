@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 from selenium import webdriver
 
-from config.load import Settings
-from tests.report.warehouse import AS_OF, everything, page_of, run, write
+from pipelines.config.load import Settings
+from tests.support.report_warehouse import AS_OF, everything, page_of, run, write
 
 
 @pytest.fixture(scope="session")

@@ -11,7 +11,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.select import Select
 
-from tests.report.warehouse import NASTY, SMALL_QUEUES
+from tests.support.report_warehouse import NASTY, SMALL_QUEUES
 
 Browser = webdriver.Chrome
 

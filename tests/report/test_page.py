@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from insight.report.page import Part, page
+from pipelines.report.page import Part, page
 
 AS_OF = datetime(2026, 11, 21, tzinfo=UTC)
 

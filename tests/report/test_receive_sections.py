@@ -7,18 +7,18 @@ from axe_core_python.selenium import Axe
 from pyspark.sql import SparkSession
 from selenium.webdriver.common.by import By
 
-from config.errors import ConfigError
-from config.load import Settings
-from insight.report.conformance import QUEUES_SHOWN, conformance_parts
-from insight.report.replay import MOMENTS, STEPS, replay_parts
 from jobs import report
+from pipelines.config.errors import ConfigError
+from pipelines.config.load import Settings
+from pipelines.report.conformance import QUEUES_SHOWN, conformance_parts
+from pipelines.report.replay import MOMENTS, STEPS, replay_parts
+from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import CONFORMANCE_TABLES
 from schemas.replay import REPLAY_TABLES
-from storage.warehouse import Warehouse
-from tests.factories import Row, at
 from tests.report.test_browser import Browser, complaints, first_column, opened, requests, table
 from tests.report.test_whatif_section import answers_of
-from tests.report.warehouse import AS_OF, NASTY
+from tests.support.factories import Row, at
+from tests.support.report_warehouse import AS_OF, NASTY
 
 QUEUE = {"instance": "SQL1", "database": "A", "queue": NASTY}
 FIGURES = {"decisions": 5, "with_choice": 4, "conforming": 1, "passed": 3, "passable": 4, "fitness": 0.25}

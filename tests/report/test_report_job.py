@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession, functions as F
 
-from config.errors import ConfigError, PipelineError
-from config.load import Settings
 from jobs import report
+from pipelines.config.errors import ConfigError, PipelineError
+from pipelines.config.load import Settings
+from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import RECEIVE_SCHEDULE
-from storage.warehouse import Warehouse
-from tests.factories import at
-from tests.report.warehouse import AS_OF, NASTY, SMALL_QUEUES, page_of, run, write
+from tests.support.factories import at
+from tests.support.report_warehouse import AS_OF, NASTY, SMALL_QUEUES, page_of, run, write
 
 Rows = list[dict[str, Any]]
 

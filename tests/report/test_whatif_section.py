@@ -10,19 +10,19 @@ from axe_core_python.selenium import Axe
 from pyspark.sql import SparkSession
 from selenium.webdriver.common.by import By
 
-from config.errors import ConfigError
-from config.instants import format_instant
-from config.load import Settings
-from insight.report.whatif import whatif_parts
-from insight.whatif.ask import MOST_MOVED
 from jobs import report
+from pipelines.config.errors import ConfigError
+from pipelines.config.instants import format_instant
+from pipelines.config.load import Settings
+from pipelines.report.whatif import whatif_parts
+from pipelines.storage.small_frame import small_frame
+from pipelines.storage.warehouse import Warehouse
+from pipelines.whatif.read import MOST_MOVED
 from schemas.table import Table
 from schemas.whatif import WHATIF_AS_OF, WHATIF_TABLES
-from storage.small_frame import small_frame
-from storage.warehouse import Warehouse
-from tests.factories import Row, at
 from tests.report.test_browser import Browser, complaints, first_column, opened, requests, table
-from tests.report.warehouse import AS_OF, NASTY
+from tests.support.factories import Row, at
+from tests.support.report_warehouse import AS_OF, NASTY
 
 QUEUE = {"instance": "SQL1", "database": "A", "queue": NASTY}
 

@@ -13,10 +13,10 @@ import yaml
 from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 
-from storage.only_writer import LOCK
-from tests.harness import SOURCES, Project, one_log
-from tests.jobs.warehouses import changed, contents
-from tests.test_against_model import project_of, random_logs
+from pipelines.storage.lock import LOCK
+from tests.nightly.test_against_model import project_of, random_logs
+from tests.support.harness import SOURCES, Project, one_log
+from tests.support.warehouses import changed, contents
 
 pytestmark = pytest.mark.spark
 

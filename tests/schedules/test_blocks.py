@@ -6,9 +6,9 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
-from config.model import Blocks
+from pipelines.config.model import Blocks
 from pipelines.schedules import blocks
-from tests.factories import Row
+from tests.support.factories import Row
 
 COLUMNS = (
     "instance string, destination_instance string, message_id string, position bigint, size_bytes bigint"

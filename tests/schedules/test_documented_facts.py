@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.factories import (
+from tests.support.factories import (
     INITIATOR,
     TARGET,
     Row,
@@ -21,7 +21,7 @@ from tests.factories import (
     endpoint_event,
     message_event,
 )
-from tests.harness import Project
+from tests.support.harness import Project
 
 pytestmark = pytest.mark.slow
 

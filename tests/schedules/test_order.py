@@ -8,8 +8,8 @@ import pytest
 from pyspark.sql import SparkSession, functions as F
 
 from pipelines.schedules.order import level_and_minute, numbered
-from tests.factories import LONG_AGO, Row, at
-from tests.plans import operators
+from tests.support.factories import LONG_AGO, Row, at
+from tests.support.plans import operators
 
 ROWS = "instance string, queue string, level int, time timestamp, rank int, id string, weight bigint"
 MOMENTS = [

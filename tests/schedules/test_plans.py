@@ -12,13 +12,14 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession, Window, functions as F
 from pyspark.sql.types import StructType
 
-from config.catalog import BINDINGS
-from config.model import Blocks, Starvation
-from pipelines.ledger.duplicates import accepted, judged, narrow, near, repeated, repeated_hashes, suspects
-from pipelines.ledger.endpoints import endpoints, first_places
-from pipelines.ledger.given_back import given_back
-from pipelines.ledger.late import Reach, brought_back
-from pipelines.ledger.open_rows import (
+from pipelines.config.catalog import BINDINGS
+from pipelines.config.model import Blocks, Starvation
+from pipelines.ingest.duplicates import accepted, judged, narrow, near, repeated, repeated_hashes, suspects
+from pipelines.ingest.endpoints import endpoints, first_places
+from pipelines.ingest.late_events import Reach, brought_back
+from pipelines.ingest.queues import with_queue
+from pipelines.ingest.redelivered import given_back
+from pipelines.ingest.retention import (
     Until,
     closing_conversations,
     last_of_kind,
@@ -26,22 +27,21 @@ from pipelines.ledger.open_rows import (
     open_conversations,
     open_transactions,
 )
-from pipelines.ledger.queues import with_queue
-from pipelines.ledger.sides import conversation_sides
+from pipelines.ingest.sides import conversation_sides
 from pipelines.schedules.blocks import in_blocks
 from pipelines.schedules.groups import ordered_groups, ready_conversations, ready_groups
-from pipelines.schedules.placed import placed_messages
 from pipelines.schedules.queue_state import groups_locked, queues_off
 from pipelines.schedules.ready import ready_messages
 from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import sendable, transmission_order, with_transmit_priority
 from pipelines.schedules.unresolved import unresolved
+from pipelines.schedules.with_endpoints import placed_messages
 from pipelines.state.endpoints import endpoints_at, latest_moves
 from pipelines.state.of_messages import StateOfMessages, state_of_messages
 from pipelines.state.transactions import named_locks
 from schemas import CONTRACTS, TABLES
-from tests.factories import at
-from tests.plans import SINGLE, operators
+from tests.support.factories import at
+from tests.support.plans import SINGLE, operators
 
 pytestmark = pytest.mark.spark
 

@@ -6,9 +6,9 @@ from pathlib import Path
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from pipelines.storage.checks import renew_checks
+from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import ACTIVATION_SUMMARY
-from storage.checks import renew_checks
-from storage.warehouse import Warehouse
 
 
 def test_an_older_check_is_renewed(session: SparkSession, tmp_path: Path) -> None:

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from config.errors import WarehouseError
+from pipelines.config.errors import WarehouseError
+from pipelines.storage.integrity import require_as_left
+from pipelines.storage.published import checked_runs
+from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
 from schemas.outputs import RUNS
-from storage.integrity import require_as_left
-from storage.published import checked_runs
-from storage.warehouse import Warehouse
-from tests.factories import at
-from tests.written import ended_run, warehouse_of
+from tests.support.factories import at
+from tests.support.written import ended_run, warehouse_of
 
 COUNTS = {"duplicates": 0, "rejected": 0, "bindings": "b"}
 FOLDED = [

@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 from pyarrow import fs
 
-from storage import lease
-from storage.lease import HeldError, leased
+from pipelines.storage import lease
+from pipelines.storage.lease import HeldError, leased
 
 STORE = fs.LocalFileSystem()
 QUICK = {"RENEWED_EVERY": 0.1, "WATCHED_FOR": 1.0, "SETTLED_AFTER": 0.1}
 HOLDS = f"""
 import sys, time
 from pyarrow import fs
-from storage import lease
+from pipelines.storage import lease
 vars(lease).update({QUICK})
 with lease.leased(fs.LocalFileSystem(), sys.argv[1], "the first"):
     print("holds", flush=True)

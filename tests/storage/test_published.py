@@ -4,9 +4,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from storage.published import batches_since
-from tests.factories import at
-from tests.written import ended_run, warehouse_of
+from pipelines.storage.published import batches_since
+from tests.support.factories import at
+from tests.support.written import ended_run, warehouse_of
 
 
 def test_all_batches_came_after_a_run_before_the_first_one(session: SparkSession, tmp_path: Path) -> None:

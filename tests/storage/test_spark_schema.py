@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from config.errors import ConfigError
-from config.model import SparkSchema
+from pipelines.config.errors import ConfigError
+from pipelines.config.model import SparkSchema
+from pipelines.storage.small_frame import small_frame
+from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import UNRESOLVED
 from schemas.reading import as_of_key
-from storage.small_frame import small_frame
-from storage.warehouse import Warehouse
-from tests.factories import at
+from tests.support.factories import at
 
 pytestmark = pytest.mark.spark
 

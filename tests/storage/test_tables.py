@@ -12,10 +12,10 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from config.errors import ConfigError
-from storage.tables import open_table
-from tests.factories import at
-from tests.written import ended_run, warehouse_of
+from pipelines.config.errors import ConfigError
+from pipelines.storage.tables import open_table
+from tests.support.factories import at
+from tests.support.written import ended_run, warehouse_of
 
 ROOT = Path(__file__).parents[2]
 DELTA = {"spark.sql.extensions": "some.Other,io.delta.sql.DeltaSparkSessionExtension"}
@@ -62,7 +62,10 @@ def test_a_table_is_opened_by_settings_and_name(session: SparkSession, tmp_path:
 
 def test_without_a_session_the_embedded_engine_is_opened(tmp_path: Path) -> None:
     """In a process of its own, as a user has it; no session was ever made there."""
-    code = "from storage.tables import open_table; import sys; print(open_table(*sys.argv[1:]).count())"
+    code = (
+        "from pipelines.storage.tables import open_table; import sys; "
+        "print(open_table(*sys.argv[1:]).count())"
+    )
     # In a file: of python -c, the client of Spark Connect thinks that it is a doctest.
     script = tmp_path / "count.py"
     script.write_text(code)

@@ -11,17 +11,17 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
-from config.errors import ConfigError, WarehouseError
+from pipelines.config.errors import ConfigError, WarehouseError
+from pipelines.storage.id_spelling import is_marked
+from pipelines.storage.inputs.delta_log import current_version
+from pipelines.storage.small_frame import small_frame
+from pipelines.storage.versions import versions_of
+from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
 from schemas.ids import canonical_text
 from schemas.outputs import BATCHES, FILES
-from storage.id_spelling import is_marked
-from storage.inputs.delta_log import current_version
-from storage.small_frame import small_frame
-from storage.versions import versions_of
-from storage.warehouse import Warehouse
-from tests.factories import Row, endpoint_event
-from tests.written import warehouse_of
+from tests.support.factories import Row, endpoint_event
+from tests.support.written import warehouse_of
 
 Change = Callable[[pa.Table], pa.Table]
 

@@ -7,18 +7,18 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from pipelines.storage.small_frame import small_frame
+from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import UNRESOLVED
 from schemas.reading import as_of_key
-from storage.small_frame import small_frame
-from storage.warehouse import Warehouse
-from tests.factories import at
+from tests.support.factories import at
 
 
 @pytest.mark.spark
 def test_a_write_is_told_with_its_rows(
     session: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level(logging.INFO, logger="storage.warehouse")
+    caplog.set_level(logging.INFO, logger="pipelines.storage.warehouse")
     warehouse = Warehouse(session, str(tmp_path))
     rows = [(at(), as_of_key(at()), "receive", f"m{number}", "endpoint_unknown") for number in range(3)]
     warehouse.append(UNRESOLVED, small_frame(session, rows, UNRESOLVED.struct))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from config.model import Activation
+from pipelines.config.model import Activation
 from schemas import ACCEPTED
 
 TOOL = runpy.run_path(str(Path(__file__).resolve().parents[2] / "tools" / "local_spark.py"))

@@ -9,10 +9,10 @@ from tools.package import package
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    for name in ("config", "schemas", "jobs"):
+    for name in ("pipelines", "schemas", "jobs"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text("")
-    (tmp_path / "config" / "rules.lark").write_text("start: WORD")
+    (tmp_path / "pipelines" / "page.html").write_text("<html>")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "x.py").write_text("")
     return tmp_path
@@ -26,9 +26,9 @@ def test_holds_the_packages_with_their_resources_and_nothing_else(project: Path)
     names = zipfile.ZipFile(package(project)).namelist()
 
     assert names == [
-        "config/__init__.py",
-        "config/rules.lark",
         "jobs/__init__.py",
+        "pipelines/__init__.py",
+        "pipelines/page.html",
         "schemas/__init__.py",
     ]
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from hypothesis import given, strategies as st
 
-from config.rules.edits import EditedPeriod, edited_periods
-from config.rules.history import RuleVersion
+from pipelines.config.rules.edits import EditedPeriod, edited_periods
+from pipelines.config.rules.history import RuleVersion
 
 
 def day(number: int) -> datetime:

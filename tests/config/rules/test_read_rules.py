@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError
-from config.rules.read import read_rules
+from pipelines.config.errors import ConfigError
+from pipelines.config.rules.read import read_rules
 
 
 @pytest.mark.parametrize("name", ["r.yaml", "r.yml", "R.YAML"])

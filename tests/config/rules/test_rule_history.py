@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from config.errors import ConfigError
-from config.rules.history import Fault, RuleVersion, fold_statements, rule_history
-from config.rules.statements import ANY, UNSET, Kind, Origin, RuleStatement
+from pipelines.config.errors import ConfigError
+from pipelines.config.rules.history import Fault, RuleVersion, fold_statements, rule_history
+from pipelines.config.rules.statements import ANY, UNSET, Kind, Origin, RuleStatement
 
 _lines: Iterator[int] = count(1)
 

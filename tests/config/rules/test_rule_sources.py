@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config.rules.sources import NoRuleFileError, RuleSources, natural_order, rule_paths
+from pipelines.config.rules.sources import NoRuleFileError, RuleSources, natural_order, rule_paths
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 

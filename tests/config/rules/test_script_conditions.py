@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError
-from config.rules.history import Fault, fold_statements
-from config.rules.rule_file import RuleFile
-from config.rules.tsql_rules import read_tsql_rules
+from pipelines.config.errors import ConfigError
+from pipelines.config.rules.history import Fault, fold_statements
+from pipelines.config.rules.rule_file import RuleFile
+from pipelines.config.rules.tsql_rules import read_tsql_rules
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 Read = Callable[[str], RuleFile]

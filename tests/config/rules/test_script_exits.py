@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError
-from config.rules.history import fold_statements
-from config.rules.rule_file import NoteKind, RuleFile
-from config.rules.tsql_rules import read_tsql_rules
+from pipelines.config.errors import ConfigError
+from pipelines.config.rules.history import fold_statements
+from pipelines.config.rules.rule_file import NoteKind, RuleFile
+from pipelines.config.rules.tsql_rules import read_tsql_rules
 
 Read = Callable[[str], RuleFile]
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from config.errors import ConfigError
-from config.rules.history import rule_history
-from config.rules.rule_file import RuleFile
-from config.rules.statements import ANY, UNSET, Kind, Origin, RuleStatement
-from config.rules.tsql_rules import read_tsql_rules
+from pipelines.config.errors import ConfigError
+from pipelines.config.rules.history import rule_history
+from pipelines.config.rules.rule_file import RuleFile
+from pipelines.config.rules.statements import ANY, UNSET, Kind, Origin, RuleStatement
+from pipelines.config.rules.tsql_rules import read_tsql_rules
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 WAYS = {"instance": "I", "effective_from": NEW_YEAR}

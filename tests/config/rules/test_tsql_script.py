@@ -7,11 +7,11 @@ from typing import Any
 
 from hypothesis import given, settings, strategies as st
 
-from config.errors import ConfigError
-from config.rules.history import RuleVersion, rule_history
-from config.rules.statements import ANY, UNSET, Kind, Origin, RuleStatement
-from config.rules.tsql_rules import read_tsql_rules
-from config.rules.tsql_script import script_of
+from pipelines.config.errors import ConfigError
+from pipelines.config.rules.history import RuleVersion, rule_history
+from pipelines.config.rules.statements import ANY, UNSET, Kind, Origin, RuleStatement
+from pipelines.config.rules.tsql_rules import read_tsql_rules
+from pipelines.config.rules.tsql_script import script_of
 
 A_NAME = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6

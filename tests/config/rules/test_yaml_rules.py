@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from config.errors import ConfigError
-from config.rules.read import read_rules
-from config.rules.statements import ANY, UNSET, Kind, Origin, RuleStatement
+from pipelines.config.errors import ConfigError
+from pipelines.config.rules.read import read_rules
+from pipelines.config.rules.statements import ANY, UNSET, Kind, Origin, RuleStatement
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 

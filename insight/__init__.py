@@ -1,1 +1,0 @@
-"""What can be said about rules and priorities: findings of the lint, coverage, explanations."""

@@ -1,1 +1,0 @@
-"""Conformance: did the server do what its rules say."""

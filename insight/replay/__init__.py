@@ -1,1 +1,0 @@
-"""What readers would do: the same arrivals with other rules, or another number of readers."""

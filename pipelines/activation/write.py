@@ -1,0 +1,143 @@
+"""The replay of queue monitors, from table to table."""
+
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from pyspark.sql import DataFrame
+
+from pipelines.activation.checks import Clock
+from pipelines.activation.replay import Monitor
+from pipelines.activation.window import Facts, Watched, activation_of_window, unwatched
+from pipelines.config.load import Settings
+from pipelines.config.model import Activation
+from pipelines.engine.differences import together
+from pipelines.storage.batches import Done
+from pipelines.storage.checks import renew_checks
+from pipelines.storage.collect import micros
+from pipelines.storage.monitors import latest_monitors
+from pipelines.storage.small_frame import empty_frame, small_frame
+from pipelines.storage.warehouse import Warehouse
+from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
+
+MICROSECOND = timedelta(microseconds=1)
+NAMED = (
+    "queue_number int, instance string, database string, queue string, mode string, max_queue_readers int, "
+    "is_on boolean"
+)
+SERVICES = "instance string, database string, local_service string, queue_number int"
+QUEUES = "instance string, database string, queue string"
+SHOWN = (
+    "queue_number int, state string, taken_at timestamp, last_activated_time timestamp, tasks_running bigint"
+)
+
+
+def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime, done: Done) -> str:
+    """Replace the rows of this as_of in `activation` and `activation_summary`; other rows stay.
+
+    Args:
+        warehouse: the tables.
+        settings: the catalog, and the activation settings; without these there are no rows of this as_of.
+        as_of: the end of the window.
+        done: the folds that made the ledger.
+
+    Returns:
+        What was replayed, in words.
+    """
+    options = settings.activation
+    if options is None:
+        _leave_out(warehouse, as_of)
+        return "left out by the settings"
+    renew_checks(warehouse, ACTIVATION_SUMMARY)
+    # There is no time before the first one.
+    start = as_of - min(options.window, as_of - datetime.min.replace(tzinfo=as_of.tzinfo))
+    clock = _clock(options, start, as_of)
+    facts = Facts(
+        message_events=warehouse.read_open(MESSAGES, start),
+        endpoint_events=warehouse.read_open(ENDPOINT_FACTS, start),
+        queue_events=warehouse.read_open(QUEUE_FACTS, start),
+        endpoints=warehouse.read_open(ENDPOINTS, start),
+    )
+    watched = _watched(warehouse, settings, as_of)
+    if not watched.monitors:
+        nothing = empty_frame(warehouse.spark, ACTIVATION.struct).drop("as_of", "as_of_key")
+        unknown = unwatched(facts.queue_events, watched.queues, clock, as_of=as_of)
+        warehouse.replace_as_of(ACTIVATION, nothing, as_of)
+        warehouse.replace_as_of(ACTIVATION_SUMMARY, unknown, as_of)
+        return "no queue has a monitor"
+    every_receive_counts = not done.has_queue_events
+    with warehouse.keeping() as keep:
+        runs, told = activation_of_window(
+            facts, watched, clock, as_of=as_of, every_receive_counts=every_receive_counts, keep=keep
+        )
+        together(
+            warehouse.spark,
+            lambda: warehouse.replace_as_of(ACTIVATION, runs, as_of),
+            # A row for each queue: CHECKs on how the rows came about cost more to plan than to keep them.
+            lambda: warehouse.replace_as_of(ACTIVATION_SUMMARY, keep(told), as_of),
+        )
+    count = len(watched.monitors)
+    return f"{options.window_hours:g} hours of {count:,} queue{'' if count == 1 else 's'}"
+
+
+def _leave_out(warehouse: Warehouse, as_of: datetime) -> None:
+    """Remove what an earlier run of this as_of wrote by other settings."""
+    for table in (ACTIVATION, ACTIVATION_SUMMARY):
+        if warehouse.exists(table) and not warehouse.read_as_of(table, as_of).isEmpty():
+            nothing = empty_frame(warehouse.spark, table.struct).drop("as_of", "as_of_key")
+            warehouse.replace_as_of(table, nothing, as_of)
+
+
+def _clock(options: Activation, start: datetime, end: datetime) -> Clock:
+    return Clock(
+        start=micros(start),
+        end=micros(end),
+        check=options.check // MICROSECOND,
+        empty=options.empty // MICROSECOND,
+    )
+
+
+def _watched(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Watched:
+    """The catalog as monitors and frames; monitored queues have numbers in the place of names."""
+    spark, catalog = warehouse.spark, settings.catalog
+    is_on = {row[:3]: row[3] for row in catalog.queue_rows()}
+    monitors, named, numbers = [], [], {}
+    for number, (*names, mode, readers, timeout) in enumerate(catalog.monitor_rows()):
+        queue = (names[0], names[1], names[2])
+        numbers[queue] = number
+        named.append((number, *queue, mode, readers, is_on[queue]))
+        expires = None if timeout is None else timedelta(seconds=timeout) // MICROSECOND
+        monitors.append(
+            Monitor(number=number, max_queue_readers=readers, timeout=expires, is_on=is_on[queue])
+        )
+    services = [
+        (instance, database, service, numbers[instance, database, queue])
+        for instance, database, service, queue in catalog.service_bindings()
+        if (instance, database, queue) in numbers
+    ]
+    return Watched(
+        monitors=monitors,
+        named=small_frame(spark, named, NAMED),
+        services=small_frame(spark, services, SERVICES),
+        queues=small_frame(spark, is_on, QUEUES),
+        shown=_shown(warehouse, numbers, as_of),
+    )
+
+
+def _shown(
+    warehouse: Warehouse, numbers: Mapping[tuple[str, str, str], int], as_of: datetime
+) -> DataFrame | None:
+    """The monitors of these queues as the newest snapshots show them; None if they show none."""
+    rows = [
+        (
+            numbers[queue],
+            row["state"],
+            row["taken_at"],
+            row["last_activated_time"],
+            row["tasks_running"],
+        )
+        for row in latest_monitors(warehouse, as_of)
+        if (queue := (row["instance"], row["database"], row["queue"])) in numbers
+    ]
+    return small_frame(warehouse.spark, rows, SHOWN) if rows else None

@@ -1,0 +1,255 @@
+"""Settings with everything they name: the file, the catalog and the rules, read before Spark starts."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+from pipelines.config import model
+from pipelines.config.catalog import Catalog, load_catalog
+from pipelines.config.errors import ConfigError
+from pipelines.config.instants import format_instant
+from pipelines.config.paths import overlap
+from pipelines.config.rules.history import Folded, RuleVersion, fold_statements
+from pipelines.config.rules.instance_names import misspelt_places
+from pipelines.config.rules.rule_file import Note, RuleFile
+from pipelines.config.rules.sources import NoRuleFileError, RuleSources
+from pipelines.config.rules.statements import RuleStatement
+from pipelines.config.shape import check
+from pipelines.config.snapshots.server import ServerSnapshot, read_snapshots, shown_statements, with_databases
+from pipelines.config.yaml_file import Loc, YamlFile, field_path, load_yaml
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run is told; table paths are absolute or URIs, `path` is the settings file as it was named.
+
+    `variables` are those at the top of the file, for scripts that the command line names.
+
+    `warehouse` is a folder or a schema of Spark, and as text what people call it by.
+    """
+
+    path: str
+    warehouse: str | model.SparkSchema
+    inputs: model.FewInputs
+    catalog: Catalog
+    catalog_path: str | None
+    rules: tuple[model.RuleSource, ...]
+    rule_files: tuple[RuleFile, ...]
+    rule_history: tuple[RuleVersion, ...]
+    receive: model.Receive
+    transmission: model.Transmission
+    activation: model.Activation | None
+    quality: model.Quality
+    replay: model.Replay
+    snapshots: tuple[ServerSnapshot, ...] = ()
+    unread_files: tuple[Note, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def rule_notes(self) -> tuple[Note, ...]:
+        """What of the rule sources does not count, and where."""
+        return (*self.unread_files, *(note for file in self.rule_files for note in file.notes))
+
+    def require_apart(self, root: str) -> None:
+        """Refuse a warehouse whose files would be read as input.
+
+        For the folder of a schema, which is known once a session is open; others are compared before.
+
+        Raises:
+            ConfigError: an input or a snapshot is that folder, lies in it or holds it.
+        """
+        inputs = {f"inputs.{name}.path": source.path for name, source in self.inputs.by_name().items()}
+        snapshots = {
+            f"snapshots[{number}].path": each.declared.path for number, each in enumerate(self.snapshots)
+        }
+        for name, path in (inputs | snapshots).items():
+            if how := overlap(root, path):
+                raise ConfigError(
+                    f"{self.path}: warehouse: {self.warehouse}: {root} {how} {path}, which is {name}; name "
+                    "another schema"
+                )
+
+    def describe(self) -> str:
+        """Return the settings in effect as JSON with sorted keys; of catalog and rules, only the paths."""
+        rules = [
+            {
+                "path": os.path.abspath(source.path),
+                "instance": source.instance,
+                "effective_from": source.effective_from and format_instant(source.effective_from),
+                **({"database": source.database} if source.database else {}),
+                **({"variables": source.variables} if source.variables else {}),
+            }
+            for source in self.rules
+        ]
+        content = {
+            "warehouse": str(self.warehouse),
+            "inputs": self.inputs.model_dump(),
+            "catalog": self.catalog_path and os.path.abspath(self.catalog_path),
+            "rules": rules,
+            "receive": self.receive.model_dump(),
+            "transmission": self.transmission.model_dump(),
+            "activation": self.activation and self.activation.model_dump(),
+            "quality": self.quality.model_dump(),
+        }
+        if self.snapshots:
+            content["snapshots"] = [each.declared.model_dump(mode="json") for each in self.snapshots]
+        return json.dumps(content, ensure_ascii=False, sort_keys=True)
+
+
+def load_settings(path: str | Path) -> Settings:
+    """Read and check a settings file, its catalog and its rules.
+
+    Raises:
+        ConfigError: One line for each problem. Those of the catalog and of all rule files come together, once
+            the settings file itself is right.
+    """
+    settings, folded = load_for_lint(path)
+    folded.require_accepted()
+    return settings
+
+
+def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
+    """Do what `load_settings` does, but take rules too that contradict each other.
+
+    Returns:
+        The settings, and what the rule statements come to: versions with the places where they were
+        written, and the statements that were refused. `Settings.rule_history` leaves those out.
+
+    Raises:
+        ConfigError: As `load_settings`, except for statements that are refused because of other rules.
+    """
+    file = load_yaml(os.fspath(path))
+    declared = check(_shape_of(file), file, {"directory": os.path.dirname(file.path)})
+    _require_different(file, declared.snapshots)
+    _require_apart(file, declared)
+    catalog, sources = _read_named_files(file, declared)
+    rule_files = sources.files
+    snapshots = read_snapshots(declared.snapshots)
+    folded = folded_rules(rule_files, snapshots)
+    places = with_databases(catalog, snapshots)
+    known = [(row[0], row[1]) for row in places.database_rows()]
+    settings = Settings(
+        path=file.path,
+        warehouse=declared.warehouse,
+        inputs=declared.inputs,
+        catalog=places,
+        catalog_path=declared.catalog,
+        rules=declared.rules,
+        rule_files=tuple(rule_files),
+        rule_history=folded.versions,
+        receive=declared.receive,
+        transmission=declared.transmission,
+        activation=declared.activation,
+        quality=declared.quality,
+        replay=declared.replay,
+        snapshots=snapshots,
+        unread_files=(*sources.unread, *misspelt_places(rule_files, known)),
+        variables=declared.variables,
+    )
+    return settings, folded
+
+
+def folded_rules(rule_files: Iterable[RuleFile], snapshots: Iterable[ServerSnapshot]) -> Folded:
+    """What `rule_statements` come to."""
+    return fold_statements(rule_statements(rule_files, snapshots))
+
+
+def rule_statements(
+    rule_files: Iterable[RuleFile], snapshots: Iterable[ServerSnapshot]
+) -> list[RuleStatement]:
+    """What rule files say, and snapshots of the databases that the files have no statements of."""
+    statements = [statement for rules in rule_files for statement in rules.statements]
+    return [*statements, *shown_statements(statements, snapshots)]
+
+
+def _shape_of(file: YamlFile) -> type[model.SettingsFile]:
+    has_snapshots = isinstance(file.data, dict) and bool(file.data.get("snapshots"))
+    return model.SettingsWithSnapshots if has_snapshots else model.SettingsFile
+
+
+def _require_different(file: YamlFile, snapshots: Sequence[model.Snapshot]) -> None:
+    """Refuse two snapshots of one database at one moment: which of them would count?"""
+    known: dict[tuple[str, str, datetime], int] = {}
+    problems = []
+    for number, each in enumerate(snapshots):
+        first = known.setdefault((each.instance, each.database, each.taken_at), number)
+        if first != number:
+            line = file.position(("snapshots", first, "path")).line
+            message = (
+                f"{each.instance}.{each.database} has another snapshot of that moment, on line {line}; "
+                "correct taken_at, or remove one"
+            )
+            problems.append(file.problem(("snapshots", number, "taken_at"), message))
+    if problems:
+        raise ConfigError(*problems)
+
+
+def _paths(declared: model.SettingsFile) -> dict[Loc, str]:
+    """The paths of inputs and snapshots, by their places in the file."""
+    inputs: dict[Loc, str] = {
+        ("inputs", name, "path"): source.path for name, source in declared.inputs.by_name().items()
+    }
+    snapshots: dict[Loc, str] = {
+        ("snapshots", number, "path"): each.path for number, each in enumerate(declared.snapshots)
+    }
+    return inputs | snapshots
+
+
+def _require_apart(file: YamlFile, declared: model.SettingsFile) -> None:
+    """Refuse a warehouse whose files would be read as input."""
+    problems = []
+    paths = _paths(declared)
+    for place, path in paths.items():
+        if isinstance(declared.warehouse, str) and (how := overlap(declared.warehouse, path)):
+            message = f"{declared.warehouse} {how} {path}, which is {field_path(place)}; name another folder"
+            problems.append(file.problem(("warehouse",), message))
+    if problems:
+        raise ConfigError(*problems)
+
+
+def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Catalog, RuleSources]:
+    problems: list[str] = []
+    catalog, is_known = Catalog(), True
+    try:
+        if declared.catalog is not None:
+            _must_be_a_file(file, ("catalog",), declared.catalog)
+            catalog = load_catalog(declared.catalog)
+    except ConfigError as error:
+        problems.extend(error.problems)
+        is_known = False
+    sources = RuleSources()
+    for index, source in enumerate(declared.rules):
+        only = _only_database(catalog, declared.snapshots, source.instance) if is_known else "unknown"
+        try:
+            sources.read(
+                source.path,
+                instance=source.instance,
+                effective_from=source.effective_from,
+                database=source.database or only,
+                variables={**declared.variables, **source.variables},
+            )
+        except NoRuleFileError as error:
+            problems.append(file.problem(("rules", index, "path"), str(error)))
+        except ConfigError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise ConfigError(*problems)
+    return catalog, sources
+
+
+def _only_database(catalog: Catalog, snapshots: Iterable[model.Snapshot], instance: str | None) -> str | None:
+    """The one database that an instance has; None if it has several, or none is known."""
+    places = [(row[0], row[1]) for row in catalog.database_rows()]
+    places += [(snapshot.instance, snapshot.database) for snapshot in snapshots]
+    known = {database for owner, database in places if owner == instance}
+    return known.pop() if len(known) == 1 else None
+
+
+def _must_be_a_file(file: YamlFile, loc: Loc, path: str) -> None:
+    if os.path.isdir(path):
+        raise ConfigError(file.problem(loc, f"{path} is a folder; name a file"))
+    if not os.path.exists(path):
+        raise ConfigError(file.problem(loc, f"there is no file {path}; correct the path or create the file"))

@@ -1,0 +1,231 @@
+"""The settings file: what may stand in it and what counts where nothing does."""
+
+import os
+import re
+from datetime import timedelta
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import AfterValidator, Field, PlainValidator, TypeAdapter, ValidationInfo
+
+from pipelines.config.paths import local_path, table_path
+from pipelines.config.shape import Instant, Shape, problem
+
+_VARIABLE_NAME = re.compile(r"[\w-]+")
+_NAME_IN_SPARK = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def _name_in_spark(name: str) -> str:
+    if not _NAME_IN_SPARK.fullmatch(name):
+        raise problem(f"{name!r} is no name that Spark takes; write letters, digits and _, no digit first")
+    return name
+
+
+TablePath = Annotated[str, Field(min_length=1), AfterValidator(table_path)]
+"""A path that Spark reads or writes: absolute, or a URI."""
+
+LocalPath = Annotated[str, Field(min_length=1), AfterValidator(local_path)]
+"""A path that is read before Spark starts: relative as the settings file's own path is, or absolute."""
+
+Count = Annotated[int, Field(strict=True, ge=1)]
+Seconds = Annotated[float, Field(strict=True, ge=1e-6, le=1e9)]
+"""A duration; event times have microseconds, so nothing shorter makes sense."""
+
+
+NameInSpark = Annotated[str, AfterValidator(_name_in_spark)]
+"""The name of a catalog or schema of Spark, the same in every metastore: plain ASCII."""
+
+
+class SparkSchema(Shape):
+    """A schema of one of Spark's catalogs (nothing of Service Broker's): its tables are known by name."""
+
+    catalog: NameInSpark = "spark_catalog"
+    schema_name: Annotated[NameInSpark, Field(alias="schema")]
+
+    def __str__(self) -> str:
+        """Return the name as SQL writes it."""
+        return f"{self.catalog}.{self.schema_name}"
+
+
+def _warehouse_place(value: object, info: ValidationInfo) -> str | SparkSchema:
+    # Not a union: what is wrong with a folder is nothing that a schema has to do with.
+    kind: TypeAdapter[str | SparkSchema] = TypeAdapter(SparkSchema if isinstance(value, dict) else TablePath)
+    place = kind.validate_python(value, context=info.context)
+    if isinstance(place, str) and os.path.isfile(place):
+        raise problem(f"{place} is a file; name a folder")
+    return place
+
+
+WarehousePlace = Annotated[str | SparkSchema, PlainValidator(_warehouse_place)]
+"""Where the tables are: a folder, or the schema whose location is that folder."""
+
+
+LINE_BYTES = 16 << 20
+"""How long a line may be where the settings say nothing."""
+Format: TypeAlias = Literal["delta", "parquet", "json", "csv"]
+"""How an input's files are written."""
+
+
+class EventSource(Shape):
+    """Where the events of one input stand, and how they are written."""
+
+    path: TablePath
+    format: Format
+
+
+class FewInputs(Shape):
+    """The three event inputs; without queue events nothing is locked and every receive is committed."""
+
+    endpoint_events: EventSource | None = None
+    message_events: EventSource | None = None
+    queue_events: EventSource | None = None
+
+    def by_name(self) -> dict[str, EventSource]:
+        """Return the inputs that are given, by name."""
+        named = {
+            "endpoint_events": self.endpoint_events,
+            "message_events": self.message_events,
+            "queue_events": self.queue_events,
+        }
+        return {name: source for name, source in named.items() if source is not None}
+
+
+class Inputs(FewInputs):
+    """The event inputs where no snapshot stands in for them."""
+
+    endpoint_events: EventSource
+    message_events: EventSource
+
+
+class Snapshot(Shape):
+    """A server's views at a moment: where their files stand, and which of them show all that there was."""
+
+    path: TablePath
+    instance: Annotated[str, Field(min_length=1)]
+    database: Annotated[str, Field(min_length=1)]
+    taken_at: Instant
+    format: Literal["csv", "parquet", "delta"]
+    complete: tuple[str, ...] = ()
+
+
+def _values(given: object) -> dict[str, str]:
+    if not isinstance(given, dict):
+        raise problem("is no mapping; write the names of variables and their values: {Level: 9}")
+    values: dict[str, str] = {}
+    for name, value in given.items():
+        if not _VARIABLE_NAME.fullmatch(name):
+            raise problem(f"{name!r} is no name of a variable; write letters, digits, _ and -")
+        if name.lower() in values:
+            raise problem(f"the variable {name!r} stands here twice, whatever its case; remove one")
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise problem(f"the value of {name} is no text; write it in quotes")
+        values[name.lower()] = str(value)
+    return values
+
+
+Variables = Annotated[dict[str, str], PlainValidator(_values)]
+"""Values of the variables of sqlcmd in rule scripts, $(name), by name in small letters."""
+
+
+class RuleSource(Shape):
+    """A rule file, a folder or a pattern, and what counts for statements that say nothing of their own."""
+
+    path: LocalPath
+    instance: Annotated[str, Field(min_length=1)] | None = None
+    database: Annotated[str, Field(min_length=1)] | None = None
+    effective_from: Instant | None = None
+    variables: Variables = Field(default_factory=dict)
+
+
+class Receive(Shape):
+    """The RECEIVE statement: its TOP(n), or None for all ready messages of the group."""
+
+    top: Count | None = None
+
+
+class Starvation(Shape):
+    """Every full after_seconds that a message has been sendable raise its level by raise_by."""
+
+    after_seconds: Seconds
+    raise_by: Annotated[int, Field(strict=True, ge=1, le=9)]
+
+
+class Blocks(Shape):
+    """Messages are cut into fragments, and fragments are sent in blocks."""
+
+    fragment_bytes: Count
+    fragments: Count
+
+
+class Transmission(Shape):
+    """Two of the live engine's habits, off unless given."""
+
+    starvation: Starvation | None = None
+    blocks: Blocks | None = None
+
+
+class Activation(Shape):
+    """How often monitors check, how long an empty result keeps them quiet, how far back a run looks."""
+
+    check_seconds: Seconds = 5.0
+    empty_seconds: Annotated[float, Field(strict=True, ge=0, le=1e9)] = 5.0
+    window_hours: Annotated[float, Field(strict=True, gt=0, le=1e6)] = 24.0
+
+    @property
+    def check(self) -> timedelta:
+        """The time between two timer checks."""
+        return timedelta(seconds=self.check_seconds)
+
+    @property
+    def empty(self) -> timedelta:
+        """The age at which an empty result no longer counts."""
+        return timedelta(seconds=self.empty_seconds)
+
+    @property
+    def window(self) -> timedelta:
+        """The length of the replay before as_of."""
+        return timedelta(hours=self.window_hours)
+
+
+class Replay(Shape):
+    """How long the work on a message takes where the log says nothing of its queue."""
+
+    default_service_ms: Annotated[int, Field(strict=True, ge=0, le=10**9)] = 100
+
+
+class Quality(Shape):
+    """How much may be wrong with the inputs.
+
+    Attributes:
+        max_rejected_share: the share of all inputs' rows that may be rejected before the run gives up.
+        max_line_bytes: bytes of a line of a text file; a longer one is rejected.
+    """
+
+    max_rejected_share: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.01
+    max_line_bytes: Annotated[int, Field(strict=True, ge=1024, le=1 << 30)] = LINE_BYTES
+
+
+class SettingsFile(Shape):
+    """The settings file; a section that is missing or null has its defaults.
+
+    Null leaves activation out.
+    """
+
+    warehouse: WarehousePlace
+    inputs: Inputs
+    catalog: LocalPath
+    rules: tuple[RuleSource, ...] = ()
+    variables: Variables = Field(default_factory=dict)
+    receive: Receive = Receive()
+    transmission: Transmission = Transmission()
+    activation: Activation | None = Activation()
+    replay: Replay = Replay()
+    quality: Quality = Quality()
+    snapshots: tuple[Snapshot, ...] = ()
+
+
+class SettingsWithSnapshots(SettingsFile):
+    """The settings file of a server that is known by its views: events, catalog and rules may be missing."""
+
+    inputs: FewInputs = FewInputs()  # type: ignore[assignment]
+    catalog: LocalPath | None = None  # type: ignore[assignment]
+    snapshots: Annotated[tuple[Snapshot, ...], Field(min_length=1)]

@@ -1,0 +1,110 @@
+"""A whole settings file as a proposal: what of it may differ from the current one."""
+
+import os
+from collections.abc import Iterator, Mapping, Set
+from urllib.parse import unquote, urlsplit
+
+from pipelines.config.errors import ConfigError
+from pipelines.config.load import Settings, load_for_lint
+from pipelines.config.proposal import Proposal, count_replaced
+
+MAY_DIFFER = (
+    "a proposal may change rules, honor_broker_priority, receive.top, transmission.starvation and "
+    "transmission.blocks only"
+)
+Named = Mapping[tuple[str, ...], str]
+"""The facts about each item, by its name."""
+
+
+def proposed_settings(current: Settings, path: str) -> Proposal:
+    """Read a settings file whose rules, honor flags, receive and transmission are proposed.
+
+    Its activation, quality and replay are not looked at.
+
+    Raises:
+        ConfigError: the file is wrong, or differs in what a proposal can't change: one line a difference.
+    """
+    settings, folded = load_for_lint(path)
+    folded.require_accepted()
+    problems = [f"{path}: {difference}; {MAY_DIFFER}" for difference in _differences(current, settings)]
+    if problems:
+        raise ConfigError(*problems)
+    return Proposal(settings, folded, count_replaced(current, settings.rule_files))
+
+
+def _differences(current: Settings, proposed: Settings) -> Iterator[str]:
+    yield from _compare("the warehouse", _warehouse(current), _warehouse(proposed), current.path)
+    yield from _compare("the input", _inputs(current), _inputs(proposed), current.path)
+    yield from _compare("the snapshot", _snapshots(current), _snapshots(proposed), current.path)
+    where = current.catalog_path or current.path
+    shared: set[tuple[str, ...]] = {()}
+    for what, of in (("instance", _instances), ("database", _databases)):
+        ours, theirs = _within(of(current), shared), _within(of(proposed), shared)
+        yield from _compare(f"the {what}", ours, theirs, where)
+        shared = set(ours.keys() & theirs.keys())
+    for what, of in (("service", _services), ("queue", _queues)):
+        ours, theirs = _within(of(current), shared), _within(of(proposed), shared)
+        yield from _compare(f"the {what}", ours, theirs, where)
+
+
+def _within(named: Named, places: Set[tuple[str, ...]]) -> Named:
+    """Those in places that both sides have: what a missing place would hold needs no line of its own."""
+    return {name: said for name, said in named.items() if any(name[: len(each)] == each for each in places)}
+
+
+def _compare(what: str, ours: Named, theirs: Named, where: str) -> Iterator[str]:
+    for name in sorted(ours.keys() | theirs.keys()):
+        called = " ".join(filter(None, (what, ".".join(name))))
+        if name not in ours:
+            yield f"{called} is not in {where}"
+        elif name not in theirs:
+            yield f"{called} is missing, {where} has it"
+        elif ours[name] != theirs[name]:
+            yield f"{called} {theirs[name]}, in {where} it {ours[name]}"
+
+
+def _warehouse(settings: Settings) -> Named:
+    place = settings.warehouse
+    return {(): f"is {_resolved(place) if isinstance(place, str) else place}"}
+
+
+def _inputs(settings: Settings) -> Named:
+    return {
+        (name,): f"reads {_resolved(source.path)} ({source.format})"
+        for name, source in settings.inputs.by_name().items()
+    }
+
+
+def _snapshots(settings: Settings) -> Named:
+    every = [snapshot.declared for snapshot in settings.snapshots]
+    return {
+        (each.instance, each.database, each.taken_at.isoformat()): (
+            f"reads {_resolved(each.path)} ({each.format}), complete: "
+            f"{', '.join(sorted(each.complete)) or 'nothing'}"
+        )
+        for each in every
+    }
+
+
+def _instances(settings: Settings) -> Named:
+    return {(instance.name,): "" for instance in settings.catalog.instances}
+
+
+def _databases(settings: Settings) -> Named:
+    return {row[:2]: "" for row in settings.catalog.database_rows()}
+
+
+def _services(settings: Settings) -> Named:
+    return {row[:3]: f"is bound to queue {row[3]}" for row in settings.catalog.service_bindings()}
+
+
+def _queues(settings: Settings) -> Named:
+    return {row[:3]: f"is {'on' if row[3] else 'off'}" for row in settings.catalog.queue_rows()}
+
+
+def _resolved(path: str) -> str:
+    """A path without links, or the URI of what is not on the local disk."""
+    uri = urlsplit(path)
+    if uri.scheme == "file":
+        return os.path.realpath(unquote(uri.path))
+    return path.rstrip("/") if uri.scheme and "://" in path else os.path.realpath(path)

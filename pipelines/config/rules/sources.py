@@ -1,0 +1,173 @@
+"""Rule sources: the files that a path of the settings stands for, and what was read from them."""
+
+import glob
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from pipelines.config.errors import ConfigError
+from pipelines.config.rules.read import read_rules, suffix_problem
+from pipelines.config.rules.rule_file import Note, NoteKind, RuleFile
+from pipelines.config.rules.source_location import Origin
+
+_NUMBER = re.compile(r"(\d+)")
+_REPEATABLE = re.compile(r"R__", re.IGNORECASE)
+_UNDO = re.compile(r"U\d[\d._]*__", re.IGNORECASE)
+
+
+class NoRuleFileError(Exception):
+    """A path leads to no rule file; the message says what is there and what to do."""
+
+
+@dataclass
+class RuleSources:
+    """What was read from sources, in their order.
+
+    Attributes:
+        files: one a file.
+        unread: files of folders and patterns that hold no rules.
+    """
+
+    files: list[RuleFile] = field(default_factory=list)
+    unread: list[Note] = field(default_factory=list)
+
+    def read(
+        self,
+        path: str,
+        *,
+        instance: str | None = None,
+        effective_from: datetime | None = None,
+        database: str | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """Read a file, all files of a folder or those that a pattern fits, in the order of `natural_order`.
+
+        The keywords are those of `read_rules`.
+
+        Raises:
+            NoRuleFileError: there is none.
+            ConfigError: files have errors; one line for each.
+        """
+        paths, others = rule_paths(path)
+        problems: list[str] = []
+        files: list[RuleFile] = []
+        for each in paths:
+            try:
+                files.append(
+                    read_rules(
+                        each,
+                        instance=instance,
+                        effective_from=effective_from,
+                        database=database,
+                        variables=variables,
+                    )
+                )
+            except ConfigError as error:
+                problems.extend(error.problems)
+        if problems:
+            raise ConfigError(*problems)
+        if paths != [path]:
+            files = _of_several(path, files, self.unread, instance or "", database or "")
+        self.files += files
+        for each in others:
+            reason = (
+                "an undo script" if _UNDO.match(os.path.basename(each)) else "rules stand in .sql and .yaml"
+            )
+            self.unread.append(
+                Note(
+                    NoteKind.NOT_READ,
+                    Origin(each, 1, 1),
+                    f"the file is not read: {reason}",
+                    "move it out of the folder, or name the rule files by a pattern",
+                    instance or "",
+                    database or "",
+                )
+            )
+
+
+def rule_paths(path: str) -> tuple[list[str], list[str]]:
+    """Return the rule files that a path stands for, and the files beside them that are not read.
+
+    A folder stands for the files in it and below it, links followed. In a path that leads to nothing, *, ?
+    and [...] are a pattern. Names that begin with a dot are left out.
+
+    Raises:
+        NoRuleFileError: there is no rule file.
+    """
+    if os.path.isfile(path):
+        if message := suffix_problem(path):
+            raise NoRuleFileError(message)
+        return [path], []
+    if os.path.isdir(path):
+        found, what = list(_files_below(path)), "folder"
+    elif glob.has_magic(path):
+        found, what = _files_of_pattern(path), "pattern"
+    else:
+        raise NoRuleFileError(f"there is no file {path}; correct the path or create the file")
+    found.sort(key=natural_order)
+    is_read = {
+        each: suffix_problem(each) is None and not _UNDO.match(os.path.basename(each)) for each in found
+    }
+    paths = [each for each in found if is_read[each]]
+    if not paths:
+        has = f"; it has {', '.join(os.path.basename(each) for each in found[:3])}" if found else ""
+        raise NoRuleFileError(f"the {what} {path} has no file .sql or .yaml{has}; correct the path")
+    return paths, [each for each in found if not is_read[each]]
+
+
+def natural_order(path: str) -> list[tuple[int, int, str]]:
+    """Key of the order of files: by folder and name, numbers by their value (V2 before V10), without case.
+
+    Two underscores end a version, so V1__a goes before V1_1__b and V1.1__b. Repeatable migrations (R__...)
+    follow all others of their folder.
+    """
+    key: list[tuple[int, int, str]] = []
+    for part in os.path.normpath(path).split(os.sep):
+        key.append((2 if _REPEATABLE.match(part) else 1, 0, ""))
+        for piece in _NUMBER.split(part.replace("__", "\0").casefold()):
+            key.append((4, int(piece[:300]), piece) if piece.isdecimal() else (3, 0, piece))
+    return [*key, (0, 0, path)]
+
+
+def _files_of_pattern(pattern: str) -> list[str]:
+    """The files that a pattern fits; through links it may come to a file again by a longer path."""
+    paths = sorted(filter(os.path.isfile, glob.glob(pattern, recursive=True)), key=len)
+    places = {(os.path.realpath(os.path.dirname(each)), os.path.basename(each)): each for each in paths[::-1]}
+    return list(places.values())
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    """The files below a folder; links are followed, each folder is entered once."""
+    entered: set[str] = set()
+    for place, folders, names in os.walk(folder, followlinks=True):
+        if os.path.realpath(place) in entered:
+            folders.clear()
+            continue
+        entered.add(os.path.realpath(place))
+        # Folders go before links to them.
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders.sort(key=lambda name: os.path.islink(os.path.join(place, name)))
+        yield from (os.path.join(place, name) for name in names if not name.startswith("."))
+
+
+def _of_several(
+    path: str, files: list[RuleFile], unread: list[Note], instance: str, database: str
+) -> list[RuleFile]:
+    """Say of a folder as a whole, not of each file, that it has no rules."""
+    without = NoteKind.NO_RULES
+    if not any(file.statements for file in files):
+        message = f"{path}: none of its {len(files)} files has a rule statement that counts"
+        origin = Origin(files[0].path, 1, 1)
+        unread.append(Note(without, origin, message, "take it out of rules:", instance, database))
+    return [
+        RuleFile(
+            file.path,
+            file.statements,
+            file.passed_over,
+            tuple(note for note in file.notes if note.kind is not without),
+            file.honor_settings,
+        )
+        for file in files
+    ]

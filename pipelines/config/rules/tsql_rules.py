@@ -1,0 +1,250 @@
+"""Rules written as T-SQL: the scripts that create, alter and drop them on the server."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pipelines.config.errors import ConfigError
+from pipelines.config.instants import parse_instant
+from pipelines.config.rules.existence_checks import text_of
+from pipelines.config.rules.limits import CRITERION_LENGTH, NAME_LENGTH, level_problem, name_problem
+from pipelines.config.rules.rule_file import HonorSetting, Note, NoteKind, RuleFile
+from pipelines.config.rules.script_statements import Statement, Statements
+from pipelines.config.rules.script_tokens import DIRECTIVE, Comment, Token, Tokens
+from pipelines.config.rules.sqlcmd import VARIABLE, read_tokens
+from pipelines.config.rules.statements import ANY, DEFAULT_LEVEL, Criterion, Kind, Origin, RuleStatement
+from pipelines.config.text_file import read_text
+
+_FIELDS = {
+    "CONTRACT_NAME": "contract",
+    "LOCAL_SERVICE_NAME": "local_service",
+    "REMOTE_SERVICE_NAME": "remote_service",
+    "PRIORITY_LEVEL": "level",
+}
+_MOST_DIGITS = 18
+"""No level has as many; Python refuses to read a number of thousands of digits."""
+_FOREIGN_PLACEHOLDER = re.compile(r"[$#]\{\w[^}]*\}|\{\{[^{}]+\}\}|(?<!\w)\$\w+\$|<[^<>,]+,[^<>,]*,[^<>]*>")
+"""Of Flyway and Octopus, of templates such as Jinja's, of DbUp, and of the templates of SSMS."""
+
+
+def read_tsql_rules(
+    path: str,
+    *,
+    instance: str | None = None,
+    effective_from: datetime | None = None,
+    database: str | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> RuleFile:
+    """Read the statements about broker priorities of a T-SQL script, in its order.
+
+    A script says nothing of its instance, so it is the source's. The database is that of the last USE, before
+    the first one the source's. A statement takes effect at the moment of the comment directly before it
+    (-- effective_from: ...), else at the source's. Variables of sqlcmd have the values that the script gives
+    them, else those of `variables`. Other statements are counted and passed over.
+
+    Raises:
+        ConfigError: The file is no T-SQL, a name or level is out of bounds (the engine's errors 33301 and
+            33302), or an instance, database, moment or value of a variable is missing; one line for each.
+    """
+    tokens = read_tokens(path, read_text(path), variables or {})
+    return _Reader(path, tokens, instance, effective_from, database).read()
+
+
+@dataclass
+class _Missing:
+    """What statements lack: the first that does, and how many do."""
+
+    first: Origin
+    statements: int = 0
+
+
+class _Reader:
+    def __init__(
+        self,
+        path: str,
+        tokens: Tokens,
+        instance: str | None,
+        effective_from: datetime | None,
+        database: str | None,
+    ) -> None:
+        self._path = path
+        self._tokens = tokens
+        self._instance = instance
+        self._effective_from = effective_from
+        self._database = database
+        self._found = Statements(tokens, database, instance)
+        self._problems: list[tuple[Origin, str]] = []
+        self._missing: dict[str, _Missing] = {}
+
+    def read(self) -> RuleFile:
+        read = {item.number: statement for item in self._found for statement in self._take(item)}
+        problems = [*self._problems, *self._found.problems]
+        for message, missing in self._missing.items():
+            more = missing.statements - 1
+            others = f" (and for {more} more {'statements' if more > 1 else 'statement'})" if more else ""
+            problems.append((missing.first, message + others))
+        if problems:
+            raise ConfigError(*(f"{place}: {message}" for place, message in sorted(problems)))
+        taken_back = self._found.transactions.taken_back
+        statements = tuple(statement for number, statement in read.items() if number not in taken_back)
+        return RuleFile(
+            self._path,
+            statements,
+            self._found.passed_over,
+            tuple(sorted(self._notes(read), key=lambda note: note.origin)),
+            tuple(self._honor_settings()),
+        )
+
+    # --- Statements -----------------------------------------------------------------------------------------
+
+    def _take(self, item: Statement) -> Iterator[RuleStatement]:
+        """Check a USE, or give the rule statement."""
+        name = self._text(item.parsed.name, NAME_LENGTH)
+        if item.parsed.verb == "USE":
+            return
+        origin = self._tokens.origin(item.first)
+        said = self._items(item)
+        moment = self._moment(item.directives)
+        if self._instance is None:
+            self._lacks(
+                origin, "a script can't name its instance; add instance: to the file's entry in rules:"
+            )
+        if item.database is None:
+            self._lacks(
+                origin,
+                "no USE before it names the database; write USE and its name above it, or add database: to "
+                "the file's entry in rules:",
+            )
+        if moment is None:
+            self._lacks(
+                origin,
+                f"it has no moment of effect; write -- {DIRECTIVE}: 2026-01-01T00:00:00Z in the line before "
+                f"it, or add {DIRECTIVE}: to the file's entry in rules:",
+            )
+        if self._instance is not None and item.database is not None and moment is not None:
+            yield RuleStatement(
+                kind=Kind(item.parsed.verb),
+                effective_from=moment,
+                instance=self._instance,
+                database=item.database,
+                name=name,
+                origin=origin,
+                condition=item.condition,
+                **said,
+            )
+
+    def _items(self, item: Statement) -> dict[str, Any]:
+        said: dict[str, Any] = {}
+        for key, value in item.parsed.items:
+            field = _FIELDS[key.word]
+            if field in said:
+                self._problem(key, f"{key.word} stands twice; keep one of the two")
+            said[field] = self._level(value) if field == "level" else self._criterion(value)
+        return said
+
+    def _criterion(self, value: Token) -> Criterion:
+        return ANY if value.word == "ANY" else self._text(value, CRITERION_LENGTH)
+
+    def _level(self, value: Token) -> int:
+        if value.word == "DEFAULT":
+            return DEFAULT_LEVEL
+        text = value.text
+        if not (text.isascii() and text.isdigit()):
+            message = f"expected a whole number from 1 to 10 or DEFAULT, found {text[:_MOST_DIGITS]}"
+            self._problem(value, message)
+            return DEFAULT_LEVEL
+        level = int(text.lstrip("0")[:_MOST_DIGITS] or 0)
+        if message := level_problem(level) or "":
+            self._problem(value, message)
+        return level
+
+    def _text(self, token: Token, longest: int) -> str:
+        """The name that a token says, without its quotes."""
+        text = text_of(token)
+        if VARIABLE.search(text):
+            self._found.note_undefined(token)
+        elif found := _FOREIGN_PLACEHOLDER.search(text):
+            message = f"{found[0]} is a placeholder of another tool; write the name itself, or $(Variable)"
+            self._problem(token, message)
+        elif wrong := name_problem(text, longest):
+            self._problem(token, f"the name {wrong}")
+        return text
+
+    def _moment(self, directives: tuple[Comment, ...]) -> datetime | None:
+        if not directives:
+            return self._effective_from
+        for comment in directives[1:]:
+            message = f"a second moment for one statement, see {directives[0].origin}; keep one of the two"
+            self._problems.append((comment.origin, message))
+        said, colon, moment = directives[0].text.partition(":")
+        try:
+            if said.strip() or not colon:
+                raise ValueError(f"a comment that begins with {DIRECTIVE} gives a moment; add a colon and it")
+            return parse_instant(moment.strip())
+        except ValueError as error:
+            self._problems.append((directives[0].origin, str(error)))
+            return datetime.max
+
+    def _problem(self, token: Token, message: str) -> None:
+        self._problems.append((self._tokens.origin(token), message))
+
+    def _lacks(self, origin: Origin, message: str) -> None:
+        self._missing.setdefault(message, _Missing(origin)).statements += 1
+
+    # --- What does not count --------------------------------------------------------------------------------
+
+    def _notes(self, read: Mapping[int, RuleStatement]) -> Iterator[Note]:
+        for unread in self._found.unread:
+            origin = self._tokens.origin(unread.token)
+            yield self._note(NoteKind.NOT_READ, origin, unread.message, unread.fix, unread.database)
+        taken_back = self._found.transactions.taken_back
+        for number, token in taken_back.items():
+            if number in read:
+                yield self._taken_back(read[number], token)
+        for number, branch in self._found.assumed.items():
+            if number in read and number not in taken_back:
+                statement = read[number]
+                line = self._tokens.origin(branch.token).line
+                yield self._note(
+                    NoteKind.ASSUMED,
+                    statement.origin,
+                    f"the {branch.token.word} of line {line} may keep the rule {statement.name!r} from being "
+                    "carried out or take it back: read as if it does not",
+                    "write the rules without it",
+                    statement.database,
+                    statement.name,
+                )
+        if not read.keys() - taken_back.keys():
+            message = "the file has no rule statement that counts"
+            yield self._note(NoteKind.NO_RULES, Origin(self._path, 1, 1), message, "take it out of rules:")
+
+    def _taken_back(self, statement: RuleStatement, token: Token) -> Note:
+        line = self._tokens.origin(token).line
+        why = f"the ROLLBACK of line {line} takes it back"
+        if token.word != "ROLLBACK":
+            why = f"the transaction of line {line} is never committed in this file"
+        message = f"{statement.kind.value} {statement.name!r} does not count: {why}"
+        fix = "write COMMIT, or take the statement away"
+        origin, database = statement.origin, statement.database
+        return self._note(NoteKind.ROLLED_BACK, origin, message, fix, database, statement.name)
+
+    def _note(
+        self,
+        kind: NoteKind,
+        origin: Origin,
+        message: str,
+        fix: str,
+        database: str | None = None,
+        rule: str | None = None,
+    ) -> Note:
+        place = self._instance or "", database or self._database or ""
+        return Note(kind, origin, message, fix, *place, rule)
+
+    def _honor_settings(self) -> Iterator[HonorSetting]:
+        for honor in self._found.honors:
+            database = honor.database if honor.database is not None else self._database
+            if database is not None and self._instance is not None:
+                origin = self._tokens.origin(honor.token)
+                yield HonorSetting(self._instance, database, honor.is_on, origin)

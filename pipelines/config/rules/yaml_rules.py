@@ -1,0 +1,134 @@
+"""Rules written as YAML: a list of statements, each with its moment of effect."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from pipelines.config.errors import ConfigError
+from pipelines.config.rules.limits import CRITERION_LENGTH, NAME_LENGTH, level_problem, name_problem
+from pipelines.config.rules.rule_file import RuleFile
+from pipelines.config.rules.statements import ANY, UNSET, Criterion, Kind, Origin, RuleStatement
+from pipelines.config.shape import Instant, Shape, check, problem
+from pipelines.config.yaml_file import YamlFile, load_yaml
+
+
+def _rule_name(name: str) -> str:
+    if message := name_problem(name, NAME_LENGTH):
+        raise problem(message)
+    return name
+
+
+def _criterion(value: object) -> Criterion:
+    if value == "ANY":
+        return ANY
+    name = value["name"] if isinstance(value, dict) and value.keys() == {"name"} else value
+    if not isinstance(name, str):
+        raise problem("is not a name; write ANY, a name (in quotes if need be) or {name: ...}")
+    if message := name_problem(name, CRITERION_LENGTH):
+        raise problem(message)
+    return name
+
+
+def _level(level: int) -> int:
+    if message := level_problem(level):
+        raise problem(message)
+    return level
+
+
+_RuleName = Annotated[str, AfterValidator(_rule_name)]
+_Criterion = Annotated[Any, BeforeValidator(_criterion)]
+_Level = Annotated[int, Field(strict=True), AfterValidator(_level)]
+_Name = Annotated[str, Field(min_length=1)]
+_WHERE_TO_ADD = "add it here or to the file's entry under rules: in the settings"
+
+
+class _Rule(Shape):
+    name: _RuleName
+    contract: _Criterion = UNSET
+    local_service: _Criterion = UNSET
+    remote_service: _Criterion = UNSET
+    level: _Level | None = None
+
+
+class _Drop(Shape):
+    name: _RuleName
+
+
+class _Entry(Shape):
+    effective_from: Instant | None = None
+    instance: _Name | None = None
+    database: _Name | None = None
+    create: _Rule | None = None
+    alter: _Rule | None = None
+    drop: _Drop | None = None
+
+    def bodies(self) -> Iterator[tuple[Kind, _Rule | _Drop | None]]:
+        yield Kind.CREATE, self.create
+        yield Kind.ALTER, self.alter
+        yield Kind.DROP, self.drop
+
+
+def read_yaml_rules(
+    path: str,
+    *,
+    instance: str | None = None,
+    effective_from: datetime | None = None,
+    database: str | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> RuleFile:
+    """Read the statements of a YAML file in its order; the keywords fill in what entries omit.
+
+    YAML has no variables: `variables` is of no use to it.
+
+    Raises:
+        ConfigError: The file is not a list of statements, or an entry lacks an instance or a moment of
+            effect, or has not exactly one of create, alter and drop, or alters nothing; one line for each.
+    """
+    file = load_yaml(path)
+    entries = () if file.data is None else check(tuple[_Entry, ...], file)
+    statements: list[RuleStatement] = []
+    problems: list[str] = []
+    for index, entry in enumerate(entries):
+        try:
+            statements.append(_statement(file, index, entry, (instance, database, effective_from)))
+        except ConfigError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise ConfigError(*problems)
+    return RuleFile(path, tuple(statements))
+
+
+def _statement(
+    file: YamlFile, index: int, entry: _Entry, source: tuple[str | None, str | None, datetime | None]
+) -> RuleStatement:
+    instance = entry.instance or source[0]
+    database = entry.database or source[1]
+    effective_from = entry.effective_from or source[2]
+    bodies = [(kind, body) for kind, body in entry.bodies() if body is not None]
+    problems = []
+    if instance is None:
+        problems.append(file.problem((index, "instance"), f"is missing; {_WHERE_TO_ADD}"))
+    if database is None:
+        problems.append(file.problem((index, "database"), f"is missing; {_WHERE_TO_ADD}"))
+    if effective_from is None:
+        problems.append(file.problem((index, "effective_from"), f"is missing; {_WHERE_TO_ADD}"))
+    if len(bodies) != 1:
+        found = " and ".join(kind.value.lower() for kind, _ in bodies) or "none"
+        problems.append(file.problem((index,), f"write one of create, alter and drop; here is {found}"))
+    elif entry.alter and entry.alter.model_fields_set == {"name"}:
+        message = "changes nothing; add what is to change (contract, local_service, remote_service, level)"
+        problems.append(file.problem((index, "alter"), message, key=True))
+    if problems or instance is None or database is None or effective_from is None:
+        raise ConfigError(*problems)
+    kind, body = bodies[0]
+    place = file.position((index,))
+    return RuleStatement(
+        kind=kind,
+        effective_from=effective_from,
+        instance=instance,
+        database=database,
+        origin=Origin(file.path, place.line, place.column),
+        **dict(body),
+    )

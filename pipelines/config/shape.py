@@ -1,0 +1,157 @@
+"""Checks the data of a YAML file against a pydantic shape; every problem becomes a line with its place."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeVar, get_args, get_origin
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError, model_validator
+from pydantic_core import ErrorDetails, PydanticCustomError
+
+from pipelines.config.errors import ConfigError
+from pipelines.config.instants import parse_instant
+from pipelines.config.nearest import instead
+from pipelines.config.yaml_file import Loc, Position, UnquotedTimestamp, YamlFile
+
+T = TypeVar("T")
+
+
+class Shape(BaseModel):
+    """Base of everything read from YAML: frozen, without unknown keys, and null is the same as absent.
+
+    Only where a value may be null and is not so by default, null is something to say.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_absent(cls, data: object) -> object:
+        if not isinstance(data, dict):
+            return data
+        optional = {
+            name
+            for name, field in cls.model_fields.items()
+            if not field.is_required() and not (field.default and NoneType in get_args(field.annotation))
+        }
+        return {key: value for key, value in data.items() if value is not None or key not in optional}
+
+
+def problem(message: str) -> PydanticCustomError:
+    """Return the error a validator raises; its message says what is wrong and what to write instead."""
+    return PydanticCustomError("problem", "{message}", {"message": message})
+
+
+def _switch(value: object) -> bool:
+    word = value.lower() if isinstance(value, str) else value
+    if word is True or word in ("on", "true"):
+        return True
+    if word is False or word in ("off", "false"):
+        return False
+    raise problem("must be on or off; write one of them")
+
+
+def _instant(value: object) -> datetime:
+    text = value.text if isinstance(value, UnquotedTimestamp) else value
+    if not isinstance(text, str):
+        raise problem("is not a moment in time; write it like 2026-01-01T00:00:00Z")
+    try:
+        return parse_instant(text)
+    except ValueError as error:
+        raise problem(str(error)) from error
+
+
+Switch = Annotated[bool, BeforeValidator(_switch)]
+"""on, off, true or false; quotes and case don't matter. (YAML 1.1 readers turn a plain `on` into true.)"""
+
+Instant = Annotated[datetime, BeforeValidator(_instant)]
+"""A date or time, as an aware datetime in UTC."""
+
+
+def check(shape: type[T], file: YamlFile, context: Mapping[str, str] | None = None) -> T:
+    """Return the content of a file in its shape.
+
+    Raises:
+        ConfigError: Something is missing, unknown or of the wrong kind; one line for each.
+    """
+    try:
+        return TypeAdapter(shape).validate_python(file.data, context=dict(context or {}))
+    except ValidationError as error:
+        lines = [_line(shape, file, detail) for detail in error.errors(include_url=False)]
+        raise ConfigError(*(line for _, line in sorted(lines))) from error
+
+
+def _line(shape: Any, file: YamlFile, detail: ErrorDetails) -> tuple[Position, str]:
+    loc: Loc = detail["loc"]
+    unknown = detail["type"] == "extra_forbidden"
+    if unknown:
+        message = f"unknown key; {instead(str(loc[-1]), _keys_at(shape, loc[:-1]))}"
+    else:
+        message = _explain(detail, file.text(loc))
+    return file.position(loc, key=unknown), file.problem(loc, message, key=unknown)
+
+
+def _explain(detail: ErrorDetails, text: str | None) -> str:
+    """Say what is wrong and what to write; text is the value as written, None for a list or mapping."""
+    kind, context = detail["type"], detail.get("ctx", {})
+    match detail["input"]:
+        case None:
+            written = text or "nothing"
+        case list():
+            written = "a list"
+        case dict():
+            written = "a mapping"
+        case str():
+            written = repr(text)
+        case _:
+            written = str(text)
+    match kind:
+        case "missing":
+            return f"is missing; add {detail['loc'][-1]}: and its value" if detail["loc"] else "is missing"
+        case "model_type" | "dict_type":
+            return f"is {written}; write a mapping (key: value)"
+        case "tuple_type" | "list_type":
+            return f"is {written}; write a list (- item)"
+        case "string_type" if text is None or detail["input"] is None:
+            return f"is {written}; write one text"
+        case "string_type":
+            return f"{text} is not text to YAML; write it in quotes: '{text}'"
+        case "string_too_short":
+            return "is empty; write at least one character"
+        case "int_type" | "int_from_float" | "int_parsing":
+            return f"is {written}; write a whole number without quotes"
+        case "float_type" | "float_parsing":
+            return f"is {written}; write a number without quotes, like 5 or 0.5"
+        case "greater_than":
+            return f"is {written}; write a number above {_plain(context['gt'])}"
+        case "greater_than_equal":
+            return f"is {written}; write {_plain(context['ge'])} or more"
+        case "less_than_equal":
+            return f"is {written}; write {_plain(context['le'])} or less"
+        case "literal_error":
+            choices = context["expected"].replace("'", "").replace(" or ", ", ").split(", ")
+            return f"is {written}; {instead(text or '', choices)}"
+        case _:
+            return detail["msg"]
+
+
+def _plain(number: float) -> str:
+    return f"{number:f}".rstrip("0").rstrip(".")
+
+
+def _keys_at(shape: Any, loc: Loc) -> list[str]:
+    """Return the keys a mapping at loc may have."""
+    shape = _bare(shape)
+    if not loc:
+        return [field.alias or name for name, field in shape.model_fields.items()]
+    inner = get_args(shape)[0] if isinstance(loc[0], int) else shape.model_fields[loc[0]].annotation
+    return _keys_at(inner, loc[1:])
+
+
+def _bare(shape: Any) -> Any:
+    """Take Annotated away, and of a union what may be a mapping or a list."""
+    if get_origin(shape) is Annotated:
+        return _bare(get_args(shape)[0])
+    if isinstance(shape, UnionType):
+        return _bare(next(part for part in get_args(shape) if part not in (NoneType, str)))
+    return shape

@@ -1,0 +1,111 @@
+"""Which view a file of a snapshot is, by its name, and which views `complete` means."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from difflib import get_close_matches
+
+from pipelines.config.snapshots.views import VIEWS, is_queue, queue_of
+
+BRACKETED = re.compile(r"\[(?P<inner>(?:[^\]]|\]\])*)\](?=\.|$)|(?P<bare>[^.]*)(?=\.|$)")
+DEFAULT_SCHEMA = "dbo"
+
+
+def view_named(stem: str, database: str) -> str | None:
+    """The view that a name means, as this project spells it; None for a name without schema that is no view.
+
+    Case does not count in names of views; `sys.`, and the name of the snapshot's database before that, may
+    be left out. A queue is what follows the first dot; brackets around its names do not count.
+    """
+    parts = _parts(stem)
+    if len(parts) > 2 and parts[0].lower() == database.lower():
+        parts = parts[1:]
+    if len(parts) == 2 and parts[0].lower() == "sys":
+        return parts[1].lower() if parts[1].lower() in VIEWS else None
+    if len(parts) > 1:
+        return f"{parts[0]}.{'.'.join(parts[1:])}"
+    name = parts[0].lower()
+    return name if name in VIEWS else None
+
+
+def queue_named(stem: str, complete: Iterable[str], others: Collection[str], database: str) -> list[str]:
+    """The queues that a name without schema may mean: those of `complete` and of other files, else of dbo.
+
+    Args:
+        stem: the name, which is no view's.
+        complete: what the settings say is complete.
+        others: queues of other files.
+        database: of the snapshot.
+    """
+    (name,) = _parts(stem)
+    default = f"{DEFAULT_SCHEMA}.{name}"
+    declared = [view for each in complete if (view := view_named(each, database)) and is_queue(view)]
+    known = dict.fromkeys([*others, *declared])
+    exact = [view for view in known if queue_of(view) == name]
+    return exact or [view for view in known if queue_of(view).lower() == name.lower()] or [default]
+
+
+def complete_views(
+    complete: Iterable[str], found: Collection[str], database: str
+) -> tuple[frozenset[str], dict[str, list[str]]]:
+    """The views that `complete` means.
+
+    Args:
+        complete: names as the settings have them, with or without `sys.` or schema, in any case.
+        found: the views that have files.
+        database: of the snapshot.
+
+    Returns:
+        Those of `found`; and each name that means none or several of them, with these.
+    """
+    meant = set[str]()
+    unclear: dict[str, list[str]] = {}
+    for name in dict.fromkeys(complete):
+        named = view_named(name, database)
+        queue = ".".join(_parts(name))
+
+        def is_meant(view: str, named: str | None = named, queue: str = queue) -> bool:
+            return (
+                view.lower() == named.lower()
+                if named
+                else is_queue(view) and queue_of(view).lower() == queue.lower()
+            )
+
+        several = [view for view in found if is_meant(view)]
+        # A server may tell names apart by their case.
+        exact = [view for view in several if named == view or (named is None and queue_of(view) == queue)]
+        if len(exact or several) == 1:
+            meant.update(exact or several)
+        else:
+            unclear[name] = several
+    return frozenset(meant), unclear
+
+
+def nearest_view(stem: str) -> str | None:
+    """The view whose name is most like this one, if any is."""
+    name = _parts(stem)[-1].lower()
+    return next(iter(get_close_matches(name, list(VIEWS), n=1, cutoff=0.75)), None)
+
+
+def as_the_server_spells(views: Iterable[str], queues: Iterable[str]) -> Mapping[str, str]:
+    """How the server spells the queues of views, where case is all that differs from one of `queues`."""
+    known: dict[str, list[str]] = {}
+    for queue in queues:
+        known.setdefault(queue.lower(), []).append(queue)
+    spelled = {}
+    for view in filter(is_queue, views):
+        same = known.get(queue_of(view).lower(), [])
+        if len(same) == 1 and same[0] != queue_of(view):
+            spelled[view] = f"{view.partition('.')[0]}.{same[0]}"
+    return spelled
+
+
+def _parts(name: str) -> list[str]:
+    """The parts of a name between dots that stand in no brackets."""
+    parts, at = [], 0
+    while at <= len(name):
+        match = BRACKETED.match(name, at)
+        assert match is not None
+        inner = match["inner"]
+        parts.append(match["bare"] if inner is None else inner.replace("]]", "]"))
+        at = match.end() + 1
+    return parts

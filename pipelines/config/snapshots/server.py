@@ -1,0 +1,347 @@
+"""What snapshots say of catalog and rules: the small views, read before an engine starts."""
+
+import logging
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from pydantic import ValidationError
+
+from pipelines.config.catalog import Catalog, Database, Instance, Queue, QueueActivation, Service
+from pipelines.config.errors import InputError
+from pipelines.config.model import Snapshot
+from pipelines.config.rules.history import RuleVersion, rule_history
+from pipelines.config.rules.statements import ANY, Kind, Origin, RuleStatement
+from pipelines.config.snapshots.files import as_needed, view_files
+from pipelines.config.snapshots.names import as_the_server_spells
+from pipelines.config.snapshots.small_rows import small_rows, texts_of
+from pipelines.config.snapshots.view_file import ViewFile
+from pipelines.config.snapshots.views import (
+    CONTRACTS,
+    DATABASES,
+    ENDPOINTS,
+    NAMES_OF,
+    PRIORITIES,
+    QUEUES,
+    SERVICES,
+    is_queue,
+    queue_of,
+)
+
+SMALL = (SERVICES, CONTRACTS, QUEUES, PRIORITIES, DATABASES)
+Rows = list[dict[str, Any]]
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class ServerSnapshot:
+    """A snapshot with its files, and the rows of its small views.
+
+    Attributes:
+        declared: what the settings say of it.
+        files: its views.
+        small: rows of the small views that it has.
+        complete: the views that show all that there was.
+        unread: a line for each file of its folder that is not read.
+        services: by queue, services that the queues' own rows name; none where views of services say it.
+    """
+
+    declared: Snapshot
+    files: Mapping[str, ViewFile]
+    small: Mapping[str, Rows] = field(default_factory=dict)
+    complete: frozenset[str] = frozenset()
+    unread: tuple[str, ...] = ()
+    services: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Instance and database."""
+        return self.declared.instance, self.declared.database
+
+    @property
+    def taken_at(self) -> datetime:
+        """The moment that it shows."""
+        return self.declared.taken_at
+
+    @property
+    def has_endpoints(self) -> bool:
+        """Whether a view shows the endpoints."""
+        return ENDPOINTS in self.files
+
+    @property
+    def database_id(self) -> int | None:
+        """The server's number of the database; None if no view says it."""
+        return next((row["database_id"] for row in self._own_row()), None)
+
+    def names(self, view: str, key: str) -> dict[int, str]:
+        """Names by id."""
+        return {row[key]: row["name"] for row in self.small.get(view, [])}
+
+    def priorities(self) -> list[tuple[str, str | None, str | None, str | None, int]] | None:
+        """The rules: (name, contract, local service, remote service, level); None without that view."""
+        if PRIORITIES not in self.small:
+            return None
+        contracts, services = (
+            self.names(CONTRACTS, "service_contract_id"),
+            self.names(SERVICES, "service_id"),
+        )
+        return [
+            (
+                row["name"],
+                row["service_contract_name"] or contracts.get(row["service_contract_id"]),
+                row["local_service_name"] or services.get(row["local_service_id"]),
+                row["remote_service_name"],
+                row["priority"],
+            )
+            for row in self.small[PRIORITIES]
+        ]
+
+    def database(self) -> Database | None:
+        """The database as the snapshot shows it; None without the views that say so."""
+        if not {QUEUES, SERVICES, DATABASES} & self.small.keys() and not self.services:
+            return None
+        queues = self.names(QUEUES, "object_id")
+        bound = {
+            row["name"]: queues[row["service_queue_id"]]
+            for row in self.small.get(SERVICES, [])
+            if row["service_queue_id"] in queues
+        }
+        by_rows = {service: queue for queue, services in self.services.items() for service in services}
+        shown = tuple(_queue(row) for row in self.small.get(QUEUES, []))
+        known = {queue.name for queue in shown}
+        return Database(
+            name=self.declared.database,
+            honor_broker_priority=any(row["is_honor_broker_priority_on"] for row in self._own_row()),
+            queues=shown + tuple(Queue(name=name) for name in self.services if name not in known),
+            services=tuple(Service(name=name, queue=queue) for name, queue in {**by_rows, **bound}.items()),
+        )
+
+    def _own_row(self) -> Rows:
+        """The row of `databases` that is of this database: the server compares names without case."""
+        rows = self.small.get(DATABASES, [])
+        own = [row for row in rows if row["name"] == self.declared.database]
+        return own or [row for row in rows if row["name"].lower() == self.declared.database.lower()]
+
+
+def read_snapshots(declared: Sequence[Snapshot]) -> tuple[ServerSnapshot, ...]:
+    """Find the views of all snapshots and read the small ones; by taken_at, instance and database.
+
+    Raises:
+        InputError: a view or a column is missing, or of a wrong type; all of them are listed.
+    """
+    read: list[ServerSnapshot] = []
+    problems: list[str] = []
+    for snapshot in declared:
+        found = view_files(snapshot)
+        problems += found.problems
+        small: dict[str, Rows] = {}
+        for view in SMALL if not found.problems else ():
+            if view in found.files:
+                try:
+                    small[view] = list(small_rows(found.files[view]))
+                except ValueError as error:
+                    problems.append(str(error))
+        files, twice = _spelled(found.files, small.get(QUEUES, []))
+        problems += twice
+        spelled = {file.path: view for view, file in files.items()}
+        complete = {spelled[found.files[view].path] for view in found.complete if not twice}
+        for view in _nameless(small, files):
+            small.pop(view, None)
+            files = {each: file for each, file in files.items() if each != view or view in SMALL}
+        server = ServerSnapshot(snapshot, files, small, frozenset(complete & files.keys()), found.unread)
+        try:
+            problems += _repeated(server) + _unknown(server) + _without_database(server)
+            if not problems:
+                server = replace(server, services=_services_of_queues(server), files=as_needed(files))
+            server.database()
+        except ValidationError as error:
+            first = error.errors()[0]
+            problems.append(f"{snapshot.path}: {first['loc'][-1]}: {first['msg']}")
+        except ValueError as error:
+            problems.append(str(error))
+        read.append(server)
+    if problems:
+        raise broken_snapshots(problems)
+    for server in read:
+        for line in server.unread:
+            log.warning("snapshots: %s", line)
+    return tuple(sorted(read, key=lambda each: (each.taken_at, each.place)))
+
+
+def broken_snapshots(problems: Iterable[str]) -> InputError:
+    """The error that lists what is wrong with files of snapshots, one a line."""
+    head = "snapshots break their contract; export these anew:"
+    return InputError(head, *(f"  {each}" for each in problems))
+
+
+def with_databases(catalog: Catalog, snapshots: Iterable[ServerSnapshot]) -> Catalog:
+    """The catalog, with the databases that it lacks as their latest snapshot shows them."""
+    known = {(instance, database) for instance, database, _ in catalog.database_rows()}
+    shown: dict[tuple[str, str], Database] = {}
+    for snapshot in snapshots:
+        database = snapshot.database()
+        if database is not None and snapshot.place not in known:
+            shown[snapshot.place] = database
+    by_name = {instance.name: instance for instance in catalog.instances}
+    for (name, _), database in shown.items():
+        instance = by_name.get(name, Instance(name=name))
+        by_name[name] = instance.model_copy(update={"databases": (*instance.databases, database)})
+    return Catalog(instances=tuple(by_name.values()))
+
+
+def shown_statements(
+    statements: Sequence[RuleStatement], snapshots: Iterable[ServerSnapshot]
+) -> list[RuleStatement]:
+    """The rules that snapshots show, as statements, of databases that have none of their own.
+
+    A snapshot's rules are in force from its taken_at on: what an earlier one showed otherwise is dropped
+    and created anew then.
+    """
+    own = {(statement.instance, statement.database) for statement in statements}
+    made: list[RuleStatement] = []
+    standing: dict[tuple[str, str], dict[str, RuleVersion]] = {}
+    for snapshot in snapshots:
+        shown = snapshot.priorities()
+        if shown is None or snapshot.place in own:
+            continue
+        before = standing.get(snapshot.place, {})
+        creates = [_create(snapshot, number, rule) for number, rule in enumerate(shown, start=2)]
+        after = {version.name: version for version in rule_history(creates)}
+        changed = [name for name, version in before.items() if not _same(version, after.get(name))]
+        made += [_drop(snapshot, name) for name in changed]
+        made += [create for create in creates if create.name not in before or create.name in changed]
+        standing[snapshot.place] = after
+    return made
+
+
+def _same(one: RuleVersion, other: RuleVersion | None) -> bool:
+    return other is not None and (one.triple, one.level) == (other.triple, other.level)
+
+
+def _create(
+    snapshot: ServerSnapshot, line: int, rule: tuple[str, str | None, str | None, str | None, int]
+) -> RuleStatement:
+    name, contract, local, remote, level = rule
+    return RuleStatement(
+        Kind.CREATE,
+        snapshot.taken_at,
+        *snapshot.place,
+        name,
+        Origin(snapshot.files[PRIORITIES].path, line, 1),
+        contract=ANY if contract is None else contract,
+        local_service=ANY if local is None else local,
+        remote_service=ANY if remote is None else remote,
+        level=level,
+    )
+
+
+def _drop(snapshot: ServerSnapshot, name: str) -> RuleStatement:
+    origin = Origin(snapshot.files[PRIORITIES].path, 1, 1)
+    return RuleStatement(Kind.DROP, snapshot.taken_at, *snapshot.place, name, origin)
+
+
+def _nameless(small: Mapping[str, Rows], files: Mapping[str, ViewFile]) -> set[str]:
+    """The views of endpoints and rules whose ids have no names at all; says so of each.
+
+    A view of names is there, but without rows: a server has services and contracts of its own, so whoever
+    exported them lacks the right to see them.
+    """
+    found = set[str]()
+    rules = small.get(PRIORITIES, [])
+    for of_ids in (ENDPOINTS, PRIORITIES):
+        for column, view in NAMES_OF[of_ids].items():
+            has_ids = of_ids in files and column in files[of_ids].names and small.get(view) == []
+            if of_ids == PRIORITIES:
+                has_ids = has_ids and any(row[column] is not None for row in rules)
+            if has_ids and of_ids not in found:
+                found.add(of_ids)
+                log.warning("snapshots: %s says nothing: %s has no names", files[of_ids].path, view)
+    return found
+
+
+def _spelled(files: Mapping[str, ViewFile], queues: Rows) -> tuple[dict[str, ViewFile], list[str]]:
+    """The files by view, with queues spelled as `service_queues` has them; and what stands there twice."""
+    spelled = as_the_server_spells(files, (row["name"] for row in queues))
+    by_view: dict[str, ViewFile] = {}
+    problems = []
+    for each, file in files.items():
+        view = spelled.get(each, each)
+        if view in by_view:
+            problems.append(f"{file.path}: {by_view[view].path} is the same view; leave one of them there")
+        by_view[view] = replace(file, view=view)
+    return by_view, problems
+
+
+def _services_of_queues(snapshot: ServerSnapshot) -> dict[str, list[str]]:
+    """The services that rows of queues name, by queue, where no view of services or queues says it."""
+    if snapshot.small.get(SERVICES) and snapshot.small.get(QUEUES):
+        return {}
+    return {
+        queue_of(view): sorted(texts_of(file, "service_name"))
+        for view, file in snapshot.files.items()
+        if is_queue(view) and "service_name" in file.names
+    }
+
+
+def _without_database(snapshot: ServerSnapshot) -> list[str]:
+    """A view of databases that lacks this one: the settings, or the export, are of another database."""
+    rows = snapshot.small.get(DATABASES, [])
+    if not rows or snapshot._own_row():
+        return []
+    names = ", ".join(sorted(row["name"] for row in rows)[:5])
+    return [
+        f"{snapshot.files[DATABASES].path}: has no row of {snapshot.declared.database}, only of {names}; "
+        "name the database in the settings as the server does"
+    ]
+
+
+def _queue(row: Mapping[str, Any]) -> Queue:
+    """A queue; whether it is on is a fact of the snapshot's moment, not of the catalog."""
+    activation = None
+    if row["activation_procedure"] is not None:
+        activation = QueueActivation(
+            status=bool(row["is_activation_enabled"]),
+            procedure=row["activation_procedure"],
+            max_queue_readers=row["max_readers"] or 0,
+        )
+    return Queue(name=row["name"], activation=activation)
+
+
+def _repeated(snapshot: ServerSnapshot) -> list[str]:
+    """Names and ids that stand in a small view twice, and levels that are none."""
+    problems = []
+    keys = {
+        SERVICES: ("service_id", "name"),
+        CONTRACTS: ("service_contract_id",),
+        QUEUES: ("object_id",),
+        PRIORITIES: ("name",),
+        DATABASES: ("name",),
+    }
+    for view, names in keys.items():
+        for name in names:
+            values = [row[name] for row in snapshot.small.get(view, [])]
+            for value in dict.fromkeys(each for each in values if values.count(each) > 1):
+                problems.append(f"{snapshot.files[view].path}: {name} {value!r} stands there twice")
+    for row in snapshot.small.get(PRIORITIES, []):
+        if not 1 <= row["priority"] <= 10:
+            path = snapshot.files[PRIORITIES].path
+            problems.append(f"{path}: the level of {row['name']!r} is {row['priority']}, not 1 to 10")
+    return problems
+
+
+def _unknown(snapshot: ServerSnapshot) -> list[str]:
+    """Ids of rules that their views lack: the rules would be for other conversations, or for none."""
+    problems = []
+    for view, key, column in (
+        (CONTRACTS, "service_contract_id", "service_contract_id"),
+        (SERVICES, "service_id", "local_service_id"),
+    ):
+        known = snapshot.names(view, key)
+        for row in snapshot.small.get(PRIORITIES, []) if view in snapshot.small else ():
+            if row[column] is not None and row[column] not in known:
+                problems.append(
+                    f"{snapshot.files[PRIORITIES].path}: {column} of {row['name']!r} is {row[column]}, which "
+                    f"{view} lacks; ANY is an empty field"
+                )
+    return problems

@@ -1,0 +1,121 @@
+"""The rows of small views, read without an engine."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+from pipelines.config.exports.foreign import sample
+from pipelines.config.exports.form import ForeignFileError, packing
+from pipelines.config.exports.rows import TextRow, text_rows
+from pipelines.config.snapshots.columns import WORDS
+from pipelines.config.snapshots.values import value_of
+from pipelines.config.snapshots.view_file import UNREADABLE, ViewFile, file_system, unreadable
+
+
+def small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
+    """The rows of a small view by the view's names: texts, numbers, truth values and None.
+
+    Raises:
+        ValueError: a value is none of its column's kind, or the file can't be read; the message says where.
+    """
+    with _named(file):
+        rows = list(_rows(file))
+    for where, row in rows:
+        values = dict.fromkeys(column.name for column in file.columns)
+        values |= {name: row[spelled] for name, spelled in file.names.items()}
+        for column in file.columns:
+            given = values[column.name]
+            value = value_of(given, column.kind)
+            if value is None and (given is not None or (column.name in file.names and not column.nullable)):
+                text = "null" if given is None else repr(given)
+                raise ValueError(
+                    f"{file.path}: {where}: {column.name} is {text}; it must be {WORDS[column.kind]}"
+                )
+            values[column.name] = value
+        yield values
+
+
+def texts_of(file: ViewFile, name: str) -> set[str]:
+    """The different texts of one column of a view that may be large, by the view's name of it.
+
+    Raises:
+        ValueError: the file can't be read to its end.
+    """
+    with _named(file):
+        return _texts_of(file, file.names[name])
+
+
+@contextmanager
+def _named(file: ViewFile) -> Iterator[None]:
+    """Name the file where it can't be read.
+
+    Raises:
+        ValueError: it can't.
+    """
+    try:
+        yield
+    except UNREADABLE as error:
+        raise ValueError(f"{file.path}: {unreadable(file.format, error)}") from error
+    except ForeignFileError as error:
+        raise ValueError(f"{file.path}: {error}") from error
+
+
+def _texts_of(file: ViewFile, column: str) -> set[str]:
+    system, inner, _ = file_system(file.path)
+    if file.format == "csv":
+        assert file.form is not None
+        place = file.form.header.index(column)
+        width = len(file.form.header)
+        with system.open_input_stream(inner, compression=packing(inner)) as stream:
+            rows = (row.values() for row in text_rows(stream, file.form))
+            return {row[place] for row in rows if len(row) == width} - {None}  # type: ignore[return-value]
+    if file.format == "delta":
+        table = DeltaTable(file.path).to_pyarrow_table(columns=[column])
+    else:
+        table = pq.read_table(inner, filesystem=system, columns=[column])
+    return set(table[column].unique().drop_null().to_pylist())
+
+
+def _rows(file: ViewFile) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The rows by the file's names, each with where it stands."""
+    system, inner, _ = file_system(file.path)
+    if file.format == "csv":
+        assert file.form is not None
+        if file.form.is_empty:
+            return
+        with system.open_input_stream(inner, compression=packing(inner)) as stream:
+            for row in text_rows(stream, file.form):
+                yield f"line {row.line}", dict(zip(file.form.header, _of_width(file, row), strict=True))
+        return
+    if file.format == "delta":
+        table = DeltaTable(file.path).to_pyarrow_table()
+    else:
+        table = pq.read_table(inner, filesystem=system)
+    yield from ((f"row {number}", row) for number, row in enumerate(table.to_pylist(), start=1))
+
+
+def _of_width(file: ViewFile, row: TextRow) -> list[str | None]:
+    """The values of a row that is as wide as the header.
+
+    Raises:
+        ValueError: it is not.
+    """
+    assert file.form is not None
+    values, sign = row.values(), file.form.separator
+    what = {",": "a comma", ";": "a semicolon", "\t": "a tab"}.get(sign, repr(sign))
+    if row.fields is None:
+        raise ValueError(
+            f"{file.path}: line {row.line}: a quote stands in a wrong place; double quotes in a value"
+        )
+    place = f"{file.path}: line {row.line}: the row"
+    if len(values) > len(file.form.header):
+        raise ValueError(f"{place} has more fields than the header; a value with {what} needs quotes")
+    if len(values) < len(file.form.header):
+        raise ValueError(
+            f"{place} {sample(row.raw)} has fewer fields than the header; a row must stand on one line "
+            "(sqlcmd -w 65535), and a value with a line end needs quotes"
+        )
+    return values

@@ -1,0 +1,150 @@
+"""On which links messages overtook others of a higher level."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from pyspark.sql import DataFrame, Window, functions as F
+
+from pipelines.engine.python_workers import Work
+from pipelines.ladder.ladder import DEFAULT_PRIORITY
+from pipelines.questions.inversions import by_key, passed_by_level
+from pipelines.state.endpoints import SIDE
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+DIRECTION = ["conversation_id", "sent_by_initiator"]
+LINK = ["sending_instance", "receiving_instance"]
+COUNTED = (
+    "sending_instance string, receiving_instance string, messages bigint, with_inversion bigint, "
+    "inversions bigint, inversions_fragmented bigint"
+)
+
+
+def conformance_links(
+    message_events: DataFrame,
+    messages: DataFrame,
+    endpoints: DataFrame,
+    honoring: DataFrame,
+    *,
+    since: datetime | None,
+    as_of: datetime,
+    fragment_bytes: int | None,
+) -> DataFrame:
+    """The table `conformance_links` without as_of.
+
+    Args:
+        message_events: message events, whatever their time.
+        messages: `state.messages.facts_of_many` of them.
+        endpoints: `endpoints` rows.
+        honoring: (instance, database) with honor_broker_priority on, unique.
+        since: only messages that arrived from then on are looked at; None looks at all.
+        as_of: the instant.
+        fragment_bytes: size of a fragment; None if blocks are off.
+
+    No log knows when the server sent. What is sure without comparing two clocks: a message of a higher level
+    could be sent no later than another (by the sender's clock) and arrived after it (by the receiver's). A
+    message can be sent at the latest SENT of itself and those before it in its conversation and direction.
+    Pairs are counted in numpy, in time n log n; a link is one task. Source: our choice.
+    """
+    links = _links(endpoints, honoring, as_of)
+    accepted = message_events.where(
+        (F.col("event_type") == "FORWARD_ACCEPTED") & (F.col("event_time") < F.lit(as_of))
+    )
+    accepting = accepted.groupBy("message_id").agg(
+        F.min("instance").alias("first_accepting"), F.max("instance").alias("last_accepting")
+    )
+    earlier = (
+        Window.partitionBy(*DIRECTION)
+        .orderBy(F.asc_nulls_last("message_sequence_number"), "message_id")
+        .rowsBetween(Window.unboundedPreceding, 0)
+    )
+    arrived = messages.where((F.col("sent_at") < F.lit(as_of)) & (F.col("arrived_at") < F.lit(as_of)))
+    sendable = arrived.withColumn("sendable_at", F.max("sent_at").over(earlier))
+    if since is not None:
+        sendable = sendable.where(F.col("arrived_at") >= F.lit(since))
+    # The smaller sides stand on the left: the embedded engine holds those in memory.
+    sent = accepting.join(links.join(sendable, DIRECTION), "message_id", "right")
+    not_elsewhere = [
+        F.col(name).isNull() | (F.col(name) == F.col("sending_instance"))
+        for name in ("first_accepting", "last_accepting")
+    ]
+    rows = sent.where(not_elsewhere[0] & not_elsewhere[1]).select(
+        *LINK,
+        F.unix_micros("sendable_at").alias("sendable"),
+        F.unix_micros("arrived_at").alias("arrived"),
+        F.when(F.col("honors"), F.col("priority"))
+        .otherwise(F.lit(DEFAULT_PRIORITY))
+        .cast("int")
+        .alias("level"),
+        F.coalesce(F.col("size_bytes") > F.lit(fragment_bytes or 0), F.lit(False)).alias("is_fragmented"),
+    )
+    return rows.repartition(*LINK).mapInArrow(_count(with_fragments=fragment_bytes is not None), COUNTED)
+
+
+def _links(endpoints: DataFrame, honoring: DataFrame, as_of: datetime) -> DataFrame:
+    """Directions of conversations between known endpoints of two instances: link, level, `honors`."""
+    exists = endpoints.where(F.col("created_at") < F.lit(as_of))
+    sides = exists.select(*SIDE, "instance", "database", "priority")
+    senders = sides.withColumnsRenamed({"is_initiator": "sent_by_initiator", "instance": "sending_instance"})
+    receivers = sides.select(
+        "conversation_id",
+        (~F.col("is_initiator")).alias("sent_by_initiator"),
+        F.col("instance").alias("receiving_instance"),
+    )
+    return (
+        senders.join(receivers, DIRECTION)
+        .where("sending_instance <> receiving_instance")
+        .join(
+            F.broadcast(
+                honoring.select(
+                    F.col("instance").alias("sending_instance"), "database", F.lit(True).alias("honors")
+                )
+            ),
+            ["sending_instance", "database"],
+            "left",
+        )
+    )
+
+
+def _count(*, with_fragments: bool) -> Work:
+    def count(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
+        import numpy as np
+        import pyarrow as pa
+
+        whole = [batch for batch in batches if batch.num_rows]
+        if not whole:
+            return
+        rows = pa.Table.from_batches(whole)
+        columns = [rows[name].to_numpy() for name in ("sendable", "arrived", "level", "is_fragmented")]
+        for link, own in by_key(rows, LINK):
+            sendable, arrived, level, fragmented = (column[own] for column in columns)
+            # Of equal moments the higher level stands first: on the one clock it could be sent as early, on
+            # the other it did not arrive later.
+            order = np.lexsort((-level, sendable))
+            level, arrived, fragmented = level[order], arrived[order], fragmented[order]
+            after = np.empty(len(order), dtype=np.int64)
+            after[np.lexsort((-level, arrived))] = np.arange(len(order))
+            codes = level.astype(np.int32) * 2 + fragmented
+            found = passed_by_level(after, codes)
+            passing, passed = np.nonzero(found)
+            is_inverted = passed // 2 > passing // 2
+            pairs = found[passing, passed] * is_inverted
+            # The latest arrival of the higher levels that stand before.
+            overtakes = np.zeros(len(order), dtype=bool)
+            for each in np.unique(level):
+                latest = np.maximum.accumulate(np.where(level > each, after, -1))
+                overtakes |= (level == each) & (latest > after)
+            yield pa.record_batch(
+                [
+                    *[pa.array([name], pa.string()) for name in link],
+                    pa.array([len(order)], pa.int64()),
+                    pa.array([int(overtakes.sum())], pa.int64()),
+                    pa.array([int(pairs.sum())], pa.int64()),
+                    pa.array([int(pairs[passed % 2 == 1].sum()) if with_fragments else None], pa.int64()),
+                ],
+                names=[name.split()[0] for name in COUNTED.split(", ")],
+            )
+
+    return count

@@ -1,0 +1,177 @@
+"""A conformance check as an operator reads it on the terminal."""
+
+from collections.abc import Mapping
+from math import floor
+from typing import Any
+
+from pipelines.config.instants import format_instant
+from pipelines.console.terminal import show_rows, terminal
+from pipelines.console.wording import counted, queue_name
+
+SHOWN = (
+    "endpoints",
+    "instance",
+    "database",
+    "contract",
+    "local_service",
+    "remote_service",
+    "ours",
+    "server",
+    "why",
+)
+
+
+QUEUES = (
+    "instance",
+    "database",
+    "queue",
+    "decisions",
+    "with_choice",
+    "conforming",
+    "passed",
+    "fitness",
+    "skill",
+    "lock_skipped",
+    "unexplained",
+)
+LINKS = (
+    "sending_instance",
+    "receiving_instance",
+    "messages",
+    "with_inversion",
+    "inversions",
+    "inversions_fragmented",
+)
+WITHOUT_QUEUE_EVENTS = (
+    "The log has no queue events: every receive counts as committed, nothing is known of locks and WHERE. "
+    "A receive that passed a higher level may have been right."
+)
+CLASSES = {
+    "where_clause": "it asked for a conversation or a group, so levels did not count",
+    "own_group": "its transaction held that group already",
+    "logged_level": "by the levels that the server logged it is right",
+    "timing": "they had just become free",
+    "other_lock": "a statement of theirs held each of them",
+    "unexplained": "no lock, no WHERE, unexplained",
+}
+
+
+def sentence(report: Mapping[str, Any]) -> str:
+    """The answer in one sentence."""
+    counts = report["endpoints"]
+    own = _of_server(counts)
+    if not counts["logged"]:
+        return own or "The log has no level of the server's, so there is nothing to compare."
+    return f"{_compared(counts)} {own}".rstrip()
+
+
+def _of_server(counts: Mapping[str, int]) -> str:
+    """Say of levels that snapshots show that they can't be checked."""
+    if not counts["of_server"]:
+        return ""
+    differing = counts["differing_today"]
+    verb = "differs" if differing == 1 else "differ"
+    return (
+        f"The levels of {counted(counts['of_server'], 'endpoint')} are not checkable: these levels are the "
+        f"server's own, shown by a snapshot; {counted(differing, 'endpoint')} {verb} from today's rules."
+    )
+
+
+def _compared(counts: Mapping[str, int]) -> str:
+    if not counts["differing"]:
+        return (
+            f"All {counts['logged']:,} endpoints whose level the server logged have the level that we found."
+        )
+    return (
+        f"Of {counts['logged']:,} endpoints whose level the server logged, {counts['differing']:,} have "
+        "another level than we found."
+    )
+
+
+def show(report: Mapping[str, Any]) -> None:
+    """Print the answer, and the kinds of endpoints whose levels differ."""
+    console = terminal()
+    console.print(f"{format_instant(report['as_of'])}: {sentence(report)}", style="bold", soft_wrap=True)
+    console.print(of_receives(report), style="bold", soft_wrap=True)
+    if report["levels"]:
+        rows = [
+            {**row, "ours": row["priority"], "server": row["logged_priority"], "why": _why(row)}
+            for row in report["levels"]
+        ]
+        show_rows(console, "Where levels differ, most endpoints first", rows, SHOWN)
+
+    if report["queues"]:
+        rows = [
+            {**row, **{name: _percent(row[name]) for name in ("fitness", "skill")}}
+            for row in report["queues"]
+        ]
+        show_rows(console, "Receives, the queues that passed most first", rows, QUEUES)
+    for row in report["deviations"]:
+        console.print(f"- {deviation(row)}", soft_wrap=True)
+    if report["links"]:
+        show_rows(console, "Links, most inversions first", report["links"], LINKS)
+
+
+def of_receives(report: Mapping[str, Any]) -> str:
+    """How far the receives kept to the levels, in one sentence."""
+    counts = report["receives"]
+    if not report["has_receives"]:
+        return "The log has no RECEIVED events: whether receives kept to the levels is not known."
+    if not counts["decisions"]:
+        return "No receive without WHERE from a queue of the catalog was logged in that time."
+    answer = (
+        f"Of {counts['with_choice']:,} receives that could choose between levels, {counts['conforming']:,} "
+        "passed no higher one."
+        if counts["with_choice"]
+        else "No receive could choose between levels."
+    )
+    if not report["has_queue_events"]:
+        return f"{answer} {WITHOUT_QUEUE_EVENTS}"
+    silent = report["silent_queues"]
+    if not silent:
+        return answer
+    verb = "has" if silent == 1 else "have"
+    return (
+        f"{answer} {counted(silent, 'queue')} {verb} no RECEIVE, COMMIT or ROLLBACK events: nothing is known "
+        "of locks and WHERE there."
+    )
+
+
+def deviation(row: Mapping[str, Any]) -> str:
+    """One decision in a sentence; without events of its queue nothing is known of locks and WHERE."""
+    is_known = row["locks_known"] or row["class"] != "unexplained"
+    why = CLASSES[row["class"]] if is_known else "unexplained; locks and WHERE are not known"
+    who = f"transaction {row['transaction_id']}" if row["transaction_id"] else "a receive"
+    groups = counted(row["passed_groups"], "group")
+    were = "was" if row["passed_groups"] == 1 else "were"
+    return (
+        f"at {format_instant(row['at'])} {who} took group {row['conversation_group_id']} of "
+        f"{queue_name(row)} at level {row['level']} while {groups} up to level {row['best_level']} {were} "
+        f"there, with message {row['witness_message_id']}: {why}"
+    )
+
+
+def _percent(share: float | None) -> str | None:
+    """Cut off, so that only what is whole shows as 100 %."""
+    return None if share is None else f"{floor(share * 1000) / 10:.1f} %"
+
+
+def _why(row: Mapping[str, Any]) -> str:
+    """The explanation in words."""
+    rule = row["explaining_rule"]
+    match row["explanation"]:
+        case "other_version":
+            off = row["off_by_seconds"]
+            when = (
+                f"which was not valid by {off:,.6g} s" if off else "which was valid, but another rule decides"
+            )
+            version = format_instant(row["explaining_valid_from"])
+            return f"{rule!r} from {version} gives that level, {when}: look at its effective_from"
+        case "near_miss":
+            return f"{rule!r} gives that level, but a name differs in case or blanks"
+        case "default_on_server":
+            return "the server found no rule: a rule source is ahead of the server, or its moment is wrong"
+        case "rule_unknown":
+            return "we know no rule for it: a rule source is missing"
+        case _:
+            return "no rule that we know gives that level"

@@ -1,0 +1,216 @@
+"""What the engines do differently, each difference once: rows kept, work side by side, new tables."""
+
+import logging
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path, PurePosixPath
+from typing import TypeVar, overload
+from uuid import uuid4
+
+import pyarrow.parquet as pq
+from pyarrow import fs
+from pyspark.sql import Column, DataFrame, SparkSession, functions as F
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import MapType
+
+from pipelines.engine.scratch import local_scratch
+from pipelines.engine.session import is_classic, is_embedded
+from pipelines.engine.small_jobs import in_one_task
+from pipelines.engine.union import united
+
+T = TypeVar("T")
+A = TypeVar("A")
+B = TypeVar("B")
+C = TypeVar("C")
+log = logging.getLogger(__name__)
+
+Keep = Callable[[DataFrame], DataFrame]
+"""Computes a frame once for all that reads it afterwards; see `kept`."""
+
+
+@contextmanager
+def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
+    """Compute the rows once for all that reads them inside the block.
+
+    They are written as Parquet files, which go with the block, and are cut off from how they came about:
+    plans that contain the plans of what they were kept from grow beyond all bounds. Who reads the files
+    takes the columns it needs, and knows their size, so what is small is broadcast to joins. Apache Spark's
+    own way (`localCheckpoint`) holds whole rows in memory and guesses their size from where they came; an
+    executor that is lost takes them with it.
+
+    Args:
+        rows: any frame.
+        scratch: a folder that all of a cluster can read and write; on one machine the local disk is taken.
+    """
+    spark = rows.sparkSession
+    local = local_scratch() / str(uuid4()) if is_on_this_machine(spark) else None
+    folder = f"{scratch}/{uuid4()}" if local is None else _url(spark, local)
+    try:
+        rows.write.mode("overwrite").parquet(f"{folder}/rows")
+        # A frame without rows may leave no file to take the schema from. To ask for it is to plan once more.
+        if local is None or not is_embedded(spark):
+            reader = spark.read.schema(rows.schema)
+        else:
+            reader = spark.read
+            if not (local / "rows").is_dir():
+                _write_no_rows(local / "rows", rows)
+        yield in_one_task(reader.parquet(_literal(spark, f"{folder}/rows")))
+    finally:
+        _remove(folder if local is None else str(local))
+
+
+def _write_no_rows(folder: Path, rows: DataFrame) -> None:
+    """Write the file that the embedded engine leaves out where a frame has no rows.
+
+    It gives the columns of a declared schema other metadata than those of a file, and an aggregation over the
+    union of both fails.
+    """
+    folder.mkdir(parents=True)
+    pq.write_table(to_arrow_schema(rows.schema, timezone="UTC").empty_table(), folder / "none.parquet")
+
+
+def kept_if_embedded(rows: DataFrame, keep: Keep) -> DataFrame:
+    """Selections from rows that are kept.
+
+    To select anew for each reader costs Apache Spark less than a copy. The embedded engine takes so much more
+    memory to sort what does not come from files that it runs out of it.
+    """
+    return keep(rows) if is_embedded(rows.sparkSession) else rows
+
+
+def is_on_this_machine(spark: SparkSession) -> bool:
+    """Whether all that the engine does is done on this machine."""
+    return is_embedded(spark) or (
+        is_classic(spark) and str(spark.conf.get("spark.master", "")).startswith("local")
+    )
+
+
+def _url(spark: SparkSession, folder: Path) -> str:
+    """A folder of the local disk, whatever characters it has; a plain path would be one of Hadoop's default.
+
+    The embedded engine reads escapes of URLs, and takes brackets of plain paths for patterns. Hadoop reads no
+    escapes.
+    """
+    return folder.as_uri() if is_embedded(spark) else f"file://{folder}"
+
+
+def _literal(spark: SparkSession, path: str) -> str:
+    """A path to read from, in which Hadoop takes no character for a pattern."""
+    return path if is_embedded(spark) else re.sub(r"[\\\[\]{}*?]", r"\\\g<0>", path)
+
+
+def _remove(folder: str) -> None:
+    """Remove a folder of the local disk or of a file system that has a URI; what stays is no table."""
+    try:
+        if "://" in folder or folder.startswith("file:"):
+            system, path = fs.FileSystem.from_uri(folder.replace("s3a://", "s3://", 1))
+            system.delete_dir(path)
+        else:
+            shutil.rmtree(folder)
+    except FileNotFoundError:
+        # Of no rows the embedded engine writes nothing.
+        return
+    except (OSError, ValueError) as error:
+        log.info("%s could not be removed: %s", folder, error)
+
+
+EMBEDDED_TASKS = 2
+"""Tasks that the embedded engine runs side by side."""
+
+
+@overload
+def together(spark: SparkSession, one: Callable[[], A], other: Callable[[], B], /) -> tuple[A, B]: ...
+@overload
+def together(
+    spark: SparkSession, one: Callable[[], A], other: Callable[[], B], third: Callable[[], C], /
+) -> tuple[A, B, C]: ...
+@overload
+def together(spark: SparkSession, *tasks: Callable[[], T]) -> tuple[T, ...]: ...
+def together(spark: SparkSession, *tasks: Callable[[], object]) -> tuple[object, ...]:
+    """Run tasks that need not wait for each other, and return what they return, in their order.
+
+    A small night is planning and bookkeeping for the most part, which use one core each; a large one has
+    stretches that one core does alone. On the embedded engine two run at a time: each takes its share of
+    the memory.
+
+    Raises:
+        Exception: what the first failing one in their order raised, once all that ran have ended.
+    """
+    if is_classic(spark):
+        from pyspark import inheritable_thread_target
+
+        tasks = tuple(inheritable_thread_target(spark)(task) for task in tasks)
+    at_once = EMBEDDED_TASKS if is_embedded(spark) else max(1, len(tasks))
+    with ThreadPoolExecutor(max_workers=at_once) as pool:
+        running = [pool.submit(task) for task in tasks]
+    return tuple(done.result() for done in running)
+
+
+def tested_last(rows: DataFrame) -> DataFrame:
+    """The rows, so that a table's CHECKs are tested on these and no others.
+
+    The embedded engine tests them as early as it can, also on rows that an anti join leaves out later, and
+    then refuses the write. It does not move the test past a repartition. A coalesce would do as
+    well, but takes up its inputs one after the other, where a hash join waits for all of them: for ever.
+    """
+    return rows.repartition(os.cpu_count() or 1) if is_embedded(rows.sparkSession) else rows
+
+
+def with_file_names(
+    spark: SparkSession, opened: Callable[[Sequence[str]], DataFrame], paths: Sequence[str]
+) -> DataFrame:
+    """The rows of files of one shape, each with `file`, the name without folders of the file that has it.
+
+    Apache Spark knows of each row where it stands, so the files are one relation: a hundred of them would be
+    planned a hundred times. The embedded engine does not know, and is quick to plan.
+
+    Args:
+        spark: the session.
+        opened: opens some of the files; its rows may go through selections and filters only.
+        paths: the files; at least one, of different names.
+    """
+    if is_embedded(spark):
+        frames = [opened([path]).withColumn("file", F.lit(PurePosixPath(path).name)) for path in paths]
+        return united(frames)
+    # It is written as in a URI, where a plus sign stands for itself.
+    written = F.replace(F.col("_metadata.file_name"), F.lit("+"), F.lit("%2B"))
+    return opened(paths).withColumn("file", F.url_decode(written))
+
+
+def checked_text(value: Column, spark: SparkSession) -> tuple[Column, Column]:
+    """A text of a file as one that every reader of a table can read, and whether it was UTF-8 to begin with.
+
+    Apache Spark takes bytes as they are. The embedded engine refuses a file with bytes that are no UTF-8.
+    """
+    if is_embedded(spark):
+        return value, F.lit(True)
+    return F.make_valid_utf8(value), F.is_valid_utf8(value)
+
+
+def with_nullable_values(rows: DataFrame) -> DataFrame:
+    """The rows with maps whose values may be null, as tables declare them.
+
+    Apache Spark writes files that say otherwise if a plan knows better, which the embedded engine does not
+    read. It simplifies casts away, so the maps go by way of JSON; maps are in small tables only.
+    """
+    if is_embedded(rows.sparkSession):
+        return rows
+    maps = {field.name: field.dataType for field in rows.schema if isinstance(field.dataType, MapType)}
+    text = {name: F.from_json(F.to_json(name), found.simpleString()) for name, found in maps.items()}
+    return rows.withColumns(text) if maps else rows
+
+
+def identifier_of_new(spark: SparkSession, path: str) -> str:
+    """How CREATE TABLE names a Delta table at a path.
+
+    Apache Spark knows a table by its path. The embedded engine wants a name, which it forgets with the
+    session; the path follows as LOCATION.
+    """
+    if is_embedded(spark):
+        return f"t{blake2b(path.encode(), digest_size=16).hexdigest()}"
+    return f"delta.`{path.replace('`', '``')}`"

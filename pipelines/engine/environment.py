@@ -1,0 +1,69 @@
+"""What the environment says of the engine, checked before one starts: its name, memory, working files."""
+
+import os
+import tempfile
+
+from pipelines.config.errors import ConfigError
+
+ENGINE = "ENGINE"
+SPARK, EMBEDDED = "spark", "embedded"
+MEMORY = "ENGINE_MEMORY"
+"""How much memory the engine may use, such as 8g; half of the machine's by default."""
+LEAST_MEMORY = 512 << 20
+"""Bytes: with less, Apache Spark does not start, and the embedded engine finishes no night."""
+UNITS = {"k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
+TEMPORARY = "TMPDIR"
+
+
+def check_environment() -> None:
+    """Refuse what no engine can work with.
+
+    Raises:
+        ConfigError: ENGINE names no engine; ENGINE_MEMORY is no size that fits the machine; TMPDIR is no
+            folder for working files.
+    """
+    engine = os.environ.get(ENGINE, "")
+    if engine not in ("", SPARK, EMBEDDED):
+        raise ConfigError(f"{ENGINE}: {engine!r} is no engine; set {SPARK} or {EMBEDDED}, or unset it")
+    memory()
+    _check_temporary()
+
+
+def memory() -> int:
+    """Bytes that the engine may use: ENGINE_MEMORY, else half of what the machine has.
+
+    Raises:
+        ConfigError: ENGINE_MEMORY is no size, is too little for an engine, or is more than the machine has.
+    """
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    given = os.environ.get(MEMORY, "")
+    if not given:
+        return whole // 2
+    number, unit = given[:-1], given[-1].lower()
+    if not (number.isascii() and number.isdecimal()) or unit not in UNITS:
+        raise ConfigError(f"{MEMORY}: {given!r} is no size; write one such as 4g or 512m")
+    size = int(number) * UNITS[unit]
+    if size < LEAST_MEMORY:
+        raise ConfigError(f"{MEMORY}: {given} is too little; an engine needs 512m or more")
+    if size > whole:
+        raise ConfigError(f"{MEMORY}: {given} is more than the {whole >> 20}m of this machine; write less")
+    return size
+
+
+def _check_temporary() -> None:
+    """Look at TMPDIR: Python passes over one that is of no use, and the engine fails at it in the middle."""
+    given = os.environ.get(TEMPORARY)
+    if not given:
+        # Empty is not set to Python, and the current folder to the embedded engine.
+        os.environ.pop(TEMPORARY, None)
+        return
+    if not given.isprintable():
+        raise ConfigError(f"{TEMPORARY}: {given!r} has a control character; name another folder")
+    try:
+        with tempfile.TemporaryFile(dir=given):
+            pass
+    except OSError as error:
+        raise ConfigError(
+            f"{TEMPORARY}: no file can be written in {given} ({error.strerror}); name a folder for working "
+            "files, or unset it"
+        ) from error

@@ -1,0 +1,53 @@
+"""Rows in order before Python looks at them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame, Window, functions as F
+
+from pipelines.engine.session import is_embedded
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+def in_order(rows: DataFrame, key: str, order: Sequence[str]) -> DataFrame:
+    """Put the rows of a key into one partition, one after the other, for a `mapInArrow` that follows.
+
+    The embedded engine drops an order that nothing but Python asks for, and keeps the one that a window
+    needed. Apache Spark would copy a whole partition for the window. Whoever reads the rows had better
+    look whether they came in order: a server that SPARK_REMOTE names may be either engine.
+
+    Args:
+        rows: anything.
+        key: rows with the same value stay together.
+        order: the columns to sort by within a key.
+
+    Returns:
+        The same rows, in order, perhaps with one more column.
+    """
+    if is_embedded(rows.sparkSession):
+        place = F.row_number().over(Window.partitionBy(key).orderBy(*order))
+        return rows.withColumn("place_in_order", place)
+    return rows.repartition(key).sortWithinPartitions(key, *order)
+
+
+def stretches(batches: Iterable["pa.RecordBatch"]) -> Iterator[tuple[Any, "pa.RecordBatch", bool]]:
+    """Cut batches whose rows are in order into rows of one key each; the key is the first column.
+
+    Yields:
+        The key, rows of it, and whether they are the last of it.
+    """
+    import pyarrow.compute as pc
+
+    before: tuple[Any, pa.RecordBatch] | None = None
+    for batch in batches:
+        encoded = pc.run_end_encode(batch.column(0), run_end_type="int64")
+        begin = 0
+        for key, end in zip(encoded.values.to_pylist(), encoded.run_ends.to_pylist(), strict=True):
+            if before:
+                yield *before, before[0] != key
+            before = key, batch.slice(begin, end - begin)
+            begin = end
+    if before:
+        yield *before, True

@@ -1,0 +1,225 @@
+"""The session: Apache Spark under spark-submit, the embedded engine elsewhere, or a server that is named."""
+
+import atexit
+import os
+import socket
+import time
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from pyspark.errors import PySparkRuntimeError
+from pyspark.sql import SparkSession
+
+from pipelines.config.errors import ConfigError, EngineError
+from pipelines.config.model import SparkSchema
+from pipelines.engine.environment import ENGINE, SPARK, check_environment, memory
+from pipelines.engine.java import stop_java_at_exit
+
+CONNECT_PORT = 15002
+"""Of a Spark Connect server, if its address names none."""
+ANSWERS_WITHIN = 20
+"""Seconds."""
+GRPC_PROXIES = ("grpc_proxy", "https_proxy", "http_proxy")
+"""The variables of a proxy that the client of Spark Connect takes notice of."""
+
+_embedded: dict[str, Any] = {}
+"""The embedded server of this process and its session, once it was started."""
+
+
+def open_session(name: str, warehouse: str | SparkSchema | None = None) -> SparkSession:
+    """Open the session of this process; times are UTC, whatever the machine says.
+
+    Apache Spark writes them as numbers of microseconds. By default it takes twelve bytes of an old form
+    that tells no time zone, and the embedded engine can't read such tables.
+
+    Under spark-submit it is Apache Spark's. Else it is that of the Spark Connect server which SPARK_REMOTE
+    names. Else the embedded engine starts in this process, which takes about a second.
+
+    Args:
+        name: what a cluster's pages show.
+        warehouse: a schema needs a metastore, which only Apache Spark has.
+
+    Raises:
+        ConfigError: the engine can't do what is asked of it.
+        EngineError: Apache Spark did not start.
+    """
+    check_environment()
+    # Collected timestamps come in the time zone of the process.
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    if under_spark_submit():
+        _require_submitted()
+        builder = SparkSession.builder.appName(name)
+        if isinstance(warehouse, SparkSchema):
+            # Tables that have names need a catalog that outlives the session: a metastore.
+            builder = builder.enableHiveSupport()
+        spark = _started(builder)
+        stop_java_at_exit()
+    elif isinstance(warehouse, SparkSchema) and "SPARK_REMOTE" not in os.environ:
+        raise ConfigError(
+            f"warehouse: the embedded engine knows no schema {warehouse}; name a folder, or run this with "
+            "./spark-submit.sh"
+        )
+    elif "SPARK_REMOTE" in os.environ:
+        _require_server(os.environ["SPARK_REMOTE"])
+        spark = SparkSession.builder.appName(name).getOrCreate()
+    else:
+        spark = _embedded_session()
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    if not is_embedded(spark):
+        spark.conf.set("spark.sql.parquet.outputTimestampType", "TIMESTAMP_MICROS")
+    return spark
+
+
+def is_embedded(spark: SparkSession) -> bool:
+    """Whether this is the session of the embedded engine."""
+    return spark is _embedded.get("session")
+
+
+def is_classic(spark: SparkSession) -> bool:
+    """Whether this is a session of Apache Spark in this process, not one of a server."""
+    return not type(spark).__module__.startswith("pyspark.sql.connect")
+
+
+def under_spark_submit() -> bool:
+    """Whether the session of this process is Apache Spark's."""
+    # A shell of Spark's own and a plain spark-submit leave the port of their JVM.
+    if "PYSPARK_GATEWAY_PORT" in os.environ:
+        return True
+    # spark-submit.sh sets the engine, and unsets the address of a server.
+    return os.environ.get(ENGINE) == SPARK and "SPARK_REMOTE" not in os.environ
+
+
+def _started(builder: Any) -> SparkSession:
+    """The session of Apache Spark, whose Java starts now if it does not run yet.
+
+    Raises:
+        EngineError: Java did not start, and has said why.
+    """
+    try:
+        return cast(SparkSession, builder.getOrCreate())
+    except PySparkRuntimeError as error:
+        if error.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        raise EngineError(
+            "Apache Spark did not start; the lines above say why. Correct what stands after --spark, "
+            "SPARK_MASTER or SPARK_DRIVER_MEMORY, or free memory"
+        ) from error
+
+
+def _require_submitted() -> None:
+    """See that something has told Apache Spark where its settings and jars are.
+
+    Raises:
+        ConfigError: ENGINE is set in a shell, and nothing else.
+    """
+    if {"PYSPARK_GATEWAY_PORT", "PYSPARK_SUBMIT_ARGS"} & os.environ.keys():
+        return
+    if SparkSession.getActiveSession() is None:
+        raise ConfigError(
+            f"{ENGINE} is {SPARK}, but the job was not started on Apache Spark; start it with "
+            f"./spark-submit.sh, or unset {ENGINE}"
+        )
+
+
+def _require_server(remote: str) -> None:
+    """See that a Spark Connect server answers; its client would try again for minutes, without a word.
+
+    Raises:
+        ConfigError: none does. What stands behind the port, such as a token, is not repeated.
+    """
+    address = urlsplit(remote)
+    try:
+        host, port = address.hostname, address.port or CONNECT_PORT
+    except ValueError:
+        host, port = None, CONNECT_PORT
+    if address.scheme != "sc" or not host:
+        raise ConfigError("SPARK_REMOTE is no address of a server; write one such as sc://localhost:15002")
+    try:
+        # A server that only a proxy reaches is asked by way of it, below.
+        if _proxy() is None:
+            socket.create_connection((host, port), timeout=ANSWERS_WITHIN).close()
+        _require_answer(remote)
+    except OSError as error:
+        raise ConfigError(
+            f"SPARK_REMOTE: no server answers at {host}:{port} ({error.strerror or error}); start it, or "
+            "unset SPARK_REMOTE"
+        ) from error
+
+
+def _proxy() -> str | None:
+    """The variable that names the proxy, if the client of Spark Connect has to take one."""
+    return next((name for name in GRPC_PROXIES if os.environ.get(name)), None)
+
+
+def _require_answer(remote: str) -> None:
+    """See that what listens there speaks as a Spark Connect server does.
+
+    Raises:
+        ConfigError: the address has options that the client does not know.
+        TimeoutError: it does not.
+    """
+    # Its library would log failed attempts in lines of its own; the error says what failed.
+    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
+    import grpc
+    from pyspark.errors import PySparkException
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+
+    try:
+        channel = DefaultChannelBuilder(remote).toChannel()
+    except PySparkException as error:
+        raise ConfigError(
+            "SPARK_REMOTE is no address of a server; write one such as sc://localhost:15002"
+        ) from error
+    try:
+        grpc.channel_ready_future(channel).result(timeout=ANSWERS_WITHIN)
+    except grpc.FutureTimeoutError:
+        proxy = _proxy()
+        through = f", through the proxy that {proxy} names" if proxy else ""
+        raise TimeoutError(
+            f"what listens there did not answer as Spark Connect does within {ANSWERS_WITHIN} s{through}"
+        ) from None
+    finally:
+        channel.close()
+
+
+def _session_without_proxy(address: str) -> SparkSession:
+    """The session of a server in this process: a proxy of the user is for other machines."""
+    from pyspark.sql.connect.client import DefaultChannelBuilder
+    from pyspark.sql.connect.session import SparkSession as ConnectSession
+
+    # PySpark's own functions look here for which kind of session there is.
+    os.environ["SPARK_CONNECT_MODE_ENABLED"] = "1"
+    channel = DefaultChannelBuilder(address, channelOptions=[("grpc.enable_http_proxy", 0)])
+    # create(): a session of another server may be open in this process.
+    return cast(SparkSession, ConnectSession.builder.channelBuilder(channel).create())
+
+
+def _embedded_session() -> SparkSession:
+    if "session" not in _embedded:
+        # The server reads its settings once, when it starts.
+        os.environ.setdefault("RUST_LOG", "error")
+        os.environ["SAIL_RUNTIME__MEMORY_POOL__TYPE"] = "fair"
+        os.environ["SAIL_RUNTIME__MEMORY_POOL__FAIR__MAX_SIZE"] = str(memory())
+        os.environ.setdefault("SAIL_PARQUET__COMPRESSION", "zstd(1)")
+        # Rows that a filter or a join with few rows leaves out are not decoded in their other columns.
+        os.environ.setdefault("SAIL_PARQUET__PUSHDOWN_FILTERS", "true")
+        # Its allocator keeps what it has got; given back, each page is cleared again when it is next used.
+        os.environ.setdefault("MIMALLOC_PURGE_DELAY", "-1")
+        os.environ.setdefault("MIMALLOC_ALLOW_THP", "0")
+        from pysail.spark import SparkConnectServer
+
+        server = SparkConnectServer("127.0.0.1", 0)
+        server.start(background=True)
+        host, port = server.listening_address
+        _embedded["server"] = server
+        _embedded["session"] = _session_without_proxy(f"sc://{host}:{port}")
+        atexit.register(_stop_embedded)
+    session: SparkSession = _embedded["session"]
+    return session
+
+
+def _stop_embedded() -> None:
+    if "session" in _embedded:
+        _embedded.pop("session").stop()
+        _embedded.pop("server").stop()

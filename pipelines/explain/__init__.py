@@ -1,0 +1,1 @@
+"""Why a conversation, a message or a group has its priority and its position."""

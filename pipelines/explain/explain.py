@@ -1,0 +1,370 @@
+"""Explanations of one conversation, message or group at an as_of, for the job and for notebooks.
+
+Of the ledger and of the schedules only rows of what is asked about are read.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import functions as F, types as T
+
+from pipelines.activation.queues_off import queues_off_at, rollbacks, with_queue_off
+from pipelines.config.catalog import Catalog
+from pipelines.config.errors import PipelineError
+from pipelines.config.instants import format_instant
+from pipelines.config.snapshots.views import PRIORITIES
+from pipelines.console.wording import listed
+from pipelines.engine.differences import together
+from pipelines.explain.closed import closed_state
+from pipelines.explain.endpoint import Endpoint, explain_endpoint
+from pipelines.explain.open_first import open_first
+from pipelines.explain.queue import (
+    Group,
+    ReceivePlace,
+    TransmissionPlace,
+    explain_groups,
+    explain_receive,
+    explain_transmission,
+)
+from pipelines.questions.endpoint_states import shown_states
+from pipelines.state.messages import facts
+from pipelines.storage.collect import collected
+from pipelines.storage.small_frame import small_frame
+from pipelines.storage.stored_rules import stored_versions
+from pipelines.storage.warehouse import Warehouse
+from schemas.events import ENDPOINT_FACTS, ENDS, MESSAGES, accepted_names
+from schemas.ids import canonical_text
+from schemas.keys import QUEUE
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import (
+    GROUP_PRIORITIES,
+    PRIORITY_RULES,
+    RECEIVE_SCHEDULE,
+    SNAPSHOTS,
+    TRANSMISSION_SCHEDULE,
+    UNRESOLVED,
+)
+
+FACTS = accepted_names("message_events")
+KNOWN = (
+    "conversation_id",
+    "sent_by_initiator",
+    "message_type",
+    "message_sequence_number",
+    "sent_at",
+    "arrived_at",
+)
+"""What an explanation says of a message, of all that `facts` finds."""
+CASE = "case counts unless it is a GUID"
+
+
+@dataclass(frozen=True)
+class Conversation:
+    """A conversation: its endpoints, the initiator's first, and their groups with ready messages at as_of."""
+
+    as_of: datetime
+    conversation_id: str
+    endpoints: tuple[Endpoint, ...]
+    groups: tuple[Group, ...]
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message: what is known of it, its places in the schedules at as_of, and its two endpoints.
+
+    `missing` says why a schedule can't place it, by schedule. `state` is one sentence. `rolled_back` says how
+    often an open message was received and rolled back (`rollbacks`, `last_received_at`,
+    `last_transaction_id`); None if the log knows of none.
+    """
+
+    as_of: datetime
+    message_id: str
+    conversation_id: str
+    sent_by_initiator: bool
+    message_type: str
+    message_sequence_number: int | None
+    sent_at: datetime | None
+    arrived_at: datetime | None
+    state: str
+    receive: ReceivePlace | None
+    transmissions: tuple[TransmissionPlace, ...]
+    missing: Mapping[str, str]
+    rolled_back: Mapping[str, Any] | None
+    group: Group | None
+    endpoints: tuple[Endpoint, ...]
+
+
+def honors(catalog: Catalog) -> dict[tuple[str, str], bool]:
+    """honor_broker_priority by (instance, database), as the catalog says."""
+    return {(instance, database): on for instance, database, on in catalog.database_rows()}
+
+
+def explain_conversation(warehouse: Warehouse, name: str, *, as_of: datetime) -> Conversation:
+    """Explain the priorities of a conversation's endpoints and of their groups.
+
+    Args:
+        warehouse: what to read.
+        name: its conversation_id, or the conversation_handle of one of its endpoints; GUIDs in any spelling.
+        as_of: an as_of that was published.
+
+    Raises:
+        PipelineError: no endpoint of the conversation is known, or the handle is of several conversations.
+    """
+    conversation_id = canonical_text(name)
+    found = _found_endpoints(warehouse, conversation_id)
+    if not found and (of_handle := _of_handle(warehouse, conversation_id)):
+        conversation_id = of_handle
+        found = _found_endpoints(warehouse, conversation_id)
+    endpoints = _explained(warehouse, found, as_of)
+    if not endpoints:
+        raise PipelineError(
+            f"conversation {name!r}: no endpoint has this conversation_id or conversation_handle; check the "
+            f"id ({CASE}), and whether its creation is among the inputs or in rejected_events"
+        )
+    scheduled = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of).where(
+        F.col("conversation_id") == conversation_id
+    )
+    in_queues = collected(scheduled.select("conversation_group_id").distinct())
+    group_ids = sorted(row["conversation_group_id"] for row in in_queues)
+    groups = [group for group_id in group_ids for group in _groups(warehouse, group_id, as_of)]
+    return Conversation(as_of, conversation_id, endpoints, tuple(groups))
+
+
+def explain_message(
+    warehouse: Warehouse,
+    message_id: str,
+    *,
+    as_of: datetime,
+    honors: Mapping[tuple[str, str], bool],
+    catalog: Catalog | None = None,
+) -> Message:
+    """Explain where a message stands at as_of and what goes before it.
+
+    Args:
+        warehouse: what to read.
+        message_id: the message.
+        as_of: an as_of that was published.
+        honors: honor_broker_priority by (instance, database); what is not there has it off.
+        catalog: what says which messages wait for which queue.
+
+    Raises:
+        PipelineError: no such message is known.
+    """
+    catalog = catalog or Catalog()
+    message_id = canonical_text(message_id)
+    events = open_first(
+        warehouse.read(MESSAGES).where(F.col("message_id") == message_id),
+        *FACTS,
+        "batch",
+        moment="event_time",
+    )
+    if not events:
+        raise PipelineError(
+            f"message {message_id!r}: no event of it is known; check the id ({CASE}), "
+            "and whether its events are among the inputs or in rejected_events"
+        )
+    # Queries that need nothing of each other run side by side: on Apache Spark most of each is planning.
+    likely = events[0]["conversation_id"]
+    known, found = together(
+        warehouse.spark, lambda: _facts(warehouse, events), lambda: _found_endpoints(warehouse, likely)
+    )
+    if known["conversation_id"] != likely:
+        found = _found_endpoints(warehouse, known["conversation_id"])
+    endpoints, (receive, group) = together(
+        warehouse.spark,
+        lambda: _explained(warehouse, found, as_of),
+        lambda: _receive(warehouse, message_id, known, found, as_of),
+    )
+    transmissions: list[TransmissionPlace] = []
+    # What stands in a queue waits for nothing else, but an instance may still have to pass on its copy.
+    if receive is None or any(event["event_type"] == "FORWARD_ACCEPTED" for event in events):
+        schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
+        off = queues_off_at(warehouse, catalog, as_of)
+        schedule = with_queue_off(schedule, catalog, off) if off else schedule
+        transmissions = explain_transmission(schedule, message_id, honors)
+    missing: dict[str, str] = {}
+    if receive is None:
+        lost = warehouse.read_as_of(UNRESOLVED, as_of).where(F.col("id") == message_id)
+        missing = {row["kind"]: row["reason"] for row in collected(lost.select("kind", "reason"))}
+    rolled_back = None
+    if receive is not None or transmissions or missing:
+        state = _open_state(receive, transmissions, missing)
+        rolled_back = _rolled_back(warehouse, message_id, events, as_of)
+    else:
+        state = closed_state(warehouse, events, known, as_of)
+    return Message(
+        as_of=as_of,
+        message_id=message_id,
+        **known,
+        state=state,
+        receive=receive,
+        transmissions=tuple(transmissions),
+        missing=missing,
+        rolled_back=rolled_back,
+        group=group,
+        endpoints=endpoints,
+    )
+
+
+def _rolled_back(
+    warehouse: Warehouse, message_id: str, events: Sequence[Mapping[str, Any]], as_of: datetime
+) -> Mapping[str, Any] | None:
+    if not any(event["event_type"] == "RECEIVED" and event["transaction_id"] for event in events):
+        return None
+    this = small_frame(warehouse.spark, [(message_id,)], "message_id string")
+    found = collected(rollbacks(warehouse, this, as_of).drop("message_id"))
+    return found[0] if found else None
+
+
+def explain_group(warehouse: Warehouse, group_id: str, *, as_of: datetime) -> tuple[Group, ...]:
+    """Explain a group's level and place in every queue where it has ready messages at as_of.
+
+    Raises:
+        PipelineError: it has none.
+    """
+    group_id = canonical_text(group_id)
+    groups = _groups(warehouse, group_id, as_of)
+    if not groups:
+        raise PipelineError(
+            f"group {group_id!r}: it has no ready message in any queue at {format_instant(as_of)}; "
+            f"check the id ({CASE}) and --as-of"
+        )
+    return tuple(groups)
+
+
+def _facts(warehouse: Warehouse, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """What the message is, from all its events."""
+    schema = T.StructType([column.field for column in MESSAGES.columns if column.name in FACTS])
+    rows = [[event[name] for name in FACTS] for event in events]
+    return collected(facts(small_frame(warehouse.spark, rows, schema)).select(*KNOWN))[0]
+
+
+def _receive(
+    warehouse: Warehouse,
+    message_id: str,
+    known: Mapping[str, Any],
+    endpoints: Iterable[Mapping[str, Any]],
+    as_of: datetime,
+) -> tuple[ReceivePlace | None, Group | None]:
+    """Look for a message in the queues, first in that of the endpoint which receives it."""
+    if known["arrived_at"] is None or known["arrived_at"] >= as_of:
+        return None, None
+    receiver = [one for one in endpoints if one["is_initiator"] != known["sent_by_initiator"]]
+    likely = {name: receiver[0][name] for name in QUEUE} if receiver else None
+    return explain_receive(
+        warehouse.read_as_of(GROUP_PRIORITIES, as_of),
+        warehouse.read_as_of(RECEIVE_SCHEDULE, as_of),
+        message_id,
+        likely,
+    )
+
+
+def _groups(warehouse: Warehouse, group_id: str, as_of: datetime) -> list[Group]:
+    return explain_groups(
+        warehouse.read_as_of(GROUP_PRIORITIES, as_of),
+        warehouse.read_as_of(RECEIVE_SCHEDULE, as_of),
+        group_id,
+    )
+
+
+def _found_endpoints(warehouse: Warehouse, conversation_id: str) -> list[dict[str, Any]]:
+    """What the ledger knows of a conversation's endpoints."""
+    columns = {field.name for field in fields(Endpoint)} | {"priority", "rule_name", "ladder_step"}
+    return open_first(
+        warehouse.read(ENDPOINTS).where(F.col("conversation_id") == conversation_id),
+        *[name for name in ENDPOINTS.names if name in columns],
+        moment="created_at",
+    )
+
+
+def _of_handle(warehouse: Warehouse, handle: str) -> str | None:
+    """The conversation whose endpoint has the handle; None if no endpoint has it.
+
+    Raises:
+        PipelineError: several conversations have one.
+    """
+    rows = warehouse.read(ENDPOINTS).where(F.col("conversation_handle") == handle)
+    ids = sorted(row["conversation_id"] for row in collected(rows.select("conversation_id").distinct()))
+    if len(ids) > 1:
+        raise PipelineError(
+            f"handle {handle!r}: endpoints of several conversations have it: {listed(ids)}; name one of them"
+        )
+    return ids[0] if ids else None
+
+
+def _explained(
+    warehouse: Warehouse, endpoints: Sequence[Mapping[str, Any]], as_of: datetime
+) -> tuple[Endpoint, ...]:
+    """Endpoints explained, the initiator's first; only the rules of their databases are read."""
+    if not endpoints:
+        return ()
+    theirs = F.lit(False)
+    for row in endpoints:
+        theirs |= (F.col("instance") == row["instance"]) & (F.col("database") == row["database"])
+    rules = stored_versions(warehouse.read(PRIORITY_RULES).where(theirs))
+    initiator_first = sorted(endpoints, key=lambda row: not row["is_initiator"])
+    shown = _rules_shown(warehouse)
+    events = _events_of(warehouse, endpoints[0]["conversation_id"])
+    states = shown_states(events, as_of)
+    return tuple(
+        replace(
+            explain_endpoint(row, rules, first_seen=shown.get((row["instance"], row["database"]), ())),
+            ended_by=_ended_by(row, events),
+            state=states[row["is_initiator"]].state if row["is_initiator"] in states else None,
+            state_seen_at=states[row["is_initiator"]].seen_at if row["is_initiator"] in states else None,
+        )
+        for row in initiator_first
+    )
+
+
+def _rules_shown(warehouse: Warehouse) -> dict[tuple[str, str], list[datetime]]:
+    """When snapshots with rules were taken, by instance and database."""
+    found: dict[tuple[str, str], list[datetime]] = {}
+    if warehouse.exists(SNAPSHOTS):
+        for row in collected(warehouse.read(SNAPSHOTS).where(F.col("view") == PRIORITIES)):
+            found.setdefault((row["instance"], row["database"]), []).append(row["taken_at"])
+    return found
+
+
+def _events_of(warehouse: Warehouse, conversation_id: str) -> list[dict[str, Any]]:
+    """What a warehouse with snapshots knows of a conversation's endpoints; without one no state is known."""
+    if not warehouse.exists(SNAPSHOTS):
+        return []
+    events = warehouse.read(ENDPOINT_FACTS).where(F.col("conversation_id") == conversation_id)
+    return open_first(
+        events, *("event_id", "event_type", "event_time", "is_initiator", "seen_at"), moment="event_time"
+    )
+
+
+def _ended_by(endpoint: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> str | None:
+    """Whether the log knows when the endpoint ended, or only a snapshot shows that it had by then."""
+    if endpoint["ended_at"] is None:
+        return None
+    shown = [
+        event["seen_at"]
+        for event in events
+        if event["event_type"] in ENDS
+        and (event["is_initiator"], event["event_time"]) == (endpoint["is_initiator"], endpoint["ended_at"])
+    ]
+    return "log" if not shown or None in shown else "snapshot"
+
+
+def _open_state(
+    receive: ReceivePlace | None, transmissions: Sequence[TransmissionPlace], missing: Mapping[str, str]
+) -> str:
+    if receive is not None and receive.state == "ready":
+        return f"It is received with RECEIVE number {receive.receive_number} of {receive.queue}."
+    if receive is not None:
+        return f"It is in {receive.queue} and not received: {receive.state}."
+    for place in transmissions:
+        if place.waits_for is not None:
+            return (
+                f"It waits in a transmission queue of {place.instance}, held by {place.database}, for "
+                f"{place.waits_for}, which is off."
+            )
+    if transmissions:
+        return f"It waits to be sent by {' and '.join(place.instance for place in transmissions)}."
+    kind, reason = next(iter(missing.items()))
+    return f"It is open, but the {kind} schedule can't place it: {reason}."

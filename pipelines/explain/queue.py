@@ -1,0 +1,286 @@
+"""Where a group or a message stands at an as_of, and what goes before it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from operator import itemgetter
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from pipelines.engine.differences import together
+from pipelines.ladder.ladder import DEFAULT_PRIORITY
+from pipelines.schedules.ready import in_conversations
+from pipelines.storage.collect import collected
+from schemas.keys import QUEUE
+
+CONVERSATIONS_SHOWN = 20
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """How many are placed before, of one level."""
+
+    level: int
+    count: int
+
+
+@dataclass(frozen=True)
+class GroupConversation:
+    """A conversation of a group, with its ready messages and whether the group has its level from it."""
+
+    conversation_id: str
+    is_initiator: bool
+    priority: int
+    messages: int
+    oldest_arrival: datetime
+    decides: bool
+
+
+@dataclass(frozen=True)
+class Group:
+    """A group with ready messages in a queue: its level, the conversation that gives it, its place.
+
+    `ahead` counts the groups that GET CONVERSATION GROUP returns before it, by their level, highest first;
+    empty unless ready. `listed` has the first conversations in the group's order.
+    """
+
+    instance: str
+    database: str
+    queue: str
+    conversation_group_id: str
+    priority: int
+    deciding_conversation_id: str
+    state: str
+    position: int | None
+    conversations: int
+    messages: int
+    oldest_arrival: datetime
+    ahead: tuple[Ahead, ...]
+    listed: tuple[GroupConversation, ...]
+
+
+@dataclass(frozen=True)
+class ReceivePlace:
+    """A message in the receive schedule.
+
+    `ahead` counts the messages that are received before it, by the group level at their RECEIVE, highest
+    first; empty unless ready.
+    """
+
+    instance: str
+    database: str
+    queue: str
+    conversation_group_id: str
+    group_priority: int
+    priority: int
+    state: str
+    position: int | None
+    receive_number: int | None
+    arrived_at: datetime
+    ahead: tuple[Ahead, ...]
+
+
+@dataclass(frozen=True)
+class TransmissionPlace:
+    """A message in the transmission schedule of one instance.
+
+    `priority` is what sys.transmission_queue shows, `transmit_priority` what counts, and `reason` says why
+    they are the same or not. `ahead` counts the messages sent before it, by the level that counts.
+    `waits_for` is the queue of the same instance that is off and that it is for: it has no position then.
+    `why_still_here` is the transmission_status of the newest snapshot that shows it.
+    """
+
+    instance: str
+    database: str
+    destination_instance: str | None
+    destination_database: str | None
+    from_service: str | None
+    to_service: str | None
+    priority: int | None
+    transmit_priority: int
+    reason: str
+    elevated: bool
+    forwarded: bool
+    waits_for: str | None
+    why_still_here: str | None
+    position: int | None
+    block: int | None
+    sendable_at: datetime
+    ahead: tuple[Ahead, ...]
+
+
+def explain_groups(groups: DataFrame, receives: DataFrame, group_id: str) -> list[Group]:
+    """Explain a group wherever it stands.
+
+    Args:
+        groups: `group_priorities` rows of one as_of.
+        receives: `receive_schedule` rows of the same as_of.
+        group_id: the group.
+
+    Returns:
+        One item per queue with ready messages of the group, ordered by instance, database and queue; none
+        if there are none.
+    """
+    found = collected(groups.where(F.col("conversation_group_id") == group_id))
+    return [_group(groups, receives, row) for row in sorted(found, key=itemgetter(*QUEUE))]
+
+
+def _group(groups: DataFrame, receives: DataFrame, row: Mapping[str, Any]) -> Group:
+    own = receives.where(_same(row, QUEUE)).where(
+        F.col("conversation_group_id") == row["conversation_group_id"]
+    )
+    conversations = (
+        in_conversations(own)
+        .groupBy("conversation_id", "is_initiator", "priority")
+        .agg(
+            F.count(F.lit(1)).alias("messages"),
+            F.min("arrived_at").alias("oldest_arrival"),
+            F.min("arrival_order").alias("oldest"),
+        )
+    )
+    first = (
+        conversations.orderBy(F.desc("priority"), "oldest", "conversation_id", F.desc("is_initiator"))
+        .drop("oldest")
+        .limit(CONVERSATIONS_SHOWN)
+    )
+    ahead, shown = together(
+        groups.sparkSession,
+        lambda: _ahead(groups.where(_same(row, QUEUE)), row["position"], "priority"),
+        lambda: collected(first),
+    )
+    listed = [
+        GroupConversation(
+            **conversation, decides=conversation["conversation_id"] == row["deciding_conversation_id"]
+        )
+        for conversation in shown
+    ]
+    columns = [name for name in Group.__dataclass_fields__ if name not in ("ahead", "listed")]
+    return Group(
+        **{name: row[name] for name in columns},
+        ahead=ahead,
+        listed=tuple(listed),
+    )
+
+
+def explain_receive(
+    groups: DataFrame, receives: DataFrame, message_id: str, likely: Mapping[str, Any] | None
+) -> tuple[ReceivePlace | None, Group | None]:
+    """Find a message in the receive schedule, and explain its group.
+
+    Args:
+        groups: `group_priorities` rows of one as_of.
+        receives: `receive_schedule` rows of the same as_of.
+        message_id: the message.
+        likely: the queue (by `QUEUE`) where it stands if the catalog is still the same, None if unknown.
+            All other queues are searched only if it is not there.
+
+    Returns:
+        Its place and its group there; None if it is not in the schedule. A message stands in one queue.
+    """
+    found = _in_queue(groups, receives, message_id, likely) if likely is not None else (None, None)
+    if found[0] is not None:
+        return found
+    elsewhere = collected(receives.where(F.col("message_id") == message_id).select(*QUEUE).limit(1))
+    return _in_queue(groups, receives, message_id, elsewhere[0]) if elsewhere else (None, None)
+
+
+def _in_queue(
+    groups: DataFrame, receives: DataFrame, message_id: str, queue: Mapping[str, Any]
+) -> tuple[ReceivePlace | None, Group | None]:
+    messages = receives.where(_same(queue, QUEUE))
+    rows = collected(messages.where(F.col("message_id") == message_id).limit(1))
+    if not rows:
+        return None, None
+    row = rows[0]
+    ahead, found = together(
+        groups.sparkSession,
+        lambda: _ahead(messages, row["position"], "group_priority"),
+        lambda: explain_groups(groups.where(_same(queue, QUEUE)), messages, row["conversation_group_id"]),
+    )
+    columns = [name for name in ReceivePlace.__dataclass_fields__ if name != "ahead"]
+    return ReceivePlace(**{name: row[name] for name in columns}, ahead=ahead), found[0] if found else None
+
+
+def explain_transmission(
+    transmissions: DataFrame,
+    message_id: str,
+    honors: Mapping[tuple[str, str], bool],
+) -> list[TransmissionPlace]:
+    """Find a message in the transmission schedule, where it waits and where it is being forwarded.
+
+    Args:
+        transmissions: `transmission_schedule` rows of one as_of, with `waits_for`
+            (`pipelines.activation.queues_off.with_queue_off`) if a queue is off.
+        message_id: the message.
+        honors: honor_broker_priority by (instance, database); what is not there has it off.
+
+    Returns:
+        One item per instance, ordered by it; none if it is not in the schedule.
+    """
+    if "waits_for" not in transmissions.columns:
+        transmissions = transmissions.withColumn("waits_for", F.lit(None).cast("string"))
+    transmissions = transmissions.withColumn(
+        "position", F.when(F.col("waits_for").isNull(), F.col("position"))
+    )
+    found = collected(transmissions.where(F.col("message_id") == message_id))
+    columns = [name for name in TransmissionPlace.__dataclass_fields__ if name not in ("ahead", "reason")]
+    return [
+        TransmissionPlace(
+            **{name: row[name] for name in columns},
+            reason=transmit_reason(row, honors.get((row["instance"], row["database"]), False)),
+            ahead=_ahead(
+                transmissions.where(F.col("instance") == row["instance"]),
+                row["position"],
+                "transmit_priority",
+            ),
+        )
+        for row in sorted(found, key=itemgetter("instance"))
+    ]
+
+
+def transmit_reason(row: Mapping[str, Any], honors: bool) -> str:
+    """Say why the level that counts for sending is what it is.
+
+    Args:
+        row: a row of `transmission_schedule`.
+        honors: whether the database that holds the message has HONOR_BROKER_PRIORITY on in the catalog of
+            today, which may not be that of the run.
+    """
+    if row["forwarded"]:
+        return f"forwarded messages are always sent at {DEFAULT_PRIORITY}"
+    base = row["priority"] if honors else DEFAULT_PRIORITY
+    counts = row["transmit_priority"]
+    fits = counts > base if row["elevated"] else counts == base
+    if not fits:
+        now, then = ("on", "off") if honors else ("off", "on")
+        reason = (
+            f"the catalog was another one when it was scheduled: {row['database']} had HONOR_BROKER_PRIORITY "
+            f"{then} then, and has it {now} now"
+        )
+    elif honors:
+        reason = f"{row['database']} honors priorities, so the sending endpoint's level counts"
+    else:
+        reason = f"{row['database']} has HONOR_BROKER_PRIORITY off, so it is sent at {DEFAULT_PRIORITY}"
+    if row["elevated"]:
+        reason += "; starvation prevention raised that, for it has waited long"
+    return reason
+
+
+def _same(row: Mapping[str, Any], columns: Sequence[str]) -> Column:
+    same = F.lit(True)
+    for name in columns:
+        same &= F.col(name) == row[name]
+    return same
+
+
+def _ahead(rows: DataFrame, position: int | None, level: str) -> tuple[Ahead, ...]:
+    """Count what stands before a position, by level."""
+    if position is None:
+        return ()
+    counts = (
+        rows.where(F.col("position") < position)
+        .groupBy(F.col(level).alias("level"))
+        .agg(F.count(F.lit(1)).alias("count"))
+    )
+    return tuple(Ahead(**row) for row in sorted(collected(counts), key=itemgetter("level"), reverse=True))

@@ -1,0 +1,45 @@
+"""When conversations begin: a working day with an evening, and a backlog from the last hours."""
+
+import numpy as np
+
+from pipelines.generator.frame import Array
+from pipelines.generator.plan import Plan
+from pipelines.generator.power import floor_of_power
+from pipelines.generator.world import DAY, HOUR, MINUTE
+
+HOURLY = (1, 1, 1, 1, 1, 2, 4, 7, 10, 12, 12, 11, 9, 10, 11, 11, 10, 9, 8, 8, 9, 8, 5, 2)
+"""How many conversations begin in each hour of a day, relative to each other."""
+
+STEPS = 96
+"""Pieces of the day's curve; between them it is a line."""
+
+
+def begin(plan: Plan, conversation: Array) -> Array:
+    """When a drawn conversation begins, in microseconds; later conversations begin later."""
+    draws, volume = plan.volume.draws, plan.volume
+    day_share = (conversation + draws.uniform("begin", conversation)) * (volume.days / plan.drawn)
+    day = np.minimum(day_share.astype(np.int64), volume.days - 1)
+    step = (day_share - day) * STEPS
+    whole = np.clip(step.astype(np.int64), 0, STEPS - 1)
+    quantiles = np.array(_quantiles())
+    within = quantiles[whole] + (step - whole) * (quantiles[whole + 1] - quantiles[whole])
+    moment: Array = volume.start_us + day * DAY + within.astype(np.int64)
+    return moment
+
+
+def backlog_begin(plan: Plan, conversation: Array) -> Array:
+    """When a conversation begins whose messages still wait at the end: in the last hours, mostly late."""
+    ago = floor_of_power(plan.volume.draws.uniform("backlog begin", conversation), 1.3, times=5 * HOUR)
+    return plan.volume.end_us - 5 * MINUTE - ago
+
+
+def _quantiles() -> list[int]:
+    """The time of day, in microseconds, by which each share of the day's conversations has begun."""
+    total, moments, hour, begun = sum(HOURLY), [], 0, 0.0
+    for step in range(STEPS):
+        wanted = total * step / STEPS
+        while begun + HOURLY[hour] <= wanted:
+            begun += HOURLY[hour]
+            hour += 1
+        moments.append(int(hour * HOUR + (wanted - begun) / HOURLY[hour] * HOUR))
+    return [*moments, DAY]

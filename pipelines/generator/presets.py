@@ -1,0 +1,54 @@
+"""What a log is made up from: the sample's company, or a world by number."""
+
+import dataclasses
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from pipelines.generator import company, synthetic
+from pipelines.generator.conversations import HOT_EVERY
+from pipelines.generator.plan import Plan, Volume
+from pipelines.generator.rulebook import Statement
+
+CONF = Path(__file__).resolve().parents[2] / "conf"
+
+
+def sample(volume: Volume) -> Plan:
+    """The sample: the company with the catalog and rules of conf/."""
+    volume = dataclasses.replace(volume, tail=timedelta(minutes=10), delivered_logged=0.97, autocommit=0.1)
+    catalog_text = (CONF / "catalog.yaml").read_text(encoding="utf-8")
+    rules_text = (CONF / "rules" / "company.yaml").read_text(encoding="utf-8")
+    world = company.world(
+        yaml.safe_load(catalog_text),
+        _statements(yaml.safe_load(rules_text)),
+        texts=(catalog_text, rules_text),
+        start=volume.start,
+    )
+    return Plan(world, volume)
+
+
+def numbered(volume: Volume, size: synthetic.Size) -> Plan:
+    """A world by number."""
+    if max(volume.queue_skew, volume.group_skew) > 0:
+        size = dataclasses.replace(size, hot=min(HOT_EVERY, size.kinds))
+    world = synthetic.world(size, draws=volume.draws, start=volume.start, days=volume.days)
+    return Plan(world, volume)
+
+
+def _statements(rules: list[dict[str, Any]]) -> list[Statement]:
+    """The CREATE and ALTER statements of a rule file's data."""
+    return [
+        Statement(
+            str(rule["effective_from"]),
+            rule["instance"],
+            rule["database"],
+            verb,
+            rule[verb]["name"],
+            rule[verb],
+        )
+        for rule in rules
+        for verb in ("create", "alter")
+        if verb in rule
+    ]

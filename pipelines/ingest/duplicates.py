@@ -1,0 +1,222 @@
+"""Events that came twice: duplicates are counted once, conflicts are rejected."""
+
+from collections.abc import Collection
+from datetime import date
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from pipelines.engine.differences import Keep
+from pipelines.engine.row_hash import hashed
+from pipelines.ingest.days import in_days
+from pipelines.ingest.ids import has_other_spelling
+from schemas import EventContract
+
+EVENT = ["event_date", "event_id"]
+"""An event's identity: its id is unique in its input within a UTC day."""
+
+
+def narrow(rows: DataFrame, contract: EventContract) -> DataFrame:
+    """Of each row only what finds repeats: 8 bytes of identity, the time, and whether it is an event.
+
+    Args:
+        rows: as `storage.inputs` gives them, with `reasons`.
+        contract: the input's contract.
+
+    Returns:
+        One row per row: `identity` (a hash of UTC day and event_id), `event_time`, `is_event`,
+        `is_mistyped`, which stops the run, and `has_other_spelling`, of an id that is a GUID.
+    """
+    return rows.select(
+        _identity().alias("identity"),
+        "event_time",
+        F.col("reasons").isNull().alias("is_event"),
+        F.col("mistyped").isNotNull().alias("is_mistyped"),
+        has_other_spelling(contract).alias("has_other_spelling"),
+    )
+
+
+def repeated_hashes(
+    narrow_rows: DataFrame, recorded: DataFrame, *, full_days: Collection[date], other_days: Collection[date]
+) -> DataFrame:
+    """Hashes that several rows share: every event that came twice has one of them.
+
+    Args:
+        narrow_rows: `narrow` of the batch; kept, as it is read twice.
+        recorded: accepted events of earlier batches.
+        full_days: the UTC days that the batch has many events of.
+        other_days: all other days that it has events of. What is recorded of them is asked for the
+            batch's few hashes only.
+
+    Returns:
+        (identity), unique. Two different events may share one by chance; `repeated` tells them apart.
+    """
+    hashes = narrow_rows.select("identity")
+    if full_days:
+        hashes = hashes.unionByName(recorded.where(in_days(full_days)).select(_identity().alias("identity")))
+    if other_days:
+        few = narrow_rows.where(in_days(other_days)).select("identity").distinct()
+        known = recorded.where(in_days(other_days)).select(_identity().alias("identity"))
+        hashes = hashes.unionByName(known.join(F.broadcast(few), "identity", "left_semi"))
+    counted = hashes.groupBy("identity").agg(F.count(F.lit(1)).alias("rows"))
+    return counted.where("rows > 1").select("identity")
+
+
+def near(rows: DataFrame, narrow_rows: DataFrame, hashes: DataFrame) -> DataFrame:
+    """The rows among which the suspects are: those of their times, and those without a time.
+
+    Args:
+        rows: the batch's rows.
+        narrow_rows: `narrow` of the batch.
+        hashes: `repeated_hashes`; few.
+
+    Returns:
+        These rows, unchanged: few. All other rows are events, each once.
+    """
+    suspect = _marked(narrow_rows, hashes).where("not is_event or is_found")
+    timeless = rows.where("event_time is null")
+    return _by_moment(rows, suspect, "left_semi").unionByName(timeless)
+
+
+def suspects(near_rows: DataFrame, hashes: DataFrame) -> DataFrame:
+    """The rows that are no events, or may have come more than once.
+
+    Args:
+        near_rows: `near` with `reasons`.
+        hashes: `repeated_hashes`; few.
+
+    Returns:
+        These rows with `event_date`.
+    """
+    rows = near_rows.withColumns({"identity": _identity(), "event_date": F.to_date("event_time")})
+    return _marked(rows, hashes).where("reasons is not null or is_found").drop("identity", "is_found")
+
+
+def with_hash_in(recorded: DataFrame, hashes: DataFrame) -> DataFrame:
+    """The recorded events whose hash is one of `repeated_hashes`."""
+    hashed = recorded.withColumn("identity", _identity())
+    return hashed.join(F.broadcast(hashes), "identity", "left_semi").drop("identity")
+
+
+def repeated(events: DataFrame, recorded: DataFrame, contract: EventContract) -> DataFrame:
+    """Find the events that came more than once.
+
+    Args:
+        events: the events among the batch's `suspects`.
+        recorded: `with_hash_in` what is recorded.
+        contract: the input's contract; its columns are an event's content.
+
+    Returns:
+        One row per event of the batch that is there more than once or was recorded already; key
+        (event_date, event_id). `recorded_content`: the content that stands, null if none;
+        `conflicting`: whether rows of the batch contradict each other.
+    """
+    both = _with_content(events, contract, is_new=True).unionByName(
+        _with_content(recorded, contract, is_new=False)
+    )
+    is_new, content = F.col("is_new"), F.col("content")
+    grouped = both.groupBy(*EVENT).agg(
+        F.count_if(is_new).alias("rows"),
+        F.max(F.when(~is_new, content)).alias("recorded_content"),
+        F.min(F.when(is_new, content)).alias("least"),
+        F.max(F.when(is_new, content)).alias("greatest"),
+    )
+    several = (F.col("rows") > 1) | ((F.col("rows") == 1) & F.col("recorded_content").isNotNull())
+    return grouped.where(several).select(
+        *EVENT, "recorded_content", (F.col("least") != F.col("greatest")).alias("conflicting")
+    )
+
+
+def judged(few: DataFrame, repeats: DataFrame, contract: EventContract) -> DataFrame:
+    """Say of each suspect what becomes of it.
+
+    Args:
+        few: `suspects` of the batch.
+        repeats: `repeated` of the events among them.
+        contract: the input's contract.
+
+    Returns:
+        The suspects with `verdict`: invalid (not an event); accepted (came once after all); twin (all rows
+        of the event are equal and none was recorded: one of them is accepted); duplicate (of what was
+        recorded); conflict.
+    """
+    stands, content = F.col("recorded_content"), _content(contract)
+    verdict = (
+        F.when(F.col("reasons").isNotNull(), "invalid")
+        .when(F.col("conflicting").isNull(), "accepted")
+        .when(stands.isNotNull() & (stands == content), "duplicate")
+        .when(stands.isNotNull() | F.col("conflicting"), "conflict")
+        .otherwise("twin")
+    )
+    return (
+        few.join(F.broadcast(repeats), EVENT, "left")
+        .withColumn("verdict", verdict)
+        .drop("recorded_content", "conflicting")
+    )
+
+
+def accepted(
+    rows: DataFrame,
+    near_rows: DataFrame,
+    verdicts: DataFrame,
+    contract: EventContract,
+    keep: Keep,
+) -> DataFrame:
+    """The events to record, each once, with the declared columns; key (UTC day of event_time, event_id).
+
+    Args:
+        rows: the batch's rows.
+        near_rows: `near`; few, and kept.
+        verdicts: `judged`; few, and kept.
+        contract: the input's contract.
+        keep: computes a frame once (`pipelines.engine.differences.kept`).
+
+    What is not near a suspect is read without its `reasons` and told by its time alone, so that a question
+    reads only the columns it asks for.
+    """
+    apart = F.broadcast(verdicts.select(*EVENT).distinct())
+    # The rows of a twin are equal in every declared column: whichever stays, the same event stays.
+    twins = verdicts.where("verdict = 'twin'").dropDuplicates(EVENT)
+    beside = (
+        near_rows.where("event_id is not null and event_time is not null")
+        .withColumn("event_date", F.to_date("event_time"))
+        .join(apart, EVENT, "left_anti")
+    )
+    few = keep(
+        beside.select(*contract.names)
+        .unionByName(verdicts.where("verdict = 'accepted'").select(*contract.names))
+        .unionByName(twins.select(*contract.names))
+    )
+    others = _by_moment(rows.where("event_time is not null"), near_rows, "left_anti")
+    return others.select(*contract.names).unionByName(few)
+
+
+def _marked(rows: DataFrame, hashes: DataFrame) -> DataFrame:
+    """Rows that have `identity`, with `is_found`: true if it is one of the hashes, else null."""
+    return rows.join(F.broadcast(hashes.withColumn("is_found", F.lit(True))), "identity", "left")
+
+
+def _by_moment(rows: DataFrame, few: DataFrame, how: str) -> DataFrame:
+    """The rows that have the event_time of one of the few (left_semi), or of none (left_anti)."""
+    # As a number: the embedded engine can't join times where it sorts for a join.
+    moment = F.unix_micros("event_time").alias("moment")
+    moments = F.broadcast(few.where("event_time is not null").select(moment).distinct())
+    return rows.withColumn("moment", moment).join(moments, "moment", how).drop("moment")
+
+
+def _identity() -> Column:
+    return hashed(F.to_date("event_time"), F.col("event_id"))
+
+
+def _content(contract: EventContract) -> Column:
+    # A hash passes over nulls; the flags tell (null, 'a') from ('a', null).
+    columns = [F.col(name) for name in contract.names]
+    return hashed(*columns, *[column.isNull() for column in columns])
+
+
+def _with_content(events: DataFrame, contract: EventContract, *, is_new: bool) -> DataFrame:
+    return events.select(
+        F.to_date("event_time").alias("event_date"),
+        "event_id",
+        _content(contract).alias("content"),
+        F.lit(is_new).alias("is_new"),
+    )

@@ -1,0 +1,43 @@
+"""The ids of an input's rows in their one spelling."""
+
+from functools import reduce
+from operator import or_
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from schemas import EventContract
+from schemas.ids import IDS, canonical_id
+
+WRITTEN = "written"
+
+
+def has_other_spelling(contract: EventContract) -> Column:
+    """Whether an id of the row has another spelling than its canonical one; never null."""
+    differs = [F.col(name) != canonical_id(F.col(name)) for name in _ids(contract)]
+    return F.coalesce(reduce(or_, [F.coalesce(each, F.lit(False)) for each in differs]), F.lit(False))
+
+
+def with_canonical_ids(rows: DataFrame, contract: EventContract) -> DataFrame:
+    """Give the ids of rows their canonical spelling; see `schemas.ids`.
+
+    Args:
+        rows: as `pipelines.ingest.reasons` leaves them; one row per row of the input.
+        contract: the input's contract.
+
+    Returns:
+        The rows, with `written`: the ids as the input has them.
+    """
+    names = _ids(contract)
+    canonical = {name: canonical_id(F.col(name)) for name in names}
+    return rows.withColumns({WRITTEN: F.struct(*names), **canonical})
+
+
+def as_written(rows: DataFrame, contract: EventContract) -> DataFrame:
+    """Rows with their ids as the input has them, whether `with_canonical_ids` changed them or not."""
+    if WRITTEN not in rows.columns:
+        return rows
+    return rows.withColumns({name: F.col(f"{WRITTEN}.{name}") for name in _ids(contract)})
+
+
+def _ids(contract: EventContract) -> list[str]:
+    return [name for name in contract.names if name in IDS]

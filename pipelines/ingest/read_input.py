@@ -1,0 +1,147 @@
+"""Take in what is new of one input: say what is an event, what is a repeat, and what is neither."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.config.errors import InputError
+from pipelines.config.model import EventSource, Format
+from pipelines.engine.differences import Keep
+from pipelines.ingest.days import full_days
+from pipelines.ingest.duplicates import (
+    EVENT,
+    accepted,
+    judged,
+    narrow,
+    near,
+    repeated,
+    repeated_hashes,
+    suspects,
+    with_hash_in,
+)
+from pipelines.ingest.ids import as_written, with_canonical_ids
+from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, LINE_TOO_LONG, with_reasons
+from pipelines.storage.collect import instant_of
+from pipelines.storage.inputs.contract import raise_together
+from pipelines.storage.inputs.listing import InputFile
+from pipelines.storage.inputs.payloads import with_payload
+from pipelines.storage.inputs.read import mistyped_fields, read_input
+from pipelines.storage.inputs.readable import TOO_LONG
+from pipelines.storage.inputs.scattered import are_slow_to_open
+from pipelines.storage.warehouse import Warehouse
+from schemas import ACCEPTED, CONTRACTS
+
+TEXT = ("json", "csv")
+
+
+@dataclass(frozen=True)
+class CameIn:
+    """What one input brought.
+
+    Attributes:
+        source: the input's name.
+        rows: rows read.
+        duplicates: exact duplicates among them.
+        rejected: rows rejected, each counted once.
+        events: the accepted events, with the contract's columns.
+        reports: (source, event_id, reason, payload) of rejected rows; None if there are none.
+        by_day: accepted and repeated events by UTC day.
+        newest: the newest moment of each of these days.
+    """
+
+    source: str
+    rows: int
+    duplicates: int
+    rejected: int
+    events: DataFrame
+    reports: DataFrame | None
+    by_day: dict[date, int]
+    newest: dict[date, datetime]
+
+
+def take_in(
+    warehouse: Warehouse,
+    source: str,
+    given: EventSource,
+    files: Sequence[InputFile],
+    batch: int,
+    keep: Keep,
+    max_line_bytes: int,
+) -> CameIn:
+    """Read the new files of an input.
+
+    Raises:
+        InputError: a file breaks its contract; every difference is listed.
+    """
+    contract = CONTRACTS[source]
+    read = read_input(warehouse.spark, contract, given.format, files, max_line_bytes=max_line_bytes)
+    rows = with_reasons(read, contract)
+    if given.format in TEXT or are_slow_to_open(warehouse.spark, files):
+        # Text is parsed once. Other files are read again faster than their rows are kept, unless they are
+        # many and small.
+        rows = keep(rows)
+        few_bytes = narrow(rows, contract)
+    else:
+        few_bytes = keep(narrow(rows, contract))
+    # Of a row that is no event the time may be one that no calendar of Python's has.
+    day = F.when(F.col("is_event"), F.to_date("event_time"))
+    totals = few_bytes.groupBy(day.alias("day"), "is_event").agg(
+        F.count(F.lit(1)).alias("rows"),
+        F.max(F.unix_micros("event_time")).alias("newest"),
+        F.bool_or("is_mistyped").alias("mistyped"),
+        F.bool_or("has_other_spelling").alias("other_spelling"),
+    )
+    counted = totals.collect()
+    if given.format == "json" and any(row.mistyped for row in counted):
+        raise_together([mistyped_fields(warehouse.spark, contract, files, max_line_bytes=max_line_bytes)])
+        raise InputError(f"{source}: a file changed while it was read; move files in whole, run again")
+    if any(row.other_spelling for row in counted):
+        # Most logs have GUIDs as the server prints them, and are read several times.
+        rows = with_canonical_ids(rows, contract)
+    by_day = {row.day: row.rows for row in counted if row.is_event}
+    newest = {row.day: moment for row in counted if row.is_event and (moment := instant_of(row.newest))}
+    total = sum(row.rows for row in counted)
+    recorded = warehouse.read(ACCEPTED[source]).where(F.col("batch") < batch)
+    full = full_days(by_day)
+    hashes = keep(repeated_hashes(few_bytes, recorded, full_days=full, other_days=by_day.keys() - full))
+    invalid = sum(row.rows for row in counted if not row.is_event)
+    if invalid == 0 and hashes.isEmpty():
+        return CameIn(source, total, 0, 0, rows.select(*contract.names), None, by_day, newest)
+    near_rows = keep(near(rows, few_bytes, hashes))
+    few = suspects(near_rows, hashes)
+    repeats = repeated(few.where("reasons is null"), with_hash_in(recorded, hashes), contract)
+    verdicts = keep(judged(few, repeats, contract))
+    # The embedded engine asks for gigabytes to count a few thousand distinct pairs in one step.
+    by_event = verdicts.groupBy("verdict", *EVENT).agg(F.count(F.lit(1)).alias("rows"))
+    judged_rows = by_event.groupBy("verdict").agg(
+        F.sum("rows").alias("rows"), F.count(F.lit(1)).alias("events")
+    )
+    judgement = {row.verdict: row for row in judged_rows.collect()}
+
+    def of(verdict: str, what: str = "rows") -> int:
+        return int(judgement[verdict][what]) if verdict in judgement else 0
+
+    rejected = of("invalid") + of("conflict")
+    return CameIn(
+        source=source,
+        rows=total,
+        duplicates=of("duplicate") + of("twin") - of("twin", "events"),
+        rejected=rejected,
+        events=accepted(rows, near_rows, verdicts, contract, keep),
+        reports=_reports(verdicts, source, given.format) if rejected else None,
+        by_day=by_day,
+        newest=newest,
+    )
+
+
+def _reports(verdicts: DataFrame, source: str, format: Format) -> DataFrame:
+    """The rejected rows, one per row and reason."""
+    reasons = F.when(F.col("verdict") == "conflict", F.lit(CONFLICTING_DUPLICATE)).otherwise(F.col("reasons"))
+    reasons = F.when(F.startswith("raw", F.lit(TOO_LONG)), F.lit(LINE_TOO_LONG)).otherwise(reasons)
+    invalid = as_written(verdicts, CONTRACTS[source]).where("verdict in ('invalid', 'conflict')")
+    rows = with_payload(invalid, CONTRACTS[source], format)
+    return rows.select(
+        F.lit(source).alias("source"), "event_id", F.explode(F.split(reasons, ",")).alias("reason"), "payload"
+    )

@@ -1,0 +1,75 @@
+"""Why a row cannot be an event."""
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from schemas import EventContract
+
+BROKEN_ROW = "broken_row"
+LINE_TOO_LONG = "line_too_long"
+UNKNOWN_EVENT_TYPE = "unknown_event_type"
+CONTRADICTS_TYPE = "is_initiator_contradicts_event_type"
+OUT_OF_RANGE = "event_time_out_of_range"
+CONFLICTING_DUPLICATE = "conflicting_duplicate"
+
+REASONS = {
+    BROKEN_ROW: "a JSON line that is not one JSON object, a CSV row of another width than its header, the "
+    "last row of a CSV file without a line end, or text that is no UTF-8",
+    LINE_TOO_LONG: "a line of a text file has more bytes than quality.max_line_bytes allows; it is not read",
+    "unreadable_<column>": "the column's text is no value of its type, such as an event_time of 'yesterday'",
+    "missing_<column>": "a column is null that may not be null for the row's event type",
+    UNKNOWN_EVENT_TYPE: "event_type is none of the input's event types",
+    CONTRADICTS_TYPE: "BEGIN_DIALOG of a target endpoint, or DIALOG_CREATED of an initiator endpoint",
+    OUT_OF_RANGE: "event_time lies before the year 1900 or after 9998",
+    CONFLICTING_DUPLICATE: "another event of the same UTC day has the same event_id and other content",
+}
+"""Every reason of `rejected_events`, with one line each."""
+
+
+def with_reasons(rows: DataFrame, contract: EventContract) -> DataFrame:
+    """Say of each row why it cannot be an event of this contract.
+
+    Args:
+        rows: as `pipelines.storage.inputs.read` gives them; one row per row of the input.
+        contract: the input's contract.
+
+    Returns:
+        The rows, with `reasons`: joined by commas, in the order of `REASONS` and then of the columns; null
+        where the row is an event. `broken` and `unreadable` are used up.
+
+    The rules are those of the design, "Outputs"; broken rows, unreadable values and the range of years are
+    our choice.
+    """
+    verdicts = _verdicts(contract)
+    unreadable = F.concat(F.lit("unreadable_"), F.replace("unreadable", F.lit(","), F.lit(",unreadable_")))
+    # Nearly all rows are events: they are told by one look at each verdict, and nothing is joined.
+    reasons = F.when(F.col("broken"), F.lit(BROKEN_ROW)).when(
+        F.coalesce("unreadable", *verdicts).isNotNull(), F.concat_ws(",", unreadable, *verdicts)
+    )
+    return rows.withColumn("reasons", reasons).drop("broken", "unreadable")
+
+
+def _verdicts(contract: EventContract) -> list[Column]:
+    """One column per rule: null where all is well."""
+    event_type, event_time = F.col("event_type"), F.col("event_time")
+    verdicts = []
+    for column in contract.columns:
+        types = [type for type, names in contract.required_for.items() if column.name in names]
+        if column.nullable and not types:
+            continue
+        needed = F.lit(True) if not column.nullable else event_type.isin(types)
+        missing = needed & F.col(column.name).isNull() & ~_is_unreadable(column.name)
+        verdicts.append(F.when(missing, F.lit(f"missing_{column.name}")))
+    verdicts.append(F.when(~event_type.isin(*contract.event_types), F.lit(UNKNOWN_EVENT_TYPE)))
+    if "is_initiator" in contract.names:
+        contradicts = ((event_type == "BEGIN_DIALOG") & ~F.col("is_initiator")) | (
+            (event_type == "DIALOG_CREATED") & F.col("is_initiator")
+        )
+        verdicts.append(F.when(contradicts, F.lit(CONTRADICTS_TYPE)))
+    first, end = (F.lit(day).cast("timestamp") for day in ("1900-01-01", "9999-01-01"))
+    verdicts.append(F.when((event_time < first) | (event_time >= end), F.lit(OUT_OF_RANGE)))
+    return verdicts
+
+
+def _is_unreadable(name: str) -> Column:
+    names = F.concat(F.lit(","), "unreadable", F.lit(","))
+    return F.coalesce(F.contains(names, F.lit(f",{name},")), F.lit(False))

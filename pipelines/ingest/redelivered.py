@@ -1,0 +1,73 @@
+"""Messages that are received for good, and that a ROLLBACK gives back to their queue all the same."""
+
+from datetime import datetime
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.engine.differences import Keep
+from pipelines.state.messages import order_of_events
+from pipelines.state.transactions import TRANSACTION
+
+
+def given_back(
+    message_events: DataFrame,
+    queue_events: DataFrame,
+    uncommitted: DataFrame,
+    with_state: DataFrame,
+    sides: DataFrame,
+    *,
+    state_at: datetime,
+    keep: Keep,
+) -> DataFrame:
+    """The messages without a state that a ROLLBACK has given back last, or may still give back: hardly any.
+
+    A replay of the queue gives a message to the transaction that found it ready. While that one holds it,
+    other RECEIVED events take nothing, committed or not.
+
+    Args:
+        message_events: all message events that the fold looks at.
+        queue_events: all queue events that the fold looks at.
+        uncommitted: `state.uncommitted` at `state_at`, kept.
+        with_state: `state.open_messages` at `state_at`, kept.
+        sides: `sides.conversation_sides`, kept.
+        state_at: the moment.
+        keep: computes a frame once (`pipelines.engine.differences.kept`).
+
+    Returns:
+        (message_id, conversation_id), unique: a transaction without a COMMIT has received it, and has not
+        been rolled back between that and the last RECEIVED; the receiving endpoint has not ended.
+
+    Narrow passes find the messages of such transactions; only their events are looked at.
+    Source: the design, "Activation".
+    """
+    received = message_events.where("event_type = 'RECEIVED' and transaction_id is not null")
+    takes = keep(
+        uncommitted.select(*TRANSACTION)
+        .join(received.select("message_id", *TRANSACTION, "event_time"), TRANSACTION, "inner")
+        .join(with_state.select("message_id"), "message_id", "left_anti")
+    )
+    rollbacks = queue_events.where("event_type = 'ROLLBACK' and transaction_id is not null")
+    last_rollback = rollbacks.groupBy(*TRANSACTION).agg(F.max("event_time").alias("rolled_back_at"))
+    place = order_of_events()
+    messages = (
+        message_events.join(takes.select("message_id").distinct(), "message_id", "left_semi")
+        .groupBy("message_id")
+        .agg(
+            F.min_by("conversation_id", place).alias("conversation_id"),
+            F.min_by("sent_by_initiator", place).alias("sent_by_initiator"),
+            F.max(F.when(F.col("event_type") == "RECEIVED", F.col("event_time"))).alias("last_received_at"),
+        )
+    )
+    ended_at = F.when(F.col("sent_by_initiator"), F.col("target_ended_at")).otherwise(
+        F.col("initiator_ended_at")
+    )
+    has_ended = F.coalesce(ended_at < F.lit(state_at), F.lit(False))
+    return (
+        takes.join(last_rollback, TRANSACTION, "left")
+        .join(messages, "message_id", "inner")
+        .where("rolled_back_at is null or rolled_back_at < event_time or rolled_back_at >= last_received_at")
+        .join(sides, "conversation_id", "left")
+        .where(~has_ended)
+        .select("message_id", "conversation_id")
+        .distinct()
+    )

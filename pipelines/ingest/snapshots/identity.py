@@ -1,0 +1,149 @@
+"""Which conversation and which message a snapshot's row is of, once other rows say so.
+
+A snapshot knows the endpoint of a message by its handle. Events may know the same message by another id. The
+id of a row follows from all rows that are known, so it is found anew whenever some come in.
+"""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from pipelines.engine.differences import Keep
+from pipelines.state.messages import UNKNOWN
+from schemas.events import CREATIONS
+
+HANDLE = ("instance", "database", "conversation_handle", "conversation_id", "is_initiator")
+"""What says whose a handle is."""
+MESSAGE = ["conversation_id", "sent_by_initiator", "place"]
+"""What a message is known by: its place is its number, or its type and queuing_order."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of `message_events` and of `endpoint_events`."""
+
+    messages: DataFrame
+    conversations: DataFrame
+
+
+def named(shown: Rows, logged: Rows) -> DataFrame:
+    """Give the messages of snapshots the ids that events know.
+
+    Args:
+        shown: rows that snapshots show.
+        logged: events, and of conversations other snapshots' rows too: what may know ids and handles.
+
+    Returns:
+        The messages of `shown`. One that an event knows has the event's id, but the time that the snapshot
+        shows: of all that is known of a message, the first counts. A message whose handle no endpoint has
+        stays in a conversation `HANDLE/unknown`.
+    """
+    handles = [frame.select(*HANDLE) for frame in (shown.conversations, logged.conversations)]
+    return _named_messages(shown.messages, logged.messages, handles[0].unionByName(handles[1]))
+
+
+def named_by_views(shown: Rows, keep: Keep) -> DataFrame:
+    """The messages of first snapshots, kept: as `named` has them where nothing else knows ids or handles.
+
+    Args:
+        shown: rows that snapshots show.
+        keep: computes a frame once.
+
+    No two endpoints of an instance have the same handle, unless snapshots of several moments or databases
+    show it. Then one join is enough, and its rows are as many as the messages.
+    """
+
+    def with_ids(messages: DataFrame) -> DataFrame:
+        return keep(messages.withColumn("message_id", own_id()))
+
+    messages = shown.messages
+    endpoints = shown.conversations.where(F.col("event_type").isin(*CREATIONS)).select(*HANDLE)
+    joined = _known(endpoints).join(messages, ["instance", "conversation_handle"], "right")
+    found = with_ids(_placed(joined, messages.columns))
+    return found if found.count() == messages.count() else with_ids(with_handles(messages, endpoints))
+
+
+def with_handles(messages: DataFrame, conversations: DataFrame) -> DataFrame:
+    """Say of the messages of snapshots whose they are.
+
+    Args:
+        messages: rows of `message_events` that snapshots show.
+        conversations: `HANDLE` of the endpoints that may have them.
+
+    Returns:
+        The same rows. An endpoint of the view's own database that has the handle goes before one of its
+        instance; without any the conversation stays what it was.
+    """
+    asked = ["instance", "database", "conversation_handle"]
+    is_here = F.col("lives_in") == F.col("database")
+    found = (
+        messages.select(*asked)
+        .distinct()
+        .join(_known(conversations), ["instance", "conversation_handle"], "inner")
+        .groupBy(*asked)
+        .agg(
+            F.coalesce(F.min(F.when(is_here, F.col("endpoint"))), F.min("endpoint")).alias("endpoint"),
+        )
+    )
+    # The narrow side stands on the left: the embedded engine holds that one in memory.
+    return _placed(found.join(messages, asked, "right"), messages.columns)
+
+
+def _known(conversations: DataFrame) -> DataFrame:
+    """The endpoints by handle, each as one text: a minimum of that costs much less than `min_by`."""
+    return conversations.where("conversation_handle is not null").select(
+        "instance",
+        F.col("database").alias("lives_in"),
+        "conversation_handle",
+        F.concat("conversation_id", F.col("is_initiator").cast("string")).alias("endpoint"),
+    )
+
+
+def _placed(asking: DataFrame, names: list[str]) -> DataFrame:
+    """Messages in the conversation of their `endpoint`, if they have one."""
+    side, conversation = _of_endpoint("endpoint")
+    is_sender = F.col("event_type") == "SENT"
+    return asking.withColumns(
+        {
+            "conversation_id": F.coalesce(conversation, F.col("conversation_id")),
+            "sent_by_initiator": F.coalesce(side == is_sender, F.col("sent_by_initiator")),
+        }
+    ).select(*names)
+
+
+def place_in_conversation() -> Column:
+    """The place of a message in its conversation and direction, as the end of its id."""
+    type = F.col("message_type")
+    is_numbered = F.col("message_sequence_number").isNotNull() & ~type.endswith("/ServiceBroker/DialogTimer")
+    order = F.coalesce(F.col("queuing_order").cast("string"), F.lit(""))
+    return F.when(is_numbered, F.col("message_sequence_number").cast("string")).otherwise(
+        F.concat(type, F.lit("/"), order)
+    )
+
+
+def own_id() -> Column:
+    """The id of a message that only a snapshot knows."""
+    side = F.when(F.col("sent_by_initiator"), "/initiator/").otherwise("/target/")
+    is_known = ~F.col("conversation_id").endswith(UNKNOWN)
+    return F.concat("conversation_id", F.when(is_known, side).otherwise("/"), place_in_conversation())
+
+
+def _named_messages(messages: DataFrame, logged: DataFrame, handles: DataFrame) -> DataFrame:
+    shown = with_handles(messages, handles)
+    shown = shown.withColumns({"place": place_in_conversation(), "own_id": own_id()})
+    keys = shown.select(*MESSAGE).distinct()
+    ids = (
+        logged.withColumn("place", place_in_conversation())
+        .join(keys, MESSAGE, "left_semi")
+        .groupBy(*MESSAGE)
+        .agg(F.min("message_id").alias("known_id"))
+    )
+    found = shown.join(ids, MESSAGE, "left")
+    return found.withColumn("message_id", F.coalesce("known_id", "own_id")).select(*messages.columns)
+
+
+def _of_endpoint(name: str) -> tuple[Column, Column]:
+    """`is_initiator` and `conversation_id` of an endpoint's text; null if it is null."""
+    side = F.col(name).endswith("true")
+    ending = F.when(side, F.lit(len("true"))).otherwise(F.lit(len("false")))
+    return side, F.substring(F.col(name), F.lit(1), F.length(name) - ending)

@@ -1,0 +1,241 @@
+"""What is missing from a complete view: it was there before, so it has gone.
+
+Only what had no fact in the last minute before the snapshot counts as missing: views are not read at one
+instant, and clocks differ. What is concluded follows from all rows that are known, so it is concluded anew
+whenever some come in, and a later row corrects it.
+Source: our choice.
+"""
+
+from datetime import timedelta
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from pipelines.config.snapshots.views import ENDPOINTS, TRANSMISSION
+from pipelines.state.endpoints import SIDE
+from pipelines.state.messages import ARRIVALS
+from pipelines.state.transactions import TRANSACTION
+from schemas.events import END, END_WITH_CLEANUP, END_WITH_ERROR, ENDS, LEFT, MOVE
+
+LATELY = timedelta(seconds=60)
+"""A fact this young is not contradicted."""
+
+
+def endpoints_gone(endpoints: DataFrame, endpoint_events: DataFrame, views: DataFrame) -> DataFrame:
+    """The endpoints that a complete conversation_endpoints does not show: they have ended by then.
+
+    Args:
+        endpoints: `created`.
+        endpoint_events: all endpoint events of these conversations.
+        views: complete views, (instance, database, view, taken_at, queue), unique.
+
+    Returns:
+        Rows of `endpoint_events` without batch, `inferred`: an END_CONVERSATION just before the first
+        taken_at that the endpoint's last fact, its creation or a move, is a minute older than.
+    """
+    event_type = F.col("event_type")
+    facts = endpoint_events.groupBy(*SIDE).agg(
+        F.max(F.when((event_type == MOVE) | F.col("seen_at").isNotNull(), _last_fact())).alias("last_fact"),
+    )
+    living = endpoints.join(facts, SIDE, "left").withColumn(
+        "last_fact", F.greatest("created_at", "last_fact")
+    )
+    missing = _missing(
+        living, views.where(F.col("view") == ENDPOINTS).drop("view", "queue"), ["instance", "database"]
+    )
+    first = missing.groupBy(*SIDE, "instance", "database", "conversation_handle").agg(
+        F.min("taken_at").alias("seen_at")
+    )
+    nothing = F.lit(None)
+    return first.select(
+        F.concat_ws("/", F.lit("absent"), _text("seen_at"), "conversation_id", _text("is_initiator")).alias(
+            "event_id"
+        ),
+        _just_before("seen_at").alias("event_time"),
+        "instance",
+        "database",
+        F.lit(END).alias("event_type"),
+        *SIDE,
+        "conversation_handle",
+        *[
+            nothing.cast("string").alias(name)
+            for name in ("conversation_group_id", "contract", "local_service", "remote_service")
+        ],
+        nothing.cast("int").alias("logged_priority"),
+        "seen_at",
+        F.lit(True).alias("inferred"),
+    )
+
+
+def messages_gone(
+    endpoints: DataFrame,
+    endpoint_events: DataFrame,
+    message_events: DataFrame,
+    queue_events: DataFrame,
+    views: DataFrame,
+    *,
+    every_receive_counts: bool,
+) -> DataFrame:
+    """The messages that a complete view does not show: received, or gone from the transmission queue.
+
+    Args:
+        endpoints: `created` with `queue`.
+        endpoint_events: all endpoint events of these conversations, with those of `endpoints_gone`.
+        message_events: message events that may matter.
+        queue_events: queue events that may matter.
+        views: likewise; `queue` is null where a view is none.
+        every_receive_counts: without any queue events a RECEIVED counts as committed.
+
+    Returns:
+        Rows of `message_events` without batch, `inferred`, just before the first taken_at that shows it: a
+        RECEIVED of a message that stood ready in a complete queue, LEFT of one that waited in a complete
+        transmission_queue, if its last event is a minute older.
+    """
+    event_type, time = F.col("event_type"), F.col("event_time")
+    newest = views.agg(F.max("taken_at").alias("newest"))
+    facts = (
+        message_events.groupBy("message_id")
+        .agg(
+            F.max(_last_fact()).alias("last_fact"),
+            F.min("conversation_id").alias("conversation_id"),
+            F.min("sent_by_initiator").alias("sent_by_initiator"),
+            F.max("message_type").alias("message_type"),
+            F.max("message_sequence_number").alias("message_sequence_number"),
+            F.min(F.when(event_type.isin(*ARRIVALS), time)).alias("arrived_at"),
+            F.min(F.when(event_type == "SENT", time)).alias("sent_at"),
+            F.count(F.when(event_type == "RECEIVED", 1)).alias("takes"),
+        )
+        .crossJoin(F.broadcast(newest))
+        .where(F.col("last_fact") < F.col("newest") - F.expr(f"INTERVAL {LATELY.seconds} SECONDS"))
+    )
+    back = _given_back(message_events, queue_events, every_receive_counts=every_receive_counts)
+    ended = (
+        endpoint_events.where(event_type.isin(*ENDS))
+        .groupBy(*SIDE)
+        .agg(F.min("event_time").alias("ended_at"))
+    )
+    places = (
+        endpoints.drop("ended_at")
+        .join(ended, SIDE, "left")
+        .select(*SIDE, "instance", "database", "queue", "created_at", "ended_at")
+    )
+    queues = views.where("queue is not null").drop("view")
+    arrived = facts.where("arrived_at is not null").join(back, "message_id", "left")
+    free = arrived.where("takes = 0 or given_back = takes").withColumn(
+        "last_fact", F.greatest("last_fact", "given_back_at")
+    )
+    received = _missing(
+        _with_side(free, places, ~F.col("is_initiator")), queues, ["instance", "database", "queue"]
+    )
+    sent = facts.where("arrived_at is null and sent_at is not null").join(
+        _dropping(endpoint_events), "conversation_id", "left"
+    )
+    transmitted = views.where(F.col("view") == TRANSMISSION).drop("view", "queue")
+    senders = _with_side(sent, places.drop("ended_at"), F.col("is_initiator"))
+    left = _missing(senders.withColumn("ended_at", _dropped_at()), transmitted, ["instance", "database"])
+    return _rows(received, "RECEIVED").unionByName(_rows(left, LEFT))
+
+
+def _missing(rows: DataFrame, views: DataFrame, place: list[str]) -> DataFrame:
+    """The rows with each taken_at of their place at which they were there, a minute old, and not shown."""
+    known = F.col("last_fact") < F.col("taken_at") - F.expr(f"INTERVAL {LATELY.seconds} SECONDS")
+    lives = (F.col("created_at") < F.col("taken_at")) & (
+        F.col("ended_at").isNull() | (F.col("ended_at") >= F.col("taken_at"))
+    )
+    return rows.join(F.broadcast(views), place, "inner").where(known & lives)
+
+
+def _with_side(messages: DataFrame, places: DataFrame, sent_by_initiator: Column) -> DataFrame:
+    """The messages with the place of one of their endpoints."""
+    sides = places.withColumn("sent_by_initiator", sent_by_initiator).drop("is_initiator")
+    return messages.join(sides, ["conversation_id", "sent_by_initiator"], "inner")
+
+
+def _dropping(endpoint_events: DataFrame) -> DataFrame:
+    """The ends of both sides of each conversation, by what they drop of the messages on their way."""
+    event_type, time = F.col("event_type"), F.col("event_time")
+    flags = {
+        f"{name}_{side}": F.min(F.when(event_type.isin(*types) & (F.col("is_initiator") == is_own), time))
+        for side, is_own in (("initiator", True), ("target", False))
+        for name, types in (("end", ENDS), ("error", [END_WITH_ERROR]), ("cleanup", [END_WITH_CLEANUP]))
+    }
+    return endpoint_events.groupBy("conversation_id").agg(*[flag.alias(name) for name, flag in flags.items()])
+
+
+def _dropped_at() -> Column:
+    """When a message that never arrived was dropped, as `pipelines.state` says it; null if it was not."""
+
+    def of(sender: str, receiver: str) -> Column:
+        is_error = F.col("message_type").endswith("/ServiceBroker/Error")
+        with_error = F.when(~is_error, F.col(f"error_{sender}"))
+        return F.least(F.col(f"end_{receiver}"), F.col(f"cleanup_{sender}"), with_error)
+
+    return F.when(F.col("sent_by_initiator"), of("initiator", "target")).otherwise(of("target", "initiator"))
+
+
+def _given_back(
+    message_events: DataFrame, queue_events: DataFrame, *, every_receive_counts: bool
+) -> DataFrame:
+    """Of messages that were taken: how often they were given back, and when last.
+
+    A take that was committed, or whose transaction is open, was not given back.
+    """
+    outcome = queue_events.where("event_type in ('COMMIT', 'ROLLBACK') and transaction_id is not null")
+    rolled_back = (
+        outcome.groupBy(*TRANSACTION)
+        .agg(
+            F.count(F.when(F.col("event_type") == "COMMIT", 1)).alias("commits"),
+            F.min("event_time").alias("rolled_back_at"),
+        )
+        .where("commits = 0")
+        .drop("commits")
+    )
+    takes = message_events.where("event_type = 'RECEIVED'").where(F.lit(not every_receive_counts))
+    return (
+        takes.select("message_id", *TRANSACTION)
+        .join(rolled_back, TRANSACTION, "inner")
+        .groupBy("message_id")
+        .agg(F.count(F.lit(1)).alias("given_back"), F.max("rolled_back_at").alias("given_back_at"))
+    )
+
+
+def _rows(missing: DataFrame, event_type: str) -> DataFrame:
+    what = (
+        "message_id",
+        "conversation_id",
+        "sent_by_initiator",
+        "message_sequence_number",
+        "message_type",
+        "instance",
+        "database",
+    )
+    nothing = F.lit(None)
+    first = missing.groupBy(*what).agg(F.min("taken_at").alias("seen_at"))
+    return first.select(
+        F.concat_ws("/", F.lit("absent"), _text("seen_at"), F.lit(event_type), "message_id").alias(
+            "event_id"
+        ),
+        _just_before("seen_at").alias("event_time"),
+        *what,
+        F.lit(event_type).alias("event_type"),
+        *[nothing.cast("bigint").alias(name) for name in ("size_bytes", "queuing_order")],
+        *[
+            nothing.cast("string").alias(name)
+            for name in ("transaction_id", "conversation_handle", "transmission_status")
+        ],
+        "seen_at",
+        F.lit(True).alias("inferred"),
+    )
+
+
+def _last_fact() -> Column:
+    """When an event happened, or a snapshot last showed what it says."""
+    return F.greatest(F.col("event_time"), _just_before("seen_at"))
+
+
+def _just_before(name: str) -> Column:
+    return F.timestamp_micros(F.unix_micros(name) - F.lit(1))
+
+
+def _text(name: str) -> Column:
+    column = F.unix_micros(name) if name.endswith("_at") else F.col(name)
+    return column.cast("string")

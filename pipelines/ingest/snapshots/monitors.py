@@ -1,0 +1,66 @@
+"""The queue monitors that new snapshots show: a few rows, written beside the ledger."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pyspark.sql import DataFrame
+
+from pipelines.storage.collect import collected
+from pipelines.storage.small_frame import small_frame
+from pipelines.storage.warehouse import Warehouse
+from schemas.keys import QUEUE
+from schemas.outputs import QUEUE_MONITORS
+
+FIRST_YEAR = 1970
+"""A monitor that never started a reader has 1900-01-01 in its times, or nothing."""
+
+Row = tuple[Any, ...]
+
+
+def monitors_of(monitors: DataFrame, tasks: DataFrame | None, with_tasks: Collection[Row]) -> list[Row]:
+    """The rows of `queue_monitors` without batch: a few, one for each monitored queue of a server.
+
+    Args:
+        monitors: accepted rows of dm_broker_queue_monitors with `queue`, `instance`, `database`, `taken_at`.
+        tasks: accepted rows of dm_broker_activated_tasks with the same; None if no snapshot has that view.
+        with_tasks: (instance, database, taken_at) of the snapshots that have it.
+    """
+    key = (*QUEUE, "taken_at")
+    running = Counter(
+        tuple(row[name] for name in key) for row in (collected(tasks.select(*key)) if tasks else ())
+    )
+    columns = (*key, "state", "last_activated_time", "last_empty_rowset_time", "tasks_waiting")
+    rows = collected(monitors.select(*columns))
+    # A queue has two monitors for a moment after its old one was dropped: the newer one counts.
+    rows.sort(key=lambda row: _time(row["last_activated_time"]) or datetime.min.replace(tzinfo=UTC))
+    found = {tuple(row[name] for name in key): row for row in rows}
+    return [
+        (
+            *where,
+            row["state"].strip().upper() if row["state"] else None,
+            _before(row["taken_at"], row["last_activated_time"]),
+            _before(row["taken_at"], row["last_empty_rowset_time"]),
+            row["tasks_waiting"],
+            running[where] if (row["instance"], row["database"], row["taken_at"]) in with_tasks else None,
+        )
+        for where, row in found.items()
+    ]
+
+
+def write_monitors(warehouse: Warehouse, number: int, rows: Sequence[Row]) -> None:
+    """Write the monitors that a batch brings, in place of those that a broken-off attempt left."""
+    if rows or warehouse.exists(QUEUE_MONITORS):
+        numbered = small_frame(warehouse.spark, [(number, *row) for row in rows], QUEUE_MONITORS.struct)
+        warehouse.replace(QUEUE_MONITORS, numbered, where=f"batch >= {number}")
+
+
+def _before(taken_at: datetime, moment: datetime | None) -> datetime | None:
+    """The time, before taken_at: views are read one after the other, so it may be later."""
+    time = _time(moment)
+    return None if time is None else min(time, taken_at - timedelta(microseconds=1))
+
+
+def _time(moment: datetime | None) -> datetime | None:
+    return None if moment is None or moment.year < FIRST_YEAR else moment

@@ -1,0 +1,396 @@
+"""Take in new snapshots: their views as rows of the accepted event tables, each snapshot once."""
+
+import logging
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import partial
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession, functions as F
+
+from pipelines.config.snapshots.server import ServerSnapshot, broken_snapshots
+from pipelines.config.snapshots.view_file import ViewFile
+from pipelines.config.snapshots.views import (
+    CONTRACTS,
+    ENDPOINTS,
+    MONITORS,
+    QUEUES,
+    SERVICES,
+    TASKS,
+    TRANSMISSION,
+    is_queue,
+    queue_of,
+)
+from pipelines.engine.differences import Keep, kept_if_embedded, together
+from pipelines.engine.union import united
+from pipelines.ingest.snapshots.identity import Rows, named, named_by_views
+from pipelines.ingest.snapshots.message_endpoints import endpoints_of_messages, without_known
+from pipelines.ingest.snapshots.monitors import monitors_of
+from pipelines.ingest.snapshots.validation import judged_endpoints, judged_of_queues
+from pipelines.ingest.snapshots.view_events import (
+    PLACE,
+    endpoints_shown,
+    messages_ready,
+    messages_waiting,
+    queues_shown,
+    sessions_shown,
+    tasks_shown,
+)
+from pipelines.storage.collect import collected
+from pipelines.storage.inputs.unreadable import blaming_files, faulty_files
+from pipelines.storage.small_frame import empty_frame, small_frame
+from pipelines.storage.snapshots.closely import looked_at_closely
+from pipelines.storage.snapshots.views import payload, read_views
+from pipelines.storage.warehouse import Warehouse
+from schemas.events import CONTRACTS as EVENT_CONTRACTS, ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS, accepted_names
+from schemas.outputs import SNAPSHOTS
+from schemas.table import Table
+
+log = logging.getLogger(__name__)
+SOURCE = "snapshots"
+"""What all snapshots are called in `batches` and `rejected_events`."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What new snapshots brought.
+
+    Attributes:
+        rows: rows read of the views that have facts.
+        rejected: of these, rows that were rejected.
+        events: by table, rows of accepted events without batch.
+        reports: (source, event_id, reason, payload) of rejected rows; None if there are none.
+        by_day: rows by the UTC day of their snapshot.
+        newest: the newest moment of each of these days.
+        monitors: rows of `queue_monitors` without batch.
+    """
+
+    rows: int
+    rejected: int
+    events: dict[str, DataFrame]
+    reports: DataFrame | None
+    by_day: Counter[date]
+    newest: dict[date, datetime]
+    monitors: Sequence[tuple[Any, ...]] = ()
+
+
+def new_snapshots(
+    warehouse: Warehouse, snapshots: Sequence[ServerSnapshot], batch: int
+) -> list[ServerSnapshot]:
+    """The snapshots that no batch up to this one has taken."""
+    if not snapshots:
+        return []
+    rows = warehouse.read(SNAPSHOTS).where(F.col("batch") <= batch)
+    taken = {
+        (row["instance"], row["database"], row["taken_at"])
+        for row in collected(rows.select("instance", "database", "taken_at").distinct())
+    }
+    return [each for each in snapshots if (*each.place, each.taken_at) not in taken]
+
+
+def write_taken(warehouse: Warehouse, number: int, snapshots: Sequence[ServerSnapshot]) -> None:
+    """Say which snapshots the batch takes."""
+    if not snapshots and not warehouse.exists(SNAPSHOTS):
+        return
+    rows = [
+        (number, *each.place, each.taken_at, view, view in each.complete)
+        for each in snapshots
+        for view in each.files
+    ]
+    warehouse.replace(
+        SNAPSHOTS, small_frame(warehouse.spark, rows, SNAPSHOTS.struct), where=f"batch >= {number}"
+    )
+
+
+def complete_views(warehouse: Warehouse, number: int) -> DataFrame | None:
+    """(instance, database, view, taken_at, queue) of all complete views; None if no snapshot was taken.
+
+    They are few. `queue` is null where the view is none.
+    """
+    if not warehouse.exists(SNAPSHOTS):
+        return None
+    rows = warehouse.read(SNAPSHOTS).where(F.col("batch") <= number)
+    views = collected(rows)
+    if not views:
+        return None
+    complete = [
+        (row["instance"], row["database"], row["view"], row["taken_at"], _queue(row["view"]))
+        for row in views
+        if row["complete"]
+    ]
+    columns = "instance string, database string, view string, taken_at timestamp, queue string"
+    return small_frame(warehouse.spark, complete, columns)
+
+
+def take_snapshots(
+    warehouse: Warehouse,
+    snapshots: Sequence[ServerSnapshot],
+    events: Mapping[str, DataFrame],
+    keep: Keep,
+) -> Shown:
+    """Read new snapshots, and say whose their rows are as far as it is known.
+
+    Args:
+        warehouse: the tables, for what is known already.
+        snapshots: `new_snapshots`; at least one.
+        events: the accepted events of the same batch, by input.
+        keep: computes a frame once.
+
+    Raises:
+        InputError: a view can't be read to its end.
+    """
+    of_kinds: dict[str, list[tuple[ServerSnapshot, list[ViewFile]]]] = {}
+    for kind in FACTS:
+        for snapshot in snapshots:
+            files = [
+                file
+                for view, file in snapshot.files.items()
+                if _kind(view) == kind and not file.is_empty and _has_names(snapshot, file)
+            ]
+            if files:
+                of_kinds.setdefault(kind, []).append((snapshot, files))
+    read = together(
+        warehouse.spark, *[partial(_read, warehouse, kind, views, keep) for kind, views in of_kinds.items()]
+    )
+    counted = [row for each in read for row in each.counts]
+    reports = [each.reports for each in read if each.reports is not None]
+    accepted = {kind: each.accepted for kind, each in zip(of_kinds, read, strict=True)}
+    facts: dict[str, list[DataFrame]] = {}
+    for kind, rows in accepted.items():
+        table, shown = FACTS[kind]
+        facts.setdefault(table.name, []).append(shown(rows).select(*accepted_names(table.name)))
+    facts.setdefault(ENDPOINT_FACTS.name, []).extend(_endpoints_of_messages(snapshots, accepted))
+    made = {name: united(frames) for name, frames in facts.items() if frames}
+    by_day, newest = Counter[date](), dict[date, datetime]()
+    for row in counted:
+        last = row["taken_at"] - timedelta(microseconds=1)
+        by_day[last.date()] += row["rows"]
+        newest[last.date()] = max(last, newest.get(last.date(), last))
+    return Shown(
+        rows=sum(row["rows"] for row in counted),
+        rejected=sum(row["rejected"] for row in counted),
+        events=_with_names(warehouse, made, events, keep),
+        reports=united(reports) if reports else None,
+        by_day=by_day,
+        newest=newest,
+        monitors=_monitors(dict(zip(of_kinds, read, strict=True)), of_kinds),
+    )
+
+
+def _endpoints_of_messages(
+    snapshots: Sequence[ServerSnapshot], accepted: Mapping[str, DataFrame]
+) -> list[DataFrame]:
+    """What messages show of endpoints, of the snapshots without a view of these."""
+    if all(each.has_endpoints for each in snapshots):
+        return []
+    alone = [
+        None if rows is None else rows.where(~F.col("has_endpoints"))
+        for rows in map(accepted.get, (QUEUE, TRANSMISSION))
+    ]
+    if not any(rows is not None for rows in alone):
+        return []
+    return [endpoints_of_messages(*alone).select(*accepted_names(ENDPOINT_FACTS.name))]
+
+
+def _monitors(
+    read: Mapping[str, "_Read"],
+    of_kinds: Mapping[str, Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]]],
+) -> Sequence[tuple[Any, ...]]:
+    if MONITORS not in read:
+        return ()
+    with_tasks = {(*snapshot.place, snapshot.taken_at) for snapshot, _ in of_kinds.get(TASKS, ())}
+    tasks = read[TASKS].accepted if TASKS in read else None
+    return monitors_of(read[MONITORS].accepted, tasks, with_tasks)
+
+
+QUEUE = "queue"
+FACTS: dict[str, tuple[Table, Callable[[DataFrame], DataFrame]]] = {
+    ENDPOINTS: (ENDPOINT_FACTS, endpoints_shown),
+    TRANSMISSION: (MESSAGES, messages_waiting),
+    QUEUE: (MESSAGES, messages_ready),
+    QUEUES: (QUEUE_FACTS, queues_shown),
+    MONITORS: (QUEUE_FACTS, sessions_shown),
+    TASKS: (QUEUE_FACTS, tasks_shown),
+}
+"""Views that state facts, all queues as one kind: the table that has them, and how they become its rows."""
+
+
+IDS = {CONTRACTS: "service_contract_id", SERVICES: "service_id", QUEUES: "object_id"}
+"""What the small views call the ids of their names."""
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The rows of all views of one kind.
+
+    Attributes:
+        accepted: those that state facts.
+        counts: `rows` and how many of them are `rejected`, by taken_at.
+        reports: see `Shown`.
+    """
+
+    accepted: DataFrame
+    counts: list[dict[str, Any]]
+    reports: DataFrame | None
+
+
+def _read(
+    warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]], keep: Keep
+) -> _Read:
+    """Read the views of one kind.
+
+    Raises:
+        InputError: a file can't be read to its end, or has values as no server writes them.
+    """
+    with blaming_files(partial(_blame, warehouse.spark, [files for _, files in views])):
+        judged = _judged(warehouse, kind, views)
+        rows = keep(judged.drop("row"))
+    is_no_value = F.col("reasons").contains("broken_row") | F.col("reasons").contains("unreadable_")
+    counts = collected(
+        rows.groupBy("taken_at").agg(
+            F.count(F.lit(1)).alias("rows"),
+            F.count("reasons").alias("rejected"),
+            F.count(F.when(is_no_value, 1)).alias("no_values"),
+        )
+    )
+    if any(row["no_values"] for row in counts):
+        closer = [(snapshot, [looked_at_closely(file) for file in files]) for snapshot, files in views]
+        if closer != [(snapshot, list(files)) for snapshot, files in views]:
+            return _read(warehouse, kind, closer, keep)
+    # What was rejected is little, and read again: what stands in a row costs as much as to judge it.
+    reports = _reports(judged) if any(row["rejected"] for row in counts) else None
+    return _Read(rows.where("reasons is null"), counts, reports)
+
+
+def _blame(spark: SparkSession, views: Sequence[Sequence[ViewFile]], error: Exception) -> None:
+    """Name the views of one kind, by snapshot, that can't be read to their end.
+
+    Raises:
+        InputError: there is any.
+    """
+
+    def opened(files: Sequence[ViewFile]) -> DataFrame:
+        return read_views(spark, files).drop("row")
+
+    def are_parquet(files: Sequence[ViewFile]) -> bool:
+        return all(file.format == "parquet" and not file.is_folder for file in files)
+
+    problems = [
+        problem
+        for files in views
+        for problem in faulty_files(files, opened, error, are_parquet=are_parquet(files))
+    ]
+    if problems:
+        raise broken_snapshots(problems)
+
+
+def _has_names(snapshot: ServerSnapshot, file: ViewFile) -> bool:
+    """Whether the queues of a view of monitors or tasks have names; says so if not."""
+    if file.view not in (MONITORS, TASKS) or "queue_id" not in file.names or snapshot.small.get(QUEUES):
+        return True
+    log.warning(
+        "snapshots: %s says nothing: %s, which has the names of its queues, has no rows", file.path, QUEUES
+    )
+    return False
+
+
+def _kind(view: str) -> str:
+    return QUEUE if is_queue(view) else view
+
+
+def _judged(
+    warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]]
+) -> DataFrame:
+    """The rows of all views of one kind, with `PLACE`, `has_endpoints`, `view`, `reasons` and `row`."""
+
+    def names(snapshot: ServerSnapshot, view: str, columns: str) -> DataFrame:
+        return small_frame(warehouse.spark, snapshot.names(view, IDS[view]).items(), columns)
+
+    frames = []
+    for snapshot, files in views:
+        rows = read_views(warehouse.spark, files)
+        if kind == ENDPOINTS:
+            contracts = names(snapshot, CONTRACTS, "service_contract_id bigint, contract string")
+            services = names(snapshot, SERVICES, "service_id bigint, local_service string")
+            rows = judged_endpoints(rows, contracts, services)
+        elif kind in (MONITORS, TASKS):
+            rows = judged_of_queues(
+                rows, names(snapshot, QUEUES, "queue_id bigint, queue string"), snapshot.database_id
+            )
+        place = zip(PLACE, (*snapshot.place, snapshot.taken_at), strict=True)
+        known = {name: F.lit(it) for name, it in place}
+        frames.append(rows.withColumns({**known, "has_endpoints": F.lit(snapshot.has_endpoints)}))
+    return united(frames)
+
+
+def _with_names(
+    warehouse: Warehouse,
+    made: Mapping[str, DataFrame],
+    events: Mapping[str, DataFrame],
+    keep: Keep,
+) -> dict[str, DataFrame]:
+    """The rows with the ids that events know, those of this batch and all before."""
+    both = (MESSAGES, ENDPOINT_FACTS)
+    shown = Rows(
+        *[
+            kept_if_embedded(made[table.name], keep)
+            if table.name in made
+            else empty_frame(warehouse.spark, table.struct).select(*accepted_names(table.name))
+            for table in both
+        ]
+    )
+    all_made = dict(made)
+    if not events and not any(map(warehouse.exists, both)):
+        # Nothing else can know the ids of messages or handles.
+        if MESSAGES.name in made:
+            all_made[MESSAGES.name] = named_by_views(shown, keep)
+        if ENDPOINT_FACTS.name in made:
+            all_made[ENDPOINT_FACTS.name] = shown.conversations
+        return all_made
+    logged = Rows(*[_known(warehouse, table, events.get(table.name)) for table in both])
+    if _lack_endpoints(warehouse):
+        others = logged.conversations.unionByName(shown.conversations.select(*logged.conversations.columns))
+        shown, logged = (
+            Rows(each.messages, keep(without_known(each.conversations, others))) for each in (shown, logged)
+        )
+    if MESSAGES.name in made:
+        all_made[MESSAGES.name] = keep(named(shown, logged))
+    if ENDPOINT_FACTS.name in made:
+        all_made[ENDPOINT_FACTS.name] = shown.conversations
+    return all_made
+
+
+def _lack_endpoints(warehouse: Warehouse) -> bool:
+    """Whether a snapshot that was ever taken, this batch included, has no view of endpoints."""
+    rows = collected(warehouse.read(SNAPSHOTS).select("instance", "database", "taken_at", "view"))
+    place = [(row["instance"], row["database"], row["taken_at"]) for row in rows]
+    return bool({*place} - {each for each, row in zip(place, rows, strict=True) if row["view"] == ENDPOINTS})
+
+
+def _known(warehouse: Warehouse, table: Table, events: DataFrame | None) -> DataFrame:
+    """The events of the batch and all that were recorded; of endpoints what snapshots showed before, too."""
+    names = EVENT_CONTRACTS[table.name].names
+    frames = [] if events is None else [events.select(*names)]
+    if warehouse.exists(table):
+        recorded = warehouse.read(table)
+        frames.append((recorded.where("seen_at is null") if table is MESSAGES else recorded).select(*names))
+    if not frames:
+        return empty_frame(warehouse.spark, table.struct).select(*names)
+    return united(frames)
+
+
+def _reports(rows: DataFrame) -> DataFrame:
+    """The rejected rows, one per row and reason; the view stands for an event_id."""
+    moment = F.date_format("taken_at", "yyyy-MM-dd'T'HH:mm:ss'Z'")
+    return rows.where("reasons is not null").select(
+        F.lit(SOURCE).alias("source"),
+        F.concat_ws("/", "instance", "database", moment, "view").alias("event_id"),
+        F.explode(F.split("reasons", ",")).alias("reason"),
+        payload().alias("payload"),
+    )
+
+
+def _queue(view: str) -> str | None:
+    return queue_of(view) if is_queue(view) else None

@@ -1,0 +1,101 @@
+"""Which rows of a snapshot's views state no fact, and the names that small views have for their ids."""
+
+from collections.abc import Mapping
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from pipelines.engine.row_hash import hashed
+from pipelines.ingest.snapshots.view_events import ENDED, OPEN
+
+HANDLE = "conversation_handle"
+STATES = {
+    "STARTED_OUTBOUND": "SO",
+    "STARTED_INBOUND": "SI",
+    "CONVERSING": "CO",
+    "DISCONNECTED_INBOUND": "DI",
+    "DISCONNECTED_OUTBOUND": "DO",
+    "CLOSED": "CD",
+    "ERROR": "ER",
+}
+"""The states of endpoints by what `state_desc` calls them."""
+
+
+def judged_endpoints(view: DataFrame, contracts: DataFrame, services: DataFrame) -> DataFrame:
+    """Judge the rows of one `conversation_endpoints`.
+
+    Args:
+        view: its rows, with `reasons` why a row is none of the view's.
+        contracts: (service_contract_id, contract) of the same snapshot; few.
+        services: (service_id, local_service), likewise.
+
+    Returns:
+        The same rows with `contract` and `local_service`, and `reasons` where there were none yet.
+    """
+    # The small sides stand on the left: the embedded engine holds these in memory.
+    named = F.broadcast(contracts).join(view, "service_contract_id", "right")
+    named = F.broadcast(services).join(named, "service_id", "right")
+    rows = _repeated_handles(view).join(named, HANDLE, "right")
+    rows = rows.withColumns(
+        {
+            "contract": F.coalesce("service_contract_name", "contract"),
+            "local_service": F.coalesce("service_name", "local_service"),
+            "state": _state(),
+        }
+    )
+    return _with_reasons(
+        rows,
+        {
+            "repeated_handle": F.col("is_repeated").isNotNull(),
+            "unknown_contract": F.col("contract").isNull(),
+            "unknown_service": F.col("local_service").isNull(),
+            "unknown_state": ~F.col("state").isin(*ENDED, *OPEN),
+            "priority_out_of_range": ~F.col("priority").between(1, 10),
+        },
+    ).drop("is_repeated")
+
+
+def _state() -> Column:
+    """The state, by its code or its description, of `state` or else `state_desc`; else what stands there."""
+    described = F.upper(F.trim(F.coalesce("state", "state_desc")))
+    state = described
+    for name, code in STATES.items():
+        state = F.when(described == name, F.lit(code)).otherwise(state)
+    return state
+
+
+def judged_of_queues(view: DataFrame, queues: DataFrame, database_id: int | None) -> DataFrame:
+    """Judge the rows of one view of monitors or tasks.
+
+    Args:
+        view: its rows, with `reasons`.
+        queues: (queue_id, queue) of the same snapshot; few.
+        database_id: of the same snapshot; None if it is not known.
+
+    Returns:
+        The same rows with `queue`, and `reasons` where there were none yet; without those of other databases,
+        for the views are of the whole server.
+    """
+    if database_id is not None:
+        view = view.where(F.coalesce(F.col("database_id") == database_id, F.lit(True)))
+    rows = F.broadcast(queues).join(view, "queue_id", "right")
+    rows = rows.withColumn("queue", F.coalesce("queue_name", "queue"))
+    return _with_reasons(rows, {"unknown_queue": F.col("queue").isNull()})
+
+
+def _repeated_handles(view: DataFrame) -> DataFrame:
+    """The handles that several rows have, unique, with `is_repeated`: few, if any.
+
+    All rows are told apart by 8 bytes; only what shares these by chance, or is repeated, is compared whole.
+    """
+    handles = view.select(HANDLE, hashed(F.col(HANDLE)).alias("identity"))
+    shared = handles.groupBy("identity").agg(F.count(F.lit(1)).alias("rows")).where("rows > 1")
+    several = (
+        handles.join(shared, "identity", "left_semi").groupBy(HANDLE).agg(F.count(F.lit(1)).alias("rows"))
+    )
+    return several.where("rows > 1").select(HANDLE, F.lit(True).alias("is_repeated"))
+
+
+def _with_reasons(rows: DataFrame, verdicts: Mapping[str, Column]) -> DataFrame:
+    """Add reasons where a row has none yet."""
+    wrong = F.concat_ws(",", *[F.when(flag, F.lit(name)) for name, flag in verdicts.items()])
+    return rows.withColumn("reasons", F.coalesce("reasons", F.nullif(wrong, F.lit(""))))

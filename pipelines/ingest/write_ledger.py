@@ -1,0 +1,297 @@
+"""Write a batch into the ledger: its events and the open rows, each with the day on which it closes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from pyspark.sql import DataFrame, Row, functions as F
+
+from pipelines.config.catalog import BINDINGS
+from pipelines.engine.differences import Keep, together
+from pipelines.engine.session import is_embedded
+from pipelines.engine.small_jobs import expects_little, kept_if_little
+from pipelines.ingest.endpoints import endpoints, first_places
+from pipelines.ingest.queues import with_queue
+from pipelines.ingest.redelivered import given_back
+from pipelines.ingest.retention import (
+    Until,
+    closing_conversations,
+    last_of_kind,
+    messages_that_stay_open,
+    open_conversations,
+    open_queue_events,
+    open_transactions,
+)
+from pipelines.ingest.sides import conversation_sides, without_target
+from pipelines.ingest.snapshots.inference import concluded
+from pipelines.ingest.working_set import KEYS, Batch, Looked, looked_at, united_rows
+from pipelines.state.endpoints import latest_moves
+from pipelines.state.of_messages import StateOfMessages, state_of_messages
+from pipelines.storage.small_frame import small_frame
+from pipelines.storage.warehouse import Warehouse, sql_text
+from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import PRIORITY_RULES
+from schemas.table import Table
+
+MOST_NAMED = 500
+"""So many keys are named one by one where closed rows move; more of them move with their partitions."""
+
+
+def write_ledger(warehouse: Warehouse, batch: Batch, keep_state: Keep) -> StateOfMessages:
+    """Write the three event tables and `endpoints`, each in one commit.
+
+    Args:
+        warehouse: the tables.
+        batch: the fold.
+        keep_state: keeps what is returned.
+
+    Returns:
+        The state of messages at `batch.until.state_at`: the same that the tables give afterwards.
+
+    What is new and what was open is written with its day of closing. Closed rows stay where they are, but
+    for those of a message, conversation or transaction that new events concern.
+
+    What is read after a table was written gives the same rows as before: rows of this batch are passed over,
+    and those that this fold has moved are told by its number. Only what came back late is there twice then,
+    as it was kept and as it was moved: what reads another table than its own must not count rows, or asks for
+    `Rows.each_once`.
+    """
+    with warehouse.keeping() as keep:
+        looked = looked_at(warehouse, batch, keep)
+        facts = _facts(warehouse, batch, looked, keep)
+        state, made = together(
+            warehouse.spark,
+            partial(_state, batch, facts, keep_state),
+            partial(_endpoints, warehouse, batch, facts, keep),
+        )
+        still_open = _still_open(warehouse, batch, facts, state, made.sides, keep)
+        until = batch.until
+        write = partial(_write, warehouse, batch)
+        together(
+            warehouse.spark,
+            partial(
+                write,
+                MESSAGES,
+                _with_day(facts.messages, still_open.messages, until),
+                looked.messages.late,
+            ),
+            partial(
+                write,
+                ENDPOINT_FACTS,
+                _with_day(facts.conversations, still_open.conversations, until),
+                looked.conversations.late,
+            ),
+            partial(
+                write,
+                QUEUE_FACTS,
+                _with_day(facts.transactions, still_open.queue_events, until),
+                looked.transactions.late,
+            ),
+            partial(
+                write, ENDPOINTS, _flagged(made.rows, still_open.conversations, until), looked.known_late
+            ),
+        )
+    return state
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """All rows that the fold looks at, with what follows from snapshots.
+
+    Attributes:
+        messages, conversations, transactions: accepted events with `batch`.
+        creations: as conversations, each once.
+        known: `endpoints` rows of earlier folds.
+        arrived: messages, and the closed arrivals of conversations whose creation comes late.
+    """
+
+    messages: DataFrame
+    conversations: DataFrame
+    transactions: DataFrame
+    creations: DataFrame
+    known: DataFrame
+    arrived: DataFrame
+
+
+def _facts(warehouse: Warehouse, batch: Batch, looked: Looked, keep: Keep) -> _Facts:
+    of_events = (looked.messages, looked.conversations, looked.transactions)
+    messages, conversations, transactions, known = together(
+        warehouse.spark,
+        *[partial(kept_if_little, rows.all(warehouse), keep) for rows in of_events],
+        partial(kept_if_little, looked.known, keep),
+    )
+    if batch.views is None:
+        # Kept rows stay as they are when the table is written.
+        are_kept = expects_little(warehouse.spark)
+        creations = conversations if are_kept else looked.conversations.each_once(warehouse)
+    else:
+        with_shown = concluded(
+            messages,
+            conversations,
+            transactions,
+            known,
+            arrivals=looked.arrivals,
+            views=batch.views,
+            bindings=small_frame(warehouse.spark, batch.bindings, BINDINGS),
+            number=batch.number,
+            every_receive_counts=not batch.has_queue_events,
+            keep=keep,
+        )
+        messages, conversations = with_shown.messages, with_shown.conversations
+        creations = conversations
+    arrived = united_rows(warehouse, MESSAGES, messages, looked.arrivals)
+    return _Facts(messages, conversations, transactions, creations, known, arrived)
+
+
+def _state(batch: Batch, facts: _Facts, keep: Keep) -> StateOfMessages:
+    return state_of_messages(
+        facts.messages,
+        facts.conversations,
+        facts.transactions,
+        as_of=batch.until.state_at,
+        every_receive_counts=not batch.has_queue_events,
+        keep=keep,
+    )
+
+
+@dataclass(frozen=True)
+class _Endpoints:
+    """The endpoints of all conversations that the fold looks at.
+
+    Attributes:
+        sides: `sides.conversation_sides`, kept.
+        rows: the `endpoints` table without closed_on and fold. Apache Spark takes seconds to plan them.
+    """
+
+    sides: DataFrame
+    rows: DataFrame
+
+
+def _endpoints(warehouse: Warehouse, batch: Batch, facts: _Facts, keep: Keep) -> _Endpoints:
+    sides = keep(conversation_sides(facts.conversations, facts.arrived, facts.known))
+    alone = without_target(sides)
+    places = first_places(
+        facts.arrived.join(alone, "conversation_id", "left_semi"),
+        facts.known.join(alone, "conversation_id", "left_semi"),
+    )
+    moves = keep(latest_moves(facts.conversations))
+    rules = keep(warehouse.read(PRIORITY_RULES))
+    bindings = keep(small_frame(warehouse.spark, batch.bindings, BINDINGS))
+    found = endpoints(facts.creations, sides, moves, places, facts.known, rules)
+    return _Endpoints(sides, with_queue(found, bindings))
+
+
+@dataclass(frozen=True)
+class _Keys:
+    """Which keys of rows stay open: the named ones, or all but the named ones; the fewer, the better.
+
+    Attributes:
+        named: unique, kept.
+        stay: whether these stay open; they close otherwise.
+    """
+
+    named: DataFrame
+    stay: bool = True
+
+
+@dataclass(frozen=True)
+class _StillOpen:
+    """What stays open, by the keys of what closes together; of queues, by what `open_queue_events` gives."""
+
+    messages: _Keys
+    conversations: _Keys
+    queue_events: _Keys
+
+
+def _still_open(
+    warehouse: Warehouse, batch: Batch, facts: _Facts, state: StateOfMessages, sides: DataFrame, keep: Keep
+) -> _StillOpen:
+    until = batch.until
+    returned = None
+    if batch.has_queue_events:
+        returned = given_back(
+            facts.messages,
+            facts.transactions,
+            state.uncommitted,
+            state.messages,
+            sides,
+            state_at=until.state_at,
+            keep=keep,
+        )
+    messages = keep(messages_that_stay_open(facts.messages, state.messages, returned, until))
+
+    def queue_events() -> _Keys:
+        transactions = keep(
+            open_transactions(facts.messages, facts.transactions, state.uncommitted, messages, until)
+        )
+        last = last_of_kind(facts.transactions, until)
+        return _Keys(keep(open_queue_events(facts.transactions, transactions, last, until)))
+
+    def conversations() -> _Keys:
+        # Most that a snapshot shows lives, and most of a log is over.
+        if batch.shown:
+            return _Keys(keep(closing_conversations(sides, messages, until)), stay=False)
+        return _Keys(keep(open_conversations(sides, messages, until)))
+
+    of_queues, of_endpoints = together(warehouse.spark, queue_events, conversations)
+    return _StillOpen(_Keys(messages.select("message_id")), of_endpoints, of_queues)
+
+
+def _with_day(rows: DataFrame, still_open: _Keys, until: Until) -> DataFrame:
+    """Add `closed_on` to rows that cost little to read: null for those whose key stays open, else the day.
+
+    The embedded engine sorts rows by partition before it writes them, unless it knows that all rows of a
+    stretch are of the same one. To read them twice costs less there.
+    """
+    if not is_embedded(rows.sparkSession):
+        return _flagged(rows, still_open, until)
+    key = still_open.named.columns
+    named, others = (rows.join(still_open.named, key, how) for how in ("left_semi", "left_anti"))
+    stays, closed = (named, others) if still_open.stay else (others, named)
+    return closed.withColumn("closed_on", F.lit(until.closed_on)).unionByName(
+        stays.withColumn("closed_on", F.lit(None).cast("date"))
+    )
+
+
+def _flagged(rows: DataFrame, still_open: _Keys, until: Until) -> DataFrame:
+    """As `_with_day`, for rows that cost more to compute than to sort."""
+    few = still_open.named.withColumn("is_named", F.lit(True))
+    is_closed = F.col("is_named").isNull() if still_open.stay else F.col("is_named").isNotNull()
+    closed_on = F.when(is_closed, F.lit(until.closed_on))
+    return rows.join(few, still_open.named.columns, "left").withColumn("closed_on", closed_on)
+
+
+def _write(warehouse: Warehouse, batch: Batch, table: Table, rows: DataFrame, late: DataFrame | None) -> None:
+    """Replace what was open, what this fold wrote before, and the late rows, by these."""
+    stamped = rows.withColumn("fold", F.lit(batch.number).cast("bigint")).select(*table.names)
+    if batch.starts_anew:
+        warehouse.replace(table, stamped)
+        return
+    where = f"closed_on IS NULL OR fold = {batch.number}"
+    key = KEYS[table.name]
+    if late is None:
+        warehouse.replace(table, stamped, where=where)
+        return
+    # Rows of a key that are in other partitions are out of reach, and stay.
+    moving = late.select(*key, *table.partition_by).distinct()
+    moved = moving.limit(MOST_NAMED + 1).collect()
+    if len(moved) > MOST_NAMED:
+        # The other rows of these partitions are written again as they were: this fold has no say in them.
+        partitions = moving.select(*table.partition_by).distinct().collect()
+        touched = " OR ".join(f"({_partition(row)})" for row in partitions)
+        others = warehouse.read(table).where(touched).join(moving, moving.columns, "left_anti")
+        stamped = stamped.unionByName(others.select(*table.names))
+        where += f" OR {touched}"
+    elif moved:
+        where += " OR " + " OR ".join(f"({_partition(row)} AND {_key(row, key)})" for row in moved)
+    warehouse.replace(table, stamped, where=where)
+
+
+def _partition(row: Row) -> str:
+    return f"closed_on = DATE'{row.closed_on}' AND fold = {row.fold}"
+
+
+def _key(row: Row, key: Sequence[str]) -> str:
+    # The embedded engine replaces rows for which a predicate is null, such as those without a transaction.
+    return " AND ".join(f"{name} IS NOT NULL AND {name} = {sql_text(row[name])}" for name in key)

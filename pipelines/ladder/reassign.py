@@ -1,0 +1,114 @@
+"""Endpoints of an interval decided anew, on purpose, under the rules as they are now."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.config.errors import PipelineError
+from pipelines.config.load import Settings
+from pipelines.ladder.restate import GIVEN, WAS, changes_by_kind, restated
+from pipelines.ladder.write import stored_history
+from pipelines.storage.collect import collected
+from pipelines.storage.require_whole import require_whole
+from pipelines.storage.warehouse import Warehouse
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import PRIORITY_RULES
+
+KINDS_SHOWN = 20
+KIND = ("instance", "database", "was_priority", "was_rule_name", "priority", "rule_name", "endpoints")
+
+
+@dataclass(frozen=True)
+class Reassignment:
+    """What became of the endpoints of an interval: how many there are, change, and change their level.
+
+    `kinds` counts the most frequent changes as (instance, database, level and rule before, level and rule
+    after, endpoints), the most frequent first; `all_kinds` says how many there are.
+    """
+
+    endpoints: int
+    changing: int
+    changing_level: int
+    kinds: tuple[tuple[str, str, int, str | None, int, str | None, int], ...]
+    all_kinds: int
+
+
+def reassign(
+    warehouse: Warehouse, settings: Settings, since: datetime, until: datetime, *, apply: bool
+) -> Reassignment:
+    """Say what would change for the endpoints created in [since, until), and change it if told to.
+
+    Open and closed endpoints alike. What changes is written in one atomic commit that replaces the
+    partitions of `endpoints` that hold such a row; everything else of them is written as it was. Later
+    folds keep the new priorities as they keep all others. Done again, it changes nothing.
+
+    Args:
+        warehouse: the tables.
+        settings: the rules, which have to be those of `priority_rules`.
+        since: first instant of creation.
+        until: first instant of creation that is not concerned any more.
+        apply: whether to write.
+
+    Returns:
+        What changes, or would.
+
+    Raises:
+        PipelineError: the rule files are not what was loaded last.
+        WarehouseError: a table has lost commits.
+    """
+    require_whole(warehouse)
+    if stored_history(warehouse) != list(settings.rule_history):
+        raise PipelineError(
+            f"{settings.path}: rules: the files are not what priority_rules holds; "
+            f"run jobs/rules.py --config {settings.path} first"
+        )
+    rules = warehouse.read(PRIORITY_RULES)
+    concerned = (F.col("created_at") >= F.lit(since)) & (F.col("created_at") < F.lit(until))
+    # Who was created since then may matter since then.
+    endpoints = warehouse.read_open(ENDPOINTS, since).where(concerned)
+    with warehouse.kept(restated(endpoints, rules).where("changes")) as changing:
+        outcome = _outcome(endpoints.count(), changing)
+        if apply and outcome.changing:
+            where = _partitions(changing)
+            anew = restated(warehouse.read(ENDPOINTS).where(where), rules)
+            given = {name: F.when(concerned, F.col(name)).otherwise(F.col(WAS[name])) for name in GIVEN}
+            warehouse.replace(ENDPOINTS, anew.withColumns(given).select(*ENDPOINTS.names), where=where)
+    return outcome
+
+
+def _outcome(endpoints: int, changing: DataFrame) -> Reassignment:
+    # Few rows: what may change is a rule by another.
+    kinds = collected(
+        changes_by_kind(changing).orderBy(F.desc("endpoints"), *KIND[:-1], "was_ladder_step", "ladder_step")
+    )
+    return Reassignment(
+        endpoints,
+        sum(kind["endpoints"] for kind in kinds),
+        sum(kind["endpoints"] for kind in kinds if kind["priority"] != kind["was_priority"]),
+        tuple(_in_words(kind) for kind in kinds[:KINDS_SHOWN]),
+        len(kinds),
+    )
+
+
+def _in_words(kind: Mapping[str, Any]) -> tuple[str, str, int, str | None, int, str | None, int]:
+    instance, database, was_level, was_rule, level, rule, endpoints = (kind[name] for name in KIND)
+    return instance, database, was_level, was_rule, level, rule, endpoints
+
+
+def _partitions(rows: DataFrame) -> str:
+    """The partitions that hold these rows, as one SQL predicate."""
+    predicates = sorted(
+        " AND ".join(
+            f"{name} IS NULL" if value is None else f"{name} = {_literal(value)}"
+            for name, value in row.items()
+        )
+        for row in collected(rows.select(*ENDPOINTS.partition_by).distinct())
+    )
+    return " OR ".join(f"({predicate})" for predicate in predicates)
+
+
+def _literal(value: object) -> str:
+    return str(value) if isinstance(value, int) else f"DATE'{value}'"

@@ -1,0 +1,111 @@
+"""The rule history as a table, and what an edit of the past means for endpoints that were decided."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import astuple
+from datetime import timedelta
+
+from pyspark.sql import functions as F
+
+from pipelines.config.instants import format_instant
+from pipelines.config.load import Settings
+from pipelines.config.rules.edits import EditedPeriod, edited_periods
+from pipelines.config.rules.history import RuleVersion
+from pipelines.engine.small_jobs import expecting_little
+from pipelines.ladder.restate import restated, within_periods
+from pipelines.storage.collect import collected
+from pipelines.storage.small_frame import small_frame
+from pipelines.storage.stored_rules import stored_versions
+from pipelines.storage.warehouse import Warehouse
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import PRIORITY_RULES
+
+log = logging.getLogger(__name__)
+
+RULE = (
+    "instance string, database string, name string, contract string, local_service string, "
+    "remote_service string, level int, valid_from timestamp, valid_to timestamp"
+)
+PERIOD = "instance string, database string, since timestamp, until timestamp"
+
+
+def write_rules(warehouse: Warehouse, settings: Settings, stored: Sequence[RuleVersion] | None) -> str:
+    """Replace `priority_rules` by the rule history, if it differs.
+
+    Endpoints that have a priority keep it, whatever becomes of the rules. Where the sources were edited
+    for moments that have passed, and endpoints of those moments would be decided otherwise now, one
+    warning says so, before anything is written: a run that is broken off says it again.
+
+    Args:
+        warehouse: the tables.
+        settings: the rule history, folded from all sources before an engine started.
+        stored: `stored_history`.
+
+    Returns:
+        What was read, in words: rule versions, and the statements of scripts that are about other things.
+    """
+    warn_of_unread(settings)
+    history = list(settings.rule_history)
+    if stored != history:
+        # Before the first history nothing was decided, so nothing was edited.
+        edited = edited_periods(history if stored is None else stored, history)
+        if edited:
+            _warn_of_decided(warehouse, settings, edited)
+        # Rules are few in a night of any size.
+        with expecting_little(warehouse.spark):
+            rules = small_frame(warehouse.spark, map(astuple, history), RULE)
+            warehouse.replace(PRIORITY_RULES, rules)
+    said = [f"{len(history)} rule versions"]
+    for file in settings.rule_files:
+        if file.passed_over:
+            said.append(f"{file.path}: {file.passed_over} other statements passed over")
+    return "; ".join(said)
+
+
+def warn_of_unread(settings: Settings) -> None:
+    """Warn of what does not count in the rule sources, one line each, with its place."""
+    for note in settings.rule_notes:
+        log.warning("%s", note)
+
+
+def stored_history(warehouse: Warehouse) -> list[RuleVersion] | None:
+    """The history in `priority_rules`, in the order of `rule_history`; None if it was never written."""
+    if not warehouse.exists(PRIORITY_RULES):
+        return None
+    return stored_versions(warehouse.read(PRIORITY_RULES))
+
+
+def _warn_of_decided(warehouse: Warehouse, settings: Settings, edited: Sequence[EditedPeriod]) -> None:
+    """Warn if endpoints of edited periods have a priority that the rules would not give them now."""
+    periods = [(period.instance, period.database, period.since, period.until) for period in edited]
+    # Who was created since then may matter since then.
+    endpoints = warehouse.read_open(ENDPOINTS, min(period.since for period in edited))
+    rules = small_frame(warehouse.spark, map(astuple, settings.rule_history), RULE)
+    concerned = within_periods(endpoints, small_frame(warehouse.spark, periods, PERIOD))
+    found = (
+        restated(concerned, rules)
+        .where("changes")
+        .agg(
+            F.count(F.lit(1)).alias("endpoints"),
+            F.min("created_at").alias("first"),
+            F.max("created_at").alias("last"),
+        )
+    )
+    [counted] = collected(found)
+    if not counted["endpoints"]:
+        return
+    first = edited[0]
+    more = f" and {len(edited) - 1} more" if len(edited) > 1 else ""
+    log.warning(
+        "rules were edited for moments that have passed (%r in %s.%s from %s%s); %d endpoints keep what the "
+        "rules would not give them now; to restate them: jobs/reassign.py --config %s --from %s --to %s",
+        first.name,
+        first.instance,
+        first.database,
+        format_instant(first.since),
+        more,
+        counted["endpoints"],
+        settings.path,
+        format_instant(counted["first"]),
+        format_instant(counted["last"] + timedelta(microseconds=1)),
+    )

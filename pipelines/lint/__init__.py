@@ -1,0 +1,1 @@
+"""Findings about rules: dead, misspelt, redundant, refused by the server."""

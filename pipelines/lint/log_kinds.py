@@ -1,0 +1,88 @@
+"""The kinds of endpoints that a log has, as plain values."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pipelines.ladder.steps import STEPS
+from pipelines.lint.standing_rules import Mask, Names, Place
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Endpoints of one database with the same contract and services, and how many there are."""
+
+    instance: str
+    database: str
+    contract: str
+    local_service: str
+    remote_service: str
+    endpoints: int
+
+    @property
+    def place(self) -> Place:
+        """Instance and database."""
+        return self.instance, self.database
+
+    @property
+    def names(self) -> Names:
+        """Contract, local and remote service."""
+        return self.contract, self.local_service, self.remote_service
+
+
+@dataclass(frozen=True)
+class LogKinds:
+    """All kinds of a log, each (database, contract, local service, remote service) once."""
+
+    kinds: tuple[Kind, ...]
+    _seen: dict[Place, dict[Mask, set[Names]]] = field(default_factory=dict, compare=False)
+
+    @cached_property
+    def by_place(self) -> Mapping[Place, list[Kind]]:
+        """The kinds of each database, the largest first, then by their names."""
+        found: dict[Place, list[Kind]] = {}
+        for kind in sorted(self.kinds, key=lambda kind: (-kind.endpoints, kind.place, kind.names)):
+            found.setdefault(kind.place, []).append(kind)
+        return found
+
+    @cached_property
+    def by_names(self) -> Mapping[Names, list[Kind]]:
+        """The kinds of all databases by contract, local and remote service."""
+        found: dict[Names, list[Kind]] = {}
+        for kind in self.kinds:
+            found.setdefault(kind.names, []).append(kind)
+        return found
+
+    @cached_property
+    def contracts(self) -> frozenset[str]:
+        """The contracts of all databases."""
+        return frozenset(kind.contract for kind in self.kinds)
+
+    @cached_property
+    def services(self) -> frozenset[str]:
+        """The services of all databases, at either end."""
+        return frozenset(
+            service for kind in self.kinds for service in (kind.local_service, kind.remote_service)
+        )
+
+    def local_services(self, place: Place) -> set[str]:
+        """Return the services that have endpoints in a database."""
+        return {kind.local_service for kind in self.by_place.get(place, ())}
+
+    def has(self, place: Place, names: Names) -> bool:
+        """Say whether the database has an endpoint with these names; None may be any name."""
+        if place not in self._seen:
+            self._seen[place] = _projections(self.by_place.get(place, ()))
+        contract, local, remote = names
+        return names in self._seen[place][contract is not None, local is not None, remote is not None]
+
+
+def _projections(kinds: Iterable[Kind]) -> dict[Mask, set[Names]]:
+    found: dict[Mask, set[Names]] = {mask: set() for mask in STEPS}
+    for kind in kinds:
+        for mask, names in found.items():
+            contract, local, remote = (
+                name if named else None for name, named in zip(kind.names, mask, strict=True)
+            )
+            names.add((contract, local, remote))
+    return found

@@ -1,0 +1,114 @@
+"""R201 and R202: rules that change nothing, or only where other rules would interfere.
+
+Exact, without going through endpoints. Let an endpoint be decided by rule X, and without X by Y (or the
+default). Take away from it every name that neither X nor Y asks for, and put a name there that no rule
+mentions. Whatever rule fits the new endpoint fitted the old one, so X still decides, and then Y. So
+what X changes is seen on the endpoints made of X's names and those of one other rule, or of X's alone.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from pipelines.config.rules.history import RuleVersion, VersionKey
+from pipelines.config.rules.statements import Origin
+from pipelines.console.wording import SHOWN, criteria, endpoint, level_and_rule, level_of, listed
+from pipelines.ladder.steps import STEPS
+from pipelines.lint.findings import Code, Finding
+from pipelines.lint.standing_rules import Names, Place, StandingRules, joined, mask_of
+
+
+@dataclass(frozen=True)
+class Removal:
+    """An endpoint that a rule decides, and the rule that would decide it otherwise; None is the default."""
+
+    names: Names
+    taker: RuleVersion | None
+
+
+def lint_redundant(
+    place: Place, rules: StandingRules, origins: Mapping[VersionKey, Origin]
+) -> Iterator[Finding]:
+    """Yield a finding for each rule of a database that could go, or that gives what applies anyway."""
+    for rule in rules.rules:
+        own = removal(rules, rule)
+        if level_of(own.taker) != rule.level:
+            continue
+        changed = changed_without(rules, rule)
+        code = Code.SAME_LEVEL if changed else Code.REDUNDANT
+        if changed:
+            sentence = (
+                f"{rule.name!r} gives level {rule.level}, which its endpoints would have anyway "
+                f"({level_and_rule(own.taker)}), except where another rule would interfere: "
+                f"{endpoint(changed.names)} would have {level_and_rule(changed.taker)}"
+            )
+            fix = "keep it if it is there for the exception, and say so in a comment; else drop it"
+        else:
+            takers = [level_and_rule(taker) for taker in islice(takers_of(rules, rule), SHOWN + 1)]
+            others = " and other rules" if len(takers) > SHOWN else ""
+            sentence = (
+                f"{rule.name!r} ({criteria(rule.triple)}) is redundant: without it every endpoint has the "
+                f"same level, {listed(takers[:SHOWN])}{others}"
+            )
+            fix = "drop it, or give it the level that was meant"
+        yield Finding(code, code.severity, place, rule.name, origins.get(rule.key), sentence, fix)
+
+
+def removal(rules: StandingRules, rule: RuleVersion) -> Removal:
+    """Return what becomes of the endpoint that has the rule's names, and else names no rule mentions.
+
+    The rule decides that endpoint: rules of earlier steps would need a name that it does not have.
+    """
+    decided = _decided(rules, rule, rule.triple)
+    assert decided is not None
+    return decided
+
+
+def changed_without(rules: StandingRules, rule: RuleVersion) -> Removal | None:
+    """Return an endpoint whose level would change if the rule was removed; None if there is none.
+
+    A look-up for each step, and some for each group of rules of another level that overlap with this one,
+    until one is found that is not behind a more specific rule.
+    """
+    own = removal(rules, rule)
+    if level_of(own.taker) != rule.level:
+        return own
+    for candidate in _overlapping_later(rules, rule, same_level=False):
+        decided = _decided(rules, rule, joined(rule.triple, candidate.triple))
+        if decided and level_of(decided.taker) != rule.level:
+            return decided
+    return None
+
+
+def takers_of(rules: StandingRules, rule: RuleVersion) -> Iterator[RuleVersion | None]:
+    """Yield the rules of the same level that would decide the rule's endpoints without it, each once."""
+    taker = removal(rules, rule).taker
+    yield taker
+    for candidate in _overlapping_later(rules, rule, same_level=True):
+        decided = _decided(rules, rule, joined(rule.triple, candidate.triple))
+        if decided and decided.taker is candidate and candidate is not taker:
+            yield candidate
+
+
+def _decided(rules: StandingRules, rule: RuleVersion, names: Names) -> Removal | None:
+    """Return what becomes of an endpoint without the rule; None if the rule does not decide it."""
+    fitting = rules.fitting(names)
+    if next(fitting) is not rule:
+        return None
+    return Removal(names, next(fitting, None))
+
+
+def _overlapping_later(rules: StandingRules, rule: RuleVersion, *, same_level: bool) -> Iterator[RuleVersion]:
+    """Yield the rules of later steps that may decide some of the rule's endpoints, by level.
+
+    Rules that ask for nothing that this one does not ask for as well are left out: they fit all of its
+    endpoints, `removal` has met them.
+    """
+    own = mask_of(rule.triple)
+    for mask in STEPS[STEPS.index(own) + 1 :]:
+        if any(more and not less for more, less in zip(mask, own, strict=True)):
+            for level, groups in rules.overlapping(rule.triple, mask).items():
+                if (level == rule.level) == same_level:
+                    for name, candidates in groups.items():
+                        if _decided(rules, rule, joined(rule.triple, name)):
+                            yield from candidates

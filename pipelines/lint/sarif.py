@@ -1,0 +1,65 @@
+"""Findings as SARIF 2.1.0, the form in which code hosts and editors take them."""
+
+from collections.abc import Iterable
+from typing import Any
+from urllib.parse import quote
+
+from pipelines.lint.findings import Code, Finding
+
+SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_CODES = list(Code)
+
+
+def sarif(findings: Iterable[Finding], *, version: str, settings_file: str) -> dict[str, Any]:
+    """Return a SARIF log with one run, as plain values for JSON.
+
+    Args:
+        findings: in the order in which they shall stand; their files are relative to where the log is
+            read, which is the root of the checkout.
+        version: of this program.
+        settings_file: where findings without a place of their own are shown; relative as well.
+    """
+    return {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [
+            {
+                "tool": {
+                    "driver": {
+                        "name": "conversation-priorities",
+                        "semanticVersion": version,
+                        "rules": [_rule(code) for code in _CODES],
+                    }
+                },
+                "columnKind": "unicodeCodePoints",
+                "results": [_result(finding, settings_file) for finding in findings],
+            }
+        ],
+    }
+
+
+def _rule(code: Code) -> dict[str, Any]:
+    return {
+        "id": code.id,
+        "name": code.name.title().replace("_", ""),
+        "shortDescription": {"text": code.meaning},
+        "defaultConfiguration": {"level": str(code.severity)},
+    }
+
+
+def _result(finding: Finding, settings_file: str) -> dict[str, Any]:
+    origin = finding.origin
+    location: dict[str, Any] = {
+        "artifactLocation": {"uri": quote(origin.file if origin else settings_file), "uriBaseId": "%SRCROOT%"}
+    }
+    if origin:
+        location["region"] = {"startLine": origin.line, "startColumn": origin.column}
+    instance, database = finding.place
+    return {
+        "ruleId": finding.code.id,
+        "ruleIndex": _CODES.index(finding.code),
+        "level": str(finding.severity),
+        "message": {"text": f"{finding.sentence}. Fix: {finding.fix}"},
+        "locations": [{"physicalLocation": location}],
+        "properties": {"instance": instance, "database": database, "rule": finding.rule},
+    }

@@ -1,0 +1,71 @@
+"""Findings as people and programs read them."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from pipelines.console.terminal import visible
+from pipelines.console.wording import counted, place_name
+from pipelines.lint.findings import Finding, Severity
+
+
+def from_here(path: str) -> str:
+    """A file's path as seen from the current folder, which is the root of the checkout; / parts it."""
+    return os.path.relpath(path).replace(os.sep, "/")
+
+
+def relative(finding: Finding) -> Finding:
+    """The finding with its file as seen from the current folder."""
+    if finding.origin is None:
+        return finding
+    return replace(finding, origin=replace(finding.origin, file=from_here(finding.origin.file)))
+
+
+def plain(finding: Finding) -> dict[str, Any]:
+    """The finding as plain values."""
+    instance, database = finding.place
+    origin = finding.origin
+    return {
+        "code": finding.code.id,
+        "severity": str(finding.severity),
+        "instance": instance,
+        "database": database,
+        "rule": finding.rule,
+        "file": origin and origin.file,
+        "line": origin and origin.line,
+        "column": origin and origin.column,
+        "sentence": finding.sentence,
+        "fix": finding.fix,
+    }
+
+
+def show_findings(console: Console, findings: Sequence[Finding]) -> None:
+    """Print findings as a table, and how many there are of each severity."""
+    if not findings:
+        console.print("no findings")
+        return
+    grid = Grid(show_lines=True)
+    for title in ("severity", "code", "where", "finding, and what to do"):
+        grid.add_column(title, overflow="fold")
+    for finding in findings:
+        where = (
+            f"{finding.origin.file}:{finding.origin.line}" if finding.origin else place_name(finding.place)
+        )
+        grid.add_row(
+            str(finding.severity),
+            finding.code.id,
+            where,
+            # Text that is put together by itself does not go through the console's own writing.
+            Text.assemble(visible(finding.sentence), "\n", ("fix:", "bold"), f" {visible(finding.fix)}"),
+        )
+    console.print(grid)
+    counts = [
+        counted(sum(finding.severity is each for finding in findings), str(each))
+        for each in sorted(Severity, reverse=True)
+    ]
+    console.print(", ".join(counts))

@@ -1,0 +1,112 @@
+"""Say of rejected rows why most of them were rejected, and where one of them stands."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import functions as F
+
+from pipelines.config.instants import format_instant
+from pipelines.config.load import Settings
+from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, CONTRADICTS_TYPE, OUT_OF_RANGE, UNKNOWN_EVENT_TYPE
+from pipelines.ingest.snapshots.read import SOURCE as SNAPSHOTS
+from pipelines.storage.collect import collected
+from pipelines.storage.inputs.located import locate
+from pipelines.storage.warehouse import Warehouse
+from schemas.outputs import FILES, REJECTED_EVENTS
+
+SAMPLES = 100
+"""Rejected rows that are looked for in the files: the first one that is found is named."""
+LONGEST_VALUE = 60
+COLUMNS = {
+    UNKNOWN_EVENT_TYPE: "event_type",
+    CONTRADICTS_TYPE: "is_initiator",
+    OUT_OF_RANGE: "event_time",
+    CONFLICTING_DUPLICATE: "event_id",
+    "repeated_handle": "conversation_handle",
+    "unknown_contract": "service_contract_id",
+    "unknown_service": "service_id",
+    "unknown_queue": "queue_id",
+    "unknown_state": "state",
+    "priority_out_of_range": "priority",
+}
+"""The column that a reason is about, where its name does not say it."""
+
+
+def most_frequent(
+    warehouse: Warehouse, settings: Settings, *, since: datetime | None, after_batch: int
+) -> str:
+    """Name the most frequent reason of rejected rows, with column, file, line and value of one of them.
+
+    Args:
+        warehouse: the tables.
+        settings: the inputs and the snapshots.
+        since: rows that were rejected at this moment or later; null means all.
+        after_batch: the files are of later batches than this one.
+
+    Returns:
+        Words that go behind `most often`. What is not known is left out; empty without any row.
+    """
+    rejected = warehouse.read(REJECTED_EVENTS)
+    if since is not None:
+        rejected = rejected.where(F.col("first_seen") >= F.lit(since))
+    by_reason = collected(rejected.groupBy("source", "reason").agg(F.count(F.lit(1)).alias("rows")))
+    if not by_reason:
+        return ""
+    top = min(by_reason, key=lambda row: (-row["rows"], row["source"], row["reason"]))
+    source, reason = top["source"], top["reason"]
+    of_reason = rejected.where((F.col("source") == source) & (F.col("reason") == reason))
+    samples = collected(of_reason.select("event_id", "payload").orderBy("event_id", "payload").limit(SAMPLES))
+    if source == SNAPSHOTS:
+        paths, format = _views(settings, str(samples[0]["event_id"]))
+        samples = [row for row in samples if row["event_id"] == samples[0]["event_id"]]
+    else:
+        paths, format = _files(warehouse, settings, source, after_batch)
+    payloads = [_parsed(row["payload"]) for row in samples]
+    found = locate(paths, format, payloads)
+    place = f"{found.path}:{found.line}" if found else paths[0] if len(paths) == 1 else source
+    return f"{reason}, as in {place}{_value(reason, payloads[found.number if found else 0])}"
+
+
+def _value(reason: str, payload: Mapping[str, Any]) -> str:
+    """The column that the reason is about, and its value."""
+    column = COLUMNS.get(reason) or reason.partition("_")[2]
+    if reason.startswith("missing_"):
+        return f": {column} is null"
+    if column not in payload:
+        return ""
+    text = str(payload[column])
+    shown = text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+    return f": {column} is {shown!r}"
+
+
+def _parsed(payload: str) -> dict[str, Any]:
+    try:
+        found = json.loads(payload)
+    except ValueError:  # A version before this one stored whole lines.
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _files(
+    warehouse: Warehouse, settings: Settings, source: str, after_batch: int
+) -> tuple[Sequence[str], str]:
+    """The files of an input that later batches took, in their order, and their format."""
+    given = settings.inputs.by_name().get(source)
+    rows = collected(
+        warehouse.read(FILES).where((F.col("source") == source) & (F.col("batch") > after_batch))
+    )
+    paths = sorted({row["path"] for row in rows})
+    return paths, given.format if given else ""
+
+
+def _views(settings: Settings, event_id: str) -> tuple[Sequence[str], str]:
+    """The file of a view, and its format; the id is that of rejected rows of snapshots."""
+    for each in settings.snapshots:
+        # The id has whole seconds.
+        prefix = "/".join([*each.place, format_instant(each.taken_at.replace(microsecond=0)), ""])
+        file = each.files.get(event_id.removeprefix(prefix))
+        if event_id.startswith(prefix) and file is not None:
+            return [file.path], file.format
+    return [], ""

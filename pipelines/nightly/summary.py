@@ -1,0 +1,234 @@
+"""What a run has to show a person: what came in, what waits where, first rows, what to look at first."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any, TypeVar
+
+from pyspark.sql import functions as F
+from rich.console import Console
+
+from pipelines.activation.queues_off import off_sentence, queues_off_at, with_queue_off
+from pipelines.activation.unconfigured_monitors import shown_monitors
+from pipelines.config.catalog import Catalog
+from pipelines.config.instants import format_instant
+from pipelines.config.load import Settings
+from pipelines.config.queue_filter import QueueFilter
+from pipelines.console.terminal import show_rows, terminal
+from pipelines.console.wording import queue_name
+from pipelines.engine.differences import together
+from pipelines.questions.caveats import caveats
+from pipelines.questions.next_messages import next_received, next_transmitted
+from pipelines.questions.next_view import show_received, show_sent
+from pipelines.questions.transmission_status import show_statuses, what_the_server_says
+from pipelines.questions.unplaced import show_unplaced, unplaced
+from pipelines.questions.waiting import QUEUES, overtaken
+from pipelines.storage.collect import collected
+from pipelines.storage.warehouse import Warehouse
+from schemas.keys import QUEUE
+from schemas.outputs import (
+    ACTIVATION_SUMMARY,
+    BATCHES,
+    GROUP_PRIORITIES,
+    RECEIVE_SCHEDULE,
+    REJECTED_EVENTS,
+    TRANSMISSION_SCHEDULE,
+)
+
+T = TypeVar("T")
+Row = dict[str, Any]
+First = tuple[str, list[Row]]
+"""Where messages wait, and the first of them."""
+PLACES = 6
+"""Queues and sending instances on the screen."""
+FINDINGS = 5
+"""What an operator would look at first."""
+STATUSES = 10
+"""Texts of transmission_status."""
+FIRST_ROWS = 3
+"""Messages of either schedule."""
+NEXT = {"waiting": "", "next": "--queue QUEUE", "explain": "--message ID", "report": "--out page.html"}
+"""Jobs with options that ask more."""
+CAME_IN = ("source", "events", "accepted", "duplicates", "rejected")
+WAITS = ("where", "messages", "held_back", "highest", "oldest")
+
+
+def show_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> None:
+    """Print the summary of a published as_of to standard output."""
+    catalog = settings.catalog
+    off = queues_off_at(warehouse, catalog, as_of)
+    (came_in, waits, received, sent), (said, lost), found = together(
+        warehouse.spark,
+        lambda: _figures(warehouse, catalog, off, as_of),
+        lambda: _asked(warehouse, as_of, _said, unplaced),
+        lambda: _asked(
+            warehouse,
+            as_of,
+            caveats,
+            partial(_of_activation, off),
+            partial(_of_monitors, catalog),
+            _of_overtaken,
+            _of_rejected,
+        ),
+    )
+    # What all figures depend on comes first, then the most pressing ones.
+    first, *others = found
+    findings = [*first, *(f"{queue_name(row)}: {off_sentence(row)}" for row in off)]
+    findings += [finding for each in others for finding in each]
+    console = terminal()
+    show_statuses(console, said)
+    show_unplaced(console, lost, catalog, settings.catalog_path)
+    if findings:
+        console.print("Look at first", style="bold")
+        for finding in findings[:FINDINGS]:
+            _say(console, f"- {finding}")
+    show_rows(console, "Events so far", came_in, CAME_IN)
+    if waits:
+        show_rows(console, f"Waiting at {format_instant(as_of)}", waits[:PLACES], WAITS)
+        if len(waits) > PLACES:
+            _say(console, f"and {len(waits) - PLACES} more places: jobs/waiting.py lists them")
+    elif lost or off:
+        _say(console, f"No schedule has a message at {format_instant(as_of)}; see above.")
+    else:
+        _say(console, f"Nothing waits at {format_instant(as_of)}.")
+    for where, rows in received:
+        show_received(console, f"First rows of receive_schedule, {where}", rows)
+    for where, rows in sent:
+        show_sent(console, f"First rows of transmission_schedule, {where}", rows)
+    _say(console, f"The tables lie in {warehouse.root}/ ; what to ask of them next:")
+    for job, options in NEXT.items():
+        _say(console, f"  jobs/{job}.py --config {settings.path} {options}".rstrip())
+
+
+def _figures(
+    warehouse: Warehouse, catalog: Catalog, off: Sequence[Row], as_of: datetime
+) -> tuple[list[Row], list[Row], list[First], list[First]]:
+    """What came in; what waits where, the most first; what the longest queue and instance take first."""
+    came_in, queues, instances = _asked(warehouse, as_of, _came_in, _queues, partial(_instances, off))
+    waits = sorted([*queues, *instances], key=lambda row: (-row["messages"], row["where"]))
+    ready = [row for row in waits if "queue" in row and row["messages"] > row["held_back"]]
+    sending = [row for row in waits if "queue" not in row and row["messages"] > (row["held_back"] or 0)]
+    received, sent = _asked(
+        warehouse,
+        as_of,
+        partial(_first_received, ready[:1]),
+        partial(_first_sent, catalog, off, sending[:1]),
+    )
+    return came_in, waits, received, sent
+
+
+def _asked(
+    warehouse: Warehouse, as_of: datetime, *questions: Callable[[Warehouse, datetime], Iterable[T]]
+) -> tuple[list[T], ...]:
+    """The answers to questions, asked at once: a small one is planning, which takes one core a query."""
+
+    def answer(ask: Callable[[Warehouse, datetime], Iterable[T]]) -> list[T]:
+        return list(ask(warehouse, as_of))
+
+    return together(warehouse.spark, *[partial(answer, ask) for ask in questions])
+
+
+def _say(console: Console, line: str) -> None:
+    console.print(line, soft_wrap=True)
+
+
+def _came_in(warehouse: Warehouse, _: datetime) -> list[Row]:
+    sums = [F.sum(name).alias(name) for name in CAME_IN[1:]]
+    return collected(warehouse.read(BATCHES).groupBy("source").agg(*sums).orderBy("source"))
+
+
+def _queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:
+    held = F.when(F.col("state") != "ready", F.col("messages")).otherwise(0)
+    rows = (
+        warehouse.read_as_of(GROUP_PRIORITIES, as_of)
+        .groupBy(*QUEUE)
+        .agg(
+            F.sum("messages").alias("messages"),
+            F.sum(held).alias("held_back"),
+            F.max("priority").alias("highest"),
+            F.min("oldest_arrival").alias("oldest"),
+        )
+    )
+    return [{**row, "where": queue_name(row)} for row in collected(rows)]
+
+
+def _instances(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> list[Row]:
+    held = Counter[str]()
+    for row in off:
+        held[row["instance"]] += row["waiting"]
+    rows = (
+        warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
+        .groupBy("instance")
+        .agg(
+            F.count(F.lit(1)).alias("messages"),
+            F.max("transmit_priority").alias("highest"),
+            F.min("sendable_at").alias("oldest"),
+        )
+    )
+    return [
+        {**row, "where": f"{row['instance']} (to send)", "held_back": held[row["instance"]] or None}
+        for row in collected(rows)
+    ]
+
+
+def _first_received(queues: list[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[First]:
+    schedule = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
+    for row in queues:
+        queue = QueueFilter(row["queue"], row["instance"], row["database"]).of(schedule)
+        yield row["where"], collected(next_received(queue, FIRST_ROWS))
+
+
+def _first_sent(
+    catalog: Catalog, off: Sequence[Row], instances: list[Row], warehouse: Warehouse, as_of: datetime
+) -> Iterator[First]:
+    schedule = with_queue_off(warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of), catalog, off)
+    for row in instances:
+        instance = QueueFilter(instance=row["instance"]).of(schedule)
+        yield row["instance"], collected(next_transmitted(instance, FIRST_ROWS))
+
+
+def _said(warehouse: Warehouse, as_of: datetime) -> list[Row]:
+    return what_the_server_says(warehouse, as_of, STATUSES)
+
+
+def _of_activation(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+    troubled = warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).where(
+        "advice <> 'keeps_up' and (advice <> 'not_known' or ready_at_end > 0)"
+    )
+    first = [
+        ~F.col("advice").isin("queue_off", "not_received"),
+        F.col("advice") == "not_known",
+        F.desc("need_seconds"),
+    ]
+    # Of queues that are off more is said than the window knows.
+    said = {queue_name(row) for row in off}
+    rows = collected(troubled.orderBy(*first, *QUEUE).limit(len(off) + 2).select(*QUEUE, "sentence"))
+    for row in [row for row in rows if queue_name(row) not in said][:2]:
+        yield f"{queue_name(row)}: {row['sentence']}"
+
+
+def _of_monitors(catalog: Catalog, warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+    """Monitors that a snapshot shows as NOTIFIED on queues to which the catalog gives none."""
+    for row in shown_monitors(warehouse, catalog, as_of):
+        if row["advice"] == "not_received":
+            yield f"{queue_name(row)}: {row['sentence']}"
+
+
+def _of_overtaken(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+    late = overtaken(warehouse.read_as_of(QUEUES.table, as_of), QUEUES, most=1)
+    for row in collected(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)):
+        if row["passed_by"]:
+            yield (
+                f"{queue_name(row)}: message {row['message_id']} waits since "
+                f"{format_instant(row['since'])}; {row['passed_by']:,} that came later go before it"
+            )
+
+
+def _of_rejected(warehouse: Warehouse, _: datetime) -> Iterator[str]:
+    counted = warehouse.read(REJECTED_EVENTS).groupBy("source", "reason").agg(F.count(F.lit(1)).alias("rows"))
+    for row in collected(counted.orderBy(F.desc("rows"), "source", "reason").limit(1)):
+        yield (
+            f"{row['rows']:,} rows of {row['source']} were rejected ({row['reason']}): table rejected_events "
+            "has them all"
+        )

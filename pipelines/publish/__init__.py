@@ -1,1 +1,0 @@
-"""What must hold before a run is published."""

@@ -1,0 +1,28 @@
+"""What all figures of an as_of depend on and the inputs do not have, in sentences."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from pipelines.config.instants import format_instant
+from pipelines.console.wording import counted
+from pipelines.storage.batches import what_is_done
+from pipelines.storage.warehouse import Warehouse
+from schemas.events import MESSAGES
+
+OLD = timedelta(days=1)
+"""Longer than this before as_of, the newest fact is worth a word."""
+
+
+def caveats(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+    """Yield a sentence if the inputs end long before as_of, and one if none has a RECEIVED."""
+    newest = what_is_done(warehouse).newest
+    if newest is not None and as_of - newest > OLD:
+        yield (
+            f"the newest fact of all inputs is of {format_instant(newest)}, more than "
+            f"{counted((as_of - newest).days, 'day')} before as_of: what happened since is not known"
+        )
+    logged = warehouse.read(MESSAGES).where("seen_at is null").select("event_type")
+    if not logged.isEmpty() and logged.where("event_type = 'RECEIVED'").isEmpty():
+        yield (
+            "no input has a RECEIVED event: messages that were received, but not logged so, count as waiting"
+        )

@@ -1,0 +1,185 @@
+"""What each version of a rule decides: endpoints, conversations, messages."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.ladder.ladder import DEFAULT_PRIORITY, STANDING
+from pipelines.state.messages import ARRIVALS, order_of_events
+from pipelines.storage.collect import collected
+from pipelines.storage.stored_rules import stored_versions
+from pipelines.storage.warehouse import Warehouse
+from schemas.events import MESSAGES
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import PRIORITY_RULES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
+
+VERSION = ("instance", "database", "rule_name", "valid_from")
+"""A version of a rule; a null rule_name is the default of the database, or no rule."""
+OF_SERVER = "of_server"
+"""Whether the level is the server's, and no rule gives it today. Only a null rule_name may have it true."""
+ENDPOINT = ("conversation_id", "is_initiator")
+SUMS = ("endpoints", "conversations", "messages", "open_messages")
+COLUMNS = (*VERSION, "level", *SUMS, "first_use", "last_use")
+
+
+def coverage(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
+    """Count what the rule versions have decided before an as_of.
+
+    All endpoints are read, and the messages and schedules of the night.
+
+    Returns:
+        COLUMNS by name, ordered by VERSION with nulls first: one row per version that began before as_of,
+        used or not, and one per database with rules or endpoints for its default, without valid_from.
+        Endpoints whose level is the server's, and no rule gives it today, have a row with neither
+        rule_name nor level, after the default's.
+        `endpoints` and `conversations` are those of `rule_uses`. A rule that the history has no more, or
+        had not yet, has a row without valid_from and level.
+    """
+    versions = stored_versions(warehouse.read(PRIORITY_RULES))
+    uses = rule_uses(
+        warehouse.read(ENDPOINTS),
+        warehouse.read_open(MESSAGES, as_of - timedelta(days=1)),
+        warehouse.read_as_of(RECEIVE_SCHEDULE, as_of),
+        warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of),
+        warehouse.read(PRIORITY_RULES),
+        as_of=as_of,
+    )
+    used = {tuple(row[name] for name in (*VERSION, OF_SERVER)): row for row in collected(uses)}
+    levels: dict[tuple[Any, ...], int | None] = dict.fromkeys(used)
+    levels |= {(*key[:2], None, None, False): DEFAULT_PRIORITY for key in used}
+    for version in versions:
+        levels[version.instance, version.database, None, None, False] = DEFAULT_PRIORITY
+        key = (*version.key, False)
+        if version.valid_from < as_of or key in used:
+            levels[key] = version.level
+    unused = dict.fromkeys(SUMS, 0) | dict.fromkeys(("first_use", "last_use"))
+    found = []
+    for key in sorted(levels, key=_nulls_first):
+        row = dict(zip(VERSION, key[:-1], strict=True)) | {"level": levels[key]} | unused | used.get(key, {})
+        found.append({name: row[name] for name in COLUMNS})
+    return found
+
+
+def rule_uses(
+    endpoints: DataFrame,
+    message_events: DataFrame,
+    received: DataFrame,
+    transmitted: DataFrame,
+    rules: DataFrame,
+    *,
+    as_of: datetime,
+) -> DataFrame:
+    """Count the endpoints that have their level from each version, and what is sent to them.
+
+    An endpoint counts at the version of its rule that was valid when it was created; if its level is the
+    server's, at the one that stands. Endpoints without a rule count at the default of their database, but
+    those with a level of the server's, which no default gave, count by themselves.
+
+    Args:
+        endpoints: all `endpoints` rows.
+        message_events: all events of the messages that have one on the UTC day before as_of's or later;
+            others may be among them.
+        received: `receive_schedule` of as_of.
+        transmitted: `transmission_schedule` of as_of.
+        rules: `priority_rules`.
+        as_of: the instant.
+
+    Returns:
+        One row per version with endpoints, key VERSION and OF_SERVER (see `with_version`): `endpoints` and
+        `conversations`, created from `first_use` to `last_use`; `messages` to these endpoints, begun before
+        as_of, that have an event on the UTC day before as_of's or later; `open_messages`, those in a
+        schedule.
+    """
+    traffic = _traffic(message_events, received, transmitted, as_of=as_of)
+    decided = with_version(endpoints.where(F.col("created_at") < F.lit(as_of)), rules)
+    return (
+        decided.join(traffic, list(ENDPOINT), "left")
+        .groupBy(*VERSION, OF_SERVER)
+        .agg(
+            F.count(F.lit(1)).alias("endpoints"),
+            F.count_distinct("conversation_id").alias("conversations"),
+            F.coalesce(F.sum("messages"), F.lit(0)).alias("messages"),
+            F.coalesce(F.sum("open_messages"), F.lit(0)).alias("open_messages"),
+            F.min("created_at").alias("first_use"),
+            F.max("created_at").alias("last_use"),
+        )
+    )
+
+
+def with_version(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
+    """Find the version of each endpoint's rule that was valid when the endpoint was created.
+
+    Of a level of the server's it is the version that stands once all statements were carried out: by that
+    one the rule was named (`pipelines.ladder.ladder.with_level`).
+
+    Args:
+        endpoints: any `endpoints` rows.
+        rules: the rule history (`priority_rules`); few.
+
+    Returns:
+        VERSION, OF_SERVER, ENDPOINT and created_at, a row per row; `valid_from` is null where no rule is
+        named, and where the history has no version of the rule for that moment.
+    """
+    by_server = F.coalesce(F.col("level_source") == "server", F.lit(False))
+    decided = endpoints.withColumns(
+        {
+            OF_SERVER: by_server & F.col("rule_name").isNull(),
+            "moment": F.when(by_server, F.lit(STANDING).cast("timestamp")).otherwise(F.col("created_at")),
+        }
+    )
+    valid = F.broadcast(rules).alias("rule")
+    same_rule = (
+        (F.col("endpoint.instance") == F.col("rule.instance"))
+        & (F.col("endpoint.database") == F.col("rule.database"))
+        & (F.col("endpoint.rule_name") == F.col("rule.name"))
+        & (F.col("endpoint.moment") >= F.col("rule.valid_from"))
+        & (F.col("rule.valid_to").isNull() | (F.col("endpoint.moment") < F.col("rule.valid_to")))
+    )
+    columns = ("instance", "database", "rule_name", OF_SERVER, "created_at", *ENDPOINT)
+    return (
+        decided.alias("endpoint")
+        .join(valid, same_rule, "left")
+        .select(*[f"endpoint.{name}" for name in columns], "rule.valid_from")
+    )
+
+
+def _nulls_first(key: tuple[Any, ...]) -> list[tuple[bool, Any]]:
+    return [(part is not None, part) for part in key]
+
+
+def _traffic(
+    message_events: DataFrame, received: DataFrame, transmitted: DataFrame, *, as_of: datetime
+) -> DataFrame:
+    """Messages by the endpoint whose level counts for them: the receiver's, but for sending the sender's."""
+    since = as_of.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1)
+    begins = F.col("event_type").isin("SENT", *ARRIVALS)
+    one, none = F.lit(1).cast("bigint"), F.lit(0).cast("bigint")
+    messages = (
+        message_events.withColumn("place", order_of_events())
+        .groupBy("message_id")
+        .agg(
+            F.min_by("conversation_id", "place").alias("conversation_id"),
+            F.min_by("sent_by_initiator", "place").alias("sent_by_initiator"),
+            F.min(F.when(begins, F.col("event_time"))).alias("begun_at"),
+            F.max("event_time").alias("last_event"),
+        )
+        .where((F.col("begun_at") < F.lit(as_of)) & (F.col("last_event") >= F.lit(since)))
+    )
+    to_receiver = (~F.col("sent_by_initiator")).alias("is_initiator")
+    of_sender = F.col("sent_by_initiator").alias("is_initiator")
+    counted = [
+        (messages.select("conversation_id", to_receiver), one, none),
+        (received.select(*ENDPOINT), none, one),
+        (transmitted.where("not forwarded").select("conversation_id", of_sender), none, one),
+    ]
+    first, second, third = (
+        rows.select(*ENDPOINT, message.alias("messages"), open_message.alias("open_messages"))
+        for rows, message, open_message in counted
+    )
+    return (
+        first.unionByName(second)
+        .unionByName(third)
+        .groupBy(*ENDPOINT)
+        .agg(F.sum("messages").alias("messages"), F.sum("open_messages").alias("open_messages"))
+    )

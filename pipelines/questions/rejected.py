@@ -1,0 +1,53 @@
+"""Rejected rows by input and reason, with some of each."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from pyspark.sql import functions as F
+
+from pipelines.console.terminal import show_rows, terminal
+from pipelines.engine.differences import together
+from pipelines.storage.collect import collected
+from pipelines.storage.warehouse import Warehouse
+from schemas.outputs import REJECTED_EVENTS
+
+COLUMNS = ("source", "reason", "events")
+SAMPLE = ("event_id", "payload")
+
+
+def what_was_rejected(warehouse: Warehouse, *, limit: int) -> list[dict[str, Any]]:
+    """Count the rows of `rejected_events` by input and reason; nothing is written.
+
+    Args:
+        warehouse: the tables.
+        limit: samples of each reason at most, by event_id and payload.
+
+    Returns:
+        source, reason, events and samples (event_id, payload), most events first, then by source and reason.
+    """
+    rejected = warehouse.read(REJECTED_EVENTS)
+    found = collected(rejected.groupBy("source", "reason").agg(F.count(F.lit(1)).alias("events")))
+    found.sort(key=lambda row: (-row["events"], row["source"], row["reason"]))
+
+    def samples(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+        rows = rejected.where((F.col("source") == row["source"]) & (F.col("reason") == row["reason"]))
+        return collected(rows.select(*SAMPLE).orderBy(*SAMPLE).limit(limit))
+
+    # There are a few dozen reasons at most.
+    taken = together(warehouse.spark, *[partial(samples, row) for row in found])
+    return [
+        {**{name: row[name] for name in COLUMNS}, "samples": some}
+        for row, some in zip(found, taken, strict=True)
+    ]
+
+
+def show(found: Sequence[Mapping[str, Any]]) -> None:
+    """Print what was rejected to standard output."""
+    console = terminal()
+    if not found:
+        console.print("No row was rejected.", soft_wrap=True)
+        return
+    show_rows(console, "Rejected rows by reason", found, COLUMNS)
+    for row in found:
+        show_rows(console, f"{row['source']}: {row['reason']}, for example", row["samples"], SAMPLE)

@@ -1,0 +1,57 @@
+"""What the server says of messages that wait to be sent: transmission_status."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import DataFrame, functions as F
+from rich.console import Console
+
+from pipelines.config.instants import format_instant
+from pipelines.console.wording import counted
+from pipelines.storage.collect import collected
+from pipelines.storage.warehouse import Warehouse
+from schemas.outputs import TRANSMISSION_SCHEDULE
+
+COLUMNS = ("messages", "why_still_here", "oldest", "example_message_id")
+NOTHING = "(no transmission_status: not tried yet, or no snapshot shows the message)"
+"""What stands for the text of messages without one."""
+
+
+def statuses(schedule: DataFrame) -> DataFrame:
+    """Group messages that wait to be sent by what the server says of them.
+
+    Args:
+        schedule: rows of `transmission_schedule` of one as_of.
+
+    Returns:
+        One row per text, whole, byte by byte: `why_still_here` (null: the server says nothing, or no
+        snapshot shows them), `messages`, `oldest` (sendable_at) and `example_message_id`, the one that has
+        waited longest.
+    """
+    grouped = schedule.groupBy("why_still_here").agg(
+        F.count(F.lit(1)).alias("messages"),
+        F.min("sendable_at").alias("oldest"),
+        F.min_by("message_id", "position").alias("example_message_id"),
+    )
+    return grouped.select(*COLUMNS)
+
+
+def what_the_server_says(warehouse: Warehouse, as_of: datetime, limit: int) -> list[dict[str, Any]]:
+    """`statuses` of a published as_of, texts first, most messages first; empty if no message has a text."""
+    schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
+    order = [F.col("why_still_here").isNull(), F.desc("messages"), F.col("why_still_here")]
+    rows = collected(statuses(schedule).orderBy(*order).limit(limit))
+    return rows if any(row["why_still_here"] is not None for row in rows) else []
+
+
+def show_statuses(console: Console, rows: Sequence[dict[str, Any]]) -> None:
+    """Print what the server says, grouped; nothing if it says nothing. Texts are whole, each in one line."""
+    if rows:
+        console.print("Why messages still wait to be sent, as the server says", style="bold")
+    for row in rows:
+        console.print(
+            f"  {counted(row['messages'], 'message')}: {row['why_still_here'] or NOTHING} (oldest "
+            f"{format_instant(row['oldest'])}, such as {row['example_message_id']})",
+            soft_wrap=True,
+        )

@@ -1,0 +1,206 @@
+"""Open messages that no schedule can place: why, of which services, and what the catalog lacks."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from math import inf
+from typing import Any
+
+import yaml
+from pyspark.sql import Column, DataFrame, functions as F
+from rich.console import Console
+
+from pipelines.config.catalog import Catalog
+from pipelines.console.wording import counted, place_name
+from pipelines.state.messages import ARRIVALS, order_of_events
+from pipelines.storage.collect import collected
+from pipelines.storage.warehouse import Warehouse
+from schemas.events import MESSAGES
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import UNRESOLVED
+
+WHY = ("kind", "reason", "instance", "database", "contract", "local_service", "remote_service")
+LACKING = "service_not_in_catalog"
+SHOWN = 10
+"""Kinds of messages that are printed."""
+SERVICES_SHOWN = 100
+"""Services to add that are printed; the YAML is to be complete."""
+PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+WORDS = {"on", "off", "yes", "no", "y", "n", "true", "false", "null", "none"}
+"""What YAML takes for a truth value or for nothing."""
+NO_QUEUE = "QUEUE_OF_"
+"""Begins what stands for a queue that is not known, a name of its own for each service."""
+THERE = "  # is there already"
+Row = dict[str, Any]
+
+
+def unplaced(warehouse: Warehouse, as_of: datetime) -> list[Row]:
+    """Count the messages of `unresolved` at a published as_of by what they are.
+
+    Returns:
+        One row per combination of WHY: `kind` (the schedule it is missing from), `reason`, and of the
+        endpoint that should hold the message, where it is known, instance, database, contract and services;
+        else those of its other endpoint with the services swapped, and instance and database of its arrival
+        or SENT. `messages` of it; most messages first.
+    """
+    lost = warehouse.read_as_of(UNRESOLVED, as_of).select("kind", "reason", F.col("id").alias("message_id"))
+    if lost.isEmpty():
+        return []
+    messages = _messages(warehouse.read_open(MESSAGES, as_of), lost)
+    endpoints = warehouse.read_open(ENDPOINTS, as_of).join(
+        messages.select("conversation_id").distinct(), "conversation_id", "left_semi"
+    )
+    holding = endpoints.select(
+        "conversation_id", "is_initiator", *[F.col(name).alias(f"own_{name}") for name in WHY[2:]]
+    )
+    other = endpoints.select(
+        "conversation_id",
+        (~F.col("is_initiator")).alias("is_initiator"),
+        F.col("contract").alias("far_contract"),
+        F.col("remote_service").alias("far_local_service"),
+        F.col("local_service").alias("far_remote_service"),
+    )
+    is_sender = F.col("kind") == "transmission"
+    side = F.when(is_sender, F.col("sent_by_initiator")).otherwise(~F.col("sent_by_initiator"))
+    key = ["conversation_id", "is_initiator"]
+    rows = (
+        lost.join(messages, "message_id", "left")
+        .withColumn("is_initiator", side)
+        .join(holding, key, "left")
+        .join(other, key, "left")
+        .select(
+            "kind",
+            "reason",
+            *[_first(f"own_{name}", f"event_{name}", name) for name in ("instance", "database")],
+            *[
+                _first(f"own_{name}", f"far_{name}", name)
+                for name in ("contract", "local_service", "remote_service")
+            ],
+        )
+        .groupBy(*WHY)
+        .agg(F.count(F.lit(1)).alias("messages"))
+    )
+    return collected(rows.orderBy(F.desc("messages"), *WHY))
+
+
+def unplaced_lines(rows: Sequence[Row], catalog: Catalog, catalog_path: str | None) -> Iterator[str]:
+    """Say in lines of text what can't be placed and what to add to the catalog; none if all is placed."""
+    if not rows:
+        return
+    by_reason = Counter[str]()
+    for row in rows:
+        by_reason[row["reason"]] += row["messages"]
+    reasons = ", ".join(f"{messages:,} {reason}" for reason, messages in by_reason.most_common())
+    yield f"{counted(by_reason.total(), 'message')} can't be placed: {reasons}"
+    for row in rows[:SHOWN]:
+        yield f"  {row['messages']:,}: {_why(row)}"
+    if len(rows) > SHOWN:
+        yield f"  and {len(rows) - SHOWN:,} more kinds; jobs/waiting.py --format json has them all"
+    lacking = dict.fromkeys(
+        (row["instance"], row["database"], row["local_service"]) for row in rows if row["reason"] == LACKING
+    )
+    if lacking:
+        yield from _to_add(list(lacking), catalog, catalog_path)
+
+
+def show_unplaced(console: Console, rows: Sequence[Row], catalog: Catalog, catalog_path: str | None) -> None:
+    """Print `unplaced_lines`; the first stands out."""
+    for number, line in enumerate(unplaced_lines(rows, catalog, catalog_path)):
+        console.print(line, style=None if number else "bold", soft_wrap=True)
+
+
+def _messages(events: DataFrame, lost: DataFrame) -> DataFrame:
+    """Of each of these messages its conversation and direction, and where it arrived, else was sent."""
+    event_type = F.col("event_type")
+    rows = events.join(lost.select("message_id").distinct(), "message_id", "left_semi").withColumn(
+        "place", order_of_events()
+    )
+
+    def where(name: str) -> Column:
+        arrival = F.min_by(name, F.when(event_type.isin(*ARRIVALS), F.col("place")))
+        return F.coalesce(arrival, F.min_by(name, "place")).alias(f"event_{name}")
+
+    return rows.groupBy("message_id").agg(
+        F.min_by("conversation_id", "place").alias("conversation_id"),
+        F.min_by("sent_by_initiator", "place").alias("sent_by_initiator"),
+        where("instance"),
+        where("database"),
+    )
+
+
+def _first(one: str, other: str, name: str) -> Column:
+    return F.coalesce(one, other).alias(name)
+
+
+def _why(row: Mapping[str, Any]) -> str:
+    where = f" in {place_name((row['instance'], row['database']))}" if row["instance"] else ""
+    if row["reason"] == LACKING:
+        return f"the catalog has no service {row['local_service']}{where} ({LACKING})"
+    if row["reason"] == "handle_unknown":
+        return f"a snapshot shows them{where} under handles that no endpoint has (handle_unknown)"
+    of_service = f" of service {row['local_service']}" if row["local_service"] else ""
+    side = "sending" if row["kind"] == "transmission" else "receiving"
+    return (
+        f"no input shows the creation of the {side} endpoint{of_service}{where} before as_of "
+        f"({row['reason']})"
+    )
+
+
+def _to_add(
+    lacking: Sequence[tuple[str, str, str]], catalog: Catalog, catalog_path: str | None
+) -> Iterator[str]:
+    """What to add to the catalog, as YAML; the queue of a service that the catalog has elsewhere is taken."""
+    known: dict[str, tuple[str, str, str]] = {}
+    for instance, database, service, queue in catalog.service_bindings():
+        known.setdefault(service, (instance, database, queue))
+    elsewhere = {row[:2]: known[row[2]][:2] for row in lacking if row[2] in known}
+    for place, other in elsewhere.items():
+        yield (
+            f"The catalog has these services in {place_name(other)}: if that is {place_name(place)}, "
+            "correct its name there."
+        )
+    misses_queues = any(service not in known for _, _, service in lacking)
+    names = f", with the name of each queue in place of {NO_QUEUE}..." if misses_queues else ""
+    file = catalog_path or "a catalog file, which the settings name under catalog"
+    yield f"Add to {file}{names}:"
+    yield from _yaml_to_add(lacking[:SERVICES_SHOWN], known, catalog if catalog_path else Catalog())
+    if len(lacking) > SERVICES_SHOWN:
+        more = len(lacking) - SERVICES_SHOWN
+        yield f"# and {more:,} more services; jobs/waiting.py --format json has them all"
+
+
+def _yaml_to_add(
+    lacking: Sequence[tuple[str, str, str]], known: Mapping[str, tuple[str, str, str]], catalog: Catalog
+) -> Iterator[str]:
+    """The lines of YAML; an instance, database or queue that the catalog has says so beside it."""
+    there = {row[:2] for row in catalog.database_rows()}
+    queues_there = {row[:3] for row in catalog.queue_rows()}
+    instances_there = {instance.name for instance in catalog.instances}
+    yield "instances:"
+    for instance in dict.fromkeys(name for name, _, _ in lacking):
+        yield f"  - name: {_yaml(instance)}{_there(instance in instances_there)}"
+        yield "    databases:"
+        for database in dict.fromkeys(name for of, name, _ in lacking if of == instance):
+            place = instance, database
+            services = [service for *of, service in lacking if tuple(of) == place]
+            queues = [known[service][2] if service in known else NO_QUEUE + service for service in services]
+            yield f"      - name: {_yaml(database)}{_there(place in there)}"
+            yield "        queues:"
+            for queue in dict.fromkeys(queues):
+                yield f"          - {{name: {_yaml(queue)}}}{_there((*place, queue) in queues_there)}"
+            yield "        services:"
+            for service, queue in zip(services, queues, strict=True):
+                yield f"          - {{name: {_yaml(service)}, queue: {_yaml(queue)}}}"
+
+
+def _there(is_there: bool) -> str:
+    return THERE if is_there else ""
+
+
+def _yaml(name: str) -> str:
+    """A name as YAML reads it back, also after a terminal has written out what is not seen."""
+    is_plain = PLAIN.fullmatch(name) and name.lower() not in WORDS
+    if is_plain:
+        return name
+    return yaml.dump(name, allow_unicode=True, default_style='"', width=inf).rstrip("\n")

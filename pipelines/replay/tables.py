@@ -1,0 +1,166 @@
+"""The tables of a replay, from what the machines played."""
+
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from pipelines.engine.differences import Keep
+from pipelines.replay.inputs import Read
+from pipelines.replay.period import Period
+from pipelines.replay.waits import calibration, milliseconds, waits
+from schemas.keys import QUEUE
+from schemas.replay import (
+    REPLAY_CALIBRATION,
+    REPLAY_CURVE,
+    REPLAY_MESSAGES,
+    REPLAY_QUEUES,
+    REPLAY_WAITS,
+)
+
+SECOND = 1_000_000.0
+BY_LEVEL = ["scenario", *QUEUE, "level"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The tables of a replay; each is a frame with the columns of `schemas.replay`.
+
+    Attributes:
+        beside: as `waits`, but messages have their recorded level in both scenarios, so that the same ones
+            are compared.
+    """
+
+    waits: DataFrame
+    queues: DataFrame
+    calibration: DataFrame
+    messages: DataFrame
+    curve: DataFrame
+    beside: DataFrame
+
+    def by_name(self) -> dict[str, DataFrame]:
+        """The frames by the names of their tables."""
+        return {f"replay_{name}": frame for name, frame in vars(self).items()}
+
+
+def answer(played: DataFrame, machines: DataFrame, read: Read, period: Period, keep: Keep) -> Answer:
+    """Make the tables.
+
+    Args:
+        played: `pipelines.replay.workers.played`, kept.
+        machines: (machine, scenario, given_readers, of_curve, instance, database, queue), unique by the
+            first.
+        read: what was played.
+        period: likewise.
+        keep: computes a frame once.
+    """
+    named = F.broadcast(machines).join(played, "machine")
+    rows = named.where("message_id is not null").withColumns(
+        {
+            "wait": F.col("started") - F.col("arrived"),
+            "so_far": F.coalesce("gone", F.unix_micros(F.lit(period.end))) - F.col("arrived"),
+        }
+    )
+    main = rows.where("not of_curve")
+    by_level = keep(waits(main, BY_LEVEL))
+    logged = waits(_logged(read, period), [*QUEUE, "level"])
+    compared = keep(calibration(logged, by_level.where("scenario = 'actual'"), [*QUEUE, "level"]))
+    verdicts = keep(
+        compared.groupBy(*QUEUE).agg(
+            (F.count(F.when(F.col("verdict") == "off", 1)) == 0).alias("is_calibrated")
+        )
+    )
+
+    def with_verdict(table: DataFrame) -> DataFrame:
+        beside = table.join(F.broadcast(verdicts), QUEUE, "left")
+        return beside.withColumn("calibrated", F.coalesce("is_calibrated", F.lit(True))).drop("is_calibrated")
+
+    totals = named.where("message_id is null")
+    recorded = read.inputs.messages.select("message_id", "level")
+    beside = waits(main.drop("level").join(recorded, "message_id"), BY_LEVEL)
+    return Answer(
+        beside=keep(with_verdict(_in_milliseconds(beside)).select(*REPLAY_WAITS.names)),
+        waits=keep(with_verdict(_in_milliseconds(by_level)).select(*REPLAY_WAITS.names)),
+        queues=keep(with_verdict(_queues(totals.where("not of_curve"))).select(*REPLAY_QUEUES.names)),
+        calibration=keep(with_verdict(_calibration(compared)).select(*REPLAY_CALIBRATION.names)),
+        messages=main.select(
+            "scenario",
+            *QUEUE,
+            "message_id",
+            F.timestamp_micros("arrived").alias("arrived_at"),
+            F.timestamp_micros("started").alias("started_at"),
+            F.timestamp_micros("finished").alias("finished_at"),
+            "receive_number",
+            "level",
+        ).select(*REPLAY_MESSAGES.names),
+        curve=keep(with_verdict(_curve(rows, totals)).select(*REPLAY_CURVE.names)),
+    )
+
+
+def _logged(read: Read, period: Period) -> DataFrame:
+    """The messages with their waiting in the log, to the first RECEIVED of the period."""
+    arrived, until = F.unix_micros("arrived_at"), F.least("ended_at", F.lit(period.end))
+    beside = read.inputs.messages.join(read.first_received, "message_id", "left")
+    return beside.select(
+        *QUEUE,
+        "level",
+        "estimated",
+        (F.unix_micros("first_received_at") - arrived).alias("wait"),
+        (F.unix_micros(until) - arrived).alias("so_far"),
+    )
+
+
+def _in_milliseconds(by_level: DataFrame) -> DataFrame:
+    names = {f"wait_p{rank}": milliseconds(f"p{rank}") for rank in (50, 90, 95, 99)}
+    return by_level.withColumns(
+        {
+            **names,
+            "wait_max": milliseconds("p100"),
+            "wait_mean": milliseconds("total") / F.col("messages"),
+            "at_least": milliseconds("at_least"),
+        }
+    )
+
+
+def _calibration(compared: DataFrame) -> DataFrame:
+    return compared.withColumns(
+        {
+            f"{name}_p{rank}": milliseconds(f"{name}_p{rank}")
+            for name in ("logged", "replayed", "difference")
+            for rank in (50, 95)
+        }
+    )
+
+
+def _queues(totals: DataFrame) -> DataFrame:
+    known = F.col("readers").isNotNull()
+    return totals.withColumns(
+        {
+            "busy_seconds": F.when(known, F.col("busy") / SECOND),
+            "utilisation": _utilisation(),
+            "idle_locked_seconds": F.when(known, F.col("idle_locked") / SECOND),
+            "empty_at": F.timestamp_micros("empty_at"),
+        }
+    )
+
+
+def _curve(rows: DataFrame, totals: DataFrame) -> DataFrame:
+    """Percentile 95 over all levels of a queue, for each number of readers."""
+    of_all = waits(rows.where("of_curve"), ["machine"])
+    told = totals.where("of_curve").select(
+        "machine",
+        "scenario",
+        *QUEUE,
+        F.col("given_readers").alias("readers"),
+        (F.col("idle_locked") / SECOND).alias("idle_locked_seconds"),
+        _utilisation().alias("utilisation"),
+    )
+    return told.join(of_all, "machine").withColumns(
+        {
+            "wait_p95": milliseconds("p95"),
+            "at_least": F.when(F.col("p95").isNull(), milliseconds("at_least")),
+        }
+    )
+
+
+def _utilisation() -> Column:
+    return F.when(F.col("available") > 0, F.col("busy") / F.col("available"))

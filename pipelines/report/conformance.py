@@ -1,0 +1,76 @@
+"""What the page shows of a conformance check: the queues, their hours, the worst deviations, the links."""
+
+from datetime import datetime
+
+from pyspark.sql import functions as F
+
+from pipelines.config.errors import ConfigError
+from pipelines.config.instants import format_instant
+from pipelines.conformance.links import LINK
+from pipelines.conformance.read import worst_first
+from pipelines.conformance.view import QUEUES
+from pipelines.report.page import Part
+from pipelines.report.parts import numbered, part, sums
+from pipelines.storage.collect import collected
+from pipelines.storage.warehouse import Warehouse
+from schemas.conformance import (
+    CONFORMANCE,
+    CONFORMANCE_DEVIATIONS,
+    CONFORMANCE_HOURS,
+    CONFORMANCE_LINKS,
+)
+from schemas.keys import QUEUE
+
+QUEUES_SHOWN = 100
+HOURS_SHOWN = 24
+"""The latest ones in which any queue had a choice."""
+DEVIATIONS_SHOWN = 100
+LINKS_SHOWN = 100
+OF_LINKS = (*LINK, "messages", "with_inversion", "inversions")
+
+
+def conformance_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
+    """Read what the page shows of the tables that `jobs/conformance.py --out` wrote.
+
+    Returns:
+        Tables by name: `conformance_counts` (over all queues), `conformance_queues` (those that passed most
+        first), `conformance_hours` (of these queues, by their place in them), `conformance_deviations` (the
+        worst first), `conformance_links`.
+
+    Raises:
+        ConfigError: they are of another as_of.
+    """
+    queues, links = answers.read(CONFORMANCE), answers.read(CONFORMANCE_LINKS)
+    # The rest that is shown is of these queues.
+    moments = queues.select("as_of").unionByName(links.select("as_of"))
+    other = collected(moments.where(F.col("as_of") != F.lit(as_of)).limit(1))
+    if other:
+        raise ConfigError(
+            f"--conformance {answers.root}: is of {format_instant(other[0]['as_of'])}; write it again with "
+            f"--as-of {format_instant(as_of)}"
+        )
+    shown = part(queues.select(*QUEUES), order=[F.desc("passed"), *map(F.col, QUEUE)], limit=QUEUES_SHOWN)
+    hours = answers.read(CONFORMANCE_HOURS).where("fitness is not null")
+    latest = hours.select("hour").distinct().orderBy(F.desc("hour")).limit(HOURS_SHOWN)
+    of_hours = (
+        hours.join(F.broadcast(latest), "hour")
+        .join(numbered(answers.spark, shown, QUEUE), list(QUEUE))
+        .select("place", "hour", "fitness")
+    )
+    return {
+        "conformance_counts": sums(queues, ("with_choice", "conforming")),
+        "conformance_queues": shown,
+        "conformance_hours": part(
+            of_hours, order=[F.col("place"), F.col("hour")], limit=QUEUES_SHOWN * HOURS_SHOWN
+        ),
+        "conformance_deviations": part(
+            answers.read(CONFORMANCE_DEVIATIONS).drop("as_of"),
+            order=worst_first(),
+            limit=DEVIATIONS_SHOWN,
+        ),
+        "conformance_links": part(
+            links.select(*OF_LINKS),
+            order=[F.desc("inversions"), *map(F.col, LINK)],
+            limit=LINKS_SHOWN,
+        ),
+    }

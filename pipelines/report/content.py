@@ -1,0 +1,240 @@
+"""What the page about one as_of shows: a bounded number of rows, counted and cut by the engine."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import Any
+
+from pyspark.sql import Window, functions as F
+
+from pipelines.activation.queues_off import POISON, queues_off_at, with_queue_off
+from pipelines.config.catalog import Catalog
+from pipelines.questions.caveats import caveats
+from pipelines.questions.coverage import coverage
+from pipelines.questions.leaks import KIND, leak_kinds, leaks_at, oldest_first
+from pipelines.questions.transmission_status import COLUMNS as SAID, what_the_server_says
+from pipelines.questions.unplaced import WHY, unplaced
+from pipelines.questions.waiting import OVERTAKEN, QUEUES, TRANSMISSION, WAITING, Kind, overtaken, waiting
+from pipelines.report.depth import instance_depth, queue_depth
+from pipelines.report.nights import nights
+from pipelines.report.page import Part
+from pipelines.report.parts import numbered, part
+from pipelines.storage.warehouse import Warehouse
+from schemas.keys import QUEUE
+from schemas.outputs import ACTIVATION_SUMMARY, BATCHES, REJECTED_EVENTS, RUNS, UNRESOLVED
+
+QUEUES_SHOWN = 500
+INSTANCES_SHOWN = 100
+TOP = 10
+"""Messages of each order."""
+OVERTAKEN_SHOWN = 200
+RULES_SHOWN = 1000
+REASONS_SHOWN = 200
+UNRESOLVED_SHOWN = 100
+LEAKS_SHOWN = 200
+NIGHTS_SHOWN = 14
+STATUSES_SHOWN = 50
+LEVELS = 10
+STATES = 3
+
+QUEUE_SUMS = ("messages", "ready", "group_locked", "queue_off", "oldest", "median_seconds", "p95_seconds")
+INSTANCE_SUMS = ("messages", "forwarded", "elevated", "oldest", "median_seconds", "p95_seconds")
+RECEIVED = (
+    "position",
+    "receive_number",
+    "group_priority",
+    "priority",
+    "conversation_group_id",
+    "conversation_id",
+    "message_type",
+    "arrived_at",
+    "message_id",
+)
+TRANSMITTED = (
+    "position",
+    "transmit_priority",
+    "priority",
+    "elevated",
+    "forwarded",
+    "database",
+    "conversation_id",
+    "message_type",
+    "destination_instance",
+    "destination_database",
+    "to_service",
+    "sendable_at",
+    "message_id",
+    "why_still_here",
+)
+COVERAGE = (
+    "instance",
+    "database",
+    "rule_name",
+    "level",
+    "valid_from",
+    "endpoints",
+    "messages",
+    "open_messages",
+    "last_use",
+)
+ADVICE = (
+    "instance",
+    "database",
+    "queue",
+    "advice",
+    "sentence",
+    "mode",
+    "max_queue_readers",
+    "need_seconds",
+    "short_seconds",
+    "activations",
+    "most_ready",
+    "ready_at_end",
+)
+
+OFF = (*QUEUE, "off_since", "seen_off_at", "messages", "waiting", "oldest", *POISON)
+LEAKS = (*KIND, "endpoints", "oldest", "a_day")
+
+
+def parts(warehouse: Warehouse, as_of: datetime, catalog: Catalog | None = None) -> dict[str, Part]:
+    """Read what the page shows of a published as_of.
+
+    Args:
+        warehouse: the tables; one that was never written is empty.
+        as_of: the instant.
+        catalog: what says which messages wait for which queue.
+
+    Returns:
+        Tables by name, none with more rows than the constants above allow; rows of queues and instances name
+        theirs by its place in `queues` and `instances`, from 0. The order of each is complete, so the
+        same tables give the same rows.
+    """
+    catalog = catalog or Catalog()
+    off = queues_off_at(warehouse, catalog, as_of)
+    states = (
+        warehouse.read_as_of(QUEUES.table, as_of).groupBy("state").agg(F.count(F.lit(1)).alias("messages"))
+    )
+    return {
+        "states": part(states, order=[F.col("state")], limit=STATES),
+        "caveats": _rows(("sentence",), [{"sentence": each} for each in caveats(warehouse, as_of)]),
+        "transmission_status": _rows(SAID, what_the_server_says(warehouse, as_of, STATUSES_SHOWN)),
+        "queues_off": _rows(OFF, [_off(row) for row in off]),
+        "unplaced": _rows((*WHY, "messages"), unplaced(warehouse, as_of)),
+        **_of_schedule(warehouse, as_of, QUEUES, catalog, off),
+        **_of_schedule(warehouse, as_of, TRANSMISSION, catalog, off),
+        **_of_rules_and_monitors(warehouse, as_of),
+        **_of_input(warehouse, as_of),
+        "leaks": part(
+            leak_kinds(leaks_at(warehouse, as_of), as_of=as_of).select(*LEAKS),
+            order=oldest_first(),
+            limit=LEAKS_SHOWN,
+        ),
+        "nights": part(
+            nights(warehouse.read(RUNS), as_of=as_of), order=[F.desc("as_of")], limit=NIGHTS_SHOWN
+        ),
+    }
+
+
+def _rows(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Part:
+    """A part of few rows that are known already; those beyond a limit are counted."""
+    shown = [[row[name] for name in columns] for row in rows[:REASONS_SHOWN]]
+    return Part(columns, shown, len(rows))
+
+
+def _off(row: Mapping[str, Any]) -> dict[str, Any]:
+    """A queue that is off, with what was rolled back beside it."""
+    rolled_back = row["rolled_back"] or dict.fromkeys(POISON)
+    return {**row, **{name: rolled_back[name] for name in POISON}}
+
+
+def _of_schedule(
+    warehouse: Warehouse, as_of: datetime, kind: Kind, catalog: Catalog, off: Sequence[dict[str, Any]]
+) -> dict[str, Part]:
+    """By level, by queue (or instance), the top of each, and who is overtaken."""
+    schedule = warehouse.read_as_of(kind.table, as_of)
+    is_queue = kind is QUEUES
+    depth = (queue_depth if is_queue else instance_depth)(schedule, as_of=as_of)
+    places = part(
+        depth.select(*kind.within, *(QUEUE_SUMS if is_queue else INSTANCE_SUMS)),
+        order=[F.desc("messages"), *map(F.col, kind.within)],
+        limit=QUEUES_SHOWN if is_queue else INSTANCES_SHOWN,
+    )
+    shown = schedule.join(numbered(warehouse.spark, places, kind.within), list(kind.within), "inner")
+    by_level = partial(waiting, level=kind.level, since=kind.since, as_of=as_of)
+    count = len(places.rows)
+    in_turn = schedule
+    if is_queue or not off:
+        first = shown.where(F.col("position") <= TOP)
+    else:
+        # What waits for a queue that is off is not sent, whatever its position.
+        in_turn = with_queue_off(schedule, catalog, off).where("waits_for is null").drop("waits_for")
+        sendable = with_queue_off(shown, catalog, off).where("waits_for is null")
+        order = Window.partitionBy("place").orderBy("position")
+        first = sendable.withColumn("number", F.row_number().over(order)).where(F.col("number") <= TOP)
+    top = first.select("place", *(RECEIVED if is_queue else TRANSMITTED))
+    late = overtaken(in_turn, kind).select(*kind.within, *OVERTAKEN)
+    return {
+        f"{kind.name}_levels": part(
+            by_level(schedule, within=()).select(F.col(kind.level).alias("level"), *WAITING),
+            order=[F.desc("level")],
+            limit=LEVELS,
+        ),
+        f"{kind.name}_places": places,
+        f"{kind.name}_place_levels": part(
+            by_level(shown, within=("place",)).select("place", F.col(kind.level).alias("level"), *WAITING),
+            order=[F.col("place"), F.desc("level")],
+            limit=LEVELS * count,
+        ),
+        f"{kind.name}_top": part(top, order=[F.col("place"), F.col("position")], limit=TOP * count),
+        f"{kind.name}_overtaken": part(
+            late,
+            order=[F.desc("passed_by"), *map(F.col, kind.within), F.col("position")],
+            limit=OVERTAKEN_SHOWN,
+        ),
+    }
+
+
+def _of_rules_and_monitors(warehouse: Warehouse, as_of: datetime) -> dict[str, Part]:
+    rules = coverage(warehouse, as_of)
+    place = [F.col(name) for name in ("instance", "database")]
+    return {
+        "rules": Part(
+            COVERAGE, [[row[name] for name in COVERAGE] for row in rules[:RULES_SHOWN]], len(rules)
+        ),
+        "activation": part(
+            warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).select(*ADVICE),
+            order=[
+                F.col("advice").isin("keeps_up", "not_known"),
+                F.desc("need_seconds"),
+                *place,
+                F.col("queue"),
+            ],
+            limit=QUEUES_SHOWN,
+        ),
+    }
+
+
+def _of_input(warehouse: Warehouse, as_of: datetime) -> dict[str, Part]:
+    sums = ("events", "accepted", "duplicates", "rejected")
+    came_in = warehouse.read(BATCHES).groupBy("source").agg(*[F.sum(name).alias(name) for name in sums])
+    reasons = (
+        warehouse.read(REJECTED_EVENTS)
+        .groupBy("source", "reason")
+        .agg(F.count(F.lit(1)).alias("rows"), F.max("first_seen").alias("last_seen"))
+    )
+    unresolved = warehouse.read_as_of(UNRESOLVED, as_of)
+    why = unresolved.groupBy("kind", "reason").agg(F.count(F.lit(1)).alias("messages"))
+    return {
+        "inputs": part(came_in, order=[F.col("source")], limit=REASONS_SHOWN),
+        "rejected": part(
+            reasons, order=[F.desc("rows"), F.col("source"), F.col("reason")], limit=REASONS_SHOWN
+        ),
+        "unresolved": part(
+            why, order=[F.desc("messages"), F.col("kind"), F.col("reason")], limit=REASONS_SHOWN
+        ),
+        "unresolved_messages": part(
+            unresolved.select("kind", "reason", "id"),
+            order=[F.col("kind"), F.col("reason"), F.col("id")],
+            limit=UNRESOLVED_SHOWN,
+        ),
+    }

@@ -1,0 +1,106 @@
+"""One HTML file with everything in it: style, script and data."""
+
+import base64
+import hashlib
+import html
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from importlib import resources
+from string import Template
+from typing import Any
+
+from pipelines.config.instants import format_instant
+
+SCRIPTS = (
+    "values.js",
+    "table.js",
+    "drawing.js",
+    "columns.js",
+    "schedules.js",
+    "whatif.js",
+    "replay.js",
+    "conformance.js",
+    "sections.js",
+)
+"""In the order in which they need each other."""
+
+LONGEST = 400
+"""Characters of a text that are shown; an engine's names have 128 at most, a log's may have more."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The rows of one table of the page.
+
+    Attributes:
+        columns: their names.
+        rows: values in the order of the columns.
+        total: how many rows there are; more than `rows` where the rest is left out.
+    """
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[Any]]
+    total: int
+
+
+def page(as_of: datetime, parts: Mapping[str, Part]) -> str:
+    """Write the page.
+
+    Args:
+        as_of: the instant that it describes.
+        parts: tables by name.
+
+    Returns:
+        HTML that needs no network. Names are data: the script puts them in as text, the data stands in a
+        script element without any `<`, and the page forbids every script and style but its own.
+
+    Source: our choice.
+    """
+    moment = format_instant(as_of)
+    content = {
+        "as_of": moment,
+        "parts": {
+            name: {
+                "columns": list(part.columns),
+                "rows": [[_plain(value) for value in row] for row in part.rows],
+                "total": part.total,
+            }
+            for name, part in parts.items()
+        },
+    }
+    style, script = _asset("style.css"), "\n".join(map(_asset, SCRIPTS))
+    return Template(_asset("page.html")).substitute(
+        as_of=html.escape(moment),
+        style=style,
+        style_hash=_hash(style),
+        script=script,
+        script_hash=_hash(script),
+        data=_embedded(content),
+    )
+
+
+def _asset(name: str) -> str:
+    """A file beside this module, also where the packages are a zip."""
+    return resources.files(__package__).joinpath(name).read_text("utf-8")
+
+
+def _hash(content: str) -> str:
+    """The hash by which the page's policy knows its own style and script."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
+
+
+def _embedded(content: Mapping[str, Any]) -> str:
+    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return text.replace("<", "\\u003c")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return format_instant(value)
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, str) and len(value) > LONGEST:
+        return value[:LONGEST] + "…"
+    return value

@@ -1,0 +1,125 @@
+"""What the page shows of a replay: how long messages waited, and how many, in both scenarios."""
+
+from pyspark.sql import DataFrame, Window, functions as F
+
+from pipelines.report.page import Part
+from pipelines.report.parts import part
+from pipelines.storage.collect import collected
+from pipelines.storage.warehouse import Warehouse
+from schemas.keys import QUEUE
+from schemas.replay import REPLAY_CALIBRATION, REPLAY_MESSAGES, REPLAY_WAITS
+
+WAITS_SHOWN = 200
+VERDICTS = 3
+LEVELS = 10
+SCENARIOS = 2
+STEPS = 100
+"""Of a distribution: a point per so many parts of its messages."""
+MOMENTS = 240
+"""At which the waiting messages are counted, evenly spread."""
+OF_WAITS = (
+    *QUEUE,
+    "level",
+    "scenario",
+    "messages",
+    "unserved",
+    "wait_p50",
+    "wait_p95",
+    "at_least",
+    "verdict",
+)
+
+
+def replay_parts(answers: Warehouse) -> dict[str, Part]:
+    """Read what the page shows of the tables that `jobs/replay.py --out` wrote.
+
+    Returns:
+        Tables by name: `replay_waits`, `replay_verdicts` (levels of queues by verdict), `replay_place` (the
+        queue whose messages waited longest in sum), and of it `replay_shares` (by scenario and level: which
+        share of the messages had started after so many seconds) and `replay_lengths` (messages that wait).
+    """
+    messages = answers.read(REPLAY_MESSAGES)
+    waits = answers.read(REPLAY_WAITS)
+    verdicts = answers.read(REPLAY_CALIBRATION).groupBy("verdict").agg(F.count(F.lit(1)).alias("levels"))
+    place = _most_waiting(messages)
+    none = Part((), [], 0)
+    of_place = {"replay_shares": none, "replay_lengths": none}
+    if place is not None:
+        own = messages
+        for name, value in place.items():
+            own = own.where(F.col(name) == F.lit(value))
+        levels = [F.col("scenario"), F.desc("level"), F.col("seconds"), F.col("share")]
+        of_place = {
+            "replay_shares": part(_shares(own), order=levels, limit=SCENARIOS * LEVELS * (STEPS + 2)),
+            "replay_lengths": part(
+                _lengths(own), order=[F.col("scenario"), F.col("moment")], limit=SCENARIOS * (MOMENTS + 2)
+            ),
+        }
+    return {
+        "replay_waits": part(
+            _with_verdict(waits, answers.read(REPLAY_CALIBRATION)).select(*OF_WAITS),
+            order=[*map(F.col, QUEUE), F.desc("level"), F.col("scenario")],
+            limit=WAITS_SHOWN,
+        ),
+        "replay_verdicts": part(verdicts, order=[F.col("verdict")], limit=VERDICTS),
+        "replay_place": Part(QUEUE, [list(place.values())] if place else [], 1 if place else 0),
+        **of_place,
+    }
+
+
+def _with_verdict(waits: DataFrame, calibration: DataFrame) -> DataFrame:
+    """Add `verdict` of the queue: off if one of its levels is, unknown if all are or none was compared."""
+    verdict = F.col("verdict")
+    is_off, is_known = (F.max(test.cast("int")) > 0 for test in (verdict == "off", verdict != "unknown"))
+    of_queue = F.when(is_off, "off").when(is_known, "calibrated").otherwise("unknown")
+    found = calibration.groupBy(*QUEUE).agg(of_queue.alias("of_queue"))
+    beside = waits.join(F.broadcast(found), QUEUE, "left")
+    return beside.withColumn("verdict", F.coalesce("of_queue", F.lit("unknown")))
+
+
+def _most_waiting(messages: DataFrame) -> dict[str, str] | None:
+    """The queue whose messages waited longest in sum, in either scenario; None if nothing was played."""
+    waited = F.unix_micros("started_at") - F.unix_micros("arrived_at")
+    sums = messages.groupBy(*QUEUE).agg(
+        F.coalesce(F.sum(waited), F.lit(0)).alias("waited"), F.count(F.lit(1)).alias("messages")
+    )
+    first = collected(sums.orderBy(F.desc("waited"), F.desc("messages"), *QUEUE).select(*QUEUE).limit(1))
+    return first[0] if first else None
+
+
+def _shares(messages: DataFrame) -> DataFrame:
+    """Which share of a level's messages had started after `seconds`; messages never started count as left."""
+    of_level = Window.partitionBy("scenario", "level")
+    seconds = (F.unix_micros("started_at") - F.unix_micros("arrived_at")) / F.lit(1_000_000)
+    ranked = messages.select(
+        "scenario",
+        "level",
+        seconds.alias("seconds"),
+        F.row_number().over(of_level.orderBy(F.asc_nulls_last(seconds), "message_id")).alias("number"),
+        F.count(F.lit(1)).over(of_level).alias("messages"),
+        F.count("started_at").over(of_level).alias("served"),
+    ).where("seconds is not null")
+    step = F.greatest(F.ceil(F.col("served") / F.lit(STEPS)), F.lit(1))
+    shown = (F.col("number") % step == 0) | (F.col("number") == F.col("served"))
+    share = (F.col("number") / F.col("messages")).alias("share")
+    return ranked.where(shown).select("scenario", "level", "seconds", share)
+
+
+def _lengths(messages: DataFrame) -> DataFrame:
+    """How many messages wait at evenly spread moments: arrived, and not started."""
+    both = F.array(
+        *(
+            F.struct(F.unix_micros(name).alias("micros"), F.lit(by).alias("by"))
+            for name, by in (("arrived_at", 1), ("started_at", -1))
+        )
+    )
+    steps = messages.select("scenario", F.explode(both).alias("step")).select("scenario", "step.*")
+    steps = steps.where("micros is not null")
+    [ends] = collected(steps.agg(F.min("micros").alias("first"), F.max("micros").alias("last")))
+    width = max(1, -(-(ends["last"] - ends["first"]) // MOMENTS))
+    first = F.lit(ends["first"])
+    until = first + (F.floor((F.col("micros") - first) / F.lit(width)) + 1) * F.lit(width)
+    changed = steps.withColumn("until", until).groupBy("scenario", "until").agg(F.sum("by").alias("by"))
+    so_far = Window.partitionBy("scenario").orderBy("until")
+    moment = F.timestamp_micros("until").alias("moment")
+    return changed.select("scenario", moment, F.sum("by").over(so_far).alias("waiting"))

@@ -1,0 +1,120 @@
+"""What the page shows of a what-if: who gains and who pays, which levels pass which, the largest moves."""
+
+from datetime import datetime
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.config.errors import ConfigError
+from pipelines.config.instants import format_instant
+from pipelines.report.page import Part
+from pipelines.report.parts import part, sums
+from pipelines.storage.collect import collected
+from pipelines.storage.warehouse import Warehouse
+from pipelines.whatif.answers import read_answers
+from pipelines.whatif.read import MOST_MOVED, PLACES, largest_first
+from pipelines.whatif.view import sentence, sentences
+from schemas.whatif import (
+    WHATIF_ANSWERS,
+    WHATIF_AS_OF,
+    WHATIF_ENDPOINTS,
+    WHATIF_MESSAGES,
+    WHATIF_PAIRS,
+    WHATIF_SUMMARY,
+)
+
+POINTS = 1000
+"""Of the picture: evenly spread over the order that changes most."""
+SUMMARY_SHOWN = 200
+PLACE = ("kind", "instance", "database", "queue")
+OF_MOVES = (
+    *PLACE,
+    "message_id",
+    "position_before",
+    "position_after",
+    "moved",
+    "level_before",
+    "level_after",
+)
+
+
+def whatif_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
+    """Read what the page shows of the tables that `jobs/whatif.py --out` wrote.
+
+    Returns:
+        Tables by name: `whatif_said` (the sentences of the terminal), `whatif_counts` (its figures, over all
+        messages), `whatif_summary` (what moved, most first), `whatif_moves` (the largest, as on the
+        terminal), `whatif_pairs` (over all queues), `whatif_place` (the order that changes most) and
+        `whatif_points` of it.
+
+    Raises:
+        ConfigError: they are of another as_of, or do not say of which.
+    """
+    _require_as_of(answers, as_of)
+    messages = answers.read(WHATIF_MESSAGES).where("moved is not null")
+    place = _most_moved(messages)
+    causes = answers.read(WHATIF_ENDPOINTS).groupBy("cause").agg(F.count(F.lit(1)).alias("endpoints"))
+    summary = answers.read(WHATIF_SUMMARY)
+    counts = sums(summary.where(F.col("dimension").isin(*PLACES)), ("messages", "gained", "lost"))
+    changed = {row["cause"]: row["endpoints"] for row in collected(causes)}
+    report = {
+        "endpoints": {cause: changed.get(cause, 0) for cause in ("proposal", "drift")},
+        "messages": dict(zip(counts.columns, counts.rows[0], strict=True)),
+    }
+    # An older version wrote no answers.
+    said = [sentence(report)]
+    if answers.exists(WHATIF_ANSWERS):
+        said = sentences(*read_answers(answers.read(WHATIF_ANSWERS)))
+    pairs = (
+        answers.read(WHATIF_PAIRS).groupBy("passing_level", "passed_level").agg(F.sum("pairs").alias("pairs"))
+    )
+    return {
+        "whatif_said": Part(("sentence",), [[each] for each in said], len(said)),
+        "whatif_counts": counts,
+        "whatif_summary": part(
+            summary.where("gained > 0 or lost > 0"),
+            order=[
+                F.desc(F.col("positions_gained") + F.col("positions_lost")),
+                *map(F.col, ("kind", "dimension", "name")),
+            ],
+            limit=SUMMARY_SHOWN,
+        ),
+        "whatif_moves": part(
+            messages.where("moved <> 0").select(*OF_MOVES), order=largest_first(), limit=MOST_MOVED
+        ),
+        "whatif_pairs": part(pairs, order=[F.desc("passing_level"), F.desc("passed_level")], limit=100),
+        "whatif_place": Part(PLACE, [list(place.values())] if place else [], 1 if place else 0),
+        "whatif_points": _points(messages, place) if place else Part((), [], 0),
+    }
+
+
+def _require_as_of(answers: Warehouse, as_of: datetime) -> None:
+    found = [row["as_of"] for row in collected(answers.read(WHATIF_AS_OF))]
+    if found == [as_of]:
+        return
+    of = f"is of {format_instant(found[0])}" if found else "does not say its as_of, so it isn't known"
+    raise ConfigError(
+        f"--whatif {answers.root}: {of}; run jobs/whatif.py again with --as-of {format_instant(as_of)}"
+    )
+
+
+def _most_moved(messages: DataFrame) -> dict[str, str | None] | None:
+    """The queue, or the instance's transmission order, in which positions change most; None if none does."""
+    of_queue = F.col("kind") == "receive"
+    database = F.when(of_queue, F.col("database")).alias("database")
+    moved = messages.groupBy("kind", "instance", database, "queue").agg(F.sum(F.abs("moved")).alias("moved"))
+    first = collected(moved.where("moved > 0").orderBy(F.desc("moved"), *PLACE).select(*PLACE).limit(1))
+    return first[0] if first else None
+
+
+def _points(messages: DataFrame, place: dict[str, str | None]) -> Part:
+    own = messages
+    for name, value in place.items():
+        # An instance has one order over its databases.
+        if value is not None:
+            own = own.where(F.col(name) == F.lit(value))
+    names = ["position_before", "position_after", "level_before", "level_after"]
+    total = own.count()
+    step = -(-total // POINTS)
+    some = own.where(F.col("position_before") % F.lit(step) == 0) if step > 1 else own
+    shown = part(some.select(*names), order=[F.col("position_before")], limit=POINTS)
+    return Part(names, shown.rows, total)

@@ -1,0 +1,71 @@
+"""Write group priorities and the two schedules of one as_of."""
+
+from datetime import datetime
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.config.load import Settings
+from pipelines.engine.differences import together
+from pipelines.schedules.groups import group_priorities
+from pipelines.schedules.orders import orders, placed
+from pipelines.schedules.read import catalog_frames, read_backlog
+from pipelines.schedules.transmission import forwarded_elsewhere
+from pipelines.schedules.unresolved import unresolved
+from pipelines.state.of_messages import StateOfMessages
+from pipelines.storage.batches import Done
+from pipelines.storage.warehouse import Warehouse
+from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
+
+
+def write_schedules(
+    warehouse: Warehouse,
+    settings: Settings,
+    as_of: datetime,
+    done: Done,
+    known: StateOfMessages | None = None,
+) -> dict[str, int]:
+    """Replace the rows of this as_of in the schedule tables; other rows stay.
+
+    Args:
+        warehouse: the tables.
+        settings: the catalog, and what the schedules depend on.
+        as_of: the instant to describe.
+        done: the folds that made the ledger.
+        known: the state of messages that the last of them has found, if it is at hand.
+
+    Returns:
+        The open messages by what they wait for, as counted before any schedule was made:
+        open_receive, open_transmission and open_forwarded.
+    """
+    with warehouse.keeping() as keep:
+        catalog = catalog_frames(warehouse, settings)
+        waiting = read_backlog(
+            warehouse, catalog, as_of, keep, knows_queues=done.has_queue_events, known=known
+        )
+        messages = keep(placed(waiting))
+        counts = _count_open(messages, waiting.forwarding)
+        made = orders(
+            messages,
+            waiting,
+            catalog,
+            as_of=as_of,
+            receive=settings.receive,
+            transmission=settings.transmission,
+            keep=keep,
+        )
+        together(
+            warehouse.spark,
+            lambda: warehouse.replace_as_of(GROUP_PRIORITIES, group_priorities(made.groups), as_of),
+            lambda: warehouse.replace_as_of(RECEIVE_SCHEDULE, made.received, as_of),
+            lambda: warehouse.replace_as_of(TRANSMISSION_SCHEDULE, made.sent, as_of),
+            lambda: warehouse.replace_as_of(UNRESOLVED, unresolved(messages), as_of),
+        )
+    return counts
+
+
+def _count_open(messages: DataFrame, forwarding: DataFrame) -> dict[str, int]:
+    counted = messages.agg(
+        F.count_if("in_queue").alias("open_receive"), F.count_if("waits").alias("open_transmission")
+    ).first()
+    counts = counted.asDict() if counted else {}
+    return counts | {"open_forwarded": forwarded_elsewhere(messages, forwarding).count()}

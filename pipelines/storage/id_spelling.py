@@ -1,0 +1,48 @@
+"""Whether the ids of a warehouse have their one spelling: older versions stored each id as it was written."""
+
+from functools import reduce
+from operator import or_
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+from pyspark.sql import DataFrame, SparkSession, functions as F
+
+from pipelines.engine.session import is_embedded
+from pipelines.storage.collect import collected
+from schemas.ids import IDS, canonical_id
+
+PROPERTY, VALUE = "priorities.ids", "canonical"
+"""The property of the table `batches` that says so."""
+
+
+def is_marked(spark: SparkSession, path: str) -> bool:
+    """Whether the table at a path has the property."""
+    properties: dict[str, str]
+    try:
+        properties = DeltaTable(path).metadata().configuration
+    except (DeltaError, OSError):
+        # delta-rs may have no credentials for a place that Apache Spark can reach.
+        if is_embedded(spark):
+            return False
+        [detail] = spark.sql(f"DESCRIBE DETAIL delta.`{path}`").select("properties").collect()
+        properties = detail.properties
+    return properties.get(PROPERTY) == VALUE
+
+
+def mark(spark: SparkSession, path: str) -> None:
+    """Give the table at a path the property, in a commit of its own."""
+    try:
+        DeltaTable(path).alter.set_table_properties({PROPERTY: VALUE}, raise_if_not_exists=False)
+    except (DeltaError, OSError):
+        if is_embedded(spark):
+            raise
+        spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('{PROPERTY}' = '{VALUE}')")
+
+
+def other_spelling(rows: DataFrame) -> str | None:
+    """An id of these rows that has another spelling; None if there is none. Reads the columns of ids only."""
+    names = [name for name in rows.columns if name in IDS]
+    others = [F.when(F.col(name) != canonical_id(F.col(name)), F.col(name)) for name in names]
+    found = rows.where(reduce(or_, [F.coalesce(each.isNotNull(), F.lit(False)) for each in others]))
+    ids = collected(found.select(F.coalesce(*others).alias("id")).limit(1))
+    return ids[0]["id"] if ids else None

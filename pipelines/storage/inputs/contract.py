@@ -1,0 +1,68 @@
+"""What an input lacks of its contract, said all at once."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from pipelines.config.errors import InputError, one_line
+from schemas import EventContract
+
+WIDENED = {"bigint": ("tinyint", "smallint", "int"), "int": ("tinyint", "smallint")}
+"""Types of a file that hold in a declared type without loss."""
+WITHOUT_VALUES = ("null", "void")
+"""What Parquet and Spark call the type of a column that has nulls only."""
+
+
+def differences(contract: EventContract, found: Mapping[str, str]) -> list[str]:
+    """Compare a typed source's columns with the contract.
+
+    Args:
+        contract: the input's contract.
+        found: the source's types as Spark calls them, by column.
+    """
+    problems = []
+    for column in contract.columns:
+        actual = found.get(column.name)
+        if actual is None:
+            problems.append(f"column {column.name} is missing; it must be {column.type}")
+        elif actual in WITHOUT_VALUES:
+            problems.append(
+                f"column {column.name} has the type null, for it has no values; it must be {column.type}: "
+                "write it with that type"
+            )
+        elif actual != column.type and actual not in WIDENED.get(column.type, ()):
+            problems.append(f"column {column.name} is {actual}; it must be {column.type}")
+    return problems
+
+
+def contract_problems(contract: EventContract, problems: Sequence[str]) -> str:
+    """Name the input and list its problems, one a line; nothing where there are none."""
+    if not problems:
+        return ""
+    return "\n".join(
+        [
+            f"{contract.source} breaks its contract; write these anew:",
+            *(f"  {one_line(each)}" for each in problems),
+        ]
+    )
+
+
+def raise_together(problems: Iterable[str]) -> None:
+    """Raise the problems of several inputs as one error.
+
+    Raises:
+        InputError: any of them says something.
+    """
+    said = [problem for problem in problems if problem]
+    if said:
+        raise InputError(*(line for problem in said for line in problem.split("\n")))
+
+
+def problems_of_each(paths: Sequence[str], problems: Callable[[str], list[str]]) -> list[str]:
+    """Ask for the problems of every file, several at a time, and give them in the order of the files."""
+    with ThreadPoolExecutor(8) as pool:
+        return [problem for found in pool.map(problems, paths) for problem in found]
+
+
+def first_line(error: Exception) -> str:
+    """The error's first line: what follows is of no use to who reads the message."""
+    return str(error).strip().partition("\n")[0]

@@ -1,0 +1,215 @@
+"""JSON lines: one object a line, typed by the contract."""
+
+from collections.abc import Sequence
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame, SparkSession, functions as F
+
+from pipelines.config.exports.foreign import AS_UTF8, foreign_text
+from pipelines.storage.inputs.contract import contract_problems, problems_of_each, raise_together
+from pipelines.storage.inputs.json_limits import NESTED_AT_MOST, has_long_names, is_beyond
+from pipelines.storage.inputs.paths import unpacked
+from pipelines.storage.inputs.text import names_of, read_lines, settled, value_of
+from schemas import EventContract
+
+JSON_TYPES = {
+    "string": "STRING",
+    "timestamp": "STRING",
+    "boolean": "BOOLEAN",
+    "int": "BIGINT",
+    "bigint": "BIGINT",
+}
+"""The JSON type of a field, as `schema_of_variant` calls it, by the column's type."""
+
+VARIANT_TYPES = ("STRING", "BOOLEAN", "BIGINT", "DOUBLE", "DECIMAL", "FLOAT", "OBJECT", "ARRAY")
+"""All that a JSON value but null may be."""
+
+SPOKEN = {"BIGINT": "integer", "DOUBLE": "number", "DECIMAL": "number", "FLOAT": "number"}
+"""What a message calls a JSON type; the others by their own names."""
+
+# With options given, Spark parses a line once and not once a field.
+STRICT = {"mode": "PERMISSIVE", "allowSingleQuotes": "false", "allowNonNumericNumbers": "false"}
+
+NO_PLAIN_TEXT = r"^(?:-?[0-9][0-9.eE+\-]*$|true$|false$|[\[{])"
+"""Text that may have been a number, a boolean, an object or an array of the line."""
+
+START = 4096
+"""Bytes of a file that say whether it may be JSON lines."""
+
+
+def read_json(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
+    """Open files of JSON lines, in the shape of `pipelines.storage.inputs.read`.
+
+    A field of another JSON type than the contract's is named in `mistyped`, with that type.
+
+    Raises:
+        InputError: a file seems to be something else, such as a trace in XML.
+    """
+    raise_together([contract_problems(contract, problems_of_each(paths, _foreign))])
+    rows = _looked_at(spark, contract, paths)
+    values = {
+        column.name: value_of(F.col(column.name), column.type)
+        if JSON_TYPES[column.type] == "STRING"
+        else F.col(column.name).try_cast(column.type)
+        for column in contract.columns
+    }
+    unreadable = {
+        column.name: F.col(column.name).isNotNull() & values[column.name].isNull()
+        for column in contract.columns
+        if column.type in ("timestamp", "int")
+    }
+    is_whole = ~F.col("broken")
+    return rows.select(
+        *[F.when(is_whole, value).alias(name) for name, value in values.items()],
+        "broken",
+        F.when(is_whole, names_of(unreadable)).alias("unreadable"),
+        F.when(is_whole & F.col("is_odd"), _mistyped(contract)).alias("mistyped"),
+        "raw",
+    )
+
+
+def name_mistyped(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> list[str]:
+    """Find which fields of which files have another JSON type than the contract's.
+
+    Reads every file by itself.
+
+    Returns:
+        One line with file, field and both types for each.
+    """
+
+    def problems(path: str) -> list[str]:
+        rows = read_json(spark, contract, [path]).where("mistyped is not null").select("mistyped").distinct()
+        found = {tuple(field.split(" ")) for row in rows.collect() for field in row.mistyped.split(",")}
+        types = {column.name: column.type for column in contract.columns}
+        return [
+            f"{path}: field {name} is a JSON {SPOKEN.get(type, type.lower())}; it must be {types[name]}"
+            for name, type in sorted(found)
+        ]
+
+    return problems_of_each(paths, problems)
+
+
+def _foreign(path: str) -> list[str]:
+    """What a file seems to be that begins with no JSON lines."""
+    try:
+        with unpacked(path) as stream:
+            head = stream.read(START)
+    except OSError:
+        # The engine says what is wrong.
+        return []
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return [f"{path}: it is UTF-16; {AS_UTF8}"]
+    other = foreign_text(head.removeprefix(b"\xef\xbb\xbf"), is_json=True)
+    return [f"{path}: {other}"] if other else []
+
+
+def _looked_at(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
+    """The lines with their fields as text, long or boolean, `broken`, `is_odd` and the types of odd lines.
+
+    `from_json` is the fastest reader on both engines, but a lenient one: on Apache Spark it passes over what
+    follows an object, and it takes the last of two fields of one name and gives a number as text. Cheap tests
+    tell the lines for which all that makes no difference; the others, the odd ones, are looked at closely.
+    """
+    lines = read_lines(spark, paths).withColumn("is_beyond", is_beyond(spark))
+    lines = settled(lines, ["raw", "is_text", "is_beyond"])
+    text = F.when(~F.col("is_beyond"), F.col("raw"))
+    parsed = lines.select(
+        "raw",
+        "is_text",
+        "is_beyond",
+        F.from_json(text, _read_as(contract), STRICT).alias("event"),
+        F.json_object_keys(text).alias("keys"),
+    )
+    repeats_a_name = F.size("keys") != F.size(F.array_distinct("keys"))
+    rows = parsed.select(
+        "raw",
+        "is_text",
+        (F.col("is_beyond") | F.coalesce(has_long_names(F.col("keys")), F.lit(False))).alias("is_beyond"),
+        F.coalesce(repeats_a_name, F.lit(True)).alias("repeats_a_name"),
+        *[F.col(f"event.`{name}`").alias(name) for name in contract.names],
+    )
+    rows = rows.withColumn("is_odd", F.col("repeats_a_name") | _may_mislead(contract))
+    rows = settled(rows, ["raw", "is_text", "is_beyond", "is_odd", *contract.names])
+    rows = with_shape(rows, when=F.col("is_odd") & ~F.col("is_beyond"))
+    return rows.withColumns(
+        {
+            "broken": ~F.col("is_text")
+            | F.col("is_beyond")
+            | F.when(F.col("is_odd"), ~_is_one_object()).otherwise(False),
+            "types": F.when(F.col("is_odd"), _types_of_fields()),
+        }
+    )
+
+
+def with_shape(rows: DataFrame, *, when: Column | None = None) -> DataFrame:
+    """Add `shape`: what the line is, as `schema_of_variant` says it; null if it is no JSON, or not `when`."""
+    if when is None:
+        has_names = ~has_long_names(F.json_object_keys("raw"))
+        is_parsed = F.when(~is_beyond(rows.sparkSession), has_names)
+    else:
+        is_parsed = when
+    return rows.withColumn("shape", F.when(is_parsed, F.expr("schema_of_variant(try_parse_json(raw))")))
+
+
+def values_as_written(contract: EventContract) -> Column:
+    """The declared fields of a line as a struct; null if the line is not one object. Needs `with_shape`."""
+    return F.when(_is_one_object(), F.from_json("raw", _read_as(contract), STRICT))
+
+
+def _read_as(contract: EventContract) -> str:
+    types = {"STRING": "string", "BOOLEAN": "boolean", "BIGINT": "bigint"}
+    return ", ".join(f"`{column.name}` {types[JSON_TYPES[column.type]]}" for column in contract.columns)
+
+
+def _may_mislead(contract: EventContract) -> Column:
+    """Whether the line may be other than `from_json` makes it look."""
+    tests = [
+        # No object, or a row that is rejected anyway.
+        F.col("event_id").isNull(),
+        # Something may follow the object. An object in an object looks the same.
+        F.col("raw").rlike(r"\}\s*\S"),
+        # A name may be spelled with escapes, and half of a surrogate pair is no text.
+        F.contains("raw", F.lit("\\u")) & F.col("raw").rlike(r"\\u(?:00[2-7]|[dD][89a-fA-F])"),
+    ]
+    for column in contract.columns:
+        value = F.col(column.name)
+        if JSON_TYPES[column.type] == "STRING":
+            # Inside a text every quote has a backslash before it: these quotes are not inside.
+            is_text = F.col("raw").rlike(rf'[{{,]\s*"{column.name}"\s*:\s*"')
+            tests.append(F.coalesce(value.rlike(NO_PLAIN_TEXT) & ~is_text, F.lit(False)))
+        else:
+            tests.append(value.isNull() & F.col("raw").rlike(rf'"{column.name}"\s*:\s*[^n\s]'))
+    return reduce(Column.__or__, tests)
+
+
+def _is_one_object() -> Column:
+    """Whether the line is one object and nothing else.
+
+    The parser stops after the first value. What follows goes unseen in an array only if it closes or
+    continues the array, in an object only if it closes or continues the object: never in both.
+    """
+    # A line without a shape may be more than a parser takes.
+    in_array = F.expr("shape is not null and try_parse_json(concat('[', raw, ']')) is not null")
+    in_object = F.expr("shape is not null and try_parse_json(concat('{\"line\":', raw, '}')) is not null")
+    is_object = F.coalesce(F.startswith("shape", F.lit("OBJECT<")), F.lit(False))
+    return is_object & in_array & in_object
+
+
+def _types_of_fields() -> Column:
+    """The types of the line's own fields, as `name: TYPE, ...`: what stands in objects and arrays is cut."""
+    types = F.regexp_replace("shape", "^OBJECT<", "")
+    for _ in range(NESTED_AT_MOST):
+        types = F.regexp_replace(types, "<[^<>]*>", "")
+    return types
+
+
+def _mistyped(contract: EventContract) -> Column:
+    """The fields of an odd line that have another type than the contract's, each with that type."""
+    wrong = []
+    for right in sorted(set(JSON_TYPES.values())):
+        names = [column.name for column in contract.columns if JSON_TYPES[column.type] == right]
+        others = [type for type in VARIANT_TYPES if type != right]
+        if names:
+            wrong.append(f"(?:{'|'.join(names)}): (?:{'|'.join(others)})")
+    found = F.regexp_extract_all("types", F.lit(f"(?:^|, )({'|'.join(wrong)})"), F.lit(1))
+    return F.nullif(F.replace(F.array_join(found, ","), F.lit(":"), F.lit("")), F.lit(""))

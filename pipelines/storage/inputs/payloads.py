@@ -1,0 +1,54 @@
+"""What is stored of a rejected row: the declared columns as they came, and never another one.
+
+A column that no contract declares may be a message's body. A line that is no row has no columns, so nothing
+of its text is stored.
+"""
+
+from pyspark.sql import Column, DataFrame, SparkSession, functions as F
+
+from pipelines.config.model import Format
+from pipelines.engine.differences import checked_text
+from pipelines.storage.inputs import csv_rows, json_lines
+from pipelines.storage.inputs.readable import TOO_LONG
+from schemas import EventContract
+from schemas.table import Column as Declared
+
+
+def with_payload(rows: DataFrame, contract: EventContract, format: Format) -> DataFrame:
+    """Add `payload`: the declared columns of each row as JSON, without those that are null.
+
+    Args:
+        rows: rejected rows, as `pipelines.storage.inputs.read` gives them; few.
+        contract: the input's contract.
+        format: how its files are written. Columns of text are as they were written, others as they were read.
+    """
+    if format == "json":
+        rows, values = json_lines.with_shape(rows), json_lines.values_as_written(contract)
+    elif format == "csv":
+        rows, values = csv_rows.with_fields(rows), csv_rows.values_as_written(contract)
+    else:
+        values = F.struct(*[_readable(each, rows.sparkSession).alias(each.name) for each in contract.columns])
+    payload = F.to_json(values)
+    if format in ("json", "csv"):
+        payload = F.when(values.isNotNull(), payload).otherwise(described("raw"))
+    return rows.withColumn("payload", payload)
+
+
+def described(line: str) -> Column:
+    """What is stored of a line that is no row, as JSON: its length, and a hash that tells it from others."""
+    text = F.col(line)
+    told = F.to_json(F.struct(F.length(text).alias("characters"), F.sha2(text, 256).alias("sha256")))
+    return F.when(F.startswith(text, F.lit(TOO_LONG)), F.substr(text, F.lit(len(TOO_LONG) + 1))).otherwise(
+        told
+    )
+
+
+def _readable(column: Declared, spark: SparkSession) -> Column:
+    """A value as its JSON is to have it."""
+    value = F.col(column.name)
+    if column.type == "string":
+        return checked_text(value, spark)[0]
+    if column.type == "timestamp":
+        # Left as it is, Spark would write it to the millisecond, and rows that differ in less would be one.
+        return F.concat(F.replace(value.cast("string"), F.lit(" "), F.lit("T")), F.lit("Z"))
+    return value

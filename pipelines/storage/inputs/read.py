@@ -1,0 +1,118 @@
+"""An input's new files as one frame of typed columns, with what could not be read said beside them.
+
+Grain of every frame: one row per row of the input. Columns: the declared ones, typed, and
+- `broken`: the row is none (a JSON line that is not one object, a CSV row of another width), or has text
+  that is no UTF-8;
+- `unreadable`: names of columns whose text is no value of their type (null in the column itself), joined by
+  commas; null where there are none;
+- `mistyped`: JSON only, fields of another JSON type than the contract's, each as `size_bytes STRING`, in the
+  same way;
+- `raw`: the line of a text file; null where the columns say it all.
+
+`pipelines.ingest.reasons` makes reasons of them. A row with a mistyped field stops the run: see
+`require_json_types`.
+"""
+
+import re
+from collections.abc import Sequence
+
+from pyspark.sql import DataFrame, SparkSession, types as T
+
+from pipelines.config.errors import InputError
+from pipelines.config.model import LINE_BYTES, Format
+from pipelines.engine.session import is_embedded
+from pipelines.storage.inputs.contract import contract_problems, raise_together
+from pipelines.storage.inputs.csv_rows import read_csv
+from pipelines.storage.inputs.delta_log import appended_files, require_own_columns
+from pipelines.storage.inputs.json_lines import name_mistyped, read_json
+from pipelines.storage.inputs.listing import InputFile
+from pipelines.storage.inputs.readable import readable, with_given_names
+from pipelines.storage.inputs.typed_rows import read_delta, read_parquet
+from pipelines.storage.small_frame import empty_frame
+from schemas import EventContract
+
+PLAIN_PATH = re.compile(r"(?:[A-Za-z0-9]+:)?[A-Za-z0-9/._~+@=-]*")
+
+
+def read_input(
+    spark: SparkSession,
+    contract: EventContract,
+    format: Format,
+    files: Sequence[InputFile],
+    *,
+    max_line_bytes: int = LINE_BYTES,
+) -> DataFrame:
+    """Open new files of one input, in the module's shape.
+
+    Args:
+        spark: the session.
+        contract: the input's contract.
+        format: how its files are written.
+        files: some of `new_files`, of this input; at least one.
+        max_line_bytes: a longer line of text is broken; see `pipelines.storage.inputs.readable`.
+
+    Raises:
+        InputError: a file's header or schema lacks a column or has another type, or the file is
+            broken; every difference is listed.
+    """
+    paths = [file.path for file in files]
+    if format in ("json", "csv"):
+        copies = readable(spark, paths, max_line_bytes)
+        try:
+            return (read_json if format == "json" else read_csv)(spark, contract, copies)
+        except InputError as error:
+            raise InputError(*(with_given_names(each, paths, copies) for each in error.problems)) from error
+    if format == "parquet":
+        return read_parquet(spark, contract, paths)
+    return _delta(spark, contract, files)
+
+
+def require_json_types(
+    spark: SparkSession, contract: EventContract, rows: DataFrame, files: Sequence[InputFile]
+) -> None:
+    """Stop if a row of JSON lines has a field of another JSON type than the contract's.
+
+    Reads all rows once, and each file by itself if there is one. Who looks at all rows anyway asks for
+    `mistyped` there and calls `mistyped_fields` if it is ever not null.
+
+    Raises:
+        InputError: there is one; every file and field is listed.
+    """
+    if rows.where("mistyped is not null").isEmpty():
+        return
+    raise_together([mistyped_fields(spark, contract, files)])
+    raise InputError(f"{contract.source}: a file changed while it was read; move files in whole, run again")
+
+
+def mistyped_fields(
+    spark: SparkSession,
+    contract: EventContract,
+    files: Sequence[InputFile],
+    *,
+    max_line_bytes: int = LINE_BYTES,
+) -> str:
+    """Name the files and fields of another JSON type than the contract's, one a line; nothing without any."""
+    paths = [file.path for file in files]
+    copies = readable(spark, paths, max_line_bytes)
+    said = contract_problems(contract, name_mistyped(spark, contract, copies))
+    return with_given_names(said, paths, copies)
+
+
+def _delta(spark: SparkSession, contract: EventContract, files: Sequence[InputFile]) -> DataFrame:
+    (table,) = files
+    assert table.version is not None
+    if is_embedded(spark) and not PLAIN_PATH.fullmatch(table.path):
+        # Sail writes other signs as in a URL, and then looks for a folder of that name.
+        raise InputError(
+            f"inputs.{table.source}: the embedded engine opens no Delta table at {table.path}; rename the "
+            "folder so that its path has letters, digits and . _ ~ + @ = - only, or use ./spark-submit.sh"
+        )
+    if table.since is None:
+        require_own_columns(table.path, contract.names, table.version)
+        rows = spark.read.format("delta").option("versionAsOf", table.version).load(table.path)
+        return read_delta(rows, contract, table.path)
+    appended = appended_files(table.path, contract.names, table.since, table.version)
+    if appended:
+        return read_parquet(spark, contract, appended, may_lack=True)
+    declared = T.StructType([column.field for column in contract.columns])
+    return read_delta(empty_frame(spark, declared), contract, table.path)

@@ -1,0 +1,84 @@
+"""Lines of text files, and text as values: what JSON lines and CSV rows have in common."""
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from pyspark.sql import Column, DataFrame, SparkSession, functions as F
+
+from pipelines.engine.differences import checked_text, with_file_names
+from pipelines.engine.session import is_embedded
+from pipelines.engine.union import united
+from pipelines.storage.inputs.partitions import parted
+from pipelines.storage.inputs.paths import literal
+
+PACKED = {".gz", ".bz2", ".zst"}
+"""Endings of compressed files."""
+INSTANT = r"^[ \t\r\n]*[0-9]{4,6}-[0-9-]+[T ][0-9]+:[0-9:.]+ *(?:Z|UTC|GMT|[+-][0-9:]+)?[ \t\r\n]*$"
+"""A date with hour and minute, and maybe an offset. Engines also cast years, dates, times of today, and times
+of zones whose clocks go back an hour in autumn."""
+TRUE, FALSE = ("t", "true", "y", "yes", "1"), ("f", "false", "n", "no", "0")
+
+
+def read_lines(spark: SparkSession, paths: Sequence[str], *, with_file: bool = False) -> DataFrame:
+    """The lines that are not blank, as `raw`, without byte order marks; `is_text`: all of it is UTF-8.
+
+    With `file`, the name of the file without its folders, if asked for: then the files' names must differ.
+    """
+
+    def opened(alike: Sequence[str]) -> DataFrame:
+        return spark.read.text(literal(spark, alike))
+
+    def lines(files: Sequence[str], is_text: Column) -> list[DataFrame]:
+        # The embedded engine reads files of one compression at a time.
+        by_packing: dict[str, list[str]] = {}
+        for path in files:
+            suffix = PurePosixPath(path).suffix
+            by_packing.setdefault(suffix if suffix in PACKED else "", []).append(path)
+        return [
+            (with_file_names(spark, opened, alike) if with_file else opened(alike)).withColumn(
+                "is_text", is_text
+            )
+            for alike in by_packing.values()
+        ]
+
+    text, is_text = checked_text(F.col("value"), spark)
+    if is_embedded(spark):
+        # Sail refuses a file with bytes that are no UTF-8.
+        of_text, others = parted(paths)
+        read = lines(of_text, F.lit(True)) + lines(others, F.lit(False))
+    else:
+        read = lines(paths, is_text)
+    # Spark takes the mark away, Sail leaves it.
+    unmarked = F.when(F.startswith(text, F.lit("\ufeff")), F.substr(text, F.lit(2))).otherwise(text)
+    file = ["file"] if with_file else []
+    return united(read).select(unmarked.alias("raw"), "is_text", *file).where("trim(raw) <> ''")
+
+
+def value_of(text: Column, type: str) -> Column:
+    """The text as a value of the type, null if it is none."""
+    if type == "string":
+        return text
+    if type == "boolean":
+        # The engines' own casts agree on these words only.
+        word = F.lower(F.trim(text))
+        return F.when(word.isin(*TRUE), F.lit(True)).when(word.isin(*FALSE), F.lit(False))
+    value = text.try_cast(type)
+    return F.when(text.rlike(INSTANT), value) if type == "timestamp" else value
+
+
+def names_of(flags: dict[str, Column]) -> Column:
+    """The names whose flag is true, joined by commas; null where none is. No flag may be null."""
+    if not flags:
+        return F.lit(None).cast("string")
+    named = [F.when(flag, F.lit(name)) for name, flag in flags.items()]
+    # Most rows have none: they are told by one look.
+    return F.when(F.coalesce(*named).isNotNull(), F.concat_ws(",", *named))
+
+
+def settled(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
+    """The same rows with these columns, which later steps take as they are.
+
+    Otherwise both engines put the expressions behind a column into every place that names it, most of all
+    into filters. Verdicts name columns that are made of columns, over and over: a plan of that takes minutes.
+    """
+    return rows.select(F.inline(F.array(F.struct(*columns))))

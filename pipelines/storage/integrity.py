@@ -1,0 +1,88 @@
+"""Refuse a warehouse that has lost tables or commits.
+
+`runs` has the version at which each published run left every table. It is also the first table that a
+warehouse gets, before its rows: without it, what was published is lost.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
+from typing import Any
+
+from deltalake import DeltaTable
+
+from pipelines.config.errors import WarehouseError
+from pipelines.config.instants import format_instant
+from pipelines.storage.versions import REBUILD, versions_of
+from schemas import ACCEPTED
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import BATCHES, FILES, PRIORITY_RULES, RUNS, SNAPSHOTS
+
+PUT_BACK = f"Put back what is missing, or {REBUILD}"
+
+
+def require_as_left(root: str, runs: Iterable[Mapping[str, Any]]) -> None:
+    """Compare the tables under a folder with what its runs and folds left.
+
+    Where delta-rs can't reach the tables, nothing is compared.
+
+    Args:
+        root: the folder of the tables, or its URI.
+        runs: the published runs, with as_of, finished_at and versions.
+
+    Raises:
+        WarehouseError: a table is at an older version or is gone, or its columns differ from its
+            declaration; every such table is listed.
+    """
+    found = versions_of(root)
+    if found is None:
+        return
+    last = max(runs, key=itemgetter("finished_at"), default=None)
+    # Rules come from their files. Versions before this one wrote them without `runs`.
+    if RUNS.name not in found and found.keys() - {PRIORITY_RULES.name}:
+        lost = [runs_are_gone(root)]
+    elif last is None:
+        lost = list(_lost_since_folds(root, found))
+    else:
+        lost = list(_lost_since(root, last, found))
+    if lost:
+        raise WarehouseError(*lost)
+
+
+def runs_are_gone(root: str) -> str:
+    """Say that `runs` is not there, where other tables are."""
+    return (
+        f"warehouse: {root}/{RUNS.name} is gone, but other tables are there: what was published is not "
+        f"known. {PUT_BACK}"
+    )
+
+
+def _lost_since(root: str, run: Mapping[str, Any], found: Mapping[str, int]) -> Iterator[str]:
+    for name, version in sorted(dict(run["versions"] or {}).items()):
+        if found.get(name, -1) < version:
+            state = f"at version {found[name]}" if name in found else "gone"
+            yield (
+                f"warehouse: {root}/{name} is {state}, but the run of {format_instant(run['as_of'])} that "
+                f"finished at {format_instant(run['finished_at'])} left it at version {version}: commits are "
+                f"lost. {PUT_BACK}"
+            )
+
+
+def _lost_since_folds(root: str, found: Mapping[str, int]) -> Iterator[str]:
+    """Tables that are gone and that completed folds wrote, where no run was published yet."""
+    if BATCHES.name not in found:
+        return
+    batches = DeltaTable(f"{root}/{BATCHES.name}")
+    rows = batches.to_pyarrow_table(columns=["source", "events", "accepted"]).to_pylist()
+    written = set()
+    for row in rows:
+        is_input = row["source"] in ACCEPTED
+        if row["events"]:
+            written.add(FILES.name if is_input else SNAPSHOTS.name)
+        if row["accepted"] and is_input:
+            written.add(row["source"])
+            written |= {ENDPOINTS.name} if row["source"] == "endpoint_events" else set()
+    for name in sorted(written - found.keys()):
+        yield (
+            f"warehouse: {root}/{name} is gone, but {BATCHES.name} says that rows were written: they are "
+            f"lost. {PUT_BACK}"
+        )

@@ -1,0 +1,136 @@
+"""Which as_of readers may rely on."""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from operator import itemgetter
+from typing import Any
+
+from pyspark.sql import functions as F
+
+from pipelines.config.errors import PipelineError
+from pipelines.config.instants import format_instant
+from pipelines.config.load import Settings
+from pipelines.storage.batches import what_is_done
+from pipelines.storage.collect import collected
+from pipelines.storage.integrity import require_as_left
+from pipelines.storage.warehouse import Warehouse
+from schemas import TABLES
+from schemas.outputs import RUNS
+
+log = logging.getLogger(__name__)
+
+AS_OFS_SHOWN = 5
+
+
+def published_runs(warehouse: Warehouse, *columns: str) -> list[dict[str, Any]]:
+    """These columns of the runs that were published, in no order; they are few."""
+    return collected(warehouse.read(RUNS).where("status = 'succeeded'").select(*columns))
+
+
+def checked_runs(warehouse: Warehouse) -> list[dict[str, Any]]:
+    """The published runs (as_of, finished_at, versions, last_batch), once the tables are as they left them.
+
+    Raises:
+        WarehouseError: as `pipelines.storage.integrity.require_as_left`.
+    """
+    runs = published_runs(warehouse, "as_of", "finished_at", "versions", "last_batch")
+    require_as_left(warehouse.root, runs)
+    return runs
+
+
+def settings_of(warehouse: Warehouse, as_of: datetime) -> dict[str, Any]:
+    """The settings of the last run of this as_of, as `runs` has them; empty if it failed.
+
+    What a failed run left of an as_of may be by its settings or by those of the run before.
+    """
+    runs = warehouse.read(RUNS).where(F.col("as_of") == F.lit(as_of))
+    rows = collected(runs.select("started_at", "status", "settings"))
+    last = max(rows, key=itemgetter("started_at"), default=None)
+    if last is None or last["status"] != "succeeded":
+        return {}
+    found: dict[str, Any] = json.loads(last["settings"])
+    return found
+
+
+def batches_since(warehouse: Warehouse, as_of: datetime) -> int:
+    """Count the batches of events that came in after an as_of was published last: its tables lack them."""
+    covered = last_batch_of(warehouse, as_of)
+    came = {row["batch"] for row in what_is_done(warehouse).batches}
+    return sum(batch > covered for batch in came)
+
+
+def last_batch_of(warehouse: Warehouse, as_of: datetime) -> int:
+    """The last batch that an as_of was published with; 0 if that was before any."""
+    runs = published_runs(warehouse, "as_of", "last_batch")
+    return max(row["last_batch"] or 0 for row in runs if row["as_of"] == as_of)
+
+
+def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | None) -> datetime:
+    """Find an as_of that was published and is still there: the one asked for, or that of the latest run.
+
+    The tables are compared with what the runs left first: every question starts here.
+
+    A warning says so where a later run of it failed among its writes, or has not ended: its tables may be of
+    both.
+
+    Raises:
+        PipelineError: nothing was published, or not this as_of, or housekeeping has removed it.
+        WarehouseError: a table has lost commits, or is gone.
+    """
+    # An engine would sort and shuffle for what is done here at once.
+    rows = warehouse.read(RUNS).drop("run_id", "code_version", "settings", "reconciliation")
+    all_runs = sorted(collected(rows), key=itemgetter("started_at"))
+    published = [row for row in all_runs if row["status"] == "succeeded"]
+    require_as_left(warehouse.root, published)
+    found = _found(warehouse, settings, as_of, published)
+    last = [row for row in all_runs if row["as_of"] == found][-1]
+    # A run that failed before it wrote anything covers no batch.
+    if last["status"] != "succeeded" and last["last_batch"] is not None:
+        log.warning(
+            "the run of %s that started at %s did not succeed (%s): the tables of this as_of may be of it "
+            "and of the one before; run jobs/schedules.py --config %s --as-of %s, which makes them anew",
+            format_instant(found),
+            format_instant(last["started_at"]),
+            last["error"],
+            settings.path,
+            format_instant(found),
+        )
+    return found
+
+
+def _found(
+    warehouse: Warehouse, settings: Settings, as_of: datetime | None, runs: Sequence[Mapping[str, Any]]
+) -> datetime:
+    """The as_of to take of published runs, which come in the order of their starts."""
+    latest = {row["as_of"]: row for row in runs}
+    if as_of is None:
+        for row in sorted(latest.values(), key=itemgetter("started_at", "as_of"), reverse=True):
+            if _is_there(warehouse, row):
+                found: datetime = row["as_of"]
+                return found
+        what = "the rows of all published runs are gone" if runs else "no run was published yet"
+        raise PipelineError(
+            f"{settings.warehouse}: {what}; run jobs/nightly.py --config {settings.path} first"
+        )
+    if as_of not in latest:
+        there = ", ".join(map(format_instant, sorted(latest, reverse=True)[:AS_OFS_SHOWN])) or "none yet"
+        raise PipelineError(
+            f"--as-of {format_instant(as_of)} was not published; the latest are: {there}; take one of these, "
+            f"or run jobs/nightly.py --config {settings.path} for it first"
+        )
+    if not _is_there(warehouse, latest[as_of]):
+        raise PipelineError(
+            f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
+            f"(jobs/maintain.py --keep-days); run jobs/schedules.py --config {settings.path} for it, which "
+            "makes them again"
+        )
+    return as_of
+
+
+def _is_there(warehouse: Warehouse, run: Mapping[str, Any]) -> bool:
+    """Whether the tables still hold what a run wrote: one is looked at, of which it has counted rows."""
+    counts = dict(run["row_counts"] or {})
+    counted = [table for name, table in TABLES.items() if counts.get(name)]
+    return not counted or not warehouse.read_as_of(counted[0], run["as_of"]).isEmpty()

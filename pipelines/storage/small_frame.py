@@ -1,0 +1,52 @@
+"""Settings, catalog rows and counts as frames."""
+
+import json
+from collections.abc import Iterable, Sequence
+from datetime import date, datetime
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession, functions as F, types as T
+
+from pipelines.engine.session import is_embedded
+
+
+def small_frame(spark: SparkSession, rows: Iterable[Sequence[Any]], schema: T.StructType | str) -> DataFrame:
+    """A frame of a few rows that the driver knows, as a constant of the query.
+
+    `createDataFrame` would start Python workers on Spark for every query that reads the rows. The embedded
+    engine takes rows as they are, and would read a text of them again wherever the frame is used.
+
+    Args:
+        spark: the session.
+        rows: values in the order of the schema; datetimes are aware, maps are dicts with string keys.
+        schema: the columns, as a schema or DDL.
+    """
+    struct = schema if isinstance(schema, T.StructType) else T.StructType.fromDDL(schema)
+    assert isinstance(struct, T.StructType)
+    if is_embedded(spark):
+        nullable = T.StructType([T.StructField(field.name, field.dataType) for field in struct.fields])
+        return spark.createDataFrame([tuple(row) for row in rows], nullable)
+    named = [dict(zip(struct.names, row, strict=True)) for row in rows]
+    # The embedded engine's from_json reads no time with a T: text is cast instead.
+    moments = [field.name for field in struct.fields if isinstance(field.dataType, T.TimestampType)]
+    as_text = T.StructType(
+        [
+            T.StructField(field.name, T.StringType() if field.name in moments else field.dataType)
+            for field in struct.fields
+        ]
+    )
+    constant = F.from_json(F.lit(json.dumps(named, default=_text)), T.ArrayType(as_text))
+    frame = spark.range(0, 1, 1, 1).select(F.inline(constant))
+    return frame.select(*[F.col(field.name).cast(field.dataType) for field in struct.fields])
+
+
+def empty_frame(spark: SparkSession, schema: T.StructType) -> DataFrame:
+    """A frame without rows, known as such to the optimizer: joins with it cost nothing."""
+    columns = [f"cast(null as {field.dataType.simpleString()}) as `{field.name}`" for field in schema.fields]
+    return spark.range(0, 1, 1, 1).where("false").selectExpr(*columns)
+
+
+def _text(value: object) -> str:
+    if isinstance(value, date | datetime):
+        return value.isoformat()
+    raise TypeError(f"no text for {value!r}")

@@ -1,0 +1,142 @@
+"""The versions of a warehouse's tables, to see that no commit was lost and no table was changed by others."""
+
+import json
+import logging
+import os
+import re
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError, TableNotFoundError
+
+from pipelines.config.errors import WarehouseError
+from pipelines.storage.inputs.contract import first_line
+from pipelines.storage.inputs.paths import on_local_disk
+from schemas import TABLES
+from schemas.table import Table
+
+log = logging.getLogger(__name__)
+REBUILD = "rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
+"""What is left to do where nothing can be put back."""
+DIGITS = 20
+"""Of a version, in the name of a file of a Delta log."""
+COMMIT = re.compile(rf"[0-9]{{{DIGITS}}}\.json$")
+CHECKPOINT = re.compile(rf"[0-9]{{{DIGITS}}}\.checkpoint\.")
+AT_ONCE = 8
+"""Logs that are read side by side: on an object store each takes several round trips."""
+SPARK_TYPES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": "tinyint"}
+"""What Spark calls types of a Delta log; the others have the same name."""
+
+
+def versions_of(root: str) -> dict[str, int] | None:
+    """The version of each table that is there, by name; None if they can't be reached.
+
+    They are read by delta-rs, which may have no credentials for a place that Apache Spark can reach.
+
+    Raises:
+        WarehouseError: the log of a table is damaged, or its columns are not the declared ones; every such
+            table is listed.
+    """
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        opened = dict(zip(TABLES, pool.map(lambda name: _opened(f"{root}/{name}"), TABLES), strict=True))
+    tables = {name: found for name, found in opened.items() if isinstance(found, DeltaTable)}
+    faults = {name: found for name, found in opened.items() if isinstance(found, Exception)}
+    # Where one table can be read, others that can't are damaged and not out of reach.
+    if faults and not tables and on_local_disk(root) is None:
+        fault = first_line(next(iter(faults.values())))
+        log.warning("the versions under %s can't be read, so lost commits stay unseen: %s", root, fault)
+        return None
+    damaged = [
+        f"warehouse: {root}/{name}: its log is damaged ({_said_of(fault)}). Put back what is missing, or "
+        f"{REBUILD}"
+        for name, fault in faults.items()
+    ]
+    damaged += [
+        problem
+        for name, found in tables.items()
+        if (problem := other_columns(f"{root}/{name}", TABLES[name], _types(found)))
+    ]
+    if damaged:
+        raise WarehouseError(*damaged)
+    return {name: found.version() for name, found in tables.items()}
+
+
+def other_columns(path: str, table: Table, found: Mapping[str, str]) -> str | None:
+    """Say how the columns of a table differ from its declaration; None if they don't.
+
+    Args:
+        path: the table's folder.
+        table: its declaration.
+        found: the types of its columns as Spark calls them, by name.
+    """
+    declared = {column.name: column.type for column in table.columns}
+    if declared == found:
+        return None
+    if not declared.keys() & found.keys():
+        differs = "it has none of the columns of that table, so it is another table"
+    else:
+        missing = [f"column {name} is missing" for name in declared if name not in found]
+        retyped = [
+            f"column {name} is {found[name]} and must be {type}"
+            for name, type in declared.items()
+            if found.get(name, type) != type
+        ]
+        added = [f"column {name} was added" for name in found if name not in declared]
+        differs = ", ".join(missing + retyped + added)
+    return (
+        f"warehouse: {path}: {differs}. An older version wrote the table, or another program changed it. Put "
+        f"it back as it was, or {REBUILD}"
+    )
+
+
+def _opened(path: str) -> DeltaTable | Exception | None:
+    """The table at a path; None if there is none, else what is wrong."""
+    try:
+        found = DeltaTable(path)
+        return _lost_commit(path) or found
+    except TableNotFoundError:
+        return None
+    except (DeltaError, OSError) as error:
+        return error
+
+
+def _lost_commit(path: str) -> DeltaError | None:
+    """A commit behind the newest checkpoint that is gone or has no byte, as after a power failure.
+
+    delta-rs or an engine may take a log without its rows for a whole one.
+    """
+    folder = on_local_disk(path)
+    if folder is None:
+        return None
+    files = {each.name: each.stat().st_size for each in os.scandir(f"{folder}/_delta_log")}
+    checkpoint = max((int(name[:DIGITS]) for name in files if CHECKPOINT.match(name)), default=-1)
+    commits = {int(name[:DIGITS]): size for name, size in files.items() if COMMIT.match(name)}
+    for version in range(checkpoint + 1, max(commits, default=-1) + 1):
+        if not commits.get(version):
+            state = "is empty" if version in commits else "is gone"
+            return DeltaError(f"its commit {version:0{DIGITS}}.json {state}")
+    return None
+
+
+def _said_of(fault: Exception) -> str:
+    said = first_line(fault)
+    # The sum of a commit that is gone is left: delta-rs takes that for a fault of its own.
+    return "its last commit is gone" if "CRC file version" in said else said
+
+
+def _types(table: DeltaTable) -> dict[str, str]:
+    """The types of a table's columns as Spark calls them, by name."""
+    fields = json.loads(table.schema().to_json())["fields"]
+    return {field["name"]: _spark_type(field["type"]) for field in fields}
+
+
+def _spark_type(type: Any) -> str:
+    if isinstance(type, str):
+        return SPARK_TYPES.get(type, type)
+    if type["type"] == "map":
+        return f"map<{_spark_type(type['keyType'])},{_spark_type(type['valueType'])}>"
+    if type["type"] == "array":
+        return f"array<{_spark_type(type['elementType'])}>"
+    return str(type["type"])

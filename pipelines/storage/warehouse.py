@@ -1,0 +1,252 @@
+"""Delta tables under a warehouse folder, each as `schemas` declares it."""
+
+import logging
+import re
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from datetime import datetime
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, DataFrameWriter, SparkSession, functions as F, types as T
+
+from pipelines.config.errors import ConfigError, WarehouseError
+from pipelines.config.model import SparkSchema
+from pipelines.engine.differences import Keep, identifier_of_new, kept, tested_last, with_nullable_values
+from pipelines.engine.never_null import never_null
+from pipelines.engine.session import is_embedded
+from pipelines.engine.small_jobs import in_one_task
+from pipelines.storage.commits import rows_added
+from pipelines.storage.id_spelling import is_marked, mark, other_spelling
+from pipelines.storage.inputs.delta_log import current_version
+from pipelines.storage.older_shape import OLD_TABLE, older_shape
+from pipelines.storage.small_frame import empty_frame
+from pipelines.storage.spark_schema import folder_of, register
+from pipelines.storage.versions import other_columns
+from schemas.events import ACCEPTED
+from schemas.ids import canonical_text
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import BATCHES
+from schemas.reading import as_of_key, of_as_of, open_at
+from schemas.table import Table
+
+log = logging.getLogger(__name__)
+
+UNSAFE = re.compile(r"[^A-Za-z0-9_.,:@=+/-]")
+"""What the embedded engine spells otherwise in a path: it would write to another folder than it reads."""
+UNREADABLE = re.compile(r"[%\\\x00-\x1f\x7f]")
+"""What delta-rs, which reads tables of both engines, takes for something else in a path."""
+SCRATCH = "_scratch"
+"""The folder of rows that a run on a cluster keeps for its time; what a killed run leaves is no table."""
+
+
+class Warehouse:
+    """Opens, creates and writes the tables under one folder.
+
+    A table that was never written reads as empty; the first write creates it with its comments,
+    NOT NULLs and CHECKs. Every write is one atomic commit.
+
+    The folder may be that of a schema. Its tables then have a name in Spark's catalog as well, from
+    their first write on; the rows are found by path all the same.
+    """
+
+    def __init__(self, spark: SparkSession, place: str | SparkSchema) -> None:
+        """Name the folder, or the schema whose location it is; no table is read or written yet.
+
+        Raises:
+            ConfigError: the session's catalog has no such schema, or the engine can't write there.
+        """
+        self.spark = spark
+        self._schema = None if isinstance(place, str) else place
+        self._written = set[str]()
+        self.root = (place if isinstance(place, str) else folder_of(spark, place)).rstrip("/")
+        if found := UNREADABLE.search(self.root):
+            raise ConfigError(
+                f"warehouse: no tables can be kept under {self.root}, for the character {found[0]!r}; name a "
+                "folder of letters, digits and ._-"
+            )
+        if is_embedded(spark) and (found := UNSAFE.search(self.root)):
+            raise ConfigError(
+                f"warehouse: the embedded engine can't keep tables under {self.root}, for the character "
+                f"{found[0]!r}; name a folder of letters, digits and ._-, or run this with ./spark-submit.sh"
+            )
+
+    def require_this_shape(self) -> None:
+        """Refuse the tables of an older version: a ledger in other ones, with fewer columns or other ids.
+
+        An older version told the spellings of a GUID apart. Its warehouse can be read as long as it has none
+        but the canonical one, which is looked up in all events until the next fold marks `batches`.
+
+        Raises:
+            ConfigError: this is a warehouse of an older version.
+            WarehouseError: a table has other columns than the declared ones.
+        """
+        if not self.exists(BATCHES) and self._types(f"{self.root}/{OLD_TABLE}"):
+            raise older_shape(self.root)
+        # Refused at once, and not only when the first table is read that lacks a column.
+        self.exists(ENDPOINTS)
+        if not self.exists(BATCHES) or is_marked(self.spark, self.path(BATCHES)):
+            return
+        for table in ACCEPTED.values():
+            if (id := other_spelling(self.read(table))) is not None:
+                why = f"to which {id!r} in {table.name} was another id than {canonical_text(id)!r}"
+                raise older_shape(self.root, why)
+
+    def mark_ids(self) -> None:
+        """Say in `batches`, which exists, that all ids have their canonical spelling."""
+        if not is_marked(self.spark, self.path(BATCHES)):
+            mark(self.spark, self.path(BATCHES))
+
+    def path(self, table: Table) -> str:
+        """The table's folder."""
+        return f"{self.root}/{table.name}"
+
+    def kept(self, rows: DataFrame) -> AbstractContextManager[DataFrame]:
+        """Compute the rows once for all that reads them inside the block; see `engine.differences.kept`."""
+        return kept(rows, f"{self.root}/{SCRATCH}")
+
+    @contextmanager
+    def keeping(self) -> Iterator[Keep]:
+        """What keeps any number of frames until the end of the block."""
+        with ExitStack() as stack:
+            yield lambda rows: stack.enter_context(self.kept(rows))
+
+    def exists(self, table: Table) -> bool:
+        """Whether the table was ever written.
+
+        Raises:
+            WarehouseError: its columns are not the declared ones.
+        """
+        if table.name in self._written:
+            return True
+        types = self._types(self.path(table))
+        if not types:
+            return False
+        if problem := other_columns(self.path(table), table, types):
+            raise WarehouseError(problem)
+        self._written.add(table.name)
+        return True
+
+    def read(self, table: Table) -> DataFrame:
+        """All rows of the table; none if it was never written."""
+        return self._load(table) if self.exists(table) else empty_frame(self.spark, table.struct)
+
+    def read_open(self, table: Table, as_of: datetime) -> DataFrame:
+        """The rows of a ledger table that may matter at as_of or later."""
+        return self.read(table).where(open_at(as_of))
+
+    def read_as_of(self, table: Table, as_of: datetime) -> DataFrame:
+        """The rows of one as_of."""
+        return self.read(table).where(of_as_of(table, as_of))
+
+    def replace(self, table: Table, rows: DataFrame, *, where: str | None = None) -> None:
+        """Replace the rows that match `where` (all rows if null) by these, atomically.
+
+        The rows must match `where` themselves. Apache Spark refuses them else, the embedded engine does
+        not look; whoever calls this gives them what it asks for.
+        """
+        self.create_missing(table)
+        writer = self._laid_out(table, rows).write.format("delta").mode("overwrite")
+        if where is not None:
+            writer = writer.option("replaceWhere", where)
+        self._save(table, writer)
+
+    def replace_as_of(self, table: Table, rows: DataFrame, as_of: datetime) -> None:
+        """Replace the rows of one as_of by these, which come without as_of; other rows stay."""
+        stamped = rows.withColumns({"as_of": F.lit(as_of), "as_of_key": F.lit(as_of_key(as_of))})
+        self.replace(table, stamped, where=of_as_of(table, as_of))
+
+    def append(self, table: Table, rows: DataFrame) -> None:
+        """Add rows, in one commit."""
+        self.create_missing(table)
+        self._save(table, self._laid_out(table, rows).write.format("delta").mode("append"))
+
+    def _save(self, table: Table, writer: DataFrameWriter) -> None:
+        path, told = self.path(table), log.isEnabledFor(logging.INFO)
+        before = current_version(path) if told else 0
+        began = time.monotonic()
+        writer.save(path)
+        if told:
+            seconds, version = time.monotonic() - began, current_version(path)
+            # The embedded engine makes no commit of nothing.
+            rows, files = rows_added(path, version) if version > before else (0, 0)
+            log.info("%s: %s rows in %s files, version %s, %.1f s", table.name, rows, files, version, seconds)
+
+    def _load(self, table: Table) -> DataFrame:
+        return in_one_task(self.spark.read.format("delta").load(self.path(table)))
+
+    def _types(self, path: str) -> dict[str, str]:
+        """The types of the columns of the table at a path, by name; none if there is no table."""
+        try:
+            # Nothing is looked up until the schema is wanted.
+            fields = self.spark.read.format("delta").load(path).schema.fields
+        except AnalysisException as error:
+            if not _says_not_written(error):
+                raise
+            return {}
+        return {field.name: _shape(field.dataType) for field in fields}
+
+    def create_missing(self, table: Table) -> None:
+        """Create the table if it was never written, and see that the schema knows it."""
+        if not self.exists(table):
+            self.spark.sql(_create_statement(self.spark, table, self.path(table)))
+            self._written.add(table.name)
+        if self._schema is not None:
+            register(self.spark, self._schema, table.name, self.path(table))
+
+    def _laid_out(self, table: Table, rows: DataFrame) -> DataFrame:
+        """The rows with exactly the declared columns, in files that follow the table's file order."""
+        _require_declared(table, rows)
+        required = {column.name: column.type for column in table.columns if not column.nullable}
+        rows = never_null(with_nullable_values(rows.select(*table.names)), required)
+        if not table.file_order:
+            # NOT NULLs are tested by now.
+            return tested_last(rows) if table.checks else rows
+        ranges = [F.expr(each) for each in table.file_ranges or table.file_order]
+        return rows.repartitionByRange(*ranges).sortWithinPartitions(*table.file_order)
+
+
+def _create_statement(spark: SparkSession, table: Table, path: str) -> str:
+    """The table as SQL: columns with comments and NOT NULLs, partitions, CHECKs."""
+    properties = {f"delta.constraints.{name}": check for name, check in table.checks.items()}
+    if table.statistics:
+        properties["delta.dataSkippingStatsColumns"] = ",".join(table.statistics)
+    elif table.statistics is not None:
+        properties["delta.dataSkippingNumIndexedCols"] = "0"
+    named = ", ".join(f"{sql_text(name)} = {sql_text(value)}" for name, value in properties.items())
+    # The embedded engine can't unite a column that has a comment with one that has none, as the fold does.
+    columns = [column.ddl(comment="fold" not in table.partition_by) for column in table.columns]
+    return " ".join(
+        [
+            f"CREATE TABLE IF NOT EXISTS {identifier_of_new(spark, path)}",
+            f"({', '.join(columns)})",
+            f"USING delta LOCATION {sql_text(path)}",
+            f"PARTITIONED BY ({', '.join(table.partition_by)})" if table.partition_by else "",
+            f"COMMENT {sql_text(table.comment)}",
+            f"TBLPROPERTIES ({named})" if named else "",
+        ]
+    )
+
+
+def sql_text(value: str) -> str:
+    """A text as SQL, whatever stands in it."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def _says_not_written(error: AnalysisException) -> bool:
+    return error.getCondition() in ("PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND") or (
+        "No commit files found in _delta_log" in str(error)
+    )
+
+
+def _require_declared(table: Table, rows: DataFrame) -> None:
+    found = {field.name: _shape(field.dataType) for field in rows.schema.fields}
+    declared = {column.name: _shape(column.field.dataType) for column in table.columns}
+    if found != declared:
+        wrong = sorted(set(found.items()) ^ set(declared.items()))
+        raise ValueError(f"table {table.name}: columns differ from its declaration: {wrong}")
+
+
+def _shape(data_type: T.DataType) -> str:
+    """A type without its nullability, which engines derive differently from plan to plan."""
+    return data_type.simpleString()

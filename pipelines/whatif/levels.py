@@ -1,0 +1,116 @@
+"""The levels of endpoints: as recorded, by today's rules, and by the proposed ones."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from operator import attrgetter
+
+from pyspark.sql import DataFrame, SparkSession, functions as F
+
+from pipelines.config.rules.history import RuleVersion
+from pipelines.ladder.ladder import STANDING, with_priority
+from pipelines.questions.endpoint_kinds import NAMES
+from pipelines.storage.small_frame import small_frame
+
+RULE = (
+    "instance string, database string, name string, contract string, local_service string, "
+    "remote_service string, level int, valid_from timestamp, valid_to timestamp"
+)
+RULE_COLUMNS = [column.split()[0] for column in RULE.split(", ")]
+OF_KIND = (*NAMES, "recorded")
+
+
+def rules_frame(spark: SparkSession, versions: Sequence[RuleVersion]) -> DataFrame:
+    """Rule versions as `with_priority` takes them; they are few."""
+    return small_frame(spark, map(attrgetter(*RULE_COLUMNS), versions), RULE)
+
+
+def changed_kinds(endpoints: DataFrame, proposed: DataFrame, *, as_if: datetime | None) -> DataFrame:
+    """Say which kinds of endpoints the proposal gives another level.
+
+    Rules that stand ask for names only, so the ladder is climbed once for all endpoints of a kind.
+
+    Args:
+        endpoints: rows with the names that rules ask for, `priority` and created_at; any grain.
+        proposed: `rules_frame` of the rules that stand after the last proposed statement.
+        as_if: None applies the proposal to all endpoints, as if it had always stood; an instant to those
+            created from then on, while older ones keep their level.
+
+    Returns:
+        instance, database, contract, local_service, remote_service and `recorded` (the key), `endpoints`
+        (how many rows there are of the kind), `proposed`, `rule_after` and `step_after`. Few rows.
+
+    Source: our choice.
+    """
+    kinds = (
+        _concerned(endpoints, as_if)
+        .groupBy(*NAMES, F.col("priority").alias("recorded"))
+        .agg(F.count(F.lit(1)).alias("endpoints"))
+    )
+    names = {"priority": "proposed", "rule_name": "rule_after", "ladder_step": "step_after"}
+    return _standing(kinds, proposed).withColumnsRenamed(names).where("proposed <> recorded")
+
+
+def with_cause(changed: DataFrame, today: DataFrame) -> DataFrame:
+    """Say of kinds that change whether today's rules would have changed them, too.
+
+    Args:
+        changed: `changed_kinds`.
+        today: `rules_frame` of the rules that stand after the last current statement.
+
+    Returns:
+        The same rows with `today`, the level by these rules, and `cause`: drift if that is the proposed
+        level, else proposal.
+    """
+    drifts = F.col("priority") == F.col("proposed")
+    return (
+        _standing(changed, today)
+        .withColumn("cause", F.when(drifts, "drift").otherwise("proposal"))
+        .withColumnRenamed("priority", "today")
+        .drop("rule_name", "ladder_step")
+    )
+
+
+def as_proposed(endpoints: DataFrame, changed: DataFrame, *, as_if: datetime | None) -> DataFrame:
+    """The same endpoints with the proposed `priority`.
+
+    Args:
+        endpoints: rows of those that `changed` was found for.
+        changed: `changed_kinds`, kept.
+        as_if: as there.
+    """
+    levels = F.broadcast(changed.select(*NAMES, F.col("recorded").alias("priority"), "proposed"))
+    stays = F.lit(False) if as_if is None else F.col("created_at") < F.lit(as_if)
+    level = F.when(stays | F.col("proposed").isNull(), F.col("priority")).otherwise(F.col("proposed"))
+    # The small side stands on the left: the embedded engine holds that one in memory.
+    found = levels.join(endpoints, [*NAMES, "priority"], "right")
+    return found.withColumn("priority", level).drop("proposed").select(*endpoints.columns)
+
+
+def changed_endpoints(endpoints: DataFrame, changed: DataFrame, *, as_if: datetime | None) -> DataFrame:
+    """The endpoints that the proposal gives another level.
+
+    Args:
+        endpoints: `endpoints` rows of those that `changed` was found for.
+        changed: `with_cause`, kept.
+        as_if: as there.
+
+    Returns:
+        The rows of these without `priority`, `rule_name` and `ladder_step`, with the levels `recorded`,
+        `today` and `proposed`, with `rule_before`, `rule_after`, `step_before`, `step_after`, and `cause`.
+
+    Source: our choice.
+    """
+    recorded = _concerned(endpoints, as_if).withColumnsRenamed(
+        {"priority": "recorded", "rule_name": "rule_before", "ladder_step": "step_before"}
+    )
+    return F.broadcast(changed.drop("endpoints")).join(recorded, list(OF_KIND))
+
+
+def _concerned(endpoints: DataFrame, as_if: datetime | None) -> DataFrame:
+    return endpoints if as_if is None else endpoints.where(F.col("created_at") >= F.lit(as_if))
+
+
+def _standing(kinds: DataFrame, rules: DataFrame) -> DataFrame:
+    """The kinds with what `with_priority` finds among rules that stand."""
+    moment = F.lit(STANDING).cast("timestamp")
+    return with_priority(kinds.withColumn("created_at", moment), rules).drop("created_at")

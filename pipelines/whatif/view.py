@@ -1,0 +1,114 @@
+"""A what-if as an operator reads it on the terminal: one screen."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from rich.console import Console
+
+from pipelines.config.instants import format_instant
+from pipelines.console.terminal import show_rows, terminal
+from pipelines.console.wording import counted
+from pipelines.lint.findings import Finding, Severity
+from pipelines.whatif.answers import ALWAYS, DEPLOYMENT, INSTANT
+from pipelines.whatif.read import PLACES
+
+FINDINGS_SHOWN = 3
+SHOWN = ("kind", "name", "messages", "gained", "lost", "largest_gain", "largest_loss", "median_moved")
+MOVES = ("kind", "instance", "database", "queue", "message_id", "from", "to", "moved", "level")
+PLACES_SHOWN = 8
+
+
+def sentence(report: Mapping[str, Any]) -> str:
+    """The answer in one sentence."""
+    endpoints, messages = report["endpoints"], report["messages"]
+    changed = endpoints["proposal"] + endpoints["drift"]
+    if not changed and not messages["gained"]:
+        return "The proposal changes no level and no order."
+    drift = f", {endpoints['drift']:,} of them to what today's rules give too" if endpoints["drift"] else ""
+    return (
+        f"The proposal changes the level of {counted(changed, 'endpoint')}{drift}: "
+        f"of {messages['messages']:,} messages {messages['gained']:,} come earlier and "
+        f"{messages['lost']:,} later."
+    )
+
+
+def sentences(answers: Mapping[str, Mapping[str, Any]], as_if: datetime | None) -> list[str]:
+    """The answers that a what-if begins with, one sentence each.
+
+    Args:
+        answers: `answers`.
+        as_if: the instant of the third of them, if there is one.
+    """
+    messages = answers[DEPLOYMENT]["messages"]
+    moves = "no message moves"
+    if messages["gained"] or messages["lost"]:
+        moves = (
+            f"by the other settings, of {messages['messages']:,} messages {messages['gained']:,} come "
+            f"earlier and {messages['lost']:,} later"
+        )
+    found = [
+        f"At the moment of deployment existing endpoints keep their levels: {moves}.",
+        f"Once the existing conversations have ended: {sentence(answers[ALWAYS])}",
+    ]
+    if as_if is not None and INSTANT in answers:
+        found.append(f"As if deployed at {format_instant(as_if)}: {sentence(answers[INSTANT])}")
+    return found
+
+
+def show(report: Mapping[str, Any], findings: Sequence[Finding]) -> None:
+    """Print the answers, who gains and who pays, the largest moves, and what lint says of the proposal."""
+    console = terminal()
+    at = format_instant(report["as_of"])
+    as_if = report["as_if"]
+    for each in sentences(report["answers"], as_if if isinstance(as_if, datetime) else None):
+        console.print(each, style="bold", soft_wrap=True)
+    console.print(
+        f"This compares the backlog of {at} as it was, not as it would have become under other rules: "
+        "jobs/replay.py plays that.",
+        soft_wrap=True,
+    )
+    if since := report["batches_since"]:
+        console.print(
+            f"Events that came in after it was published are not counted (batches: {since:,}); "
+            f"run jobs/schedules.py --as-of {at} to have them counted.",
+            soft_wrap=True,
+        )
+    moved = [row for row in report["summary"] if row["gained"] or row["lost"]]
+    if moved:
+        _show_moves(console, moved, report["largest_moves"])
+    _show_findings(console, findings)
+
+
+def _show_moves(
+    console: Console, moved: Sequence[Mapping[str, Any]], largest: Sequence[Mapping[str, Any]]
+) -> None:
+    # Who gains and who pays is seen by level; where, by queue and instance.
+    for title, dimensions in (("Who gains and who pays, by level before", ("level",)), ("Where", PLACES)):
+        rows = [row for row in moved if row["dimension"] in dimensions]
+        show_rows(console, title, rows[:PLACES_SHOWN], SHOWN)
+    show_rows(console, "The largest moves", map(_in_words, largest), MOVES)
+
+
+def _show_findings(console: Console, findings: Sequence[Finding]) -> None:
+    if not findings:
+        return
+    counts = [
+        counted(count, str(severity))
+        for severity in sorted(Severity, reverse=True)
+        if (count := sum(finding.severity is severity for finding in findings))
+    ]
+    console.print(f"Lint finds {' and '.join(counts)} in the proposal:", style="bold", soft_wrap=True)
+    worst = sorted(findings, key=lambda finding: -finding.severity)[:FINDINGS_SHOWN]
+    for finding in worst:
+        console.print(f"  {finding.severity} {finding.code.id}: {finding.sentence}", soft_wrap=True)
+
+
+def _in_words(row: Mapping[str, Any]) -> dict[str, Any]:
+    before, after = row["level_before"], row["level_after"]
+    return {
+        **row,
+        "from": row["position_before"],
+        "to": row["position_after"],
+        "level": f"{before}" if before == after else f"{before} -> {after}",
+    }

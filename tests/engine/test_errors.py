@@ -1,0 +1,85 @@
+"""What is said of an engine's error."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from pipelines.engine.errors import LACKING, fault_of, lacking
+
+
+@dataclass
+class Java:
+    """What py4j gives of an exception of Java."""
+
+    message: str | None
+    cause: "Java | None" = None
+
+    def getMessage(self) -> str | None:  # noqa: N802
+        return self.message
+
+    def getCause(self) -> "Java | None":  # noqa: N802
+        return self.cause
+
+    def getClass(self) -> "Java":  # noqa: N802
+        return self
+
+    def getSimpleName(self) -> str:  # noqa: N802
+        return "EOFException"
+
+
+class JavaError(Exception):
+    def __init__(self, java: Java) -> None:
+        super().__init__("An error occurred while calling o1987.count.")
+        self.java_exception = java
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (
+            JavaError(
+                Java(
+                    "Job aborted due to stage failure: Task 0 in stage 25.0 failed 1 times",
+                    Java(
+                        "[FAILED_READ_FILE.NO_HINT] Error while reading /in/a.gz.  SQLSTATE: KD001",
+                        Java("Unexpected end of input stream\nand more"),
+                    ),
+                )
+            ),
+            "Error while reading /in/a.gz: Unexpected end of input stream",
+        ),
+        (JavaError(Java(None)), "EOFException"),
+        (JavaError(Java("same thing", Java("same thing"))), "same thing"),
+        (RuntimeError("[PATH_NOT_FOUND] no such path. SQLSTATE: 42K03"), "no such path"),
+        (RuntimeError("incomplete deflate stream"), "incomplete deflate stream"),
+        (RuntimeError(), "RuntimeError"),
+    ],
+)
+def test_the_line_says_what_was_done_and_what_caused_it(error: Exception, line: str) -> None:
+    assert fault_of(error) == line
+
+
+@pytest.mark.parametrize(
+    ("fault", "advice"),
+    [
+        ("No space left on device: /w/endpoints/part-0.parquet", "make room on the disk of the warehouse"),
+        (
+            "Not enough memory to build and broadcast the table to all worker nodes",
+            "give the engine more memory (ENGINE_MEMORY), then run it again",
+        ),
+        (
+            "Failed to allocate additional 512.0 KB for ParquetSink - 99.6 KB remain available for the total "
+            "memory pool: fair(pool_size: 40.0 MB)",
+            "give the engine more memory",
+        ),
+    ],
+)
+def test_a_machine_that_is_too_small(fault: str, advice: str) -> None:
+    said = lacking(fault)
+    assert said is not None
+    assert said.startswith(advice)
+    assert said in LACKING.values()
+
+
+def test_other_faults_lack_nothing() -> None:
+    assert lacking("Error while reading /in/a.gz: Unexpected end of input stream") is None

@@ -1,0 +1,59 @@
+"""Apache Spark for little work and for much: in other ways, the same tables."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.engine.small_jobs import expect_little, expecting_little, expects_little
+from pipelines.storage import batches as done
+from tests.nightly.test_interrupted import a_bit_of_everything, night_after, project_in
+from tests.support.factories import at
+from tests.support.warehouses import changed, contents
+
+pytestmark = [pytest.mark.spark, pytest.mark.long]
+
+MUCH = {
+    "spark.sql.codegen.wholeStage": "true",
+    "spark.sql.codegen.factoryMode": "FALLBACK",
+    "spark.sql.subexpressionElimination.enabled": "true",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.shuffle.partitions": "2",
+}
+
+
+@pytest.fixture
+def much(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[SparkSession]:
+    """The session as it is where much is expected; no night takes its work for little."""
+    for name, value in MUCH.items():
+        spark.conf.set(name, value)
+    monkeypatch.setattr(done, "LITTLE_EVENTS", -1)
+    yield spark
+    expect_little(spark)
+
+
+def test_much_gives_the_same_tables(much: SparkSession, tmp_path: Path) -> None:
+    """A second night, which brings late events, once as much and once as little."""
+    made = project_in(tmp_path)
+    made.add(a_bit_of_everything())
+    made.run(much, at(60))
+    warehouse, before = tmp_path / "warehouse", tmp_path / "before"
+    shutil.copytree(warehouse, before)
+    made.add(night_after())
+    made.run(much, at(60, day=1))
+    assert not expects_little(much)
+    large = contents(made)
+    shutil.rmtree(warehouse)
+    shutil.copytree(before, warehouse)
+    expect_little(much)
+    made.run(much, at(60, day=1))
+    assert expects_little(much)
+    assert changed(contents(made), large) == {}
+
+
+def test_what_was_expected_before_comes_back(much: SparkSession) -> None:
+    with expecting_little(much):
+        assert expects_little(much)
+    assert {name: much.conf.get(name) for name in MUCH} == MUCH

@@ -1,0 +1,206 @@
+"""The ladder as it is explained, against the naive model's and by hand. Days are those of January 2026."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from hypothesis import given, strategies as st
+
+from pipelines.config.rules.history import RuleVersion
+from pipelines.explain.endpoint import (
+    Endpoint,
+    Later,
+    NearMiss,
+    OtherTime,
+    Outcome,
+    explain_endpoint,
+)
+from tests.support.model.rules import Rule, resolve
+
+NAMES = {"contract": "C", "local_service": "L", "remote_service": "R"}
+
+
+def day(number: int) -> datetime:
+    return datetime(2026, 1, number, tzinfo=UTC)
+
+
+def version(
+    name: str,
+    contract: str | None = None,
+    local: str | None = None,
+    remote: str | None = None,
+    *,
+    level: int = 7,
+    since: int = 1,
+    until: int | None = None,
+    database: str = "D",
+) -> RuleVersion:
+    ends = None if until is None else day(until)
+    return RuleVersion("I", database, name, contract, local, remote, level, day(since), ends)
+
+
+def endpoint(**changes: Any) -> dict[str, Any]:
+    return {
+        "conversation_id": "c",
+        "is_initiator": True,
+        "instance": "I",
+        "database": "D",
+        "queue": "Q",
+        **NAMES,
+        "conversation_group_id": "g",
+        "created_at": day(5),
+        "ended_at": None,
+        "inferred": False,
+        "logged_priority": None,
+        "created_by": "log",
+        "level_source": "ladder",
+        "priority": 5,
+        "rule_name": None,
+        "ladder_step": None,
+        **changes,
+    }
+
+
+def explain(*rules: RuleVersion, **changes: Any) -> Endpoint:
+    return explain_endpoint(endpoint(**changes), rules)
+
+
+def test_the_steps_are_those_of_the_documentation() -> None:
+    wanted = [(s.step, s.contract, s.local_service, s.remote_service) for s in explain().steps]
+    assert wanted == [
+        (1, "C", "L", "R"),
+        (2, "C", "L", None),
+        (3, "C", None, "R"),
+        (4, "C", None, None),
+        (5, None, "L", "R"),
+        (6, None, "L", None),
+        (7, None, None, "R"),
+        (8, None, None, None),
+    ]
+
+
+def test_without_rules_it_is_the_default() -> None:
+    found = explain()
+    assert found.given == found.by_present_rules == Outcome(5, None, None)
+    assert not any(step.rule or step.decides or step.near_misses for step in found.steps)
+    assert found.later == ()
+
+
+def test_the_first_hit_decides_and_later_hits_are_shown() -> None:
+    found = explain(version("Base", level=3), version("Contract", "C", level=8), version("Else", "X"))
+    hits = {step.step: (step.rule.rule_name, step.decides) for step in found.steps if step.rule}
+    assert hits == {4: ("Contract", True), 8: ("Base", False)}
+    assert found.by_present_rules == Outcome(8, "Contract", 4)
+
+
+def test_a_slip_of_spelling_is_the_nearest_miss() -> None:
+    names = {"local_service": "InitiatorService"}
+    rules = [version(f"Other{n}", "C", f"Other{n}", "R", level=2) for n in range(5)]
+    slip = version("Slip", "C", "InitiatorSerivce", "R", level=3)
+    step = explain(*rules, slip, **names).steps[0]
+    miss = NearMiss("Slip", 3, "local_service", "InitiatorSerivce", "InitiatorService")
+    assert step.near_misses[0] == miss
+    assert [near.rule_name for near in step.near_misses[1:]] == ["Other0", "Other1"]
+    assert step.more_near_misses == 3
+
+
+def test_two_other_names_are_no_near_miss() -> None:
+    found = explain(version("Two", "X", "Y", "R"), version("One", None, "Y"), version("Case", "c"))
+    misses = {step.step: [miss.rule_name for miss in step.near_misses] for step in found.steps}
+    assert misses == {1: [], 2: [], 3: [], 4: ["Case"], 5: [], 6: ["One"], 7: [], 8: []}
+
+
+def test_rules_of_other_databases_are_none() -> None:
+    found = explain(version("R", "C", "L", "R", database="E"), version("S", "C", "X", "R", database="E"))
+    assert found.by_present_rules == Outcome(5, None, None)
+    assert found.steps[0].near_misses == ()
+
+
+def test_versions_before_and_after_the_creation() -> None:
+    # Rule  [7--)[8----)    [2-     created: day 5
+    #       1    4     7    9
+    first = version("Rule", "C", level=7, since=1, until=4)
+    rules = [first, replace(first, level=8, valid_from=day(4), valid_to=day(7))]
+    rules.append(replace(first, level=2, valid_from=day(9), valid_to=None))
+    found = explain(*rules, priority=7, rule_name="Rule", ladder_step=4)
+    assert found.given == Outcome(7, "Rule", 4)
+    assert found.by_present_rules == Outcome(8, "Rule", 4)
+    assert found.steps[3].rule == OtherTime("Rule", 8, day(4), day(7))
+    assert found.steps[3].at_other_times == (
+        OtherTime("Rule", 7, day(1), day(4)),
+        OtherTime("Rule", 2, day(9), None),
+    )
+    assert found.later == (Later(day(7), Outcome(5, None, None)), Later(day(9), Outcome(2, "Rule", 4)))
+
+
+def test_a_validity_begins_at_its_first_instant_and_ends_before_its_last() -> None:
+    rules = [version("R", level=9, since=5, until=6)]
+    assert explain(*rules, created_at=day(5)).by_present_rules == Outcome(9, "R", 8)
+    assert explain(*rules, created_at=day(6)).by_present_rules == Outcome(5, None, None)
+
+
+def of_the_server(level: int, rule_name: str | None = None, ladder_step: int | None = None) -> dict[str, Any]:
+    """What an endpoint has that only a snapshot knows."""
+    found = {"created_by": "snapshot", "level_source": "server", "logged_priority": level, "priority": level}
+    return {**found, "rule_name": rule_name, "ladder_step": ladder_step}
+
+
+def test_a_level_of_the_server_is_explained_by_the_rules_that_stand() -> None:
+    # Rule  [3--)[8-----    created by day 5
+    #       1    6
+    first = version("Rule", "C", level=3, since=1, until=6)
+    stands = replace(first, level=8, valid_from=day(6), valid_to=None)
+    found = explain(first, stands, version("Base", level=2), **of_the_server(8, "Rule", 4))
+    assert (found.level_source, found.created_by) == ("server", "snapshot")
+    assert found.given == found.by_present_rules == Outcome(8, "Rule", 4)
+    hits = {step.step: (step.rule, step.decides) for step in found.steps if step.rule}
+    assert hits[4] == (OtherTime("Rule", 8, day(6), None), True)
+    assert found.steps[3].at_other_times == (OtherTime("Rule", 3, day(1), day(6)),)
+    assert found.later == ()
+
+
+def test_a_level_of_the_server_that_the_ladder_does_not_give_names_no_rule() -> None:
+    found = explain(version("Rule", "C", level=3), **of_the_server(8))
+    assert found.given == found.by_present_rules == Outcome(8, None, None)
+    assert [step.step for step in found.steps if step.decides] == [4]
+    without = explain(**of_the_server(8))
+    assert without.given == without.by_present_rules == Outcome(8, None, None)
+
+
+def test_a_level_of_the_server_whose_rule_was_edited_since_would_be_restated() -> None:
+    found = explain(version("Rule", "C", level=3), **of_the_server(8, "Rule", 4))
+    assert (found.given, found.by_present_rules) == (Outcome(8, "Rule", 4), Outcome(8, None, None))
+    found = explain(version("Rule", "C", level=8), **of_the_server(8))
+    assert (found.given, found.by_present_rules) == (Outcome(8, None, None), Outcome(8, "Rule", 4))
+
+
+CRITERIA = st.tuples(*[st.sampled_from([None, name, name.lower()]) for name in NAMES.values()])
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[RuleVersion]:
+    """Versions of rules that never share a triple at one time."""
+    versions: list[RuleVersion] = []
+    for number, triple in enumerate(draw(st.lists(CRITERIA, max_size=12, unique=True))):
+        since = draw(st.integers(1, 8))
+        until = draw(st.none() | st.integers(since + 1, 9))
+        level = draw(st.integers(1, 10))
+        versions.append(version(f"R{number}", *triple, level=level, since=since, until=until))
+    return versions
+
+
+@given(histories(), st.integers(1, 9))
+def test_the_outcome_is_the_models_at_every_moment(history: list[RuleVersion], created: int) -> None:
+    rules = [Rule(**{name: getattr(one, name) for name in Rule.__dataclass_fields__}) for one in history]
+
+    def by_model(number: int) -> Outcome:
+        return Outcome(*resolve(rules, ("I", "D"), day(number), ("C", "L", "R")))
+
+    found = explain(*history, created_at=day(created))
+    assert found.by_present_rules == by_model(created)
+    assert [step.step for step in found.steps if step.decides] == (
+        [found.by_present_rules.ladder_step] if found.by_present_rules.ladder_step else []
+    )
+    for number in range(created, 10):
+        changes = [later.outcome for later in found.later if later.since <= day(number)]
+        assert (changes or [found.by_present_rules])[-1] == by_model(number)

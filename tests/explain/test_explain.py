@@ -1,0 +1,564 @@
+"""Explanations from a warehouse of a few rows: conversations, messages, groups, and unknown ids."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.config.errors import PipelineError
+from pipelines.console.terminal import as_json
+from pipelines.explain.endpoint import Outcome
+from pipelines.explain.explain import explain_conversation, explain_group, explain_message
+from pipelines.explain.queue import Ahead, transmit_reason
+from pipelines.explain.view import show
+from pipelines.storage.warehouse import Warehouse
+from schemas.reading import as_of_key
+from tests.support import written
+from tests.support.factories import LONG_AGO, Row, at, endpoint_event, message_event, queue_event
+from tests.support.written import ended_run, warehouse_of
+
+AS_OF = at(60)
+HONORS = {("SQL1", "A"): True, ("SQL1", "B"): False}
+YESTERDAY = at(60, day=-1)
+CLOSED = AS_OF.date()
+
+
+def endpoint(conversation: str, is_initiator: bool, priority: int, **changes: Any) -> Row:
+    group = f"group {conversation}"
+    return written.endpoint(
+        conversation, is_initiator, priority=priority, conversation_group_id=group, **changes
+    )
+
+
+def taken(message: str, transaction: str | None, minute: float, **changes: Any) -> list[Row]:
+    """The events of a message that arrived and was received."""
+    return [
+        message_event("SENT", message, **changes),
+        message_event("DELIVERED", message, event_time=at(2), **changes),
+        message_event("RECEIVED", message, event_time=at(minute), transaction_id=transaction, **changes),
+    ]
+
+
+def ended(conversation: str, event_type: str = "END_CONVERSATION", **changes: Any) -> Row:
+    """An end of the initiator endpoint."""
+    return endpoint_event(event_type, conversation, **{"event_time": at(30), **changes})
+
+
+def batch(number: int) -> Row:
+    """One batch of message events."""
+    counts = dict.fromkeys(("events", "accepted", "duplicates", "rejected"), 0)
+    return {"batch": number, "source": "message_events", **counts, "bindings": ""}
+
+
+def received(message_id: str, position: int | None, level: int, conversation: str, **changes: Any) -> Row:
+    return written.received(
+        changes.pop("queue", "TargetQueue"),
+        position,
+        **{
+            "database": "B",
+            "message_id": message_id,
+            "conversation_group_id": f"group {conversation}",
+            "group_priority": level,
+            "conversation_id": conversation,
+            "priority": level,
+            "state": "ready" if position else "queue_off",
+            **changes,
+        },
+    )
+
+
+def sent(message_id: str, position: int, counts: int, **changes: Any) -> Row:
+    levels = {"priority": counts, "transmit_priority": counts}
+    return written.sent(position, **{"message_id": message_id, "conversation_id": "c1", **levels, **changes})
+
+
+def group(conversation: str, position: int | None, level: int, **changes: Any) -> Row:
+    return {
+        "as_of": AS_OF,
+        "as_of_key": as_of_key(AS_OF),
+        "instance": "SQL1",
+        "database": "B",
+        "queue": "TargetQueue",
+        "conversation_group_id": f"group {conversation}",
+        "priority": level,
+        "deciding_conversation_id": conversation,
+        "conversations": 1,
+        "messages": 1,
+        "oldest_arrival": at(2),
+        "state": "ready",
+        "position": position,
+        **changes,
+    }
+
+
+def rule(name: str, database: str, level: int, local_service: str) -> Row:
+    return {
+        "instance": "SQL1",
+        "database": database,
+        "name": name,
+        "valid_from": LONG_AGO,
+        "contract": "Contract",
+        "local_service": local_service,
+        "level": level,
+    }
+
+
+@pytest.fixture(scope="module")
+def warehouse(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Warehouse:
+    rows: dict[str, list[Row]] = {
+        "endpoints": [
+            endpoint("c1", True, 5),
+            endpoint("c1", False, 3, rule_name="Target", ladder_step=2),
+            endpoint("c2", True, 5, closed_on=CLOSED),
+            endpoint("c3", False, 3, queue="Renamed"),
+        ],
+        "message_events": [
+            message_event("SENT", "c1/4"),
+            message_event("DELIVERED", "c1/4", event_time=at(2)),
+            message_event("SENT", "c1/5"),
+            message_event("FORWARD_ACCEPTED", "c1/5", instance="SQL9", event_time=at(2)),
+            *taken("c1/6", "done", 3, closed_on=CLOSED),
+            *taken("c1/7", None, 4, closed_on=CLOSED),
+            *taken("c1/8", "open", 5),
+            *taken("c1/9", "undone", 6),
+            message_event("RECEIVED", "c1/9", event_id="again", event_time=at(8)),
+            *taken("c1/10", "undone", 6),
+            message_event("SENT", "c1/11", event_time=AS_OF),
+            message_event("SENT", "c2/0"),
+            message_event("SENT", "c3/0"),
+            message_event("DELIVERED", "c3/0", event_time=at(2)),
+            message_event("SENT", "c1/12"),
+            message_event("DELIVERED", "c1/12", event_time=at(2)),
+            message_event("FORWARD_ACCEPTED", "c1/12", instance="SQL9", event_time=at(1.5)),
+            message_event("FORWARD_ACCEPTED", "f/1", instance="SQL9"),
+            message_event("FORWARDED", "f/1", instance="SQL9", event_time=at(2)),
+            message_event("FORWARD_ACCEPTED", "f/2", instance="SQL9", event_time=AS_OF),
+            message_event("SENT", "left/0"),
+            message_event("LEFT", "left/0", event_time=at(40), seen_at=at(41), inferred=True),
+            message_event("SENT", "read/0"),
+            message_event("DELIVERED", "read/0", event_time=at(2)),
+            message_event("SENT", "plain/0"),
+            message_event("SENT", "error/0"),
+            message_event("SENT", "error/1", message_type="x/ServiceBroker/Error"),
+            message_event("SENT", "error/2"),
+            message_event("DELIVERED", "error/2", event_time=at(2)),
+            message_event("SENT", "cleanup/0", message_type="x/ServiceBroker/Error"),
+            message_event("SENT", "later/0"),
+            # No server logs this: of one message two conversations, once the earlier one first.
+            message_event("SENT", "torn/0", conversation_id="c1"),
+            message_event("FORWARD_ACCEPTED", "torn/0", conversation_id="c2", event_time=at(2)),
+            message_event("FORWARD_ACCEPTED", "torn/1", conversation_id="c2", event_time=at(2)),
+            message_event("SENT", "torn/1", conversation_id="c1"),
+        ],
+        "endpoint_events": [
+            ended("read", is_initiator=False, closed_on=CLOSED),
+            ended("read", is_initiator=False, closed_on=CLOSED, event_time=at(40), event_id="again"),
+            ended("plain"),
+            ended("error", "END_CONVERSATION_WITH_ERROR"),
+            ended("cleanup", "END_CONVERSATION_WITH_CLEANUP", seen_at=at(31)),
+            ended("later", is_initiator=False, event_time=AS_OF),
+        ],
+        "runs": [ended_run("r", AS_OF, last_batch=1)],
+        "batches": [batch(1)],
+        "queue_events": [
+            queue_event("COMMIT", transaction_id="done", event_time=at(3.5)),
+            queue_event("COMMIT", transaction_id="open", event_time=at(61)),
+            queue_event("ROLLBACK", transaction_id="undone", event_time=at(7)),
+        ],
+        "priority_rules": [
+            rule("Target", "B", 3, "TargetService"),
+            rule("Slip", "A", 9, "InitiatorSerivce"),
+            rule("Elsewhere", "C", 9, "InitiatorService"),
+        ],
+        "group_priorities": [
+            group("c8", 1, 9),
+            group("c9", 2, 3),
+            group("c1", 3, 3, messages=2, conversations=2),
+            group("c3", 4, 3),
+        ],
+        "receive_schedule": [
+            received("x", 1, 9, "c8"),
+            received("y", 2, 3, "c9"),
+            received("z", 3, 3, "c9"),
+            received("c1/4", 4, 3, "c1"),
+            received("w", 5, 2, "c7", conversation_group_id="group c1"),
+            received("c3/0", 6, 3, "c3"),
+            received("c1/12", None, 3, "c1", queue="OtherQueue"),
+            received("c1/4", 1, 3, "c1", as_of=YESTERDAY, as_of_key=as_of_key(YESTERDAY)),
+            received("other", 1, 10, "c1", queue="OtherQueue"),
+        ],
+        "transmission_schedule": [
+            sent("a", 1, 10),
+            sent("c1/5", 2, 5, database="B", priority=8),
+            sent("c1/5", 1, 5, instance="SQL9", database="Z", priority=None, forwarded=True),
+            sent("c1/12", 2, 5, instance="SQL9", database="Z", priority=None, forwarded=True),
+            sent("raised", 3, 7, priority=2, elevated=True),
+        ],
+        "unresolved": [
+            {
+                "as_of": AS_OF,
+                "as_of_key": as_of_key(AS_OF),
+                "kind": "receive",
+                "id": "c2/0",
+                "reason": "endpoint_unknown",
+            }
+        ],
+    }
+    return warehouse_of(session, tmp_path_factory.mktemp("explain"), rows)
+
+
+@pytest.mark.spark
+def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
+    found = explain_conversation(warehouse, "c1", as_of=AS_OF)
+    initiator, target = found.endpoints
+    assert (initiator.is_initiator, initiator.created_at, initiator.given) == (
+        True,
+        at(0),
+        Outcome(5, None, None),
+    )
+    assert [miss.asks_for for miss in initiator.steps[1].near_misses] == ["InitiatorSerivce"]
+    assert target.given == target.by_present_rules == Outcome(3, "Target", 2)
+    [own] = [one for one in found.groups if one.queue == "TargetQueue"]
+    assert (own.priority, own.position, own.ahead) == (3, 3, (Ahead(9, 1), Ahead(3, 1)))
+    assert [(one.conversation_id, one.priority, one.messages, one.decides) for one in own.listed] == [
+        ("c1", 3, 1, True),
+        ("c7", 2, 1, False),
+    ]
+    show(found, AS_OF)
+    said = capsys.readouterr().out
+    assert (
+        "Target endpoint in SQL1.B, created 2026-11-20T12:00:00Z, not known to have ended: level 3 by "
+        "Target at step 2" in said
+    )
+    assert "Slip (level 9) asks for the local service InitiatorSerivce" in said
+    assert "Ahead of it: 2 groups, 1 at level 9, 1 at level 3." in said
+
+
+def test_endpoints_whose_level_is_the_servers(
+    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def shown(conversation: str, is_initiator: bool, level: int, created_by: str, **changes: Any) -> Row:
+        of_the_server = {"level_source": "server", "logged_priority": level, "created_by": created_by}
+        return endpoint(conversation, is_initiator, level, **of_the_server, **changes)
+
+    target = {"rule_name": "Target", "ladder_step": 2}
+    rows = {
+        "endpoints": [
+            shown("c1", True, 8, "snapshot"),
+            shown("c1", False, 3, "lifetime", **target),
+            shown("c2", False, 4, "lifetime", **target),
+        ],
+        "priority_rules": [{**rule("Target", "B", 3, "TargetService"), "valid_from": AS_OF}],
+    }
+    warehouse = warehouse_of(session, tmp_path, rows)
+    found = explain_conversation(warehouse, "c1", as_of=AS_OF)
+    show(found, AS_OF)
+    said = capsys.readouterr().out
+    assert (
+        "created 2026-11-20T12:00:00Z or before, not known to have ended: level 8, the server's own; no rule "
+        "gives the endpoint this level today"
+    ) in said
+    assert (
+        "created 2026-11-20T12:00:00Z as its lifetime says, not known to have ended: level 3, the server's "
+        "own, as Target gives it today at step 2"
+    ) in said
+    assert said.count("Its creation is not logged, a snapshot shows its level.") == 2
+    assert "Target, level 3: would" in said
+    assert "reassign" not in said
+    assert "default" not in said
+    printed = json.loads(as_json(asdict(found)))["endpoints"]
+    assert [(one["level_source"], one["created_by"]) for one in printed] == [
+        ("server", "snapshot"),
+        ("server", "lifetime"),
+    ]
+    show(explain_conversation(warehouse, "c2", as_of=AS_OF), AS_OF)
+    assert (
+        "As the rules stand now it has level 4, the server's own; no rule gives the endpoint this level "
+        "today: they were edited since; jobs/reassign.py restates it."
+    ) in capsys.readouterr().out
+
+
+@pytest.mark.spark
+def test_a_message_in_a_queue(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
+    found = explain_message(warehouse, "c1/4", as_of=AS_OF, honors=HONORS)
+    assert found.receive is not None
+    assert (found.receive.position, found.receive.receive_number, found.receive.group_priority) == (4, 4, 3)
+    assert found.receive.ahead == (Ahead(9, 1), Ahead(3, 2))
+    assert found.group is not None
+    assert found.group.position == 3
+    assert (found.message_sequence_number, found.arrived_at, found.transmissions) == (4, at(2), ())
+    show(found, AS_OF)
+    said = capsys.readouterr().out
+    assert "2 ready messages of 2 conversations" in said
+    assert "It is received with RECEIVE number 4 of TargetQueue." in said
+    assert "Receive: position 4 of SQL1.B.TargetQueue, RECEIVE number 4, of a group with level 3 then" in said
+    assert "Ahead of it: 3 messages, 1 at level 9, 2 at level 3." in said
+
+
+@pytest.mark.spark
+def test_a_message_that_waits_and_is_forwarded(
+    warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = explain_message(warehouse, "c1/5", as_of=AS_OF, honors=HONORS)
+    own, forwarded = found.transmissions
+    assert (own.instance, own.priority, own.transmit_priority, own.ahead) == ("SQL1", 8, 5, (Ahead(10, 1),))
+    assert own.reason == "B has HONOR_BROKER_PRIORITY off, so it is sent at 5"
+    assert (forwarded.instance, forwarded.reason) == ("SQL9", "forwarded messages are always sent at 5")
+    show(found, AS_OF)
+    assert "level 8 is shown, 5 counts: B has HONOR_BROKER_PRIORITY off" in capsys.readouterr().out
+
+
+OTHER = "the catalog was another one when it was scheduled: A had HONOR_BROKER_PRIORITY"
+RAISED = "starvation prevention raised that, for it has waited long"
+
+
+@pytest.mark.parametrize(
+    ("priority", "counts", "elevated", "honors", "reason"),
+    [
+        pytest.param(
+            7, 7, False, True, "A honors priorities, so the sending endpoint's level counts", id="on"
+        ),
+        pytest.param(7, 5, False, False, "A has HONOR_BROKER_PRIORITY off, so it is sent at 5", id="off"),
+        pytest.param(7, 7, False, False, f"{OTHER} on then, and has it off now", id="was on"),
+        pytest.param(7, 5, False, True, f"{OTHER} off then, and has it on now", id="was off"),
+        pytest.param(
+            2, 4, True, False, f"{OTHER} on then, and has it off now; {RAISED}", id="was on, raised"
+        ),
+        pytest.param(
+            7, 6, True, True, f"{OTHER} off then, and has it on now; {RAISED}", id="was off, raised"
+        ),
+        pytest.param(
+            7, 6, True, False, f"A has HONOR_BROKER_PRIORITY off, so it is sent at 5; {RAISED}", id="raised"
+        ),
+    ],
+)
+def test_why_a_level_counts_for_sending(
+    priority: int, counts: int, elevated: bool, honors: bool, reason: str
+) -> None:
+    row = sent("m", 1, counts, priority=priority, elevated=elevated)
+    assert transmit_reason(row, honors) == reason
+
+
+OPEN = "in a transaction of which no end before as_of is known."
+DROPPED = "It is in no schedule: an end of its conversation dropped it"
+HALF_PAST = "2026-11-20T12:30:00Z"
+UNKNOWN = "It is in no schedule: the events that are known don't say why."
+
+
+@pytest.mark.parametrize(
+    ("message_id", "state"),
+    [
+        pytest.param("c1/6", "It is in no schedule: it was received at 2026-11-20T12:03:00Z.", id="commit"),
+        pytest.param("c1/7", "It is in no schedule: it was received at 2026-11-20T12:04:00Z.", id="at once"),
+        pytest.param(
+            "c1/8",
+            f"It is in no schedule: a RECEIVE took it at 2026-11-20T12:05:00Z, {OPEN}",
+            id="commit after as_of",
+        ),
+        pytest.param("c1/9", "It is in no schedule: it was received at 2026-11-20T12:08:00Z.", id="again"),
+        pytest.param("c1/10", UNKNOWN, id="given back"),
+        pytest.param(
+            "c1/11",
+            "It is in no schedule: its first event, at 2026-11-20T13:00:00Z, is not before as_of.",
+            id="later",
+        ),
+        pytest.param(
+            "f/1",
+            "It is in no schedule: SQL9 passed it on at 2026-11-20T12:02:00Z, and neither its SENT nor its "
+            "arrival before as_of is known.",
+            id="forwarded",
+        ),
+        pytest.param(
+            "f/2",
+            "It is in no schedule: its first event, at 2026-11-20T13:00:00Z, is not before as_of.",
+            id="forwarded later",
+        ),
+        pytest.param(
+            "left/0",
+            "It is in no schedule: the snapshot of 2026-11-20T12:41:00Z no longer shows it in the "
+            "transmission queue, and no arrival before as_of is known.",
+            id="left",
+        ),
+        pytest.param("read/0", f"{DROPPED}: END_CONVERSATION of its receiver at {HALF_PAST}.", id="receiver"),
+        pytest.param("plain/0", UNKNOWN, id="a plain end of the sender drops nothing"),
+        pytest.param(
+            "error/0", f"{DROPPED}: END_CONVERSATION_WITH_ERROR of its sender at {HALF_PAST}.", id="error"
+        ),
+        pytest.param("error/1", UNKNOWN, id="its own Error message survives"),
+        pytest.param("error/2", UNKNOWN, id="what was delivered survives"),
+        pytest.param(
+            "cleanup/0",
+            f"{DROPPED}: END_CONVERSATION_WITH_CLEANUP of its sender at {HALF_PAST}, by a snapshot.",
+            id="cleanup",
+        ),
+        pytest.param("later/0", UNKNOWN, id="an end after as_of"),
+        pytest.param(
+            "c2/0", "It is open, but the receive schedule can't place it: endpoint_unknown.", id="unresolved"
+        ),
+    ],
+)
+def test_messages_without_a_place(warehouse: Warehouse, message_id: str, state: str) -> None:
+    assert explain_message(warehouse, message_id, as_of=AS_OF, honors=HONORS).state == state
+
+
+@pytest.mark.parametrize("message_id", ["torn/0", "torn/1"])
+def test_the_earliest_event_says_of_which_conversation_a_message_is(
+    warehouse: Warehouse, message_id: str
+) -> None:
+    found = explain_message(warehouse, message_id, as_of=AS_OF, honors=HONORS)
+    assert found.conversation_id == "c1"
+    assert [one.is_initiator for one in found.endpoints] == [True, False]
+
+
+AGAIN = "run jobs/schedules.py --as-of 2026-11-20T13:00:00Z to schedule it with them."
+
+
+def test_messages_that_came_in_after_the_as_of_was_published(session: SparkSession, tmp_path: Path) -> None:
+    rows = {
+        "message_events": [
+            message_event("SENT", "c1/0", batch=1),
+            message_event("DELIVERED", "c1/1", batch=2, event_time=at(2)),
+            message_event("DELIVERED", "c1/2", batch=3, event_time=at(2)),
+            message_event("DELIVERED", "c1/2", event_id="x", batch=4, event_time=AS_OF),
+        ],
+        "runs": [
+            ended_run("first", AS_OF, last_batch=1),
+            ended_run("second", AS_OF, last_batch=2),
+            ended_run("other", YESTERDAY, last_batch=4),
+            ended_run("broken", AS_OF, "failed", last_batch=None),
+        ],
+        "batches": [batch(number) for number in (1, 2, 3, 4)],
+    }
+    warehouse = warehouse_of(session, tmp_path, rows)
+    states = [
+        explain_message(warehouse, f"c1/{n}", as_of=AS_OF, honors=HONORS).state.split(": ", 1)[1]
+        for n in (0, 1, 2)
+    ]
+    unknown = "what came in up to then doesn't say why, and more came in later (batches: 2)"
+    late = "events of it came in after this as_of was published"
+    assert states == [f"{unknown}; {AGAIN}", f"{unknown}; {AGAIN}", f"{late}; {AGAIN}"]
+
+
+def test_a_message_that_came_in_after_a_run_before_any_batch(session: SparkSession, tmp_path: Path) -> None:
+    rows = {
+        "message_events": [message_event("SENT", "c1/0", batch=1)],
+        "runs": [ended_run("empty", AS_OF, last_batch=None)],
+        "batches": [batch(1)],
+    }
+    found = explain_message(warehouse_of(session, tmp_path, rows), "c1/0", as_of=AS_OF, honors=HONORS)
+    late = "events of it came in after this as_of was published"
+    assert found.state == f"It is in no schedule: {late}; {AGAIN}"
+
+
+def test_without_queue_events_every_receive_counts(session: SparkSession, tmp_path: Path) -> None:
+    warehouse = warehouse_of(session, tmp_path, {"message_events": taken("c1/0", "t", 3)})
+    found = explain_message(warehouse, "c1/0", as_of=AS_OF, honors=HONORS)
+    assert found.state == "It is in no schedule: it was received at 2026-11-20T12:03:00Z."
+
+
+def test_a_message_that_stands_where_the_catalog_now_has_no_queue(warehouse: Warehouse) -> None:
+    found = explain_message(warehouse, "c3/0", as_of=AS_OF, honors=HONORS)
+    assert found.receive is not None
+    assert (found.receive.queue, found.receive.position) == ("TargetQueue", 6)
+    assert found.group is not None
+
+
+def test_a_message_that_arrived_and_is_still_forwarded(warehouse: Warehouse) -> None:
+    found = explain_message(warehouse, "c1/12", as_of=AS_OF, honors=HONORS)
+    assert found.receive is not None
+    assert [place.instance for place in found.transmissions] == ["SQL9"]
+
+
+@pytest.mark.spark
+def test_a_group(warehouse: Warehouse) -> None:
+    [found] = explain_group(warehouse, "group c1", as_of=AS_OF)
+    assert (found.priority, found.deciding_conversation_id, found.messages) == (3, "c1", 2)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("state", ["group_locked", "queue_off"])
+def test_conversations_without_positions_are_listed_as_they_arrived(
+    session: SparkSession, tmp_path: Path, state: str
+) -> None:
+    #        conversation, minute, queuing_order, message
+    rows = [
+        ("c1", 2, None, "a"),
+        ("c2", 2, None, "A"),
+        ("c3", 2, 10, "b"),
+        ("c4", 2, 9, "c"),
+        ("c5", 1, 11, "d"),
+    ]
+    own = {"conversation_group_id": "group c4", "state": state}
+    messages = [
+        received(message, None, 3, conversation, arrived_at=at(minute), queuing_order=number, **own)
+        for conversation, minute, number, message in rows
+    ]
+    # The oldest message of a conversation counts; a lower level comes last however old.
+    messages.append(received("e", None, 3, "c3", arrived_at=at(3), queuing_order=1, **own))
+    messages.append(received("f", None, 2, "c0", arrived_at=at(0), **own))
+    first = group("c4", None, 3, state=state, conversations=6, messages=7)
+    tables = {"receive_schedule": messages, "group_priorities": [{**first, "deciding_conversation_id": "c5"}]}
+    warehouse = warehouse_of(session, tmp_path, tables)
+    [found] = explain_group(warehouse, "group c4", as_of=AS_OF)
+    listed = [one.conversation_id for one in found.listed]
+    assert listed == ["c5", "c4", "c3", "c2", "c1", "c0"]
+    assert found.listed[0].decides
+
+
+@pytest.mark.spark
+def test_ids_in_any_spelling_and_handles(session: SparkSession, tmp_path: Path) -> None:
+    guid, group_id = "CC000000-0000-4000-8000-00000000000A", "E2000000-0000-4000-8000-00000000000B"
+    handles = [f"BB000000-0000-4000-8000-00000000000{side}" for side in "CD"]
+    tables = {
+        "endpoints": [
+            written.endpoint(guid, side, conversation_handle=handle)
+            for side, handle in zip((True, False), handles, strict=True)
+        ]
+        + [written.endpoint(name, conversation_handle="h") for name in ("c8", "c9")],
+        "message_events": [message_event("SENT", f"{guid}/0", message_id=f"{guid}/initiator/0")],
+        "group_priorities": [group(guid, 1, 5, conversation_group_id=group_id)],
+        "runs": [ended_run("one", AS_OF)],
+        "receive_schedule": [
+            written.received(
+                "TargetQueue", 1, database="B", conversation_id=guid, conversation_group_id=group_id
+            )
+        ],
+    }
+    found = warehouse_of(session, tmp_path, tables)
+    for name in (
+        guid,
+        guid.lower(),
+        f"{{{guid}}}",
+        *handles,
+        handles[0].lower(),
+        f"{{{handles[1].lower()}}}",
+    ):
+        conversation = explain_conversation(found, name, as_of=AS_OF)
+        assert (conversation.conversation_id, len(conversation.endpoints)) == (guid, 2)
+    message = explain_message(found, f"{{{guid.lower()}}}/initiator/0", as_of=AS_OF, honors=HONORS)
+    assert (message.message_id, message.conversation_id) == (f"{guid}/initiator/0", guid)
+    [explained] = explain_group(found, f"{{{group_id.lower()}}}", as_of=AS_OF)
+    assert explained.conversation_group_id == group_id
+    with pytest.raises(PipelineError, match=r"handle 'h': endpoints of several .* have it: c8 and c9; name"):
+        explain_conversation(found, "h", as_of=AS_OF)
+    with pytest.raises(PipelineError, match=r"conversation 'C8': no endpoint has .* \(case counts unless"):
+        explain_conversation(found, "C8", as_of=AS_OF)
+
+
+@pytest.mark.spark
+def test_unknown_ids(warehouse: Warehouse) -> None:
+    with pytest.raises(PipelineError, match=r"conversation 'c': no endpoint has this conversation_id or"):
+        explain_conversation(warehouse, "c", as_of=AS_OF)
+    with pytest.raises(PipelineError, match=r"message 'm': no event of it is known; check the id"):
+        explain_message(warehouse, "m", as_of=AS_OF, honors=HONORS)
+    with pytest.raises(PipelineError, match=r"group 'g': .* no ready message .* at 2026-11-20T13:00:00Z"):
+        explain_group(warehouse, "g", as_of=AS_OF)
+
+
+def test_json_has_everything(warehouse: Warehouse) -> None:
+    found = json.loads(as_json(asdict(explain_conversation(warehouse, "c1", as_of=AS_OF))))
+    assert found["endpoints"][1]["steps"][1]["rule"]["rule_name"] == "Target"
+    assert found["as_of"] == "2026-11-20T13:00:00Z"

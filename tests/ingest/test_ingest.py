@@ -1,0 +1,427 @@
+"""What a fold takes in, night after night: against the model, its quality gate, its errors and exit codes."""
+
+import gzip
+import json
+from collections import Counter
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from pyspark.sql import SparkSession
+
+from pipelines.config.errors import InputError
+from pipelines.engine.session import is_embedded
+from pipelines.ingest.ingest import fold, what_is_new
+from pipelines.ingest.read_input import CameIn, take_in as take_in_of_one
+from pipelines.nightly.night import describe
+from pipelines.nightly.publish import require_good_input
+from pipelines.storage.batches import what_is_done
+from pipelines.storage.require_whole import require_whole
+from pipelines.storage.versions import versions_of
+from tests.field.running import run
+from tests.support.factories import Events, Row, at, by_source, catalog, endpoint_event, message_event
+from tests.support.harness import SOURCES, Project, difference
+from tests.support.model import Accepted, accept
+from tests.support.model.accept import COLUMNS
+from tests.support.strategies import dirty_batches
+
+EXAMPLES = 30
+NIGHTS = 3
+RENAMED = {"initiator_flag_contradicts_type": "is_initiator_contradicts_event_type"}
+
+
+def take_in(session: SparkSession, project: Project, run_id: str = "run") -> str:
+    """Fold what is new, and look whether too much of it was rejected, as the job does."""
+    warehouse, settings = project.warehouse(session), project.settings()
+    new = what_is_new(warehouse, settings)
+    with warehouse.keeping() as keep:
+        folded = fold(warehouse, settings, new, run_id=run_id, started_at=datetime.now(UTC), keep_state=keep)
+    place = itemgetter("batch", "source")
+    assert sorted(folded.done.batches, key=place) == sorted(what_is_done(warehouse).batches, key=place)
+    require_good_input(warehouse, settings, folded.done, require_whole(warehouse))
+    return folded.said
+
+
+def dirty_nights(number: int) -> list[Events]:
+    """Many random examples as the same few nights; their event ids are apart."""
+    found: list[list[Events]] = []
+
+    @seed(number)
+    @settings(
+        max_examples=EXAMPLES,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(dirty_batches())
+    def collect(batches: list[Events]) -> None:
+        found.append(batches)
+
+    collect()
+    nights: list[Events] = [{source: [] for source in SOURCES} for _ in range(NIGHTS)]
+    for example, batches in enumerate(found):
+        for night, batch in zip(nights, batches, strict=False):
+            for source, rows in batch.items():
+                night[source] += [_marked(row, f"{example}.") for row in rows]
+    return nights
+
+
+def _marked(row: Row, mark: str) -> Row:
+    return row if row["event_id"] is None else row | {"event_id": mark + row["event_id"]}
+
+
+def expected_batches(nights: Sequence[Events]) -> list[Row]:
+    """What `batches` must say: what each night added to the model's result."""
+    rows, before = [], accept([])
+    for number in range(1, len(nights) + 1):
+        after = accept(list(nights[:number]))
+        for source, came in nights[number - 1].items():
+            rows.append(
+                {
+                    "batch": number,
+                    "source": source,
+                    "events": len(came),
+                    "accepted": len(after.events[source]) - len(before.events[source]),
+                    "duplicates": after.duplicates[source] - before.duplicates[source],
+                    "rejected": _rejected(after, source) - _rejected(before, source),
+                }
+            )
+        before = after
+    return rows
+
+
+def _rejected(result: Accepted, source: str) -> int:
+    return len({id(row) for name, _, _, row in result.rejected if name == source})
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_dirty_nights_equal_the_model(session: SparkSession, tmp_path: Path) -> None:
+    nights = dirty_nights(1)
+    project = Project(tmp_path, catalog=catalog(), quality={"max_rejected_share": 1.0})
+    for number, night in enumerate(nights, start=1):
+        project.add(night)
+        take_in(session, project, run_id=f"run {number}")
+
+    expected = accept(nights)
+    for source in SOURCES:
+        found = project.table(source, COLUMNS[source])
+        assert difference(found, expected.events[source]) == [], source
+    reasons = {
+        (source, event_id, RENAMED.get(reason, reason)) for source, event_id, reason, _ in expected.rejected
+    }
+    rejected = project.table("rejected_events")
+    assert {(row["source"], row["event_id"], row["reason"]) for row in rejected} == reasons
+    assert len({reason for _, _, reason in reasons}) > 5
+    batches = project.table("batches", expected_batches(nights)[0])
+    assert difference(batches, expected_batches(nights)) == []
+    # A row that is rejected night after night is reported by the run that met it first.
+    keys = Counter((row["source"], row["event_id"], row["reason"], row["payload"]) for row in rejected)
+    assert set(keys.values()) == {1}
+
+
+def good(count: int, start: int = 0) -> Events:
+    return by_source(*[endpoint_event(conversation=f"c{number}") for number in range(start, start + count)])
+
+
+def allow(project: Project, share: float) -> None:
+    written = yaml.safe_load(Path(project.config).read_text())
+    Path(project.config).write_text(yaml.safe_dump(written | {"quality": {"max_rejected_share": share}}))
+
+
+@pytest.mark.slow
+def test_a_night_with_nothing_to_accept_says_so(session: SparkSession, tmp_path: Path) -> None:
+    """The first night's files come again under other names, then rows that are no events."""
+    project = Project(tmp_path, catalog=catalog(), quality={"max_rejected_share": 1.0})
+    night = by_source(*good(3)["endpoint_events"], message_event(), message_event(message="c1/1"))
+    bad = by_source(endpoint_event(instance=None), message_event(event_type="OTHER"))
+    said = []
+    for events in (night, night, bad):
+        project.add(events)
+        said.append(take_in(session, project))
+
+    assert said == [
+        "5 events, 5 accepted, 0 duplicates, 0 rejected",
+        "5 events, 0 accepted, 5 duplicates, 0 rejected",
+        "2 events, 0 accepted, 0 duplicates, 2 rejected",
+    ]
+    assert {(row["batch"], row["newest"]) for row in project.table("batches")} == {
+        (number, at(1)) for number in (1, 2, 3)
+    }
+
+
+def test_a_file_that_has_one_event_and_that_twice(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    project.add(by_source(endpoint_event(), message_event(), message_event()))
+    assert take_in(session, project) == "3 events, 2 accepted, 1 duplicates, 0 rejected"
+
+
+@pytest.mark.slow
+def test_quality_gate_stays_shut_until_more_good_rows_come_or_more_is_allowed(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    project = Project(tmp_path, catalog=catalog(), quality={"max_rejected_share": 0.1})
+    project.add(by_source(*good(8)["endpoint_events"], endpoint_event(instance=None), message_event()))
+    assert "10 events, 9 accepted, 0 duplicates, 1 rejected" in take_in(session, project)
+
+    project.add(by_source(message_event(event_type="OTHER"), message_event(message="c1/1")))
+    refused = (
+        r"^2 of 12 rows were rejected \(endpoint_events 1 of 9, message_events 1 of 3\), more than .* 0\.1 "
+    )
+    for _ in range(2):
+        with pytest.raises(InputError, match=refused):
+            take_in(session, project)
+    allow(project, 2 / 12)
+    take_in(session, project)
+    allow(project, 0.1)
+    with pytest.raises(InputError, match=refused):
+        take_in(session, project)
+    project.add(good(8, start=8))
+    assert "8 events, 8 accepted, 0 duplicates, 0 rejected" in take_in(session, project)
+    assert len(project.table("rejected_events")) == 2
+
+
+@pytest.mark.slow
+def test_what_is_published_stays_while_the_gate_is_shut(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    project.add(good(3))
+    project.run(session, at(60))
+    project.add(by_source(*good(3, start=3)["endpoint_events"], message_event(event_type="OTHER")))
+    with pytest.raises(InputError, match="1 of 4 rows were rejected"):
+        take_in(session, project)
+    before = versions_of(project.settings().warehouse)
+    with pytest.raises(InputError, match="1 of 4 rows were rejected"):
+        describe(project.warehouse(session), project.settings(), at(60))
+    assert before is not None
+    assert versions_of(project.settings().warehouse) == before | {"runs": before["runs"] + 1}
+    runs = sorted(project.table("runs"), key=itemgetter("started_at"))
+    assert [run["status"] for run in runs] == ["succeeded", "failed"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "mended",
+    [
+        "in place",
+        "elsewhere",
+        "without the other input",
+    ],
+)
+def test_a_night_that_broke_the_contract_is_taken_in_once_it_is_mended(
+    session: SparkSession, tmp_path: Path, mended: str
+) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    project.add(by_source(endpoint_event(), message_event(size_bytes="big", sent_by_initiator=1)))
+    with pytest.raises(InputError) as caught:
+        take_in(session, project)
+    file = f"{tmp_path}/message_events/001.jsonl"
+    assert str(caught.value).splitlines() == [
+        "message_events breaks its contract; write these anew:",
+        f"  {file}: field sent_by_initiator is a JSON integer; it must be boolean",
+        f"  {file}: field size_bytes is a JSON string; it must be bigint",
+    ]
+    if mended == "elsewhere":
+        (tmp_path / "message_events" / "001.jsonl").unlink()
+        project.add(by_source(message_event()))
+    else:
+        rewritten = Project(tmp_path, catalog=catalog())
+        rewritten.add({"message_events": [message_event()]})
+    if mended == "without the other input":
+        (tmp_path / "endpoint_events" / "001.jsonl").unlink()
+    take_in(session, project)
+    assert project.table("message_events", ["event_id"]) == [{"event_id": "SENT c1/0 True"}]
+    counted = sum(row["accepted"] for row in project.table("batches") if row["source"] == SOURCES[0])
+    was_written = (tmp_path / "warehouse" / "endpoint_events").exists()
+    begun = project.table("endpoint_events", ["event_id"]) if was_written else []
+    assert begun == ([] if mended == "without the other input" else [{"event_id": "BEGIN_DIALOG c1 True"}])
+    assert len(begun) == counted
+
+
+@pytest.mark.slow
+def test_too_many_rejected_rows_are_exit_code_3(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    project.add(by_source(endpoint_event(), endpoint_event(event_type="OTHER")))
+    ended = run("nightly", "--config", project.config, "--as-of", at(60).isoformat())
+    assert ended.code == 3
+    error = ended.err.splitlines()[-1]
+    assert error.startswith("error: 1 of 2 rows were rejected (endpoint_events 1 of 2), more than quality.")
+    (row,) = project.table("runs")
+    assert (row["status"], row["as_of"], row["last_batch"]) == ("failed", at(60), None)
+    assert f"error: {row['error']}" == error
+
+
+def test_wrong_settings_are_exit_code_2(tmp_path: Path) -> None:
+    missing = str(tmp_path / "missing.yaml")
+    for option in ("--config", "--confg"):
+        ended = run("fold", option, missing)
+        assert (ended.code, len(ended.err.splitlines())) == (2, 1)
+        assert ended.err.startswith("error: ")
+
+
+def test_a_missing_input_is_named(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    (tmp_path / "message_events").rmdir()
+    with pytest.raises(InputError, match=rf"^inputs\.message_events: {tmp_path}/message_events is not there"):
+        take_in(session, project)
+
+
+@pytest.mark.spark
+def test_a_file_that_ends_too_early_is_named(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    project.add(good(200))
+    whole = tmp_path / "endpoint_events" / "001.jsonl"
+    packed = gzip.compress(whole.read_bytes())
+    cut = tmp_path / "endpoint_events" / "002.jsonl.gz"
+    cut.write_bytes(packed[: len(packed) // 2])
+    with pytest.raises(InputError, match=r"(?s)breaks its contract.*002\.jsonl\.gz: ") as told:
+        take_in(session, project)
+    assert "001.jsonl:" not in str(told.value)
+    assert len(str(told.value).splitlines()) == 2
+
+    # Written whole, it is taken with the rest; its events are duplicates.
+    cut.write_bytes(packed)
+    assert take_in(session, project) == "400 events, 200 accepted, 200 duplicates, 0 rejected"
+
+
+@pytest.mark.spark
+def test_rejected_rows_of_typed_files_keep_their_times_to_the_microsecond(
+    session: SparkSession, tmp_path: Path
+) -> None:
+    """Two of them differ in nothing but a microsecond, and one is of the year 10000."""
+    project = Project(tmp_path, catalog=catalog(), format="parquet", quality={"max_rejected_share": 1.0})
+    far = 253_402_300_800_000_000
+    micros = [1_795_203_473_805_440, 1_795_203_473_805_441, far]
+    rows = [endpoint_event(event_id="a event", event_type="OTHER") for _ in micros]
+    cells = {column: pa.array([row[column] for row in rows]) for column in rows[0]}
+    cells["event_time"] = pa.array(micros, pa.timestamp("us", "UTC"))
+    cells["logged_priority"] = pa.array([None] * len(rows), pa.int32())
+    pq.write_table(pa.table(cells), tmp_path / "endpoint_events" / "1.parquet")
+    take_in(session, project)
+    rejected = project.table("rejected_events", ["reason", "payload"])
+    times = {(row["reason"], json.loads(row["payload"])["event_time"]) for row in rejected}
+    assert times == {
+        ("unknown_event_type", "2026-11-20T19:37:53.80544Z"),
+        ("unknown_event_type", "2026-11-20T19:37:53.805441Z"),
+        ("unknown_event_type", "+10000-01-01T00:00:00Z"),
+        ("event_time_out_of_range", "+10000-01-01T00:00:00Z"),
+    }
+
+
+@pytest.mark.spark
+def test_parquet_text_that_is_no_utf8_is_rejected(session: SparkSession, tmp_path: Path) -> None:
+    """Taken as it is, no other reader could open the tables any more."""
+    project = Project(tmp_path, catalog=catalog(), format="parquet", quality={"max_rejected_share": 1.0})
+    rows = [
+        endpoint_event(conversation=name, event_id=f"{name} event", contract="Zo\u00eb")
+        for name in ("a", "b")
+    ]
+    names = {column: pa.array([row[column] for row in rows]) for column in rows[0]}
+    names["logged_priority"] = pa.array([None, None], pa.int32())
+    # Two bytes that no UTF-8 has, in the second row only.
+    spoilt = [row["contract"].encode() for row in rows[:1]] + [b"Zo\xff\xfe"]
+    offsets = np.cumsum([0, *map(len, spoilt)]).astype("int32")
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(spoilt))]
+    names["contract"] = pa.Array.from_buffers(pa.string(), 2, buffers)
+    pq.write_table(pa.table(names), tmp_path / "endpoint_events" / "1.parquet")
+    if is_embedded(session):
+        with pytest.raises(InputError, match=r"(?s)breaks its contract.*1\.parquet: .*utf-?8"):
+            take_in(session, project)
+        return
+    assert take_in(session, project) == "2 events, 1 accepted, 0 duplicates, 1 rejected"
+    assert project.table("endpoint_events", ["event_id", "contract"]) == [
+        {"event_id": "a event", "contract": "Zo\u00eb"}
+    ]
+    (rejected,) = project.table("rejected_events", ["event_id", "reason", "payload"])
+    assert (rejected["event_id"], rejected["reason"]) == ("b event", "broken_row")
+    assert json.loads(rejected["payload"])["contract"].startswith("Zo\ufffd")
+
+
+def with_two_files(folder: Path) -> tuple[Project, list[Path]]:
+    """A project with an endpoint event in each of a.parquet and b.parquet."""
+    project = Project(folder, catalog=catalog(), format="parquet")
+    files = [folder / "endpoint_events" / f"{name}.parquet" for name in ("a", "b")]
+    for file in files:
+        row = endpoint_event(conversation=file.stem, event_id=f"{file.stem} event")
+        columns = {name: pa.array([value]) for name, value in row.items()}
+        pq.write_table(pa.table(columns | {"logged_priority": pa.array([None], pa.int32())}), file)
+    return project, files
+
+
+def spoil_text(file: Path) -> None:
+    """Put a byte that no UTF-8 has into a text."""
+    file.write_bytes(file.read_bytes().replace(b"Contract", b"Contr\xffct", 1))
+
+
+def test_a_parquet_file_with_bad_text_is_named_among_others(embedded: SparkSession, tmp_path: Path) -> None:
+    """Read by itself it shows nothing: a column with one value is taken from the statistics in the footer."""
+    project, files = with_two_files(tmp_path)
+    spoil_text(files[1])
+    with pytest.raises(InputError, match=r"(?s)breaks its contract.*/b\.parquet: .*utf-?8") as caught:
+        take_in(embedded, project)
+    assert "a.parquet" not in str(caught.value)
+
+
+@pytest.mark.parametrize("is_bad", [True, False])
+def test_a_file_that_fails_where_it_is_written_is_named(
+    embedded: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_bad: bool
+) -> None:
+    """Typed files are read again then, and more of them than at first. Other errors stay what they are."""
+    project, files = with_two_files(tmp_path)
+
+    def failing(*_: object) -> None:
+        if is_bad:
+            spoil_text(files[1])
+        raise RuntimeError("Parquet error: a page that is none")
+
+    monkeypatch.setattr("pipelines.ingest.ingest.write_ledger", failing)
+    with pytest.raises(InputError if is_bad else RuntimeError) as caught:
+        take_in(embedded, project)
+    said = str(caught.value)
+    assert ("/b.parquet: " in said, "a.parquet" in said) == (is_bad, False)
+    assert ("a page that is none" in said) is not is_bad
+
+
+@pytest.mark.parametrize("what", ["goes away", "grows before it is read", "grows afterwards"])
+def test_a_file_that_changes_while_it_is_read_is_not_taken(
+    session: SparkSession, tmp_path: Path, what: str
+) -> None:
+    """To go on would be to call its rows taken: nobody would ever look for them again."""
+    project = Project(tmp_path, catalog=catalog())
+    whole = [message_event("SENT", f"c{number}/0") for number in range(4)]
+    project.add(by_source(*whole[:2]))
+    warehouse, settings = project.warehouse(session), project.settings()
+    new = what_is_new(warehouse, settings)
+    file = tmp_path / "message_events" / "001.jsonl"
+    text = file.read_text()
+
+    def changing(*given: Any) -> CameIn:
+        change = given[1] == "message_events"
+        if change and what == "goes away":
+            file.unlink()
+        elif change and what == "grows before it is read":
+            file.write_text(f"{text}{text[:40]}")
+        found = take_in_of_one(*given)
+        if change and what == "grows afterwards":
+            file.write_text(f"{text}{text[:40]}")
+        return found
+
+    told = "went away before it was read; put it back" if what == "goes away" else "changed while it was read"
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("pipelines.ingest.ingest.take_in", changing)
+        with pytest.raises(InputError, match=f"(?s){file}.*{told}"), warehouse.keeping() as keep:
+            fold(warehouse, settings, new, run_id="run", started_at=datetime.now(UTC), keep_state=keep)
+    # What was cut off is no row, and the whole file is a new one.
+    project.nights -= 1
+    project.add(by_source(*whole))
+    assert take_in(session, project) == "4 events, 4 accepted, 0 duplicates, 0 rejected"
+    assert project.table("batches", ["batch"]) == [{"batch": 1}] * 3
+    assert not (tmp_path / "warehouse" / "rejected_events").exists()

@@ -1,0 +1,222 @@
+"""The lint_rules job: its options, exit codes and forms; and once against a warehouse."""
+
+import json
+import os
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs.lint_rules import FOUND, main
+from pipelines.config.errors import ConfigError
+from pipelines.config.load import load_for_lint
+from pipelines.lint.findings import Code
+from pipelines.lint.run import lint_warehouse
+from pipelines.storage.warehouse import Warehouse
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import RECEIVE_SCHEDULE, RUNS, TRANSMISSION_SCHEDULE
+from tests.support.factories import INITIATOR, TARGET, at, catalog, create_rule
+from tests.support.harness import Project
+from tests.support.written import ended_run, endpoint, received, sent, write
+
+ROOT = Path(__file__).parent.parent.parent
+BOTH_ENDS = [
+    create_rule("Out", 7, contract="Contract", local_service=INITIATOR, remote_service=TARGET),
+    create_rule("In", 7, contract="Contract", local_service=TARGET, remote_service=INITIATOR, database="B"),
+]
+SLIP = [
+    {**BOTH_ENDS[0], "create": BOTH_ENDS[0]["create"] | {"local_service": "InitiatorSerivce"}},
+    BOTH_ENDS[1],
+]
+AGAIN = {**BOTH_ENDS[0], "create": BOTH_ENDS[0]["create"] | {"name": "Again"}}
+
+
+def linted(
+    folder: Path, rules: list[dict[str, Any]], *options: str, capsys: pytest.CaptureFixture[str]
+) -> tuple[int, str]:
+    project = Project(folder, catalog=catalog(), rules=rules)
+    code = main(["--config", project.config, "--static", *options])
+    return code, capsys.readouterr().out
+
+
+def test_no_findings_exit_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert linted(tmp_path, BOTH_ENDS, capsys=capsys) == (0, "no findings\n")
+    assert linted(tmp_path, BOTH_ENDS, "--format", "json", capsys=capsys) == (0, "[]\n")
+
+
+@pytest.mark.parametrize(
+    ("rules", "codes"),
+    [
+        pytest.param(
+            [*BOTH_ENDS, AGAIN],
+            {"error": 4, "warning": 4, "note": 4},
+            id="an error",
+        ),
+        pytest.param(SLIP, {"error": 0, "warning": 4, "note": 4}, id="a warning"),
+        pytest.param(
+            [*BOTH_ENDS, *[create_rule(f"C{n}", n, contract=f"C{n}") for n in (1, 3, 9)]],
+            {"error": 0, "warning": 0, "note": 4},
+            id="a note",
+        ),
+    ],
+)
+def test_exit_4_from_the_severity_that_was_asked_for(
+    rules: list[dict[str, Any]], codes: dict[str, int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = {level: linted(tmp_path, rules, "--fail-on", level, capsys=capsys)[0] for level in codes}
+    assert found == codes
+    assert linted(tmp_path, rules, capsys=capsys)[0] == codes["warning"]
+
+
+def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, text = linted(tmp_path / "conf", SLIP, "--format", "json", capsys=capsys)
+    findings = json.loads(text)
+    assert code == FOUND
+    assert [(each["code"], each["rule"], each["severity"]) for each in findings] == [
+        ("R301", "Out", "warning"),
+        ("R203", "In", "warning"),
+    ]
+    assert {
+        name: findings[0][name] for name in ("instance", "database", "file", "line", "column", "fix")
+    } == {
+        "instance": "SQL1",
+        "database": "A",
+        "file": "conf/rules.yaml",
+        "line": 1,
+        "column": 3,
+        "fix": "write 'InitiatorService'",
+    }
+
+
+def test_sarif(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the standard requires of a log, a run, a tool, a rule, a result and a place."""
+    monkeypatch.chdir(tmp_path)
+    log = json.loads(linted(tmp_path / "my conf", SLIP, "--format", "sarif", capsys=capsys)[1])
+    assert set(log) == {"$schema", "version", "runs"}
+    assert log["version"] == "2.1.0"
+    assert log["$schema"].endswith("/sarif-schema-2.1.0.json")
+    [only] = log["runs"]
+    assert only["columnKind"] in ("utf16CodeUnits", "unicodeCodePoints")
+    driver = only["tool"]["driver"]
+    assert driver["name"]
+    assert [rule["id"] for rule in driver["rules"]] == [code.id for code in Code]
+    assert len({rule["id"] for rule in driver["rules"]}) == len(Code)
+    for rule in driver["rules"]:
+        assert rule["shortDescription"]["text"]
+        assert rule["defaultConfiguration"]["level"] in ("note", "warning", "error")
+    assert [result["ruleId"] for result in only["results"]] == ["R301", "R203"]
+    for result in only["results"]:
+        assert driver["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+        assert result["level"] in ("note", "warning", "error")
+        assert result["message"]["text"]
+        [location] = result["locations"]
+        place = location["physicalLocation"]
+        assert place["artifactLocation"] == {"uri": "my%20conf/rules.yaml", "uriBaseId": "%SRCROOT%"}
+        assert place["region"]["startLine"] >= 1
+        assert place["region"]["startColumn"] >= 1
+
+
+def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, text = linted(tmp_path, SLIP, capsys=capsys)
+    assert "it is probably 'InitiatorService'" in " ".join(text.replace("│", " ").split())
+    assert text.endswith("0 errors, 2 warnings, 0 notes\n")
+
+
+def test_conflicts_are_findings_but_what_can_not_be_read_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    twice = [BOTH_ENDS[0], {**BOTH_ENDS[0], "create": BOTH_ENDS[0]["create"] | {"level": 9}}]
+    code, text = linted(tmp_path, twice, "--format", "json", capsys=capsys)
+    assert (code, json.loads(text)[0]["code"]) == (FOUND, "R103")
+    config = str(tmp_path / "settings.yaml")
+    (tmp_path / "rules.yaml").write_text("- create: {}\n")
+    with pytest.raises(ConfigError):
+        main(["--config", config, "--static"])
+    for options in (["--format", "xml"], ["--fail-on", "never"], ["--as-of", "yesterday"]):
+        with pytest.raises(ConfigError):
+            main(["--config", config, "--static", *options])
+
+
+def test_the_moment_says_which_rules_are_looked_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rules = [*BOTH_ENDS, create_rule("Five", 5, contract="Contract", effective_from=at(5))]
+    before = linted(tmp_path, rules, "--as-of", at(4).isoformat(), capsys=capsys)[0]
+    after = linted(tmp_path, rules, "--as-of", at(5).isoformat(), capsys=capsys)[0]
+    assert (before, after, linted(tmp_path, rules, capsys=capsys)[0]) == (0, FOUND, FOUND)
+
+
+def test_the_shipped_rules_lint_without_a_session_and_without_java() -> None:
+    """As a process of its own, whose environment has no Java; the slip of the documentation must be found."""
+    found = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "jobs.lint_rules",
+            "--config",
+            "conf/local.yaml",
+            "--static",
+            "--format",
+            "json",
+        ],
+        cwd=ROOT,
+        env={"PATH": os.path.dirname(sys.executable), "JAVA_HOME": "/nowhere"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert found.returncode == FOUND, found.stderr
+    [slip] = [each for each in json.loads(found.stdout) if each["code"] == "R301"]
+    assert slip["rule"] == "InitiatorToTargetPriority"
+    assert slip["fix"] == "write 'InitiatorService'"
+    assert slip["file"].startswith("conf/rules/documentation.")
+
+
+@pytest.mark.spark
+def test_against_a_warehouse(session: SparkSession, tmp_path: Path) -> None:
+    """Before the first night only the catalog is asked; afterwards the log as well."""
+    later = {"effective_from": at(30), "instance": "SQL1", "database": "A"}
+    rules = [
+        *BOTH_ENDS,
+        create_rule("Case", 6, contract="contract"),
+        create_rule("Unused", 6, contract="DEFAULT"),
+        create_rule("All", 4),
+        {**later, "alter": {"name": "Out", "level": 8}},
+    ]
+    project = Project(tmp_path, catalog=catalog(), rules=rules)
+    settings, folded = load_for_lint(project.config)
+    warehouse = Warehouse(session, settings.warehouse)
+
+    def codes(moment: datetime | None = None) -> tuple[list[tuple[str, str | None]], list[str]]:
+        findings, remarks = lint_warehouse(warehouse, settings, folded, moment=moment)
+        log = [each for each in findings if each.code.id >= "R3"]
+        return sorted((each.code.id, each.rule) for each in log), [each.split(":")[0] for each in remarks]
+
+    assert codes() == ([], [f"no endpoints in {settings.warehouse}"])
+    with_rule = {"priority": 7, "rule_name": "Out", "ladder_step": 1}
+    odd = endpoint("odd", False, contract="Odd", closed_on=at().date())
+    write(warehouse, ENDPOINTS, [endpoint("old", **with_rule), endpoint("old", False, **with_rule), odd])
+    of_log = [("R302", "Case"), ("R304", "Unused"), ("R305", "All"), ("R306", None)]
+    assert codes() == (of_log, ["no run was published"])
+    write(warehouse, RUNS, [ended_run("r", at(60))])
+    write(warehouse, RECEIVE_SCHEDULE, [received("TargetQueue", 1, conversation_id="old")])
+    write(warehouse, TRANSMISSION_SCHEDULE, [sent(1, conversation_id="old")])
+    # The initiator's endpoint of the message to be sent is older than the last change in its database.
+    assert codes() == ([*of_log, ("R307", "Out")], [])
+    # Half an hour before, nobody had looked at the queues.
+    assert codes(at(30)) == (of_log, ["no run was published"])
+
+
+def test_the_command_reads_the_warehouse(
+    embedded: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = Project(tmp_path, catalog=catalog(), rules=BOTH_ENDS)
+    assert main(["--config", project.config]) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "no findings\n"
+    assert "the rules were not compared with a log" in printed.err

@@ -1,0 +1,259 @@
+"""The lint against the catalog and the kinds of endpoints of a log: what each code finds and leaves alone."""
+
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+
+from pipelines.config.catalog import Catalog
+from pipelines.config.rules.history import RuleVersion
+from pipelines.config.rules.read import read_rules
+from pipelines.config.rules.statements import Kind as Verb, Origin, RuleStatement
+from pipelines.lint.findings import Finding, Severity
+from pipelines.lint.log import lint_log
+from pipelines.lint.log_kinds import Kind, LogKinds
+from pipelines.lint.names import lint_names
+from pipelines.lint.queued import QueuedKind, last_changes, lint_queued
+from pipelines.lint.service_places import ServicePlaces
+from pipelines.lint.standing_rules import standing_rules
+from tests.support.model.rules import Rule, resolve
+from tests.support.rules import I_A, I_B, catalog, create, folded
+
+PLACES = catalog({I_A: ["Init", "Orders"], I_B: ["Target"]})
+
+
+def kind(names: str, endpoints: int = 10, place: tuple[str, str] = I_A) -> Kind:
+    contract, local, remote = names.split(" ")
+    return Kind(*place, contract, local, remote, endpoints)
+
+
+LOG = [kind("C Init Target", 30), kind("D Init Target", 20), kind("C Target Init", 30, I_B)]
+
+
+def names(*rules: RuleStatement, log: list[Kind] | None = LOG, of: Catalog = PLACES) -> list[Finding]:
+    history = folded(*rules)
+    kinds = None if log is None else LogKinds(tuple(log))
+    databases = standing_rules(history.versions, None)
+    return list(lint_names(databases, ServicePlaces(of), kinds, history.origins))
+
+
+def codes(*rules: RuleStatement, log: list[Kind] | None = LOG) -> list[str]:
+    return sorted(finding.code.id for finding in names(*rules, log=log))
+
+
+@pytest.mark.parametrize(
+    ("criteria", "with_log", "without"),
+    [
+        pytest.param("C Init Target", [], [], id="fits"),
+        pytest.param("* * *", [], [], id="fits everything"),
+        pytest.param("C Intit Target", ["R301"], ["R301"], id="a local service like a known one"),
+        pytest.param("C Nobody Target", ["R301"], ["R301"], id="a local service like none"),
+        pytest.param(
+            "C Init Partner", ["R301"], [], id="a remote service may be a partner's, but for the log"
+        ),
+        pytest.param("C Init Taregt", ["R301"], ["R301"], id="a remote service like a known one"),
+        pytest.param("E Init Target", ["R301"], [], id="only a log knows contracts"),
+        pytest.param("DEFAULT Init Target", ["R304"], [], id="the contract that is always there"),
+        pytest.param("C init Target", ["R302"], ["R302"], id="case"),
+        pytest.param("C Init_ Target", ["R302"], ["R302"], id="a blank at the end"),
+        pytest.param("c init Target", ["R302", "R302"], ["R302"], id="two of them"),
+        pytest.param("C Target Init", ["R303"], ["R303"], id="swapped"),
+        pytest.param("C * Init", ["R303"], [], id="swapped, by the log only"),
+        pytest.param("C Orders Target", ["R304"], [], id="never matched"),
+        pytest.param("C Orders Tarset", ["R301"], ["R301"], id="the cause stands for never matched"),
+    ],
+)
+def test_rules_that_fit_no_endpoint(criteria: str, with_log: list[str], without: list[str]) -> None:
+    rule = create("R", criteria, 7)
+    assert codes(rule) == with_log
+    assert codes(rule, log=None) == without
+
+
+def test_the_slip_of_the_documentation_is_found_and_put_right() -> None:
+    known = catalog({("DOC1", "InitiatorDB"): ["InitiatorService"], ("DOC1", "TargetDB"): ["TargetService"]})
+    rule = create("Slip", "SimpleContract InitiatorSerivce TargetService", 3, ("DOC1", "InitiatorDB"))
+    log = [kind("SimpleContract InitiatorService TargetService", 4, ("DOC1", "InitiatorDB"))]
+    [finding] = names(rule, log=log, of=known)
+    assert finding.sentence == (
+        "'Slip' asks for the local service 'InitiatorSerivce', which neither the catalog nor any endpoint of "
+        "DOC1.InitiatorDB has; it is probably 'InitiatorService'"
+    )
+    assert (finding.fix, finding.origin) == ("write 'InitiatorService'", rule.origin)
+    [finding] = names(rule, log=None, of=known)
+    assert finding.sentence.endswith(
+        "which the catalog does not have in DOC1.InitiatorDB; it is probably 'InitiatorService'"
+    )
+
+
+def test_a_local_service_of_another_database_is_told_where_it_is() -> None:
+    [finding] = names(create("R", "DEFAULT Target *", 7))
+    assert finding.sentence.endswith("which neither the catalog nor any endpoint of I.A has, but I.B")
+
+
+def test_swapped_services_are_told_with_what_to_do() -> None:
+    [finding] = names(create("R", "C Target *", 7))
+    assert finding.sentence == (
+        "'R' fits no endpoint of I.A, and would with its services the other way round: "
+        "'Target' does not live there"
+    )
+    assert finding.fix == (
+        "swap them: contract 'C', local service ANY, remote service 'Target'; or move the rule to I.B"
+    )
+    [finding] = names(create("R", "C * Init", 7))
+    assert finding.sentence.endswith("the other way round: 'Init' lives there")
+    assert finding.fix == "swap them: contract 'C', local service 'Init', remote service ANY"
+
+
+def test_names_that_look_alike_are_shown_by_their_code_points() -> None:
+    log = [kind("C \u00d3rders Target")]
+    [finding] = names(create("R", "C O\u0301rders Target", 7), log=log, of=Catalog())
+    assert finding.sentence == (
+        r"'R' asks for the local service 'O\u0301rders', and there is only '\xd3rders': names are compared "
+        "byte by byte, and these differ in Unicode form"
+    )
+
+
+def test_a_name_that_exists_in_both_spellings_is_no_mistake() -> None:
+    assert codes(create("R", "C init Target", 7), log=[*LOG, kind("C init Target")]) == []
+
+
+def test_the_catalog_of_a_database_that_it_does_not_describe_says_nothing() -> None:
+    assert codes(create("R", "C Nobody Target", 7, ("I", "Z")), log=None) == []
+
+
+# --- R305, R306 ---
+
+
+def against(*rules: RuleStatement, log: list[Kind] = LOG) -> list[Finding]:
+    history = folded(*rules)
+    return list(lint_log(standing_rules(history.versions, None), LogKinds(tuple(log)), history.origins))
+
+
+def test_a_rule_behind_more_specific_ones() -> None:
+    rules = [create("All", "* * *", 4), create("C", "C * *", 7), create("D", "D * *", 4)]
+    [finding] = against(*rules, log=LOG[:2])
+    assert (finding.code.id, finding.rule, finding.severity) == ("R305", "All", Severity.WARNING)
+    assert finding.sentence == (
+        "'All' (level 4) decides no endpoint of the log: more specific rules are ahead of it on all that fit "
+        "it, which have 7 from 'C' and 4 from 'D'"
+    )
+    # One that it decides is enough to leave it alone, and so is none that fits it (R304 is for that).
+    assert against(*rules, log=[*LOG[:2], kind("E Init Target")]) == []
+    assert against(*rules[1:], create("E", "E * *", 3), log=LOG[:2]) == []
+
+
+def test_a_rule_behind_others_of_its_own_level_is_a_note() -> None:
+    [finding] = against(create("All", "* * *", 4), create("C", "C * *", 4), log=LOG[:1])
+    assert finding.severity is Severity.NOTE
+
+
+def test_endpoints_at_the_default_with_the_rules_for_the_largest_kinds() -> None:
+    log = [kind(f"C{number} Init Target", number) for number in range(1, 6)] + [kind("C Init Target", 85)]
+    log += [kind("C5 Target Init", 3, I_B)]
+    [finding] = against(create("C", "C * *", 7), create("Other", "C5 * *", 8, I_B), log=log)
+    assert finding.place == I_A
+    assert finding.sentence == (
+        "15 of 100 endpoints of I.A fit no rule and would get 5 today, the default; most are 5 with contract "
+        "'C5', local service 'Init', remote service 'Target'; 4 with contract 'C4', local service 'Init', "
+        "remote service 'Target'; 3 with contract 'C3', local service 'Init', remote service 'Target'"
+    )
+    assert finding.fix.startswith(
+        "choose their level and add\nUSE [A]; CREATE BROKER PRIORITY [C5 Init Target]\n"
+    )
+    # The other end of C5 has 8 from a rule; the others have none.
+    assert re.findall(r"CONTRACT_NAME = \[(\w+)\]|PRIORITY_LEVEL = (\d+)", finding.fix) == [
+        *[("C5", ""), ("", "8")],
+        *[("C4", ""), ("", "5")],
+        *[("C3", ""), ("", "5")],
+    ]
+
+
+def test_the_rule_that_is_offered_covers_what_it_is_offered_for(tmp_path: Path) -> None:
+    """The T-SQL of the fix, read as a rule script and linted with the same log."""
+    odd = Kind(*I_A, "it's", "[x]]", " ANY", 3)
+    [finding] = against(log=[odd])
+    script = tmp_path / "rules.sql"
+    script.write_text(finding.fix.partition("\n")[2].replace("LEVEL = 5", "LEVEL = 6"), encoding="utf-8")
+    read = read_rules(str(script), instance="I", effective_from=day(1))
+    assert against(*read.statements, log=[odd]) == []
+    [rule] = folded(*read.statements).versions
+    assert (rule.database, *rule.triple) == ("A", *odd.names)
+
+
+def test_no_endpoint_at_the_default_no_finding() -> None:
+    assert against(create("A", "* * *", 5), create("B", "* * *", 5, I_B)) == []
+
+
+NAMED = ("x", "y", "z")
+triples = st.tuples(*[st.sampled_from((None, "x", "y"))] * 3)
+
+
+@given(
+    st.dictionaries(triples, st.integers(4, 6), max_size=8), st.sets(st.tuples(*[st.sampled_from(NAMED)] * 3))
+)
+def test_covered_and_never_matched_are_what_the_model_says(
+    rules: dict[tuple[str | None, ...], int], kinds: set[tuple[str, str, str]]
+) -> None:
+    model = [
+        Rule(*I_A, str(number), *triple, level, datetime.min, None)  # type: ignore[call-arg]
+        for number, (triple, level) in enumerate(rules.items())
+    ]
+    statements = [
+        create(str(number), " ".join(name or "*" for name in triple), level)
+        for number, (triple, level) in enumerate(rules.items())
+    ]
+    deciding = {resolve(model, I_A, datetime.max, each)[1] for each in kinds}
+    fitting = {
+        rule.name
+        for rule in model
+        for each in kinds
+        if all(wanted in (None, name) for wanted, name in zip(rule.triple, each, strict=True))
+    }
+    log = [kind(" ".join(each)) for each in kinds]
+    covered = {finding.rule for finding in against(*statements, log=log) if finding.code.id == "R305"}
+    assert covered == fitting - deciding
+    unmatched = {finding.rule for finding in names(*statements, log=log)}
+    assert unmatched == {rule.name for rule in model} - fitting
+    fell = [finding for finding in against(*statements, log=log) if finding.code.id == "R306"]
+    assert bool(fell) == (None in deciding)
+
+
+# --- R307 ---
+
+
+def day(number: int) -> datetime:
+    return datetime(2026, 2, number, tzinfo=UTC)
+
+
+def queued(contract: str, priority: int, endpoints: int, oldest: datetime) -> QueuedKind:
+    return QueuedKind(*I_A, contract, "Init", "Target", priority, endpoints, oldest)
+
+
+def test_queued_conversations_older_than_the_last_change() -> None:
+    created = create("R", "C * *", 7, at=day(1))
+    altered = RuleStatement(Verb.ALTER, day(3), *I_A, "R", Origin("rules.sql", 77, 1), level=8)
+    history = folded(created, altered)
+    kinds = [queued("C", 7, 2, day(2)), queued("D", 5, 1, day(1))]
+    [finding] = lint_queued(history.versions, kinds, history.origins, moment=day(9))
+    assert finding.sentence == (
+        "3 endpoints of I.A with queued messages are older than the last change of its rules ('R', "
+        "2026-02-03T00:00:00Z), the oldest of 2026-02-01T00:00:00Z; 2 would have another level today"
+    )
+    assert (finding.rule, finding.origin) == ("R", altered.origin)
+    assert list(lint_queued(history.versions, [], history.origins, moment=day(9))) == []
+
+
+def test_the_last_change_is_a_begin_or_an_end_at_the_moment_at_the_latest() -> None:
+    #        1    3    5    7
+    # A      [---------)
+    # B           [---------)
+    def version(name: str, begin: int, end: int) -> RuleVersion:
+        return RuleVersion(*I_A, name, name, None, None, 5, day(begin), day(end))
+
+    a, b = version("A", 1, 5), version("B", 3, 7)
+    found = {number: last_changes([a, b], day(number)).get(I_A) for number in (1, 2, 3, 4, 5, 6, 7, 8)}
+    expected = [(1, a), (1, a), (3, b), (3, b), (5, a), (5, a), (7, b), (7, b)]
+    assert list(found.values()) == [(day(number), rule) for number, rule in expected]
+    assert last_changes([b], day(2)) == {}

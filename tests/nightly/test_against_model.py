@@ -1,0 +1,137 @@
+"""The jobs against the naive model, on many random logs at once."""
+
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from pyspark.sql import SparkSession
+
+from pipelines.config.model import Receive, Transmission
+from pipelines.engine.session import is_embedded
+from pipelines.schedules.write import write_schedules
+from pipelines.storage.batches import what_is_done
+from tests.support.harness import Project, Row, difference, one_log
+from tests.support.model import simulate
+from tests.support.strategies import Log, logs
+from tests.support.strategies.logs import split
+
+LOGS_A_RUN = 20
+
+PUBLIC = (
+    "endpoints",
+    "priority_rules",
+    "group_priorities",
+    "receive_schedule",
+    "transmission_schedule",
+    "unresolved",
+)
+
+
+def random_logs(count: int, number: int) -> list[Log]:
+    """Random logs, the same for the same number.
+
+    One example is one small log, and one run of the pipeline tries them all: a run costs seconds.
+    """
+    found: list[Log] = []
+
+    @seed(number)
+    @settings(
+        max_examples=count,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(logs())
+    def collect(log: Log) -> None:
+        found.append(log)
+
+    collect()
+    return found
+
+
+def project_of(folder: Path, log: Log) -> Project:
+    return Project(
+        folder,
+        catalog=log.catalog,
+        rules=log.rules,
+        queue_events=log.queue_events is not None,
+        receive={"top": log.top},
+        transmission={"starvation": log.starvation, "blocks": log.blocks},
+    )
+
+
+def require_equal(project: Project, log: Log) -> None:
+    expected = simulate(log.events, **log.settings)
+    for table in PUBLIC:
+        rows = expected[table]
+        columns = rows[0].keys() if rows else None
+        found = project.table(table, columns)
+        assert difference(found, rows) == [], table
+
+
+STARVATION = {"after_seconds": 5400, "raise_by": 3}
+BLOCKS = {"fragment_bytes": 100, "fragments": 3}
+
+
+@pytest.fixture(scope="module")
+def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Log]:
+    """One night over many random logs, with the plain settings."""
+    log = replace(one_log(random_logs(2 * LOGS_A_RUN, 1)), top=None, starvation=None, blocks=None)
+    project = project_of(tmp_path_factory.mktemp("night"), log)
+    project.add(log.events)
+    project.run(session, log.as_of)
+    return project, log
+
+
+@pytest.mark.spark
+def test_one_night_equals_the_model(night: tuple[Project, Log]) -> None:
+    project, log = night
+    require_equal(project, log)
+
+
+@pytest.mark.parametrize(
+    ("top", "starvation", "blocks"),
+    [
+        (1, STARVATION, None),
+        pytest.param(3, STARVATION, BLOCKS, marks=pytest.mark.spark),
+    ],
+)
+def test_schedules_with_settings_equal_the_model(
+    session: SparkSession,
+    night: tuple[Project, Log],
+    top: int,
+    starvation: Row | None,
+    blocks: Row | None,
+) -> None:
+    project, log = night
+    changed = replace(
+        project.settings(),
+        receive=Receive(top=top),
+        transmission=Transmission.model_validate({"starvation": starvation, "blocks": blocks}),
+    )
+    warehouse = project.warehouse(session)
+    write_schedules(warehouse, changed, log.as_of, what_is_done(warehouse))
+    require_equal(project, replace(log, top=top, starvation=starvation, blocks=blocks))
+
+
+def test_without_queue_events_every_receive_counts(session: SparkSession, tmp_path: Path) -> None:
+    log = replace(one_log(random_logs(LOGS_A_RUN, 6)), queue_events=None)
+    project = project_of(tmp_path, log)
+    project.add(log.events)
+    project.run(session, log.as_of)
+    require_equal(project, log)
+
+
+@pytest.mark.spark
+def test_any_split_over_nights_equals_the_model(session: SparkSession, tmp_path: Path) -> None:
+    log = one_log(random_logs(LOGS_A_RUN, 7))
+    project = project_of(tmp_path, log)
+    # A fold of few rows takes a quarter of a minute on Apache Spark.
+    for piece in split(log.events, 3 if is_embedded(session) else 2, Random(7)):
+        project.add(piece)
+        project.take_in(session)
+    project.run(session, log.as_of)
+    require_equal(project, log)

@@ -1,0 +1,121 @@
+"""What a snapshot lets conclude is no fact of the log: who received a message, and when, is not known."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+from pipelines.conformance.receives import asked_at, figures_at, receives_at
+from pipelines.questions.leaks import leaks_at
+from pipelines.replay.period import Period
+from pipelines.replay.read import Asked, replayed
+from pipelines.storage.collect import collected
+from tests.support.factories import (
+    Row,
+    at,
+    by_source,
+    catalog,
+    create_rule,
+    endpoint_event,
+    message_event,
+    queue_event,
+)
+from tests.support.harness import Project, same
+from tests.support.server import write_csv
+
+pytestmark = pytest.mark.slow
+
+AS_OF, TAKEN_AT = at(60), at(0)
+
+
+@pytest.fixture(scope="module")
+def project(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Three messages arrive; at noon the queue has one of them, which a session takes ten minutes later.
+
+    A fourth conversation has been silent for 40 days, and the queue has its message no more, either.
+    """
+    folder = tmp_path_factory.mktemp("inferred")
+    rules = [create_rule(name, level, database="B", contract=name) for name, level in LEVELS.items()]
+    project = Project(folder, catalog=catalog(), rules=rules)
+    rows = [row for name in ("Gold 0", "Silver 1", "Silver 2") for row in talk(name, at(-40))]
+    rows += talk("Old 3", at(day=-40))
+    mark = {"transaction_id": "t1"}
+    rows += [
+        message_event("RECEIVED", "Gold 0/0", event_time=at(10), **mark),
+        queue_event("RECEIVE", event_time=at(10), conversation_group_id="group Gold 0 False", **mark),
+        queue_event("COMMIT", event_time=at(11), **mark),
+    ]
+    project.add(by_source(*rows))
+    (folder / "snap").mkdir()
+    ready = {
+        "status": 1,
+        "priority": 9,
+        "queuing_order": 1,
+        "conversation_group_id": "group Gold 0 False",
+        "conversation_handle": "handle Gold 0 False",
+        "message_sequence_number": 0,
+        "message_type_name": "Order",
+    }
+    write_csv(folder / "snap" / "dbo.TargetQueue.csv", [ready])
+    queue = {"object_id": 100, "name": "TargetQueue", "is_receive_enabled": True, "is_enqueue_enabled": True}
+    write_csv(folder / "snap" / "service_queues.csv", [queue])
+    write_csv(folder / "snap" / "dm_broker_queue_monitors.csv", [{"queue_id": 100, "tasks_waiting": 2}])
+    place = {"instance": "SQL1", "database": "B", "taken_at": TAKEN_AT.isoformat()}
+    shown = {"path": "snap", "format": "csv", "complete": ["dbo.TargetQueue"], **place}
+    settings = yaml.safe_load(Path(project.config).read_text())
+    Path(project.config).write_text(yaml.safe_dump({**settings, "snapshots": [shown]}))
+    project.run(session, AS_OF)
+    return project
+
+
+LEVELS = {"Gold": 9, "Silver": 3}
+
+
+def talk(name: str, when: Any) -> list[Row]:
+    """A conversation with a message that arrives ten minutes after its beginning."""
+    of = {"contract": name.split()[0], "event_time": when}
+    return [
+        endpoint_event(conversation=name, **of),
+        endpoint_event("DIALOG_CREATED", name, **of),
+        message_event("DELIVERED", f"{name}/0", event_time=when + timedelta(minutes=10)),
+    ]
+
+
+def test_it_is_no_decision(session: SparkSession, project: Project) -> None:
+    asked = asked_at(project.warehouse(session), project.settings(), as_of=AS_OF, window=None, keep=same)
+    receives, _, deviations = receives_at(asked, tolerance=timedelta(milliseconds=10), keep=same)
+    [row] = collected(receives)
+    [second] = collected(figures_at(asked))
+    for found in (row, second):
+        assert (found["queue"], found["decisions"], found["with_choice"], found["passed"]) == (
+            "TargetQueue",
+            1,
+            0,
+            0,
+        )
+    assert collected(deviations) == []
+
+
+@pytest.mark.parametrize("readers", [None, 1])
+def test_nobody_knows_how_long_the_work_took_or_when_it_began(
+    session: SparkSession, project: Project, readers: int | None
+) -> None:
+    """Two waiting tasks of the snapshot are no sessions of the log: open transactions tell the readers."""
+    asked = Asked(Period(at(-35), AS_OF), queues=["SQL1.B.TargetQueue"], readers=readers)
+    with replayed(project.warehouse(session), project.settings(), asked) as answer:
+        found = {name: collected(frame) for name, frame in answer.by_name().items()}
+    estimated = {row["level"]: (row["messages"], row["estimated"]) for row in found["replay_waits"]}
+    assert estimated == {9: (1, 0), 5: (1, 1), 3: (2, 2)}
+    [silver] = [row for row in found["replay_calibration"] if row["level"] == 3]
+    assert silver["logged_p50"] is None
+    [queue] = found["replay_queues"]
+    assert (queue["readers"], queue["busy_seconds"]) == (1, 240.0)
+
+
+def test_it_is_no_traffic(session: SparkSession, project: Project) -> None:
+    [leaking, other] = collected(leaks_at(project.warehouse(session), AS_OF, days=30))
+    for row in (leaking, other):
+        assert (row["conversation_id"], row["reason"]) == ("Old 3", "no_traffic")

@@ -1,0 +1,134 @@
+"""Leaked conversations, against walking the events in plain Python."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from jobs import leaks as job
+from pipelines.questions.leaks import leak_kinds, leaks_at, what_leaks
+from pipelines.questions.leaks_view import show
+from pipelines.storage.collect import collected
+from tests.nightly.test_against_model import project_of, random_logs
+from tests.support.factories import Row, at, by_source, catalog, endpoint_event, message_event
+from tests.support.harness import Project, difference, one_log
+from tests.support.model.vocabulary import ENDS
+
+HOURS = 6
+"""Random logs span less than a day."""
+
+
+def naive_leaks(
+    endpoints: Sequence[Row], endpoint_events: Sequence[Row], message_events: Sequence[Row], as_of: datetime
+) -> list[Row]:
+    found = []
+    for endpoint in endpoints:
+        conversation, side = endpoint["conversation_id"], endpoint["is_initiator"]
+        ends = {
+            of: [
+                event["event_time"]
+                for event in endpoint_events
+                if event["event_type"] in ENDS
+                and (event["conversation_id"], event["is_initiator"]) == (conversation, of)
+                and event["event_time"] < as_of
+            ]
+            for of in (side, not side)
+        }
+        if endpoint["created_at"] >= as_of or ends[side]:
+            continue
+        messages = [
+            event["event_time"]
+            for event in message_events
+            if event["conversation_id"] == conversation and event["event_time"] < as_of
+        ]
+        last = max([endpoint["created_at"], *messages])
+        left_alone = as_of - last >= timedelta(hours=HOURS)
+        if ends[not side] or left_alone:
+            found.append(
+                {
+                    "conversation_id": conversation,
+                    "is_initiator": side,
+                    "last_traffic": last,
+                    "far_ended_at": min(ends[not side], default=None),
+                    "reason": "far_side_ended" if ends[not side] else "no_traffic",
+                }
+            )
+    return found
+
+
+@pytest.mark.spark
+def test_leaks_equal_the_model(session: SparkSession, tmp_path: Path) -> None:
+    log = one_log(random_logs(30, 31))
+    project = project_of(tmp_path, log)
+    project.add(log.events)
+    project.run(session, log.as_of)
+    found = collected(leaks_at(project.warehouse(session), log.as_of, days=HOURS / 24))
+    expected = naive_leaks(project.table("endpoints"), log.endpoint_events, log.message_events, log.as_of)
+    assert {row["reason"] for row in expected} == {"far_side_ended", "no_traffic"}
+    assert difference([{name: row[name] for name in expected[0]} for row in found], expected) == []
+
+
+@pytest.fixture(scope="module")
+def leaking(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Two talks of which one side ended, one left alone, one lively, one that ended on both sides."""
+    project = Project(tmp_path_factory.mktemp("leaking"), catalog=catalog())
+    rows = []
+    for name, day in (("half", -9), ("half too", -4), ("alone", -8), ("lively", -8), ("over", -8)):
+        rows += [
+            endpoint_event("BEGIN_DIALOG", name, event_time=at(day=day)),
+            endpoint_event("DIALOG_CREATED", name, event_time=at(1, day=day)),
+            message_event("SENT", f"{name}/0", event_time=at(day=day)),
+            message_event("DELIVERED", f"{name}/0", event_time=at(1, day=day)),
+        ]
+    for name, sides in (("half", [True]), ("half too", [True]), ("over", [True, False])):
+        rows += [
+            endpoint_event("END_CONVERSATION", name, event_time=at(2, day=-3), is_initiator=side)
+            for side in sides
+        ]
+    rows.append(message_event("RECEIVED", "lively/0", event_time=at(0, day=-1)))
+    project.add(by_source(*rows))
+    project.run(session, at(0))
+    return project
+
+
+@pytest.mark.spark
+def test_leaks_are_counted_by_kind(session: SparkSession, leaking: Project) -> None:
+    found = leaks_at(leaking.warehouse(session), at(0))
+    kinds = collected(leak_kinds(found, as_of=at(0)).orderBy("reason", "local_service"))
+    shown = ("local_service", "reason", "endpoints", "oldest", "oldest_days", "a_day")
+    assert [tuple(row[name] for name in shown) for row in kinds] == [
+        ("TargetService", "far_side_ended", 2, at(1, day=-9), 9.0, 0.22),
+        ("InitiatorService", "no_traffic", 1, at(day=-8), 8.0, 0.13),
+        ("TargetService", "no_traffic", 1, at(1, day=-8), 8.0, 0.13),
+    ]
+
+
+def test_the_oldest_come_first_and_the_limit_counts(session: SparkSession, leaking: Project) -> None:
+    report = what_leaks(leaking.warehouse(session), as_of=at(0), days=9, limit=1)
+    # Nine days without traffic are one too many for the others.
+    assert report["endpoints"] == 2
+    assert [(row["conversation_id"], row["age_days"]) for row in report["oldest"]] == [("half", 9.0)]
+    assert [row["endpoints"] for row in report["kinds"]] == [2]
+
+
+def test_the_job_prints_tables_and_json(embedded: SparkSession, leaking: Project, capsys: Any) -> None:
+    assert job.main(["--config", leaking.config, "--format", "json", "--limit", "3"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert (report["days"], report["endpoints"]) == (7, 4)
+    assert [row["conversation_id"] for row in report["oldest"]] == ["half", "alone", "alone"]
+    assert job.main(["--config", leaking.config]) == 0
+    shown = capsys.readouterr().out
+    assert "4 endpoints leak at 2026-11-20T12:00:00Z" in shown
+    assert "handle half too False" in shown
+
+
+def test_no_leak_is_said(session: SparkSession, tmp_path: Path, capsys: Any) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    project.add(by_source(endpoint_event(event_time=at(-1))))
+    project.run(session, at(0))
+    show(what_leaks(project.warehouse(session), as_of=at(0), days=7, limit=5))
+    assert "No endpoint leaks at 2026-11-20T12:00:00Z." in capsys.readouterr().out

@@ -1,0 +1,251 @@
+"""What comes next, and who waits, read from a warehouse of a few rows."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+from jobs import next as next_job, waiting as waiting_job
+from pipelines.config.catalog import Catalog
+from pipelines.config.errors import ConfigError, PipelineError
+from pipelines.config.queue_filter import QueueFilter
+from pipelines.questions.next import what_comes_next
+from pipelines.questions.next_view import show
+from pipelines.questions.waiting import who_waits
+from pipelines.storage.warehouse import Warehouse
+from schemas.reading import as_of_key
+from tests.support import written
+from tests.support.factories import Row, at
+from tests.support.written import ended_run, sent, warehouse_of
+
+pytestmark = pytest.mark.spark
+
+AS_OF = at(60)
+YESTERDAY: Row = {"as_of": at(60, day=-1), "as_of_key": as_of_key(at(60, day=-1))}
+
+
+def received(queue: str, position: int | None, **changes: Any) -> Row:
+    """Two messages to a RECEIVE; the later its position, the earlier it arrived."""
+    own = {
+        "receive_number": position and (position + 1) // 2,
+        "arrived_at": at(10 - (position or 0)),
+    }
+    return written.received(queue, position, **{**own, **changes})
+
+
+def cells(printed: str) -> list[list[str]]:
+    """What stands in the rows of a table on the terminal."""
+    lines = [line for line in printed.splitlines() if line.startswith("│")]
+    return [[each.strip() for each in line.strip("│").split("│")] for line in lines]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("next")
+    (folder / "catalog.yaml").write_text("instances: []\n")
+    inputs = {name: {"path": name, "format": "json"} for name in ("endpoint_events", "message_events")}
+    content = {"warehouse": "warehouse", "inputs": inputs, "catalog": "catalog.yaml"}
+    (folder / "settings.yaml").write_text(yaml.safe_dump(content))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def warehouse(session: SparkSession, folder: Path) -> Warehouse:
+    """Its latest run is that of AS_OF; a later, failed one does not count."""
+    rows = {
+        "receive_schedule": [
+            *[received("Q", position) for position in (1, 2, 3, None)],
+            received("Two", 1),
+            received("Two", 1, database="B", message_id="other"),
+            received("Locked", None),
+            received("SQL1.A.Two", 1, message_id="dotted"),
+            received("Q", 1, **YESTERDAY, message_id="gone"),
+        ],
+        "transmission_schedule": [sent(1), sent(2), sent(1, instance="SQL2"), sent(3, **YESTERDAY)],
+        "runs": [ended_run("one", AS_OF), ended_run("two", at(90), "failed")],
+    }
+    return warehouse_of(session, folder / "warehouse", rows)
+
+
+def test_the_next_of_a_queue_with_the_conversation_that_decides(
+    warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = what_comes_next(warehouse, QueueFilter("Q"), as_of=AS_OF, limit=3)
+    assert (found["as_of"], found["instance"], found["database"], found["queue"]) == (AS_OF, "SQL1", "A", "Q")
+    columns = ("position", "receive_number", "deciding_conversation_id", "conversation_id", "arrived_at")
+    assert [tuple(row[name] for name in columns) for row in found["next"]] == [
+        (1, 1, "c1", "c1", at(9)),
+        (2, 1, "c1", "c2", at(8)),
+        (3, 2, "c3", "c3", at(7)),
+    ]
+    assert found["held_back"] == {"group_locked": 1}
+    show(found)
+    said = capsys.readouterr().out
+    assert cells(said) == [
+        ["RECEIVE 1", "group", "9", "", "g"],
+        ["", "conversation, decides", "9", "", "c1"],
+        ["1", "Order, unsequenced", "", "2026-11-20T12:09:00Z", "Q/1"],
+        ["", "conversation", "3", "", "c2"],
+        ["2", "Order, unsequenced", "", "2026-11-20T12:08:00Z", "Q/2"],
+        ["RECEIVE 2", "group", "9", "", "g"],
+        ["", "conversation, decides", "9", "", "c3"],
+        ["3", "Order, unsequenced", "", "2026-11-20T12:07:00Z", "Q/3"],
+    ]
+    assert "Received next at 2026-11-20T13:00:00Z: SQL1.A.Q" in said
+    assert "1 more held back: group_locked" in said
+
+
+def test_a_queue_of_which_all_is_held_back(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
+    found = what_comes_next(warehouse, QueueFilter("Locked"), as_of=AS_OF, limit=3)
+    assert (found["next"], found["held_back"]) == ([], {"group_locked": 1})
+    show(found)
+    assert "SQL1.A.Locked: nothing can be received" in capsys.readouterr().out
+
+
+def test_the_next_of_an_instance(warehouse: Warehouse) -> None:
+    found = what_comes_next(warehouse, QueueFilter(instance="SQL1"), as_of=AS_OF, limit=1)
+    assert [(row["message_id"], row["priority"], row["transmit_priority"]) for row in found["next"]] == [
+        ("m1", 7, 5)
+    ]
+
+
+def test_what_an_instance_sends_says_what_is_special_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [
+        {"block": None, "message_sequence_number": 4, **sent(1)},
+        {"block": 3, "message_sequence_number": 0, **sent(2, elevated=True, transmit_priority=10)},
+        {
+            "block": None,
+            "message_sequence_number": None,
+            **sent(3, forwarded=True, destination_instance=None),
+        },
+    ]
+    show({"as_of": AS_OF, "instance": "SQL1", "next": rows})
+    assert cells(capsys.readouterr().out) == [
+        ["1", "5", "Order, number 4", "SQL2.C.TargetService", "2026-11-20T12:01:00Z", "m1"],
+        [
+            "2",
+            "10",
+            "Order, number 0, raised from 7, block 3",
+            "SQL2.C.TargetService",
+            "2026-11-20T12:02:00Z",
+            "m2",
+        ],
+        ["3", "5", "Order, unsequenced, forwarded", "C.TargetService", "2026-11-20T12:03:00Z", "m3"],
+    ]
+
+
+def test_a_queue_in_full(warehouse: Warehouse) -> None:
+    """As every job writes it; a name with dots stands in brackets where it may mean another queue."""
+    in_full = what_comes_next(warehouse, QueueFilter("SQL1.B.Two"), as_of=AS_OF, limit=1)
+    assert (in_full["instance"], in_full["database"], in_full["queue"]) == ("SQL1", "B", "Two")
+    assert [row["message_id"] for row in in_full["next"]] == ["other"]
+    dotted = what_comes_next(warehouse, QueueFilter("[SQL1.A.Two]"), as_of=AS_OF, limit=1)
+    assert (dotted["queue"], dotted["next"][0]["message_id"]) == ("SQL1.A.Two", "dotted")
+
+
+CATALOG = Catalog.model_validate(
+    {
+        "instances": [
+            {"name": "SQL1", "databases": [{"name": "A", "queues": [{"name": "Idle"}]}, {"name": "C"}]}
+        ]
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("place", "complaint"),
+    [
+        (QueueFilter("q"), "--queue q: there is no such queue; did you mean SQL1.A.Q?"),
+        (QueueFilter(instance="SQL3"), "--instance SQL3: there is none of that name; did you mean 'SQL2'?"),
+        (QueueFilter("Two"), "--queue Two is one of SQL1.A.Two, SQL1.B.Two; write one of these"),
+        (QueueFilter("SQL1.A.q"), "--queue SQL1.A.q: there is no such queue; did you mean SQL1.A.Q?"),
+        (
+            QueueFilter("Q", instance="SQL2"),
+            "--instance SQL2: there is none of that name; did you mean 'SQL1'?",
+        ),
+        (QueueFilter("Q", database="D"), "--database D: there is none of that name; write one of A, B, C"),
+        (QueueFilter("B.Q"), "--queue B.Q: there is no such queue; did you mean SQL1.A.Q?"),
+    ],
+    ids=["queue", "instance", "two queues", "in full", "another instance", "no database", "another database"],
+)
+def test_a_name_of_nothing_or_of_several_is_refused(
+    warehouse: Warehouse, place: QueueFilter, complaint: str
+) -> None:
+    with pytest.raises(ConfigError) as error:
+        what_comes_next(warehouse, place, as_of=AS_OF, limit=1, catalog=CATALOG)
+    assert complaint in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("place", "named", "line"),
+    [
+        (
+            QueueFilter("dbo.Idle"),
+            {"instance": "SQL1", "database": "A", "queue": "Idle", "queue_off": None},
+            "Received next at 2026-11-20T13:00:00Z: SQL1.A.Idle: nothing waits there\n",
+        ),
+        (
+            QueueFilter(instance="Quiet"),
+            {"instance": "Quiet", "queues_off": []},
+            "Sent next at 2026-11-20T13:00:00Z: Quiet: nothing waits there\n",
+        ),
+    ],
+)
+def test_that_nothing_waits_is_an_answer_of_a_place_of_the_catalog(
+    warehouse: Warehouse,
+    place: QueueFilter,
+    named: dict[str, Any],
+    line: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    catalog = Catalog.model_validate(
+        {"instances": [*CATALOG.model_dump()["instances"], {"name": "Quiet", "databases": [{"name": "D"}]}]}
+    )
+    found = what_comes_next(warehouse, place, as_of=AS_OF, limit=1, catalog=catalog)
+    assert found == {"as_of": AS_OF, **named, "next": [], "held_back": {}}
+    show(found)
+    assert capsys.readouterr().out == line
+
+
+def test_an_as_of_that_was_not_published_is_refused(embedded: SparkSession, folder: Path) -> None:
+    options = ["--config", str(folder / "settings.yaml"), "--queue", "Q", "--as-of", "2026-11-20T13:30:00Z"]
+    with pytest.raises(PipelineError, match="--as-of 2026-11-20T13:30:00Z was not published"):
+        next_job.main(options)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [],
+        ["--queue", "Q", "--transmission"],
+        ["--transmission"],
+        ["--instance", "I", "--database", "D", "--transmission"],
+    ],
+)
+def test_half_a_question_is_refused(options: list[str]) -> None:
+    with pytest.raises(ConfigError, match="command line"):
+        next_job.main(["--config", "settings.yaml", *options])
+
+
+def test_the_command_prints_json(
+    embedded: SparkSession, warehouse: Warehouse, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = ["--config", str(folder / "settings.yaml"), "--format", "json"]
+    assert next_job.main([*config, "--instance", "SQL1", "--transmission"]) == 0
+    assert [row["position"] for row in json.loads(capsys.readouterr().out)["next"]] == [1, 2]
+    assert waiting_job.main(config) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["as_of"], found["transmission"]["overtaken"]) == ("2026-11-20T13:00:00Z", [])
+
+
+def test_who_waits(warehouse: Warehouse) -> None:
+    found = who_waits(warehouse, as_of=AS_OF, limit=50)
+    queues = {(row["database"], row["queue"], row["priority"]): row for row in found["receive"]["waiting"]}
+    assert queues[("A", "Q", 3)]["messages"] == 2
+    assert queues[("A", "Q", 9)]["oldest"] == at(7)
+    late = [(row["message_id"], row["passed_by"]) for row in found["receive"]["overtaken"]]
+    assert late == [("Q/3", 2), ("Q/2", 1)]
+    assert found["transmission"]["overtaken"] == []

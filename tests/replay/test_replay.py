@@ -1,0 +1,511 @@
+"""The replay against a naive model that looks at all groups at every choice, and what is said of it."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from jobs import replay as job
+from pipelines.config.errors import ConfigError, PipelineError
+from pipelines.config.proposal import proposed_rules
+from pipelines.replay.period import Period
+from pipelines.replay.read import Asked, replayed
+from pipelines.replay.report import told
+from pipelines.replay.view import sentence
+from pipelines.storage.collect import collected
+from tests.nightly.test_against_model import project_of, random_logs
+from tests.support.factories import (
+    NOON,
+    Row,
+    at,
+    by_source,
+    catalog,
+    create_rule,
+    endpoint_event,
+    message_event,
+    queue_event,
+)
+from tests.support.harness import Project, difference, one_log
+from tests.support.model.endpoints import Endpoint
+from tests.support.model.replay import Inputs, as_logged, is_off, replay as by_model, waits
+from tests.support.model.rules import Rule
+from tests.support.model.whatif import decided, standing
+from tests.support.strategies import Log
+from tests.support.strategies.busy import BEGIN, END, TICK, busy_log
+from tests.support.strategies.crowded import BEGIN as CROWDED_BEGIN, TICK as CROWDED_TICK, crowded_log
+from tests.support.strategies.logs import split
+from tests.whatif.test_whatif import other_levels, written
+
+LOGS = 12
+BUSY = 20
+CROWDED = 30
+
+
+def night_of(session: SparkSession, folder: Path, log: Log) -> Project:
+    project = project_of(folder, log)
+    project.add(log.events)
+    project.run(session, log.as_of)
+    return project
+
+
+@pytest.fixture(scope="module")
+def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, list[Log]]:
+    random = [log for log in random_logs(LOGS, 61) if log.queue_events]
+    logs = [replace(log, starvation=None, blocks=None) for log in random]
+    return night_of(session, tmp_path_factory.mktemp("night"), one_log(logs)), logs
+
+
+@pytest.fixture(scope="module")
+def busy(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, list[Log]]:
+    logs = [busy_log(number) for number in range(BUSY)]
+    return night_of(session, tmp_path_factory.mktemp("busy"), one_log(logs)), logs
+
+
+@pytest.fixture(scope="module")
+def crowded(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, list[Log]]:
+    logs = [crowded_log(number) for number in range(CROWDED)]
+    return night_of(session, tmp_path_factory.mktemp("crowded"), one_log(logs)), logs
+
+
+def modelled(
+    logs: list[Log],
+    period: Period,
+    *,
+    readers: int | None,
+    top: int | None,
+    drain: bool,
+    other: Callable[[list[Row]], list[Row]] | None = None,
+    as_if: datetime | None = None,
+) -> tuple[list[Row], list[Row]]:
+    """What the model finds in each log, marked as `one_log` does; with other rules by their levels."""
+    messages: list[Row] = []
+    queues: list[Row] = []
+    for number, log in enumerate(logs):
+        alone = one_log([log])
+        inputs = Inputs(alone.events, alone.catalog, alone.rules, period.start, period.end, 100)
+        rules = standing(other(alone.rules)) if other else []
+
+        def level(endpoint: Endpoint, rules: list[Rule] = rules) -> int:
+            stays = other is None or (as_if is not None and endpoint.created_at < as_if)
+            return endpoint.priority if stays else decided(endpoint, rules).priority
+
+        found = by_model(inputs, level, readers=readers, top=top, drain=drain)
+        for rows, more in zip((messages, queues), found, strict=True):
+            rows += [renumbered(row, number) for row in more]
+    return messages, queues
+
+
+def renumbered(row: Row, number: int) -> Row:
+    """The row of the first of some logs as that of another one of them."""
+    return row | {name: f"{number:02d}{row[name][2:]}" for name in ("instance", "message_id") if name in row}
+
+
+def answered(session: SparkSession, project: Project, asked: Asked) -> Any:
+    with replayed(project.warehouse(session), project.settings(), asked) as answer:
+        return {name: collected(frame) for name, frame in answer.by_name().items()}
+
+
+def require_messages(found: list[Row], expected: list[Row]) -> None:
+    assert expected
+    shown = [{name: row[name] for name in found[0] if name != "scenario"} for row in expected]
+    assert difference([{n: v for n, v in row.items() if n != "scenario"} for row in found], shown) == []
+
+
+def require_queues(found: list[Row], expected: list[Row], *, knows_readers: bool) -> None:
+    of_queues = {(row["instance"], row["database"], row["queue"]): row for row in found}
+    for row in expected:
+        ours = of_queues[row["instance"], row["database"], row["queue"]]
+        assert ours["most_ready"] == row["most_ready"], row
+        assert ours["empty_at"] == row["empty_at"], row
+        if not knows_readers:
+            assert (ours["readers"], ours["busy_seconds"], ours["idle_locked_seconds"]) == (None, None, None)
+            continue
+        assert ours["readers"] == row["readers"], row
+        assert ours["busy_seconds"] == pytest.approx(row["busy"].total_seconds()), row
+        assert ours["idle_locked_seconds"] == pytest.approx(row["idle_locked"].total_seconds()), row
+
+
+FIGURES = ("wait_p50", "wait_p90", "wait_p95", "wait_p99", "wait_max", "wait_mean", "at_least")
+COUNTS = ("messages", "served", "unserved", "estimated")
+Place = tuple[str, ...]
+
+
+def by_place(messages: list[Row]) -> dict[Place, list[Row]]:
+    """The messages of each queue and level."""
+    found: dict[Place, list[Row]] = {}
+    for row in messages:
+        found.setdefault((*place_of(row), row["level"]), []).append(row)
+    return found
+
+
+def place_of(row: Row) -> Place:
+    return (row["instance"], row["database"], row["queue"])
+
+
+def require_waits(found: dict[str, list[Row]], messages: list[Row], period: Period) -> None:
+    """Waits and calibration of the scenario actual."""
+    ours = {
+        (*place_of(row), row["level"]): row for row in found["replay_waits"] if row["scenario"] == "actual"
+    }
+    compared = {(*place_of(row), row["level"]): row for row in found["replay_calibration"]}
+    expected = by_place(messages)
+    assert ours.keys() == compared.keys() == expected.keys()
+    off = set()
+    for place, rows in expected.items():
+        figures = waits(rows, period.end)
+        logged = waits(as_logged(rows, period.start, period.end), period.end)
+        assert {name: ours[place][name] for name in COUNTS} == {name: figures[name] for name in COUNTS}
+        for name in FIGURES:
+            assert ours[place][name] == pytest.approx(figures[name]), (place, name)
+        for rank in ("p50", "p95"):
+            for side, known in (("logged", logged), ("replayed", figures)):
+                assert compared[place][f"{side}_{rank}"] == pytest.approx(known[f"wait_{rank}"]), place
+            if is_off(logged[f"wait_{rank}"], figures[f"wait_{rank}"]):
+                off.add(place)
+    assert off == {place for place, row in compared.items() if row["verdict"] == "off"}
+    for table in ("replay_waits", "replay_queues", "replay_calibration"):
+        for row in found[table]:
+            assert row["calibrated"] == (place_of(row) not in {place[:3] for place in off}), row
+
+
+def require_as_modelled(
+    session: SparkSession, project: Project, logs: list[Log], asked: Asked
+) -> tuple[list[Row], list[Row]]:
+    top = asked.top or project.settings().receive.top
+    messages, queues = modelled(logs, asked.period, readers=asked.readers, top=top, drain=asked.drain)
+    found = answered(session, project, asked)
+    require_messages(found["replay_messages"], messages)
+    knows_readers = asked.readers is not None or asked.drain or logs[0].queue_events is not None
+    require_queues(found["replay_queues"], queues, knows_readers=knows_readers)
+    require_waits(found, messages, asked.period)
+    return messages, queues
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("readers", "top", "drain"), [(None, None, False), (2, 2, True)])
+def test_random_logs_play_as_the_model_does(
+    session: SparkSession, night: tuple[Project, list[Log]], readers: int | None, top: int | None, drain: bool
+) -> None:
+    project, logs = night
+    period = Period(logs[0].as_of - timedelta(hours=9), logs[0].as_of - timedelta(hours=1))
+    require_as_modelled(session, project, logs, Asked(period, readers=readers, top=top, drain=drain))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("readers", "top", "drain"),
+    [
+        (None, 1, True),
+        (1, None, True),
+        (2, 1, False),
+        pytest.param(2, 5, True, marks=pytest.mark.spark),
+        (3, 2, False),
+    ],
+)
+def test_busy_queues_play_as_the_model_does(
+    session: SparkSession, busy: tuple[Project, list[Log]], readers: int | None, top: int | None, drain: bool
+) -> None:
+    project, logs = busy
+    asked = Asked(Period(BEGIN, END), readers=readers, top=top, drain=drain)
+    messages, queues = require_as_modelled(session, project, logs, asked)
+    assert sum(row["started_at"] is not None for row in messages) > 5 * BUSY
+    assert any(row["idle_locked"] for row in queues)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("first", "last", "readers", "top", "drain"),
+    [
+        pytest.param(0, 6, None, None, False, marks=pytest.mark.spark),
+        (0, 6, None, 1, True),
+        (-3, 1, 1, 2, True),
+        (1, 3, 2, 1, False),
+        (0, 0, None, None, True),
+        (2, 2, 2, 1, True),
+    ],
+)
+def test_what_happens_at_one_instant_plays_as_in_the_model(
+    session: SparkSession,
+    crowded: tuple[Project, list[Log]],
+    first: int,
+    last: int,
+    readers: int | None,
+    top: int | None,
+    drain: bool,
+) -> None:
+    """Ends at arrivals and at borders of the period, WHERE with and without sessions, empty periods."""
+    project, logs = crowded
+    period = Period(CROWDED_BEGIN + first * CROWDED_TICK, CROWDED_BEGIN + last * CROWDED_TICK)
+    require_as_modelled(session, project, logs, Asked(period, readers=readers, top=top, drain=drain))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("since", [None, 5], ids=["always", "from then on"])
+def test_a_proposal_plays_the_same_messages_by_its_levels(
+    session: SparkSession, busy: tuple[Project, list[Log]], since: int | None
+) -> None:
+    project, logs = busy
+    as_if = None if since is None else NOON + since * TICK
+    path = written(project.folder / "other.yaml", other_levels(one_log(logs).rules))
+    proposal = proposed_rules(project.settings(), [path])
+    asked = Asked(Period(BEGIN, END), proposal=proposal, as_if=as_if, readers=2, top=2)
+    with replayed(project.warehouse(session), project.settings(), asked) as answer:
+        found = collected(answer.by_name()["replay_messages"])
+        report = told(answer, asked, limit=20)
+    for scenario, rules in (("actual", None), ("proposed", other_levels)):
+        messages, _ = modelled(logs, asked.period, readers=2, top=2, drain=False, other=rules, as_if=as_if)
+        require_messages([row for row in found if row["scenario"] == scenario], messages)
+    assert report["waits"][0]["difference_p95"]
+    assert "With the proposal, at percentile 95, level" in sentence(report)
+
+
+@pytest.mark.slow
+def test_a_log_that_the_replay_made_calibrates_to_nothing(session: SparkSession, tmp_path: Path) -> None:
+    logs = [without_where(busy_log(number)) for number in range(100, 106)]
+    first = night_of(session, tmp_path / "first", one_log(logs))
+    asked = Asked(Period(NOON - TICK, END), readers=2, top=3)
+    played = answered(session, first, asked)["replay_messages"]
+    second = night_of(session, tmp_path / "second", as_played(one_log(logs), played))
+    again = answered(session, second, asked)
+    assert difference(again["replay_messages"], played) == []
+    assert len(again["replay_calibration"]) > len(logs)
+    for row in again["replay_calibration"]:
+        assert row["verdict"] in ("calibrated", "unknown")
+        assert {row["difference_p50"], row["difference_p95"]} <= {0.0, None}
+
+
+def without_where(log: Log) -> Log:
+    assert log.queue_events
+    return replace(log, queue_events=[{**row, "has_where": False} for row in log.queue_events])
+
+
+def as_played(log: Log, played: list[Row]) -> Log:
+    """The log with what the replay did in place of its transactions."""
+    assert log.queue_events
+    delivered = {row["message_id"]: row for row in log.message_events if row["event_type"] == "DELIVERED"}
+    switches = [row for row in log.queue_events if row["event_type"] == "QUEUE_ALTERED"]
+    received, outcomes = [], {}
+    for row in played:
+        if row["receive_number"]:
+            place = {name: row[name] for name in ("instance", "database")}
+            marks = {**place, "transaction_id": f"{row['queue']} {row['receive_number']}"}
+            taken = {"event_type": "RECEIVED", "event_id": f"taken {row['message_id']}"}
+            received.append(
+                {**delivered[row["message_id"]], **marks, **taken, "event_time": row["started_at"]}
+            )
+            outcomes[row["instance"], marks["transaction_id"]] = queue_event(
+                "COMMIT",
+                f"{row['instance']} {marks['transaction_id']}",
+                queue=row["queue"],
+                event_time=row["finished_at"],
+                **marks,
+            )
+    return replace(
+        log,
+        message_events=[*delivered.values(), *received],
+        queue_events=[*switches, *outcomes.values()],
+    )
+
+
+@pytest.mark.slow
+def test_without_queue_events_readers_and_work_are_not_known(session: SparkSession, tmp_path: Path) -> None:
+    logs = [replace(busy_log(number), queue_events=None) for number in range(4)]
+    project = night_of(session, tmp_path, one_log(logs))
+    for readers, drain in ((None, False), (None, True), (2, False)):
+        asked = Asked(Period(BEGIN, END), readers=readers, drain=drain)
+        messages, _ = require_as_modelled(session, project, logs, asked)
+        is_served = readers is not None or drain
+        assert any(row["started_at"] for row in messages) == is_served
+        if not is_served:
+            assert "give --readers N" in sentence(reported(session, project, asked))
+
+
+def reported(session: SparkSession, project: Project, asked: Asked) -> Any:
+    with replayed(project.warehouse(session), project.settings(), asked) as answer:
+        return told(answer, asked, limit=20)
+
+
+def two_tiers(folder: Path) -> Project:
+    """Gold and Silver wait at noon for one session that takes a message a minute, each in its own group."""
+    rules = [
+        create_rule("Gold", 8, database="B", contract="Gold"),
+        create_rule("Silver", 6, database="B", contract="Silver"),
+    ]
+    project = Project(folder, catalog=catalog(), rules=rules)
+    rows = []
+    for minute, name in enumerate(("Gold", "Gold", "Silver", "Silver")):
+        conversation, transaction = f"{name} {minute}", f"t{minute}"
+        marks = {"session_id": 51, "transaction_id": transaction}
+        rows += [
+            endpoint_event(conversation=conversation, contract=name, event_time=at(-5)),
+            endpoint_event("DIALOG_CREATED", conversation, contract=name, event_time=at(-5)),
+            message_event("DELIVERED", f"{conversation}/0", event_time=at(-1)),
+            message_event("RECEIVED", f"{conversation}/0", event_time=at(minute), transaction_id=transaction),
+            queue_event("RECEIVE", event_time=at(minute), **marks),
+            queue_event("COMMIT", event_time=at(minute + 1), **marks),
+        ]
+    project.add(by_source(*rows))
+    return project
+
+
+SILVER_FIRST = """
+USE [B];
+CREATE BROKER PRIORITY [Silver] FOR CONVERSATION SET (CONTRACT_NAME = [Silver], PRIORITY_LEVEL = 9);
+"""
+
+
+@pytest.mark.slow
+def test_it_is_told_on_one_screen(
+    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = two_tiers(tmp_path / "project")
+    project.run(session, at(60))
+    capsys.readouterr()
+    asked = ["--config", project.config, "--from", at(0).isoformat(), "--to", at(30).isoformat()]
+    script = tmp_path / "silver.sql"
+    script.write_text(SILVER_FIRST)
+    rules = [
+        "--rules",
+        str(project.folder / "rules.yaml").replace("rules.yaml", "gold.yaml"),
+        f"SQL1={script}",
+    ]
+    written(project.folder / "gold.yaml", [create_rule("Gold", 8, database="B", contract="Gold")])
+    out = tmp_path / "out"
+    assert job.main([*asked, *rules, "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith("Assumed: messages arrive as they did")
+    assert (
+        "With the proposal, at percentile 95, level 6 of SQL1.B.TargetQueue waits 2.0 min less and level 8 "
+        "of SQL1.B.TargetQueue waits 2.0 min longer; the replay follows the log in all of 1 queue."
+    ) in shown
+    assert len(shown.splitlines()) <= 40
+    rows = DeltaTable(str(out / "replay_messages")).to_pyarrow_table().to_pylist()
+    started = {
+        scenario: {row["message_id"]: row["started_at"] for row in rows if row["scenario"] == scenario}
+        for scenario in ("actual", "proposed")
+    }
+    names = ("Gold 0/0", "Gold 1/0", "Silver 2/0", "Silver 3/0")
+    assert started["actual"] == dict(zip(names, map(at, range(4)), strict=True))
+    assert started["proposed"] == dict(zip(names, map(at, (2, 3, 0, 1)), strict=True))
+
+    assert job.main([*asked, "--readers", "1..3", "--drain", "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [row["wait_p95"] for row in report["curve"]] == [240_000.0, 120_000.0, 120_000.0]
+    [enough] = report["enough"]
+    assert (enough["readers"], enough["locked"]) == (2, False)
+    assert [row["empty_at"] for row in report["queues"]] == [at(4).strftime("%Y-%m-%dT%H:%M:%SZ")]
+
+
+@pytest.mark.slow
+def test_several_nights_make_no_difference(session: SparkSession, tmp_path: Path) -> None:
+    logs = [busy_log(number) for number in range(200, 206)]
+    log = one_log(logs)
+    project = project_of(tmp_path, log)
+    for events in split(log.events, 3, Random(7)):
+        project.add(events)
+        project.take_in(session)
+    project.run(session, log.as_of)
+    require_as_modelled(session, project, logs, Asked(Period(BEGIN, END), top=1))
+
+
+@pytest.mark.slow
+def test_work_was_shared_with_messages_that_are_closed_since(session: SparkSession, tmp_path: Path) -> None:
+    logs = [busy_log(number) for number in range(200, 212)]
+    project = project_of(tmp_path, one_log(logs))
+    project.add(one_log(logs).events)
+    project.run(session, at(day=5))
+    asked = Asked(Period(at(day=3), at(day=3, minute=300)), readers=2, top=2)
+    messages, _ = require_as_modelled(session, project, logs, asked)
+    worked = [row for row in messages if row["started_at"] and row["finished_at"] > row["started_at"]]
+    assert any(not row["estimated"] for row in worked)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("drain", [False, True])
+def test_a_queue_that_nobody_read_has_no_readers(session: SparkSession, tmp_path: Path, drain: bool) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    marks = {"session_id": 51, "transaction_id": "x", "database": "A", "queue": "InitiatorQueue"}
+    rows = [queue_event(kind, f"q {kind}", event_time=at(4), **marks) for kind in ("RECEIVE", "COMMIT")]
+    for number in range(2):
+        rows += [
+            endpoint_event(conversation=f"k{number}", event_time=at(-40)),
+            endpoint_event("DIALOG_CREATED", f"k{number}", event_time=at(-40)),
+            message_event("DELIVERED", f"k{number}/0", event_time=at(number)),
+        ]
+    project.add(by_source(*rows))
+    project.run(session, at(60))
+    asked = Asked(Period(at(0), at(30)), queues=["SQL1.B.TargetQueue"], drain=drain)
+    [queue] = answered(session, project, asked)["replay_queues"]
+    busy = 0.2 if drain else 0.0
+    assert (queue["readers"], queue["busy_seconds"], queue["idle_locked_seconds"]) == (int(drain), busy, 0.0)
+    assert queue["empty_at"] == (at(30) + timedelta(milliseconds=200) if drain else None)
+    assert ("give --readers N" in sentence(reported(session, project, asked))) is not drain
+
+
+@pytest.mark.slow
+def test_work_after_the_period_counts_for_medians(session: SparkSession, tmp_path: Path) -> None:
+    """Also that of conversations that are begun only then: one took ten seconds, three after it a minute."""
+    rows = []
+    for name, minute, seconds in (
+        ("a", 20, 10),
+        ("b", 60, 60),
+        ("c", 65, 60),
+        ("d", 70, 60),
+        ("never", 10, 0),
+    ):
+        marks = {"transaction_id": name, "session_id": 51}
+        taken_at = at(minute + 1)
+        rows += [
+            endpoint_event(conversation=name, event_time=at(minute - 1)),
+            endpoint_event("DIALOG_CREATED", name, event_time=at(minute - 1)),
+            message_event("DELIVERED", f"{name}/0", event_time=at(minute)),
+        ]
+        if seconds:
+            done_at = taken_at + timedelta(seconds=seconds)
+            rows += [
+                message_event("RECEIVED", f"{name}/0", event_time=taken_at, transaction_id=name),
+                queue_event("RECEIVE", event_time=taken_at, **marks),
+                queue_event("COMMIT", event_time=done_at, **marks),
+            ]
+    project = Project(tmp_path, catalog=catalog())
+    project.add(by_source(*rows))
+    project.run(session, at(120))
+    asked = Asked(Period(at(0), at(30)), readers=1)
+    with replayed(project.warehouse(session), project.settings(), asked) as answer:
+        messages = {row["message_id"]: row for row in collected(answer.by_name()["replay_messages"])}
+    assert messages["never/0"]["finished_at"] == at(11)
+
+
+def test_what_can_not_be_asked(session: SparkSession, tmp_path: Path) -> None:
+    project = two_tiers(tmp_path / "project")
+    span = ["--from", at(0).isoformat(), "--to", at(30).isoformat()]
+    asked = ["--config", project.config]
+    with pytest.raises(ConfigError, match=r"--from 2026-11-20T12:30:00Z is not before --to 2026-11-20T12:00"):
+        job.main([*asked, "--from", at(30).isoformat(), "--to", at(0).isoformat()])
+    for readers, why in (("0", "not a whole number of 1"), ("4..2", "not a range"), ("few", "not a whole")):
+        with pytest.raises(ConfigError, match=why):
+            job.main([*asked, *span, "--readers", readers])
+    with pytest.raises(ConfigError, match=r"--queue Targetqueue: .* you mean SQL1.B.TargetQueue or SQL2"):
+        job.main([*asked, *span, "--queue", "Targetqueue"])
+    with pytest.raises(ConfigError, match=r"TargetQueue is one of SQL1.B.TargetQueue, SQL2.C.TargetQueue"):
+        job.main([*asked, *span, "--queue", "TargetQueue"])
+    with pytest.raises(ConfigError, match="--as-if says since when --rules or --proposed stand"):
+        job.main([*asked, *span, "--as-if", at(0).isoformat()])
+    with pytest.raises(PipelineError, match="no run was published yet"):
+        job.main([*asked, *span])
+    with pytest.raises(ConfigError, match="lies in the warehouse"):
+        job.main([*asked, *span, "--out", str(project.folder / "warehouse" / "answers")])
+    project.run(session, at(60))
+    with pytest.raises(ConfigError, match=r"is in the future: the ledger goes to 2026-11-20T13:00:00Z"):
+        job.main([*asked, "--from", at(0).isoformat(), "--to", at(61).isoformat()])
+    with pytest.raises(ConfigError, match="no message is ready in that time"):
+        job.main([*asked, "--from", at(30).isoformat(), "--to", at(40).isoformat()])
+    with pytest.raises(ConfigError, match=r"no message is ready in SQL2\.C\.TargetQueue in that time"):
+        job.main([*asked, *span, "--queue", "SQL2.C.TargetQueue"])

@@ -1,0 +1,87 @@
+"""Lines that would fill the memory are left out of copies, and packed files are known by any ending."""
+
+import bz2
+import gzip
+import json
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.storage.inputs import readable as module
+from pipelines.storage.inputs.paths import unpacked
+from pipelines.storage.inputs.readable import TOO_LONG, readable, with_given_names
+
+LIMIT = 4096
+PACKINGS: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}
+
+
+def content(path: str) -> bytes:
+    with unpacked(path) as stream:
+        return bytes(stream.read())
+
+
+def long(length: int) -> bytes:
+    return b"x" * length
+
+
+def left_out(line: bytes) -> bytes:
+    told = {"bytes": len(line), "sha256": sha256(line).hexdigest()}
+    return f"{TOO_LONG}{json.dumps(told, separators=(',', ':'))}".encode()
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("before", [0, 1, LIMIT - 1, LIMIT, 3 * LIMIT + 7])
+def test_long_lines_are_left_out(
+    session: SparkSession, tmp_path: Path, packing: str, before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "CHUNK", 1000)
+    head = b"".join(b"y" * 99 + b"\n" for _ in range(before // 100)) + b"z" * (before % 100) + b"\n"
+    lines = [long(LIMIT), long(LIMIT + 1), b"short", long(5 * LIMIT), b"\r", long(LIMIT + 2)]
+    file = tmp_path / f"a{packing}"
+    file.write_bytes(PACKINGS[packing](head + b"\n".join(lines)))
+    [copy] = readable(session, [str(file)], LIMIT)
+    assert copy != str(file)
+    expected = [left_out(line) if len(line) > LIMIT else line for line in lines]
+    assert content(copy) == head + b"\n".join(expected) + b"\n"
+    assert with_given_names(f"{copy}: no", [str(file)], [copy]) == f"{file}: no"
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+def test_other_files_stay(session: SparkSession, tmp_path: Path, packing: str) -> None:
+    file = tmp_path / f"a{packing}"
+    for text in (
+        b"",
+        b"\n" * 9 * LIMIT,
+        (long(LIMIT) + b"\n") * 9,
+        (long(LIMIT) + b"\r\n") * 9 + long(LIMIT),
+    ):
+        file.write_bytes(PACKINGS[packing](text))
+        assert readable(session, [str(file)], LIMIT) == [str(file)]
+
+
+def test_a_plain_file_is_not_read_whole(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a"
+    file.write_bytes((long(LIMIT) + b"\n") * 100)
+    monkeypatch.setattr(module, "unpacked", None)
+    assert readable(session, [str(file)], 2 * LIMIT + 2) == [str(file)]
+
+
+@pytest.mark.parametrize("ending", [".GZ", ".Gz", ".gZ"])
+def test_endings_in_capitals(session: SparkSession, tmp_path: Path, ending: str) -> None:
+    file = tmp_path / f"a b[1]{ending}"
+    file.write_bytes(gzip.compress(b"text\n"))
+    [link] = readable(session, [str(file)], LIMIT)
+    assert link.endswith(".gz")
+    assert content(link) == b"text\n"
+
+
+def test_what_is_broken_is_left_to_the_engine(session: SparkSession, tmp_path: Path) -> None:
+    file = tmp_path / "a.gz"
+    file.write_bytes(gzip.compress(bytes(range(256)) * 1000)[:-200])
+    paths = [str(file), str(tmp_path / "none.gz")]
+    assert readable(session, paths, LIMIT) == paths

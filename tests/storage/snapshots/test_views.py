@@ -1,0 +1,86 @@
+"""Views of a snapshot: which one a row is of, whatever the files are called and however they are written."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.config.model import Snapshot
+from pipelines.config.snapshots.files import view_files
+from pipelines.storage.snapshots.views import read_views
+from tests.ingest.snapshots.test_with_events import ready
+from tests.support.server import write_csv, write_views
+
+MOMENT = "2026-11-20T12:00:00Z"
+PLAIN = ("dbo.OrderQueue", "dbo.two.dots", "sales.OrderQueue")
+ODD = ("dbo.with blank", "dbo.50%25", "dbo.100%", "dbo.a+b#c", "dbo.[q]{1}", "dbo.Übergabe", "dbo.what?")
+
+
+def orders_by_view(session: SparkSession, folder: Path, format: str) -> set[tuple[str, int]]:
+    snapshot = Snapshot(path=str(folder), instance="SQL1", database="B", taken_at=MOMENT, format=format)
+    found = view_files(snapshot)
+    assert found.problems == ()
+    rows = read_views(session, list(found.files.values())).where("reasons is null").collect()
+    return {(row["view"], row["queuing_order"]) for row in rows}
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("format", ["csv", "parquet", "delta"])
+def test_a_row_is_of_the_view_that_its_file_is_named_after(
+    session: SparkSession, tmp_path: Path, format: str
+) -> None:
+    names = PLAIN if format == "delta" else PLAIN + ODD
+    queues = {name: [ready(1, False, 0, queuing_order=number)] for number, name in enumerate(names)}
+    write_views(tmp_path / "snap", queues, format)
+    expected = {(name, number) for number, name in enumerate(names)}
+    assert orders_by_view(session, tmp_path / "snap", format) == expected
+
+
+@pytest.mark.spark
+def test_files_of_several_shapes_are_read_side_by_side(session: SparkSession, tmp_path: Path) -> None:
+    """A folder of Parquet files, a column as text, and a column that is spelt and placed otherwise."""
+    row = ready(1, False, 0)
+    write_views(tmp_path / "snap", {"dbo.A": [{**row, "queuing_order": 1}]}, "parquet")
+    plain = pq.read_table(tmp_path / "snap" / "dbo.A.parquet")
+    place = plain.schema.get_field_index("queuing_order")
+
+    def with_order(number: int, type: pa.DataType, name: str = "queuing_order") -> pa.Table:
+        return plain.set_column(place, name, pa.array([number]).cast(type))
+
+    pq.write_table(with_order(2, pa.string()), tmp_path / "snap" / "dbo.B.parquet")
+    shuffled = with_order(3, pa.int32(), "QUEUING_ORDER")
+    pq.write_table(shuffled.select(shuffled.column_names[::-1]), tmp_path / "snap" / "dbo.C.parquet")
+    (tmp_path / "snap" / "dbo.D.parquet").mkdir()
+    for number in (4, 5):
+        pq.write_table(
+            with_order(number, pa.int64()), tmp_path / "snap" / "dbo.D.parquet" / f"{number}.parquet"
+        )
+    assert orders_by_view(session, tmp_path / "snap", "parquet") == {
+        ("dbo.A", 1),
+        ("dbo.B", 2),
+        ("dbo.C", 3),
+        ("dbo.D", 4),
+        ("dbo.D", 5),
+    }
+
+
+@pytest.mark.spark
+def test_csv_files_of_several_headers_are_read_side_by_side(session: SparkSession, tmp_path: Path) -> None:
+    """One has its columns in another order, one is cut in its last line."""
+    row = ready(1, False, 0)
+    write_csv(tmp_path / "dbo.A.csv", [{**row, "queuing_order": 1}])
+    write_csv(tmp_path / "dbo.B.csv", [dict(reversed({**row, "queuing_order": 2}.items()))])
+    write_csv(tmp_path / "dbo.C.csv", [{**row, "queuing_order": number} for number in (3, 4)])
+    cut = (tmp_path / "dbo.C.csv").read_bytes().rstrip(b"\r\n")
+    (tmp_path / "dbo.C.csv").write_bytes(cut)
+    assert orders_by_view(session, tmp_path, "csv") == {("dbo.A", 1), ("dbo.B", 2), ("dbo.C", 3)}
+
+
+def test_hundreds_of_queues_are_read(session: SparkSession, tmp_path: Path) -> None:
+    """A chain of so many unions would end the embedded engine."""
+    queues = {f"dbo.Q{number}": [ready(1, False, 0, queuing_order=number)] for number in range(400)}
+    write_views(tmp_path / "snap", queues, "csv")
+    found = orders_by_view(session, tmp_path / "snap", "csv")
+    assert found == {(f"dbo.Q{number}", number) for number in range(400)}

@@ -1,0 +1,574 @@
+"""What-if against a naive model that plays both rule sets apart, and what is said of it."""
+
+import copy
+import json
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from deltalake import DeltaTable
+from hypothesis import given, strategies as st
+from pyspark.sql import DataFrame, SparkSession
+
+from jobs import reassign, replay, report as page, whatif as job
+from pipelines.config.errors import ConfigError, PipelineError, ReconciliationError
+from pipelines.config.instants import format_instant
+from pipelines.config.load import load_settings
+from pipelines.config.proposal import changed_rules, proposed_rules
+from pipelines.config.proposed_settings import proposed_settings
+from pipelines.questions.inversions import passed_by_level
+from pipelines.report.whatif import whatif_parts
+from pipelines.schedules.orders import receive_order
+from pipelines.storage.collect import collected
+from pipelines.storage.small_frame import small_frame
+from pipelines.storage.warehouse import Warehouse
+from pipelines.whatif.read import require_sums, told, what_if
+from pipelines.whatif.view import sentence
+from schemas.whatif import WHATIF_TABLES
+from tests.nightly.test_against_model import project_of, random_logs
+from tests.support.factories import Row, at, by_source, catalog, create_rule, endpoint_event, message_event
+from tests.support.harness import Project, difference, one_log
+from tests.support.model.whatif import Settings, answers, changed, standing, what_if as by_model
+from tests.support.strategies import Log
+
+LOGS = 12
+SINCE = timedelta(hours=5)
+"""An instant this long before as_of is one at which endpoints are created, and others before it."""
+
+
+def other_levels(statements: list[Row]) -> list[Row]:
+    """The same rules with the levels upside down."""
+    changed = copy.deepcopy(statements)
+    for statement in changed:
+        for form in statement.values():
+            if isinstance(form, dict) and form.get("level") is not None:
+                form["level"] = 11 - form["level"]
+    return changed
+
+
+def other_honors(places: Row) -> Row:
+    changed = copy.deepcopy(places)
+    for instance in changed["instances"]:
+        for database in instance["databases"]:
+            honors = database.get("honor_broker_priority")
+            database["honor_broker_priority"] = honors not in (True, "on", "ON", "true")
+    return changed
+
+
+def written(path: Path, content: Any) -> str:
+    path.write_text(
+        yaml.safe_dump(json.loads(json.dumps(content, default=datetime.isoformat)), allow_unicode=True)
+    )
+    return str(path)
+
+
+def with_edges(log: Log) -> Log:
+    """The log, with forwarded messages of endpoints that are created before, at or after as_of, or never."""
+    step = timedelta(microseconds=1)
+    moments = (log.as_of - step, log.as_of, log.as_of + step, None)
+    [instance, *_] = log.catalog["instances"]
+    [database, *_] = instance["databases"]
+    place = {"instance": instance["name"], "database": database["name"]}
+    rows = []
+    for number, moment in enumerate(moments):
+        for by_initiator in (True, False):
+            conversation = f"edge {number} {by_initiator}"
+            rows.append(
+                message_event(
+                    "FORWARD_ACCEPTED",
+                    f"{conversation}/0",
+                    sent_by_initiator=by_initiator,
+                    instance="HUB",
+                    event_time=log.as_of - step,
+                )
+            )
+            if moment:
+                event_type = "BEGIN_DIALOG" if by_initiator else "DIALOG_CREATED"
+                created = {**place, "contract": f"Edge {number}", "event_time": moment}
+                rows.append(endpoint_event(event_type, conversation, **created))
+    added = by_source(*rows)
+    return replace(
+        log,
+        endpoint_events=log.endpoint_events + added["endpoint_events"],
+        message_events=log.message_events + added["message_events"],
+    )
+
+
+def changes_of(statements: list[Row]) -> list[Row]:
+    """A change of rules that stand: one is dropped and another made in its place, the next one is altered.
+
+    The dates say the opposite of the order, and are older than the rules.
+    """
+    changes: list[Row] = []
+    for number, rule in enumerate(standing(statements)):
+        where = {"instance": rule.instance, "database": rule.database}
+        if number % 3 == 0:
+            criteria = zip(("contract", "local_service", "remote_service"), rule.triple, strict=True)
+            made = {name: {"name": value} for name, value in criteria if value is not None}
+            changes.append({**where, "drop": {"name": rule.name}})
+            changes.append({**where, "create": {"name": f"New {number}", "level": 11 - rule.level, **made}})
+        elif number % 3 == 1:
+            changes.append({**where, "alter": {"name": rule.name, "level": 11 - rule.level}})
+    earliest = at(-100_000)
+    return [
+        {**change, "effective_from": earliest - timedelta(days=number)}
+        for number, change in enumerate(changes)
+    ]
+
+
+@pytest.fixture(scope="module")
+def night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Log]:
+    log = replace(with_edges(one_log(random_logs(LOGS, 51))), top=2, starvation=None, blocks=None)
+    project = project_of(tmp_path_factory.mktemp("night"), log)
+    project.add(log.events)
+    project.run(session, log.as_of)
+    return project, log
+
+
+def test_the_random_logs_have_what_matters(night: tuple[Project, Log]) -> None:
+    """Forwarded messages of endpoints that are not there yet, drift, late statements, ties with --as-if."""
+    project, log = night
+    assert any(statement["effective_from"] >= log.as_of for statement in log.rules)
+    created = [row["created_at"] for row in project.table("endpoints", ["created_at"])]
+    assert log.as_of in created
+    assert log.as_of - SINCE in created
+    forwarded = [row for row in project.table("transmission_schedule") if row["forwarded"]]
+    assert {row["priority"] is None for row in forwarded} == {True, False}
+    tables = by_model(
+        log.events,
+        Settings(log.catalog, log.rules, top=2),
+        Settings(log.catalog, log.rules, top=2),
+        as_of=log.as_of,
+        as_if=None,
+    )
+    assert {row["cause"] for row in tables["whatif_endpoints"]} == {"drift"}
+    contracts = [row for row in tables["whatif_summary"] if row["dimension"] == "contract"]
+    [of_unknown] = [row["messages"] for row in contracts if row["name"] is None]
+    assert of_unknown >= 6
+    assert [row["name"] for row in contracts if (row["name"] or "").startswith("Edge")] == ["Edge 0"]
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("since", [None, SINCE], ids=["always", "from then on"])
+def test_changes_equal_the_model(
+    session: SparkSession, night: tuple[Project, Log], since: timedelta | None
+) -> None:
+    project, log = night
+    changes = changes_of(log.rules)
+    half = len(changes) // 2
+    files = [
+        written(project.folder / "first.yaml", changes[:half]),
+        written(project.folder / "then.yaml", changes[half:]),
+    ]
+    as_if = log.as_of - since if since else None
+    current = Settings(log.catalog, log.rules, top=2)
+    proposed = replace(current, rules=changed(log.rules, changes))
+    expected = by_model(log.events, current, proposed, as_of=log.as_of, as_if=as_if)
+    assert {row["cause"] for row in expected["whatif_endpoints"]} == {"drift", "proposal"}
+    require_equal(answered(session, project, log, changed_rules(project.settings(), files), as_if), expected)
+
+
+def answered(session: SparkSession, project: Project, log: Log, proposal: Any, as_if: datetime | None) -> Any:
+    with what_if(
+        project.warehouse(session), project.settings(), proposal, as_of=log.as_of, as_if=as_if
+    ) as answer:
+        return {name: collected(frame) for name, frame in answer.by_name().items()}
+
+
+def require_equal(found: dict[str, list[Row]], expected: dict[str, list[Row]]) -> None:
+    for table in WHATIF_TABLES:
+        rows = [{name: row[name] for name in table.names} for row in found[table.name]]
+        assert difference(rows, expected[table.name]) == [], table.name
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("since", [None, SINCE], ids=["always", "from then on"])
+def test_other_rules_equal_the_model(
+    session: SparkSession, night: tuple[Project, Log], since: timedelta | None
+) -> None:
+    project, log = night
+    rules = other_levels(log.rules)
+    path = written(project.folder / "other.yaml", rules)
+    as_if = log.as_of - since if since else None
+    current = Settings(log.catalog, log.rules, top=2)
+    expected = by_model(log.events, current, replace(current, rules=rules), as_of=log.as_of, as_if=as_if)
+    assert all(expected[name] for name in ("whatif_endpoints", "whatif_pairs"))
+    proposal = proposed_rules(project.settings(), [path])
+    require_equal(answered(session, project, log, proposal, as_if), expected)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_only_places_with_another_level_are_ordered_anew(
+    session: SparkSession, night: tuple[Project, Log], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project, log = night
+    as_if = log.as_of - SINCE
+    some = len(log.rules) // 8
+    rules = other_levels(log.rules[:some]) + log.rules[some:]
+    expected = by_model(
+        log.events,
+        Settings(log.catalog, log.rules, top=2),
+        Settings(log.catalog, rules, top=2),
+        as_of=log.as_of,
+        as_if=as_if,
+    )
+    ordered: list[int] = []
+
+    def counted(ready: DataFrame, **named: Any) -> Any:
+        ordered.append(ready.count())
+        return receive_order(ready, **named)
+
+    monkeypatch.setattr("pipelines.whatif.request.receive_order", counted)
+    proposal = proposed_rules(project.settings(), [written(project.folder / "some.yaml", rules)])
+    require_equal(answered(session, project, log, proposal, as_if), expected)
+    assert any(row["moved"] for row in expected["whatif_messages"])
+    (anew,) = ordered
+    assert 0 < anew < len(project.table("receive_schedule"))
+
+
+@pytest.mark.slow
+def test_other_settings_equal_the_model(session: SparkSession, night: tuple[Project, Log]) -> None:
+    project, log = night
+    rules, places = other_levels(log.rules), other_honors(log.catalog)
+    starvation, blocks = {"after_seconds": 5400, "raise_by": 3}, {"fragment_bytes": 100, "fragments": 3}
+    content = yaml.safe_load(Path(project.config).read_text())
+    content |= {
+        "rules": [{"path": written(project.folder / "other.yaml", rules)}],
+        "catalog": written(project.folder / "places.yaml", places),
+        "receive": {"top": 1},
+        "transmission": {"starvation": starvation, "blocks": blocks},
+    }
+    proposal = proposed_settings(project.settings(), written(project.folder / "proposed.yaml", content))
+    expected = by_model(
+        log.events,
+        Settings(log.catalog, log.rules, top=2),
+        Settings(places, rules, top=1, starvation=starvation, blocks=blocks),
+        as_of=log.as_of,
+        as_if=None,
+    )
+    with what_if(
+        project.warehouse(session), project.settings(), proposal, as_of=log.as_of, as_if=None
+    ) as answer:
+        require_equal({name: collected(frame) for name, frame in answer.by_name().items()}, expected)
+        found = told(answer, limit=1)["answers"]
+    assert found == answers(
+        log.events,
+        Settings(log.catalog, log.rules, top=2),
+        Settings(places, rules, top=1, starvation=starvation, blocks=blocks),
+        as_of=log.as_of,
+    )
+    assert found["deployment"]["messages"]["gained"] > 0
+
+
+@pytest.mark.slow
+def test_before_is_by_the_current_settings_and_not_by_those_of_the_run(
+    session: SparkSession, night: tuple[Project, Log]
+) -> None:
+    project, log = night
+    places = other_honors(log.catalog)
+    starvation, blocks = {"after_seconds": 5400, "raise_by": 3}, {"fragment_bytes": 100, "fragments": 3}
+    content = yaml.safe_load(Path(project.config).read_text())
+    content |= {
+        "catalog": written(project.folder / "places now.yaml", places),
+        "receive": {"top": None},
+        "transmission": {"starvation": starvation, "blocks": blocks},
+    }
+    settings = load_settings(written(project.folder / "now.yaml", content))
+    proposal = proposed_rules(settings, [written(project.folder / "other.yaml", other_levels(log.rules))])
+    current = Settings(places, log.rules, starvation=starvation, blocks=blocks)
+    proposed = replace(current, rules=other_levels(log.rules))
+    expected = by_model(log.events, current, proposed, as_of=log.as_of, as_if=None)
+    with what_if(project.warehouse(session), settings, proposal, as_of=log.as_of, as_if=None) as answer:
+        require_equal({name: collected(frame) for name, frame in answer.by_name().items()}, expected)
+
+
+@pytest.mark.slow
+def test_the_current_rules_change_nothing_from_now_on(
+    session: SparkSession, night: tuple[Project, Log]
+) -> None:
+    project, log = night
+    proposal = proposed_rules(project.settings(), [str(project.folder / "rules.yaml")])
+    with what_if(
+        project.warehouse(session),
+        project.settings(),
+        proposal,
+        as_of=log.as_of,
+        as_if=log.as_of + timedelta(days=9),
+    ) as answer:
+        report = told(answer, limit=20)
+        assert answer.endpoints.isEmpty()
+        assert answer.messages.where("moved <> 0 or level_before <> level_after").isEmpty()
+    assert sentence(report) == "The proposal changes no level and no order."
+
+
+@given(st.permutations(range(12)), st.lists(st.integers(1, 10), min_size=12, max_size=12))
+def test_pairs_are_counted_as_they_are_named_one_by_one(after: list[int], levels: list[int]) -> None:
+    size = max(levels) + 1
+    expected = np.zeros((size, size), dtype=np.int64)
+    for first in range(12):
+        for second in range(first + 1, 12):
+            expected[levels[second], levels[first]] += after[second] < after[first]
+    found = passed_by_level(np.array(after, dtype=np.int64), np.array(levels, dtype=np.int32))
+    assert (found == expected).all()
+
+
+MOVED = (
+    "kind string, instance string, database string, queue string, position_before bigint, "
+    "position_after bigint, moved bigint, level_before int, level_after int, level int, anew_before boolean, "
+    "anew_after boolean"
+)
+
+
+@pytest.mark.parametrize(
+    ("second", "is_wrong"),
+    [
+        ((2, 1, 1, 5, 5, 5, True, True), True),
+        ((2, 1, 1, 5, 6, 5, True, True), False),
+        ((2, 2, 0, 5, 6, 5, True, True), True),
+        ((2, None, None, 5, 6, 5, True, True), True),
+        ((2, 1, 1, 5, 6, 5, True, False), True),
+    ],
+    ids=["moves without another level", "as it should", "gains come free", "in one order only", "in part"],
+)
+def test_what_does_not_add_up_ends_the_job(
+    session: SparkSession, second: tuple[Any, ...], is_wrong: bool
+) -> None:
+    place = ("receive", "SQL1", "B", "Q")
+    moved = small_frame(session, [(*place, 1, 2, -1, 5, 5, 5, True, True), (*place, *second)], MOVED)
+    if is_wrong:
+        with pytest.raises(ReconciliationError, match="receive of SQL1 Q: "):
+            require_sums(moved, [])
+    else:
+        require_sums(moved, [])
+    require_sums(moved.where("moved = 0"), ["receive"])
+
+
+def two_tiers(folder: Path) -> Project:
+    """Gold waits ahead of Silver in one queue: two messages each, a minute apart."""
+    rules = [
+        create_rule("Gold", 8, database="B", contract="Gold"),
+        create_rule("Silver", 6, database="B", contract="Silver"),
+    ]
+    project = Project(folder, catalog=catalog(), rules=rules)
+    rows = []
+    for minute, name in enumerate(("Silver", "Gold", "Silver", "Gold")):
+        conversation = f"{name} {minute}"
+        rows += [
+            endpoint_event(conversation=conversation, contract=name),
+            endpoint_event("DIALOG_CREATED", conversation, contract=name),
+            message_event("DELIVERED", f"{conversation}/0", event_time=at(minute + 1)),
+        ]
+    project.add(by_source(*rows))
+    return project
+
+
+SILVER_FIRST = """
+USE [B];
+-- effective_from: 2026-11-20T12:30:00Z
+ALTER BROKER PRIORITY [Silver] FOR CONVERSATION SET (PRIORITY_LEVEL = 9);
+"""
+
+
+@pytest.mark.slow
+def test_after_is_what_reassigning_would_give(
+    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = two_tiers(tmp_path / "project")
+    project.run(session, at(60))
+    script = tmp_path / "silver.sql"
+    script.write_text(SILVER_FIRST)
+    out = tmp_path / "out"
+    rules = [str(project.folder / "rules.yaml"), f"SQL1={script}"]
+    asked = ["--config", project.config, "--as-of", at(60).isoformat(), "--rules", *rules]
+    assert job.main([*asked, "--out", str(out), "--format", "json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["endpoints"] == {"proposal": 2, "drift": 0}
+    assert report["messages"] == {"messages": 4, "gained": 2, "lost": 2}
+    assert report["sentence"] == (
+        "The proposal changes the level of 2 endpoints: of 4 messages 2 come earlier and 2 later."
+    )
+    answer = {
+        row["message_id"]: (row["position_before"], row["position_after"])
+        for row in DeltaTable(str(out / "whatif_messages")).to_pyarrow_table().to_pylist()
+    }
+    assert answer == {"Silver 0/0": (3, 1), "Gold 1/0": (1, 3), "Silver 2/0": (4, 2), "Gold 3/0": (2, 4)}
+    parts = whatif_parts(Warehouse(session, str(out)), at(60))
+    moves = [dict(zip(parts["whatif_moves"].columns, row, strict=True)) for row in parts["whatif_moves"].rows]
+    assert moves == [
+        {name: row[name] for name in move} for move, row in zip(moves, report["largest_moves"], strict=True)
+    ]
+    assert parts["whatif_counts"].rows == [list(report["messages"].values())]
+    (pairs,) = DeltaTable(str(out / "whatif_pairs")).to_pyarrow_table().to_pylist()
+    assert (pairs["passing_level"], pairs["passed_level"], pairs["pairs"]) == (6, 8, 4)
+
+    # The same rules for real: from before the conversations on, and the as_of once more.
+    now = yaml.safe_load(Path(project.folder / "rules.yaml").read_text())
+    now[1]["create"]["level"] = 9
+    (project.folder / "rules.yaml").write_text(yaml.safe_dump(now))
+    project.run(session, at(60))
+    span = ["--from", at(-60).isoformat(), "--to", at(60).isoformat()]
+    assert reassign.main(["--config", project.config, *span, "--apply"]) == 0
+    # What was published is still by the levels of before; the order is that of the levels as they are now.
+    current = proposed_rules(project.settings(), [str(project.folder / "rules.yaml")])
+    with what_if(
+        project.warehouse(session), project.settings(), current, as_of=at(60), as_if=at(90)
+    ) as unchanged:
+        moves = collected(unchanged.messages)
+    assert {row["message_id"]: row["position_before"] for row in moves} == {
+        name: after for name, (_, after) in answer.items()
+    }
+    assert not any(row["moved"] for row in moves)
+    project.run(session, at(60))
+    positions = {row["message_id"]: row["position"] for row in project.table("receive_schedule")}
+    assert positions == {name: after for name, (_, after) in answer.items()}
+
+
+@pytest.mark.slow
+def test_what_if_and_replay_take_a_change(
+    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A change is the same as the current files and it in place of all rules."""
+    project = two_tiers(tmp_path / "project")
+    project.run(session, at(60))
+    script = tmp_path / "silver.sql"
+    script.write_text(SILVER_FIRST)
+    capsys.readouterr()
+
+    def asked(*options: str) -> Row:
+        assert job.main(["--config", project.config, "--format", "json", *options]) == 0
+        report: Row = json.loads(capsys.readouterr().out)
+        return report
+
+    def played(*options: str) -> Row:
+        period = ["--from", at(0).isoformat(), "--to", at(60).isoformat(), "--readers", "1"]
+        assert replay.main(["--config", project.config, *period, "--format", "json", *options]) == 0
+        report: Row = json.loads(capsys.readouterr().out)
+        return report
+
+    change = ["--change", f"SQL1={script}"]
+    rules = ["--rules", str(project.folder / "rules.yaml"), f"SQL1={script}"]
+    replaced = asked(*rules)
+    assert replaced.pop("replaced_rules") == 2
+    assert asked(*change) == replaced
+    assert replaced["answers"] == {
+        "deployment": {
+            "endpoints": {"proposal": 0, "drift": 0},
+            "messages": {"messages": 4, "gained": 0, "lost": 0},
+        },
+        "always": {
+            "endpoints": {"proposal": 2, "drift": 0},
+            "messages": {"messages": 4, "gained": 2, "lost": 2},
+        },
+    }
+    assert played(*change) == played(*rules)
+    assert played(*change) != played()
+    with pytest.raises(ConfigError, match="--as-if says since when --rules or --proposed stand"):
+        played("--as-if", at(5).isoformat())
+
+
+@pytest.mark.slow
+def test_the_page_takes_the_answer_of_its_own_as_of_only(session: SparkSession, tmp_path: Path) -> None:
+    project = two_tiers(tmp_path / "project")
+    empty, full = at(-60), at(60)
+    for as_of in (empty, full):
+        project.run(session, as_of)
+    out, html = tmp_path / "out", tmp_path / "page.html"
+    config = ["--config", project.config]
+    asked = [*config, "--rules", str(project.folder / "rules.yaml"), "--out", str(out)]
+    shown = [*config, "--whatif", str(out), "--out", str(html)]
+    for as_of, other in ((empty, full), (full, empty)):
+        assert job.main([*asked, "--as-of", as_of.isoformat()]) == 0
+        messages = DeltaTable(str(out / "whatif_messages")).to_pyarrow_table().num_rows
+        assert messages == (4 if as_of == full else 0)
+        with pytest.raises(ConfigError, match=f"is of {format_instant(as_of)}; run jobs/whatif"):
+            page.main([*shown, "--as-of", other.isoformat()])
+        assert page.main([*shown, "--as-of", as_of.isoformat()]) == 0
+        assert "At the moment of deployment existing endpoints keep their levels" in html.read_text()
+
+
+@pytest.mark.slow
+def test_the_page_takes_no_answer_that_was_broken_off(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project = two_tiers(tmp_path / "project")
+    project.run(session, at(60))
+    out, config = str(tmp_path / "out"), ["--config", project.config]
+    asked = [*config, "--rules", str(project.folder / "rules.yaml"), "--out", out]
+    assert job.main(asked) == 0
+
+    def killed(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(job, "write_answers", killed)
+        with pytest.raises(KeyboardInterrupt):
+            job.main(asked)
+    with pytest.raises(ConfigError, match="does not say its as_of"):
+        page.main([*config, "--whatif", out, "--out", str(tmp_path / "page.html")])
+
+
+@pytest.mark.slow
+def test_it_is_told_on_one_screen(
+    session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    project = two_tiers(tmp_path / "project")
+    project.run(session, at(60))
+    silver = create_rule("Silver", 9, database="B", contract="Silver")
+    misspelt = create_rule("Gold", 8, database="B", local_service="targetservice")
+    other = written(tmp_path / "other.yaml", [silver, misspelt])
+    capsys.readouterr()
+    assert job.main(["--config", project.config, "--rules", other]) == 0
+    shown = capsys.readouterr().out
+    assert "The proposal changes the level of 4 endpoints: of 4 messages 2 come earlier and 2 later." in shown
+    assert "Lint finds 1 warning in the proposal:" in shown
+    assert "warning R302" in shown
+    assert "as it was, not as it would have become" in shown
+    assert "came in after it was published" not in shown
+    assert len(shown.splitlines()) <= 40
+
+    project.add(by_source(message_event("SENT", "late/0", event_time=at(1))))
+    project.take_in(session)
+    assert job.main(["--config", project.config, "--rules", other]) == 0
+    assert "came in after it was published are not counted (batches: 1)" in capsys.readouterr().out
+
+
+def test_what_can_not_be_asked(session: SparkSession, tmp_path: Path) -> None:
+    project = two_tiers(tmp_path / "project")
+    settings, folder = project.settings(), project.folder
+    with pytest.raises(ConfigError, match="there is no file"):
+        proposed_rules(settings, ["missing.yaml"])
+    broken = tmp_path / "broken.sql"
+    broken.write_text("USE [B]; CREATE BROKER PRIORITY [x] FOR CONVERSATION SET (PRIORITY_LEVEL = 11);")
+    with pytest.raises(ConfigError, match=r"broken\.sql:1:\d+: .*33302"):
+        proposed_rules(settings, [f"SQL1={broken}"])
+    with pytest.raises(ConfigError, match="the catalog has no instance 'SQL9'; it has SQL1, SQL2"):
+        proposed_rules(settings, [f"SQL9={broken}"])
+    places = catalog()
+    places["instances"][0]["databases"][1]["services"][0]["name"] = "Renamed"
+    content = yaml.safe_load(Path(project.config).read_text())
+    content |= {"catalog": written(folder / "places.yaml", places), "warehouse": str(folder / "elsewhere")}
+    with pytest.raises(ConfigError) as told_of:
+        proposed_settings(settings, written(folder / "proposed.yaml", content))
+    was = f"in {settings.path} it is"
+    bound = [line.split(": ")[1].split("; ")[0] for line in str(told_of.value).splitlines()]
+    assert bound == [
+        f"the warehouse is {folder / 'elsewhere'}, {was} {folder / 'warehouse'}",
+        "the service SQL1.B.Renamed is not in " + str(folder / "catalog.yaml"),
+        f"the service SQL1.B.TargetService is missing, {folder / 'catalog.yaml'} has it",
+    ]
+    rules = ["--rules", str(folder / "rules.yaml")]
+    asked = ["--config", project.config, *rules]
+    with pytest.raises(ConfigError, match="lies in the warehouse"):
+        job.main([*asked, "--out", str(folder / "warehouse" / "answers")])
+    with pytest.raises(PipelineError, match="no run was published yet"):
+        job.main(asked)
+    with pytest.raises(ConfigError, match="one of the arguments --change --rules --proposed is required"):
+        job.main(["--config", project.config])
+    assert load_settings(project.config) == settings
