@@ -9,13 +9,13 @@ from collections.abc import Sequence
 
 from jobs.launch import Parser, launch, warehouse_of
 from pipelines.activation.report import activation_of_queue, find_queue
-from pipelines.activation.view import show_activation
+from pipelines.activation.view import print_activation
 from pipelines.activation.write import write_activation
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import load_settings
 from pipelines.config.queue_filter import FORMS
 from pipelines.console.terminal import as_json
-from pipelines.storage.batches import what_is_done
+from pipelines.storage.batches import completed_batches
 from pipelines.storage.lock import only_writer
 from pipelines.storage.published import checked_runs
 from pipelines.storage.require_whole import require_whole
@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
     if options.queue is None:
         with only_writer(warehouse.root, "activation"):
             require_whole(warehouse)
-            write_activation(warehouse, settings, options.as_of, what_is_done(warehouse))
+            write_activation(warehouse, settings, options.as_of, completed_batches(warehouse))
         return 0
     checked_runs(warehouse)
     queue = find_queue(settings, warehouse, options.as_of, options.queue)
@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
     if options.format == "json":
         print(as_json(told))
     else:
-        show_activation(told, options.as_of - settings.activation.window, options.as_of)
+        print_activation(told, options.as_of - settings.activation.window, options.as_of)
     return 0
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from jobs.launch import Parser, launch, opened, whole_number
 from pipelines.config.errors import ConfigError
 from pipelines.console.terminal import as_json
-from pipelines.questions.differences import differences, show
+from pipelines.questions.differences import differences, print_differences
 from pipelines.storage.published import published_as_of
 
 SHOWN = 50
@@ -36,7 +36,7 @@ def main(argv: Sequence[str]) -> int:
     if options.format == "json":
         print(as_json(found))
     else:
-        show(found)
+        print_differences(found)
     return 0
 
 
