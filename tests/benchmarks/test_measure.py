@@ -117,9 +117,9 @@ def test_a_run_as_text() -> None:
 @needs_whole_pyspark
 def test_results_of_several_calls_are_kept_together(tmp_path: Path) -> None:
     other = replace(RUN, case="2,000 messages")
-    report.materialize([RUN, PEER, other], tmp_path)
+    report.keep([RUN, PEER, other], tmp_path)
     again = replace(RUN, seconds=20.0)
-    as_json, as_markdown, picture = report.materialize([again, PEER], tmp_path)
+    as_json, as_markdown, picture = report.keep([again, PEER], tmp_path)
     assert as_json.read_text().count('"system": "embedded"') == 2
     text = as_markdown.read_text()
     assert "| 1,000 messages, without activation |" in text
@@ -131,9 +131,9 @@ def test_results_of_several_calls_are_kept_together(tmp_path: Path) -> None:
 
 @needs_whole_pyspark
 def test_results_of_another_machine_are_not_mixed_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    report.materialize([replace(RUN, case="before")], tmp_path)
+    report.keep([replace(RUN, case="before")], tmp_path)
     monkeypatch.setattr(report, "machine", lambda: "another")
-    as_json, *_ = report.materialize([RUN], tmp_path)
+    as_json, *_ = report.keep([RUN], tmp_path)
     assert "before" not in as_json.read_text()
 
 
