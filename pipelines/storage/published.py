@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
+from pipelines.console.invocation import name_command
 from pipelines.storage.batches import what_is_done
 from pipelines.storage.collect import collected
 from pipelines.storage.integrity import require_as_left
@@ -90,7 +91,8 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | 
     if last["status"] != "succeeded" and last["last_batch"] is not None:
         log.warning(
             "the run of %s that started at %s did not succeed (%s): the tables of this as_of may be of it "
-            "and of the one before; run jobs/schedules.py --config %s --as-of %s, which makes them anew",
+            f"and of the one before; run {name_command('schedules')} --config %s --as-of %s, which makes "
+            "them anew",
             format_instant(found),
             format_instant(last["started_at"]),
             last["error"],
@@ -112,18 +114,19 @@ def _found(
                 return found
         what = "the rows of all published runs are gone" if runs else "no run was published yet"
         raise PipelineError(
-            f"{settings.warehouse}: {what}; run jobs/nightly.py --config {settings.path} first"
+            f"{settings.warehouse}: {what}; run {name_command('nightly')} --config {settings.path} first"
         )
     if as_of not in latest:
         there = ", ".join(map(format_instant, sorted(latest, reverse=True)[:AS_OFS_SHOWN])) or "none yet"
         raise PipelineError(
             f"--as-of {format_instant(as_of)} was not published; the latest are: {there}; take one of these, "
-            f"or run jobs/nightly.py --config {settings.path} for it first"
+            f"or run {name_command('nightly')} --config {settings.path} for it first"
         )
     if not _is_there(warehouse, latest[as_of]):
         raise PipelineError(
             f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
-            f"(jobs/maintain.py --keep-days); run jobs/schedules.py --config {settings.path} for it, which "
+            f"({name_command('maintain')} --keep-days); run {name_command('schedules')} --config "
+            f"{settings.path} for it, which "
             "makes them again"
         )
     return as_of

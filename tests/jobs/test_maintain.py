@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
-from jobs import maintain as job
+from pipelines.commands import maintain as job
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.ingest.ingest import fold, what_is_new
 from pipelines.ladder.write import write_rules

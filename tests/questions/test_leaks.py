@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import leaks as job
+from pipelines.commands import leaks as job
 from pipelines.questions.leaks import leak_kinds, leaks_at, what_leaks
 from pipelines.questions.leaks_view import show
 from pipelines.storage.collect import collected
