@@ -13,7 +13,7 @@ from pipelines.config.queue_filter import FORMS
 from pipelines.console.terminal import as_json
 from pipelines.storage.batches import what_is_done
 from pipelines.storage.lock import only_writer
-from pipelines.storage.published import checked_runs
+from pipelines.storage.published import checked_runs, published_as_of
 from pipelines.storage.require_whole import require_whole
 
 
@@ -24,12 +24,14 @@ def main(argv: Sequence[str]) -> int:
         "Replay the queue monitors of one as_of, or show what they found on one queue.",
         example="--config conf/local.yaml --as-of 2026-11-21T00:00:00Z --queue OrderQueue",
     )
-    parser.add_as_of("end of the window", required=True)
+    parser.add_as_of("end of the window (default with --queue: the newest as_of that was published)")
     parser.add_argument("--queue", help=f"show this queue's timeline: {FORMS}")
     parser.add_format()
     options = parser.parse_args(argv)
     if options.format == "json" and options.queue is None:
         parser.error("--format json shows a queue; add --queue NAME")
+    if options.as_of is None and options.queue is None:
+        parser.error("give --as-of, the end of the window to replay, or --queue NAME to show what was found")
     settings = load_settings(options.config)
     if settings.activation is None:
         raise ConfigError(f"{settings.path}: activation is null, which leaves it out; give it a value")
@@ -39,11 +41,15 @@ def main(argv: Sequence[str]) -> int:
             require_whole(warehouse)
             write_activation(warehouse, settings, options.as_of, what_is_done(warehouse))
         return 0
-    checked_runs(warehouse)
-    queue = find_queue(settings, warehouse, options.as_of, options.queue)
-    told = activation_of_queue(warehouse, options.as_of, queue, settings.catalog)
+    if options.as_of is None:
+        as_of = published_as_of(warehouse, settings, None)
+    else:
+        checked_runs(warehouse)
+        as_of = options.as_of
+    queue = find_queue(settings, warehouse, as_of, options.queue)
+    told = activation_of_queue(warehouse, as_of, queue, settings.catalog)
     if options.format == "json":
         print(as_json(told))
     else:
-        show_activation(told, options.as_of - settings.activation.window, options.as_of)
+        show_activation(told, as_of - settings.activation.window, as_of)
     return 0

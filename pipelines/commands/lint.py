@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
+from pipelines.config.find_settings import find_settings
 from pipelines.config.load import load_for_lint
 from pipelines.config.rules.history import fold_statements
 from pipelines.config.rules.sources import NoRuleFileError, RuleSources
@@ -50,13 +51,13 @@ def main(argv: Sequence[str]) -> int:
         "--static", action="store_true", help="rules and catalog only: no warehouse, no engine"
     )
     options = parser.parse_args(argv)
-    if bool(options.files) == bool(options.config):
+    if options.files and options.config:
         parser.error("give --config, or files to look at without settings")
     if options.files:
         settings_file = options.files[0]
         found = _lint_scripts(options.files, options.as_of)
     else:
-        settings_file = options.config
+        settings_file = options.config = find_settings(options.config)
         found = _lint_settings(options)
     findings = [relative(finding) for finding in in_order(found)]
     match options.format:

@@ -9,6 +9,7 @@ from itertools import takewhile
 from typing import Any, NoReturn
 
 from pipelines.config.errors import ConfigError
+from pipelines.config.find_settings import FILE, VARIABLE, find_settings
 from pipelines.config.instants import parse_instant
 from pipelines.config.nearest import nearest
 from pipelines.console.invocation import name_command
@@ -16,7 +17,7 @@ from pipelines.console.invocation import name_command
 LARGEST = 2_147_483_647
 """What engines take for a count of rows."""
 CENTURY_DAYS = 36_500
-PUBLISHED = "an as_of that was run; the latest run's by default"
+PUBLISHED = "an as_of that was run (default the newest that was published)"
 
 
 class StoreOnce(argparse.Action):
@@ -51,7 +52,7 @@ class Parser(argparse.ArgumentParser):
             command: its name.
             description: what it does.
             example: the options of one call.
-            config: whether it has --config.
+            config: whether it can't do without settings.
         """
         prog = name_command(command)
         super().__init__(
@@ -62,17 +63,22 @@ class Parser(argparse.ArgumentParser):
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         self.shared = self.add_argument_group("options of several commands")
+        self._has_config = config
         if config:
-            self.add_config(required=True)
+            self.add_config()
         self.shared.add_argument(
             "--verbose",
             action="store_true",
             help="log every write (table, rows, files, seconds), and show the traceback of an error",
         )
 
-    def add_config(self, *, required: bool = False) -> None:
+    def add_config(self) -> None:
         """Add --config: the settings file."""
-        self.shared.add_argument("--config", required=required, help="settings file, e.g. conf/local.yaml")
+        self.shared.add_argument(
+            "--config",
+            metavar="FILE",
+            help=f"settings file (default {VARIABLE}, else {FILE} in this folder or one above it)",
+        )
 
     def add_as_of(self, help: str = PUBLISHED, *, required: bool = False) -> None:
         """Add --as-of: an instant, in UTC unless it has an offset."""
@@ -109,7 +115,10 @@ class Parser(argparse.ArgumentParser):
             if option.startswith("--") and option not in self._option_string_actions:
                 close = nearest(option, self._option_string_actions)
                 self.error(f"unknown option {option}" + (f"; the nearest is {close}" if close else ""))
-        return super().parse_args(args, namespace)
+        options = super().parse_args(args, namespace)
+        if self._has_config:
+            options.config = find_settings(options.config)
+        return options
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong with the command line in one line.

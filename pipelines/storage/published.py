@@ -69,7 +69,7 @@ def last_batch_of(warehouse: Warehouse, as_of: datetime) -> int:
 
 
 def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | None) -> datetime:
-    """Find an as_of that was published and is still there: the one asked for, or that of the latest run.
+    """Find an as_of that was published and is still there: the one asked for, or the newest.
 
     The tables are compared with what the runs left first: every question starts here.
 
@@ -108,7 +108,7 @@ def _found(
     """The as_of to take of published runs, which come in the order of their starts."""
     latest = {row["as_of"]: row for row in runs}
     if as_of is None:
-        for row in sorted(latest.values(), key=itemgetter("started_at", "as_of"), reverse=True):
+        for row in sorted(latest.values(), key=itemgetter("as_of"), reverse=True):
             if _is_there(warehouse, row):
                 found: datetime = row["as_of"]
                 return found
