@@ -28,7 +28,7 @@ them whole."""
 
 INPUTS = """\
 What the events must look like; columns that are not declared are ignored. In JSON lines an absent field is
-null. [Data quality](data-quality.md) says what becomes of rows that do not fit."""
+null. [Operations](operations.md#the-quality-gate) says what becomes of rows that do not fit."""
 
 
 def dictionary() -> str:

@@ -282,7 +282,7 @@ REJECTED_EVENTS = Table(
     columns=(
         required("source", "string", "the input's name"),
         optional("event_id", "string", "the event; null if it has none or could not be read"),
-        required("reason", "string", "why it was rejected; docs/data-quality.md lists the reasons"),
+        required("reason", "string", "why it was rejected; docs/operations.md lists the reasons"),
         required("payload", "string", "the declared columns of the row as JSON; of a broken row its length"),
         required("run_id", "string", "the run that met it first"),
         required("first_seen", "timestamp", "start of that run, UTC"),
@@ -332,7 +332,7 @@ RUNS = Table(
         required("settings", "string", "the settings as JSON"),
         required("row_counts", "map<string,bigint>", "rows written for this as_of, by table"),
         required(
-            "reconciliation", "map<string,bigint>", "the sums that add up; docs/data-quality.md explains them"
+            "reconciliation", "map<string,bigint>", "the sums that add up; docs/operations.md explains them"
         ),
         optional(
             "last_batch",
