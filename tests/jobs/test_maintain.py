@@ -224,7 +224,7 @@ def test_what_was_removed_is_not_taken_for_published(session: SparkSession, tmp_
     assert published_as_of(warehouse, settings, None) == at(day=4)
     assert published_as_of(warehouse, settings, at(day=1)) == at(day=1)
     maintain(warehouse.root, keep_days=0, keep_hours=0)
-    assert published_as_of(warehouse, settings, None) == at(day=4)
+    assert published_as_of(warehouse, settings, None) == at(day=3)
     assert published_as_of(warehouse, settings, at(day=3)) == at(day=3)
     with pytest.raises(PipelineError, match=r"2026-11-21T12:00:00Z was published, but its rows were removed"):
         published_as_of(warehouse, settings, at(day=1))
