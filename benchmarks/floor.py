@@ -12,7 +12,9 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, functions as F
 
-from jobs.launch import Parser, launch, opened
+from pipelines.commands.launch import launch
+from pipelines.commands.open import opened
+from pipelines.commands.options import Parser
 from pipelines.config.load import Settings
 from pipelines.engine.small_jobs import set_for_small_jobs
 from pipelines.storage.batches import completed_batches
@@ -53,7 +55,7 @@ def _as_accepted(rows: DataFrame, table: Table) -> DataFrame:
 
 def main(argv: Sequence[str]) -> int:
     """Parse the command line and run."""
-    parser = Parser("Read the inputs and write the tables of a finished warehouse again.")
+    parser = Parser("floor", "Read the inputs and write the tables of a finished warehouse again.")
     parser.add_argument("--finished", required=True, help="warehouse of a finished run")
     options = parser.parse_args(argv)
     settings, out = opened(options, "floor")

@@ -15,7 +15,9 @@ from datetime import datetime
 
 from pyspark.sql import functions as F
 
-from jobs.launch import Parser, launch, opened
+from pipelines.commands.launch import launch
+from pipelines.commands.open import opened
+from pipelines.commands.options import Parser
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter
 from pipelines.explain.explain import explain_message, honors
@@ -65,7 +67,7 @@ def _seconds(ask: Callable[[], None]) -> float:
 
 def main(argv: Sequence[str]) -> int:
     """Parse the command line, ask, and say the seconds as the jobs do."""
-    parser = Parser("Ask two questions of the tables.")
+    parser = Parser("queries", "Ask two questions of the tables.")
     parser.add_as_of("the instant asked about", required=True)
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "queries")

@@ -14,6 +14,7 @@ from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import KnownQueues, QueueFilter, QueueName
+from pipelines.console.invocation import name_command
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.monitors import latest_monitors
 from pipelines.storage.warehouse import Warehouse
@@ -72,8 +73,9 @@ def activation_of_queue(
         summary = [_not_replayed(row, as_of) for row in shown]
     if not summary:
         raise PipelineError(
-            f"--as-of {format_instant(as_of)}: its window was not replayed yet; run jobs/nightly.py for it, "
-            "or jobs/activation.py without --queue"
+            f"--as-of {format_instant(as_of)}: its window was not replayed yet; run "
+            f"{name_command('nightly')} for it, "
+            f"or {name_command('activation')} without --queue"
         )
     # The runs of one queue in one window: a few, and at most one per check.
     runs = collect_rows(of_queue(warehouse.read_as_of(ACTIVATION, as_of)).orderBy("ordinal"))

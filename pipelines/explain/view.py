@@ -9,6 +9,7 @@ from rich.console import Console
 
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
+from pipelines.console.invocation import name_command
 from pipelines.console.terminal import lines, table, terminal
 from pipelines.console.wording import counted, place_name
 from pipelines.explain.endpoint import SERVER, Endpoint, Outcome, Step
@@ -132,13 +133,13 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
         _say(
             console,
             f"As the rules stand now it has {outcome(endpoint.by_present_rules)}: they were edited since; "
-            "jobs/reassign.py restates it.",
+            f"{name_command('reassign')} restates it.",
         )
     elif endpoint.given != endpoint.by_present_rules:
         _say(
             console,
             f"The rules as they are now would give it {_outcome(endpoint.by_present_rules)}: they were "
-            "edited for that moment after it was decided; jobs/reassign.py restates it.",
+            f"edited for that moment after it was decided; {name_command('reassign')} restates it.",
         )
     grid = table(
         "step", "contract", "local service", "remote service", "found", "near misses and other times"

@@ -11,6 +11,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.rules.edits import EditedPeriod, edited_periods
 from pipelines.config.rules.history import RuleVersion
+from pipelines.console.invocation import name_command
 from pipelines.engine.small_jobs import small_job_settings
 from pipelines.ladder.restate import restated, within_periods
 from pipelines.storage.collect import collect_rows
@@ -98,7 +99,8 @@ def _warn_of_decided(warehouse: Warehouse, settings: Settings, edited: Sequence[
     more = f" and {len(edited) - 1} more" if len(edited) > 1 else ""
     log.warning(
         "rules were edited for moments that have passed (%r in %s.%s from %s%s); %d endpoints keep what the "
-        "rules would not give them now; to restate them: jobs/reassign.py --config %s --from %s --to %s",
+        f"rules would not give them now; to restate them: {name_command('reassign')} --config %s --from %s "
+        "--to %s",
         first.name,
         first.instance,
         first.database,

@@ -15,6 +15,7 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter
+from pipelines.console.invocation import name_command
 from pipelines.console.terminal import print_rows, terminal
 from pipelines.console.wording import queue_name
 from pipelines.engine.differences import run_concurrently
@@ -49,7 +50,7 @@ STATUSES = 10
 FIRST_ROWS = 3
 """Messages of either schedule."""
 NEXT = {"waiting": "", "next": "--queue QUEUE", "explain": "--message ID", "report": "--out page.html"}
-"""Jobs with options that ask more."""
+"""Commands with options that ask more."""
 CAME_IN = ("source", "events", "accepted", "duplicates", "rejected")
 WAITS = ("where", "messages", "held_back", "highest", "oldest")
 
@@ -87,7 +88,7 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     if waits:
         print_rows(console, f"Waiting at {format_instant(as_of)}", waits[:PLACES], WAITS)
         if len(waits) > PLACES:
-            _say(console, f"and {len(waits) - PLACES} more places: jobs/waiting.py lists them")
+            _say(console, f"and {len(waits) - PLACES} more places: {name_command('waiting')} lists them")
     elif lost or off:
         _say(console, f"No schedule has a message at {format_instant(as_of)}; see above.")
     else:
@@ -97,8 +98,8 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     for where, rows in sent:
         print_sent(console, f"First rows of transmission_schedule, {where}", rows)
     _say(console, f"The tables lie in {warehouse.root}/ ; what to ask of them next:")
-    for job, options in NEXT.items():
-        _say(console, f"  jobs/{job}.py --config {settings.path} {options}".rstrip())
+    for command, options in NEXT.items():
+        _say(console, f"  {name_command(command)} --config {settings.path} {options}".rstrip())
 
 
 def _figures(

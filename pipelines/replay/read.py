@@ -12,6 +12,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.proposal import Proposal
 from pipelines.config.queue_filter import KnownQueues, QueueFilter, QueueName, queue_text
+from pipelines.console.invocation import name_command
 from pipelines.replay.inputs import Read, queue_numbers, read_inputs
 from pipelines.replay.period import Period
 from pipelines.replay.player import Machine
@@ -151,7 +152,7 @@ def require_known(warehouse: Warehouse, settings: Settings, period: Period) -> N
     if period.end > latest:
         raise ConfigError(
             f"command line: --to {format_instant(period.end)} is in the future: the ledger goes to "
-            f"{format_instant(latest)}; name an end until then, or run jobs/nightly.py first"
+            f"{format_instant(latest)}; name an end until then, or run {name_command('nightly')} first"
         )
 
 

@@ -30,7 +30,7 @@ OF_LINKS = (*LINK, "messages", "with_inversion", "inversions")
 
 
 def conformance_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
-    """Read what the page shows of the tables that `jobs/conformance.py --out` wrote.
+    """Read what the page shows of the tables that `priorities conformance --out` wrote.
 
     Returns:
         Tables by name: `conformance_counts` (over all queues), `conformance_queues` (those that passed most

@@ -31,7 +31,7 @@ OF_WAITS = (
 
 
 def replay_parts(answers: Warehouse) -> dict[str, Part]:
-    """Read what the page shows of the tables that `jobs/replay.py --out` wrote.
+    """Read what the page shows of the tables that `priorities replay --out` wrote.
 
     Returns:
         Tables by name: `replay_waits`, `replay_verdicts` (levels of queues by verdict), `replay_place` (the

@@ -6,6 +6,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
+from pipelines.console.invocation import name_command
 from pipelines.report.page import Part
 from pipelines.report.parts import part, sums
 from pipelines.storage.collect import collect_rows
@@ -38,7 +39,7 @@ OF_MOVES = (
 
 
 def whatif_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
-    """Read what the page shows of the tables that `jobs/whatif.py --out` wrote.
+    """Read what the page shows of the tables that `priorities whatif --out` wrote.
 
     Returns:
         Tables by name: `whatif_said` (the sentences of the terminal), `whatif_counts` (its figures, over all
@@ -93,7 +94,8 @@ def _require_as_of(answers: Warehouse, as_of: datetime) -> None:
         return
     of = f"is of {format_instant(found[0])}" if found else "does not say its as_of, so it isn't known"
     raise ConfigError(
-        f"--whatif {answers.root}: {of}; run jobs/whatif.py again with --as-of {format_instant(as_of)}"
+        f"--whatif {answers.root}: {of}; run {name_command('whatif')} again with --as-of "
+        f"{format_instant(as_of)}"
     )
 
 

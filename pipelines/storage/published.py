@@ -12,6 +12,7 @@ from pyspark.sql import functions as F
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
+from pipelines.console.invocation import name_command
 from pipelines.storage.batches import completed_batches
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.integrity import require_as_left
@@ -68,7 +69,7 @@ def last_batch_of(warehouse: Warehouse, as_of: datetime) -> int:
 
 
 def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | None) -> datetime:
-    """Find an as_of that was published and is still there: the one asked for, or that of the latest run.
+    """Find an as_of that was published and is still there: the one asked for, or the newest.
 
     The tables are compared with what the runs left first: every question starts here.
 
@@ -90,7 +91,8 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | 
     if last["status"] != "succeeded" and last["last_batch"] is not None:
         log.warning(
             "the run of %s that started at %s did not succeed (%s): the tables of this as_of may be of it "
-            "and of the one before; run jobs/schedules.py --config %s --as-of %s, which makes them anew",
+            f"and of the one before; run {name_command('schedules')} --config %s --as-of %s, which makes "
+            "them anew",
             format_instant(found),
             format_instant(last["started_at"]),
             last["error"],
@@ -106,24 +108,25 @@ def _found(
     """The as_of to take of published runs, which come in the order of their starts."""
     latest = {row["as_of"]: row for row in runs}
     if as_of is None:
-        for row in sorted(latest.values(), key=itemgetter("started_at", "as_of"), reverse=True):
+        for row in sorted(latest.values(), key=itemgetter("as_of"), reverse=True):
             if _is_there(warehouse, row):
                 found: datetime = row["as_of"]
                 return found
         what = "the rows of all published runs are gone" if runs else "no run was published yet"
         raise PipelineError(
-            f"{settings.warehouse}: {what}; run jobs/nightly.py --config {settings.path} first"
+            f"{settings.warehouse}: {what}; run {name_command('nightly')} --config {settings.path} first"
         )
     if as_of not in latest:
         there = ", ".join(map(format_instant, sorted(latest, reverse=True)[:AS_OFS_SHOWN])) or "none yet"
         raise PipelineError(
             f"--as-of {format_instant(as_of)} was not published; the latest are: {there}; take one of these, "
-            f"or run jobs/nightly.py --config {settings.path} for it first"
+            f"or run {name_command('nightly')} --config {settings.path} for it first"
         )
     if not _is_there(warehouse, latest[as_of]):
         raise PipelineError(
             f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
-            f"(jobs/maintain.py --keep-days); run jobs/schedules.py --config {settings.path} for it, which "
+            f"({name_command('maintain')} --keep-days); run {name_command('schedules')} --config "
+            f"{settings.path} for it, which "
             "makes them again"
         )
     return as_of

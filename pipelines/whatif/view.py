@@ -7,6 +7,7 @@ from typing import Any
 from rich.console import Console
 
 from pipelines.config.instants import format_instant
+from pipelines.console.invocation import name_command
 from pipelines.console.terminal import print_rows, terminal
 from pipelines.console.wording import counted
 from pipelines.lint.findings import Finding, Severity
@@ -65,13 +66,13 @@ def print_whatif(report: Mapping[str, Any], findings: Sequence[Finding]) -> None
         console.print(each, style="bold", soft_wrap=True)
     console.print(
         f"This compares the backlog of {at} as it was, not as it would have become under other rules: "
-        "jobs/replay.py plays that.",
+        f"{name_command('replay')} plays that.",
         soft_wrap=True,
     )
     if since := report["batches_since"]:
         console.print(
             f"Events that came in after it was published are not counted (batches: {since:,}); "
-            f"run jobs/schedules.py --as-of {at} to have them counted.",
+            f"run {name_command('schedules')} --as-of {at} to have them counted.",
             soft_wrap=True,
         )
     moved = [row for row in report["summary"] if row["gained"] or row["lost"]]

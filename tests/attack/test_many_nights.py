@@ -14,7 +14,7 @@ from statistics import mean
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import maintain
+from pipelines.commands import maintain
 from tests.support.factories import Events, at, by_source, ends_of, message_event, short_talk
 from tests.support.harness import SOURCES, Project
 from tests.support.processes import finish

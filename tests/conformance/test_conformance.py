@@ -10,7 +10,7 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession, functions as F
 
-from jobs import conformance as job
+from pipelines.commands import conformance as job
 from pipelines.config.errors import ConfigError, PipelineError, ReconciliationError
 from pipelines.config.queue_filter import queue_text
 from pipelines.conformance.read import links_at

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import PipelineError
+from pipelines.console.invocation import name_command
 from pipelines.console.terminal import as_json
 from pipelines.explain.endpoint import Outcome
 from pipelines.explain.explain import explain_conversation, explain_group, explain_message
@@ -277,7 +278,7 @@ def test_endpoints_whose_level_is_the_servers(
     print_explanation(explain_conversation(warehouse, "c2", as_of=AS_OF), AS_OF)
     assert (
         "As the rules stand now it has level 4, the server's own; no rule gives the endpoint this level "
-        "today: they were edited since; jobs/reassign.py restates it."
+        f"today: they were edited since; {name_command('reassign')} restates it."
     ) in capsys.readouterr().out
 
 
@@ -413,7 +414,7 @@ def test_the_earliest_event_says_of_which_conversation_a_message_is(
     assert [one.is_initiator for one in found.endpoints] == [True, False]
 
 
-AGAIN = "run jobs/schedules.py --as-of 2026-11-20T13:00:00Z to schedule it with them."
+AGAIN = f"run {name_command('schedules')} --as-of 2026-11-20T13:00:00Z to schedule it with them."
 
 
 def test_messages_that_came_in_after_the_as_of_was_published(session: SparkSession, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
-from jobs import maintain as job
+from pipelines.commands import maintain as job
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.ingest.ingest import ingest, new_input
 from pipelines.ladder.write import write_rules
@@ -210,16 +210,21 @@ def test_what_readers_may_be_at_is_kept(embedded: SparkSession, tmp_path: Path) 
 
 
 def test_what_was_removed_is_not_taken_for_published(session: SparkSession, tmp_path: Path) -> None:
-    """The run of the first day comes last, as a backfill does. That of the third day left no row."""
+    """The run of the first day comes last, as a backfill does; the newest as_of counts, not the last run.
+
+    That of the third day left no row, and the rows of the ninth are gone.
+    """
     project = Project(tmp_path, catalog=catalog())
     warehouse, settings = project.warehouse(session), project.settings()
     night(warehouse, at(day=1), started_at=at(60, day=8), row_counts={"receive_schedule": 0, "unresolved": 2})
     night(warehouse, at(day=4), started_at=at(60, day=4), row_counts={"unresolved": 2})
-    values = [ended_run("empty", at(day=3), started_at=at(60, day=3)).get(name) for name in RUNS.names]
-    warehouse.append(RUNS, small_frame(session, [values], RUNS.struct))
-    assert published_as_of(warehouse, settings, None) == at(day=1)
-    maintain(warehouse.root, keep_days=0, keep_hours=0)
+    runs = [ended_run("empty", at(day=3)), ended_run("gone", at(day=9), row_counts={"unresolved": 2})]
+    values = [[run.get(name) for name in RUNS.names] for run in runs]
+    warehouse.append(RUNS, small_frame(session, values, RUNS.struct))
     assert published_as_of(warehouse, settings, None) == at(day=4)
+    assert published_as_of(warehouse, settings, at(day=1)) == at(day=1)
+    maintain(warehouse.root, keep_days=0, keep_hours=0)
+    assert published_as_of(warehouse, settings, None) == at(day=3)
     assert published_as_of(warehouse, settings, at(day=3)) == at(day=3)
     with pytest.raises(PipelineError, match=r"2026-11-21T12:00:00Z was published, but its rows were removed"):
         published_as_of(warehouse, settings, at(day=1))

@@ -9,6 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.config.errors import InputError
+from pipelines.console.invocation import name_command
 from pipelines.nightly import night
 from pipelines.nightly.publish import NOT_ENDED, Left, Run, announce, write_run
 from pipelines.storage.batches import CompletedBatches
@@ -103,7 +104,8 @@ def test_readers_are_told_that_a_second_run_did_not_end(
         f"did not succeed ({NOT_ENDED}): the tables of this as_of may be of it and of the one before" in said
     )
     assert said.endswith(
-        f"run jobs/schedules.py --config {project.config} --as-of 2026-11-20T13:00:00Z, which makes them anew"
+        f"run {name_command('schedules')} --config {project.config} --as-of 2026-11-20T13:00:00Z, which "
+        "makes them anew"
     )
 
     with monkeypatch.context() as patched:

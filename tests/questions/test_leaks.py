@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import leaks as job
+from pipelines.commands import leaks as job
 from pipelines.questions.leaks import conversation_leaks, leak_kinds, leaks_at
 from pipelines.questions.leaks_view import print_leaks
 from pipelines.storage.collect import collect_rows

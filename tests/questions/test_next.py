@@ -8,7 +8,7 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from jobs import next as next_job, waiting as waiting_job
+from pipelines.commands import next as next_job, waiting as waiting_job
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.queue_filter import QueueFilter

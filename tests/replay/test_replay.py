@@ -12,7 +12,7 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from jobs import replay as job
+from pipelines.commands import replay as job
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.proposal import proposed_rules
 from pipelines.replay.period import Period

@@ -14,12 +14,13 @@ from deltalake import DeltaTable
 from hypothesis import given, strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs import reassign, replay, report as page, whatif as job
+from pipelines.commands import reassign, replay, report as page, whatif as job
 from pipelines.config.errors import ConfigError, PipelineError, ReconciliationError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import load_settings
 from pipelines.config.proposal import changed_rules, proposed_rules
 from pipelines.config.proposed_settings import proposed_settings
+from pipelines.console.invocation import name_command
 from pipelines.questions.inversions import passed_by_level
 from pipelines.report.whatif import whatif_parts
 from pipelines.schedules.orders import receive_order
@@ -487,7 +488,7 @@ def test_the_page_takes_the_answer_of_its_own_as_of_only(session: SparkSession, 
         assert job.main([*asked, "--as-of", as_of.isoformat()]) == 0
         messages = DeltaTable(str(out / "whatif_messages")).to_pyarrow_table().num_rows
         assert messages == (4 if as_of == full else 0)
-        with pytest.raises(ConfigError, match=f"is of {format_instant(as_of)}; run jobs/whatif"):
+        with pytest.raises(ConfigError, match=f"is of {format_instant(as_of)}; run {name_command('whatif')}"):
             page.main([*shown, "--as-of", other.isoformat()])
         assert page.main([*shown, "--as-of", as_of.isoformat()]) == 0
         assert "At the moment of deployment existing endpoints keep their levels" in html.read_text()
