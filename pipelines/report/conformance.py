@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.conformance.links import LINK
-from pipelines.conformance.read import worst_first
+from pipelines.conformance.report import worst_first
 from pipelines.conformance.view import QUEUES
 from pipelines.report.page import Part
 from pipelines.report.parts import numbered, part, sums
