@@ -21,6 +21,11 @@ from tests.support.report_answers import ANSWER, answers_at, answers_of, counted
 from tests.support.report_warehouse import AS_OF, NASTY
 
 
+@pytest.fixture
+def answers(session: SparkSession, tmp_path: Path) -> str:
+    return answers_at(session, tmp_path / "answers", AS_OF).root
+
+
 def test_the_section_shows_moves_pairs_and_who_pays(
     browser: Browser, full: Settings, answers: str, tmp_path: Path
 ) -> None:

@@ -5,7 +5,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.storage.small_frame import small_frame
@@ -13,7 +12,7 @@ from pipelines.storage.warehouse import Warehouse
 from schemas.table import Table
 from schemas.whatif import WHATIF_AS_OF, WHATIF_TABLES
 from tests.support.factories import Row
-from tests.support.report_warehouse import AS_OF, NASTY
+from tests.support.report_warehouse import NASTY
 
 QUEUE = {"instance": "SQL1", "database": "A", "queue": NASTY}
 
@@ -80,8 +79,3 @@ def answers_at(session: SparkSession, folder: Path, *as_of: datetime, **others: 
     return answers_of(
         session, folder, (*WHATIF_TABLES, WHATIF_AS_OF), {**ANSWER, WHATIF_AS_OF.name: rows, **others}
     )
-
-
-@pytest.fixture
-def answers(session: SparkSession, tmp_path: Path) -> str:
-    return answers_at(session, tmp_path / "answers", AS_OF).root
