@@ -21,7 +21,7 @@ from pipelines.commands.options import Parser
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter
 from pipelines.explain.explain import explain_message, honors
-from pipelines.questions.next import what_comes_next
+from pipelines.questions.next import next_messages
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import RECEIVE_SCHEDULE
@@ -48,14 +48,14 @@ def run(warehouse: Warehouse, settings: Settings, as_of: datetime) -> dict[str, 
     middle = queue.of(schedule).where(F.col("position") == (longest["count"] + 1) // 2).first()
     assert middle is not None
 
-    def next_messages() -> None:
-        found = what_comes_next(warehouse, queue, as_of=as_of, limit=100)
+    def next_100_messages() -> None:
+        found = next_messages(warehouse, queue, as_of=as_of, limit=100)
         assert len(found["next"]) == min(100, longest["count"])
 
     def explain() -> None:
         explain_message(warehouse, middle["message_id"], as_of=as_of, honors=honors(settings.catalog))
 
-    return {NEXT_MESSAGES: _seconds(next_messages), EXPLAIN: _seconds(explain)}
+    return {NEXT_MESSAGES: _seconds(next_100_messages), EXPLAIN: _seconds(explain)}
 
 
 def _seconds(ask: Callable[[], None]) -> float:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from pipelines.activation.report import activation_of_queue, find_queue
-from pipelines.activation.view import show_activation
+from pipelines.activation.view import print_activation
 from pipelines.activation.write import write_activation
 from pipelines.commands.open import warehouse_of
 from pipelines.commands.options import Parser
@@ -11,7 +11,7 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.load import load_settings
 from pipelines.config.queue_filter import FORMS
 from pipelines.console.terminal import as_json
-from pipelines.storage.batches import what_is_done
+from pipelines.storage.batches import completed_batches
 from pipelines.storage.lock import only_writer
 from pipelines.storage.published import checked_runs, published_as_of
 from pipelines.storage.require_whole import require_whole
@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
     if options.queue is None:
         with only_writer(warehouse.root, "activation"):
             require_whole(warehouse)
-            write_activation(warehouse, settings, options.as_of, what_is_done(warehouse))
+            write_activation(warehouse, settings, options.as_of, completed_batches(warehouse))
         return 0
     if options.as_of is None:
         as_of = published_as_of(warehouse, settings, None)
@@ -51,5 +51,5 @@ def main(argv: Sequence[str]) -> int:
     if options.format == "json":
         print(as_json(told))
     else:
-        show_activation(told, as_of - settings.activation.window, as_of)
+        print_activation(told, as_of - settings.activation.window, as_of)
     return 0

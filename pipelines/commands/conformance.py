@@ -15,19 +15,19 @@ from pipelines.conformance.read import (
     count_levels_of_server,
     levels_at,
     links_at,
-    told_levels,
-    told_links,
-    told_receives,
+    report_levels,
+    report_links,
+    report_receives,
 )
 from pipelines.conformance.receives import (
-    asked_at,
     figures_at,
     has_receives,
     receives_at,
+    request_at,
     require_the_same,
     silent_queues,
 )
-from pipelines.conformance.view import of_receives, sentence, show
+from pipelines.conformance.view import of_receives, print_conformance, sentence
 from pipelines.console.terminal import as_json
 from pipelines.state.messages import facts_of_many
 from pipelines.storage.answers import answers_in, write_answers
@@ -75,21 +75,23 @@ def main(argv: Sequence[str]) -> int:
     as_of = published_as_of(warehouse, settings, options.as_of)
     window = options.window_hours
     tolerance = timedelta(milliseconds=options.tolerance_ms)
-    with warehouse.keeping() as keep:
-        asked = asked_at(warehouse, settings, as_of=as_of, window=window, tolerance=tolerance, keep=keep)
+    with warehouse.materializing() as materialize:
+        asked = request_at(
+            warehouse, settings, as_of=as_of, window=window, tolerance=tolerance, materialize=materialize
+        )
         if options.check:
-            asked = replace(asked, timeline=keep(asked.timeline))
-        receives, hours, deviations = receives_at(asked, tolerance=tolerance, keep=keep)
+            asked = replace(asked, timeline=materialize(asked.timeline))
+        receives, hours, deviations = receives_at(asked, tolerance=tolerance, materialize=materialize)
         if options.check:
             require_the_same(receives, figures_at(asked))
         # A message that was sent before the window may hold up those in it.
-        messages = asked.messages if window is None else facts_of_many(warehouse.read(MESSAGES), keep)
+        messages = asked.messages if window is None else facts_of_many(warehouse.read(MESSAGES), materialize)
         frames = [
-            keep(levels_at(warehouse, as_of=as_of, window=window)),
-            keep(receives),
-            keep(hours),
-            keep(deviations),
-            keep(links_at(warehouse, settings, as_of=as_of, window=window, messages=messages)),
+            materialize(levels_at(warehouse, as_of=as_of, window=window)),
+            materialize(receives),
+            materialize(hours),
+            materialize(deviations),
+            materialize(links_at(warehouse, settings, as_of=as_of, window=window, messages=messages)),
         ]
         if answers:
             named = {table.name: frame for table, frame in zip(CONFORMANCE_TABLES, frames, strict=True)}
@@ -98,8 +100,8 @@ def main(argv: Sequence[str]) -> int:
         of_server = count_levels_of_server(warehouse, as_of=as_of, window=window)
         report = {
             "as_of": as_of,
-            **told_levels(levels, of_server, limit=options.limit),
-            **told_receives(
+            **report_levels(levels, of_server, limit=options.limit),
+            **report_receives(
                 receives,
                 deviations,
                 knows_queues=asked.knows_queues,
@@ -107,12 +109,12 @@ def main(argv: Sequence[str]) -> int:
                 silent=silent_queues(warehouse, receives),
                 limit=options.limit,
             ),
-            **told_links(links, limit=options.limit),
+            **report_links(links, limit=options.limit),
         }
     if options.format == "json":
         print(as_json({"sentence": f"{sentence(report)} {of_receives(report)}", **report}))
     else:
-        show(report)
+        print_conformance(report)
     return 0
 
 

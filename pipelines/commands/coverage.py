@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import as_json, show_rows, terminal
+from pipelines.console.terminal import as_json, print_rows, terminal
 from pipelines.questions.coverage import COLUMNS, coverage
 from pipelines.storage.published import published_as_of
 
@@ -26,5 +26,5 @@ def main(argv: Sequence[str]) -> int:
     if options.format == "json":
         print(as_json({"as_of": as_of, "coverage": rows}))
     else:
-        show_rows(terminal(), f"What each rule version decides, {format_instant(as_of)}", rows, COLUMNS)
+        print_rows(terminal(), f"What each rule version decides, {format_instant(as_of)}", rows, COLUMNS)
     return 0

@@ -6,7 +6,7 @@ from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
 from pipelines.console.terminal import as_json
-from pipelines.questions.differences import differences, show
+from pipelines.questions.differences import differences, print_differences
 from pipelines.storage.published import published_as_of
 
 SHOWN = 50
@@ -31,5 +31,5 @@ def main(argv: Sequence[str]) -> int:
     if options.format == "json":
         print(as_json(found))
     else:
-        show(found)
+        print_differences(found)
     return 0

@@ -7,7 +7,7 @@ from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.console.terminal import as_json
 from pipelines.explain.explain import explain_conversation, explain_group, explain_message, honors
-from pipelines.explain.view import Explained, show
+from pipelines.explain.view import Explained, print_explanation
 from pipelines.storage.published import published_as_of
 
 KINDS = {
@@ -48,5 +48,5 @@ def main(argv: Sequence[str]) -> int:
     if options.format == "json":
         print(as_json([asdict(one) for one in found] if isinstance(found, tuple) else asdict(found)))
     else:
-        show(found, as_of)
+        print_explanation(found, as_of)
     return 0

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
-from pipelines.nightly.night import take_in_new
+from pipelines.nightly.night import ingest_new_input
 from pipelines.storage.lock import only_writer
 
 
@@ -22,6 +22,12 @@ def main(argv: Sequence[str]) -> int:
     )
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "fold")
-    with only_writer(warehouse.root, "fold"), warehouse.keeping() as keep:
-        take_in_new(warehouse, settings, run_id=str(uuid4()), started_at=datetime.now(UTC), keep_state=keep)
+    with only_writer(warehouse.root, "fold"), warehouse.materializing() as materialize:
+        ingest_new_input(
+            warehouse,
+            settings,
+            run_id=str(uuid4()),
+            started_at=datetime.now(UTC),
+            materialize_state=materialize,
+        )
     return 0

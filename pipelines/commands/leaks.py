@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pipelines.commands.open import opened
 from pipelines.commands.options import CENTURY_DAYS, Parser, whole_number
 from pipelines.console.terminal import as_json
-from pipelines.questions.leaks import DAYS, what_leaks
-from pipelines.questions.leaks_view import show
+from pipelines.questions.leaks import DAYS, conversation_leaks
+from pipelines.questions.leaks_view import print_leaks
 from pipelines.storage.published import published_as_of
 
 SHOWN = 20
@@ -31,9 +31,9 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "leaks")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    report = what_leaks(warehouse, as_of=as_of, days=options.days, limit=options.limit)
+    report = conversation_leaks(warehouse, as_of=as_of, days=options.days, limit=options.limit)
     if options.format == "json":
         print(as_json(report))
     else:
-        show(report)
+        print_leaks(report)
     return 0

@@ -9,7 +9,7 @@ from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
 from pipelines.config.find_settings import find_settings
 from pipelines.config.load import load_for_lint
-from pipelines.config.rules.history import fold_statements
+from pipelines.config.rules.history import apply_statements
 from pipelines.config.rules.sources import NoRuleFileError, RuleSources
 from pipelines.config.version import code_version
 from pipelines.console.terminal import as_json, terminal, visible_line
@@ -17,7 +17,7 @@ from pipelines.engine.session import open_session
 from pipelines.lint.findings import Finding, Severity, in_order
 from pipelines.lint.run import lint_files, lint_scripts, lint_warehouse
 from pipelines.lint.sarif import sarif
-from pipelines.lint.view import from_here, plain, relative, show_findings
+from pipelines.lint.view import from_here, plain, print_findings, relative
 from pipelines.storage.published import checked_runs
 from pipelines.storage.warehouse import Warehouse
 
@@ -67,7 +67,7 @@ def main(argv: Sequence[str]) -> int:
             log = sarif(findings, version=code_version(), settings_file=from_here(settings_file))
             print(as_json(log))
         case _:
-            show_findings(terminal(), findings)
+            print_findings(terminal(), findings)
     worst = Severity[options.fail_on.upper()]
     return FOUND if any(finding.severity >= worst for finding in findings) else 0
 
@@ -84,7 +84,7 @@ def _lint_scripts(paths: Sequence[str], moment: datetime | None) -> list[Finding
             problems.extend(error.problems)
     if problems:
         raise ConfigError(*problems)
-    folded = fold_statements(statement for file in sources.files for statement in file.statements)
+    folded = apply_statements(statement for file in sources.files for statement in file.statements)
     return lint_scripts(sources, folded, moment=moment)
 
 

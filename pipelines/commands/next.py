@@ -7,8 +7,8 @@ from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
 from pipelines.config.queue_filter import FORMS, QueueFilter
 from pipelines.console.terminal import as_json
-from pipelines.questions.next import what_comes_next
-from pipelines.questions.next_view import show
+from pipelines.questions.next import next_messages
+from pipelines.questions.next_view import print_next
 from pipelines.storage.published import published_as_of
 
 LIMIT = 20
@@ -39,9 +39,9 @@ def main(argv: Sequence[str]) -> int:
     place = QueueFilter(options.queue, options.instance, options.database)
     settings, warehouse = opened(options, "next")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    found = what_comes_next(warehouse, place, as_of=as_of, limit=options.limit, catalog=settings.catalog)
+    found = next_messages(warehouse, place, as_of=as_of, limit=options.limit, catalog=settings.catalog)
     if options.format == "json":
         print(as_json(found))
     else:
-        show(found)
+        print_next(found)
     return 0

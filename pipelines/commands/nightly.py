@@ -14,7 +14,7 @@ from pipelines.config.instants import format_instant
 from pipelines.console.invocation import name_command
 from pipelines.console.wording import counted
 from pipelines.nightly.night import night
-from pipelines.nightly.summary import show_summary
+from pipelines.nightly.summary import print_summary
 from pipelines.storage.lock import only_writer
 from schemas.outputs import UNRESOLVED
 
@@ -41,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
     with only_writer(warehouse.root, "nightly"):
         run = night(warehouse, settings, options.as_of)
     if not options.quiet:
-        show_summary(warehouse, settings, run.as_of)
+        print_summary(warehouse, settings, run.as_of)
     unresolved = warehouse.read_as_of(UNRESOLVED, run.as_of).count() if options.fail_on else 0
     if unresolved:
         print(

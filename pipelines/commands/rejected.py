@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.console.terminal import as_json
-from pipelines.questions.rejected import show, what_was_rejected
+from pipelines.questions.rejected import print_rejected, rejected_rows
 from pipelines.storage.published import checked_runs
 
 SAMPLES = 3
@@ -23,9 +23,9 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     _, warehouse = opened(options, "rejected")
     checked_runs(warehouse)
-    found = what_was_rejected(warehouse, limit=options.limit)
+    found = rejected_rows(warehouse, limit=options.limit)
     if options.format == "json":
         print(as_json(found))
     else:
-        show(found)
+        print_rejected(found)
     return 0

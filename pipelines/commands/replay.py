@@ -16,11 +16,11 @@ from pipelines.config.load import load_settings
 from pipelines.config.queue_filter import FORMS
 from pipelines.console.terminal import as_json
 from pipelines.replay.period import Period
-from pipelines.replay.read import Asked, find_queues, replayed, require_known
-from pipelines.replay.report import told
-from pipelines.replay.view import sentence, show
+from pipelines.replay.read import ReplayRequest, find_queues, replayed, require_known
+from pipelines.replay.report import report_replay
+from pipelines.replay.view import print_replay, sentence
 from pipelines.storage.answers import answers_in, write_answers
-from pipelines.storage.batches import what_is_done
+from pipelines.storage.batches import completed_batches
 from schemas.replay import REPLAY_CURVE, REPLAY_TABLES
 
 LOGGED = "logged"
@@ -81,7 +81,7 @@ def main(argv: Sequence[str]) -> int:
     warehouse = warehouse_of(settings, "replay")
     answers = answers_in(warehouse, options.out) if options.out else None
     readers, curve = options.readers
-    asked = Asked(
+    asked = ReplayRequest(
         period=Period(options.start, options.end),
         queues=options.queue,
         proposal=proposal,
@@ -96,12 +96,12 @@ def main(argv: Sequence[str]) -> int:
         if answers:
             tables = (*REPLAY_TABLES, REPLAY_CURVE) if curve else REPLAY_TABLES
             write_answers(answers, tables, answer.by_name())
-        has_queue_events = what_is_done(warehouse).has_queue_events
-        report = told(answer, asked, has_queue_events=has_queue_events, limit=options.limit)
+        has_queue_events = completed_batches(warehouse).has_queue_events
+        report = report_replay(answer, asked, has_queue_events=has_queue_events, limit=options.limit)
     if options.format == "json":
         print(as_json({"sentence": sentence(report), **report}))
     else:
-        show(report)
+        print_replay(report)
     return 0
 
 

@@ -7,7 +7,7 @@ from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings, load_settings
-from pipelines.config.nearest import instead
+from pipelines.config.nearest import suggest_nearest
 from pipelines.config.rules.tsql_script import script_of
 from pipelines.console.progress import step
 from pipelines.ladder.write import stored_history, warn_of_unread, write_rules
@@ -43,6 +43,6 @@ def main(argv: Sequence[str]) -> int:
 def _script(settings: Settings, instance: str) -> str:
     known = {version.instance for version in settings.rule_history}
     if instance not in known:
-        hint = instead(instance, sorted(known))
+        hint = suggest_nearest(instance, sorted(known))
         raise ConfigError(f"{settings.path}: rules: none is of the instance {instance!r}; {hint}")
     return script_of(settings.rule_history, instance)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.console.terminal import as_json
-from pipelines.questions.waiting import show, who_waits
+from pipelines.questions.waiting import print_waiting, waiting_messages
 from pipelines.storage.published import published_as_of
 
 SHOWN = 50
@@ -25,9 +25,9 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "waiting")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    report = who_waits(warehouse, as_of=as_of, limit=options.limit, catalog=settings.catalog)
+    report = waiting_messages(warehouse, as_of=as_of, limit=options.limit, catalog=settings.catalog)
     if options.format == "json":
         print(as_json(report))
     else:
-        show(report, settings.catalog, settings.catalog_path)
+        print_waiting(report, settings.catalog, settings.catalog_path)
     return 0

@@ -21,8 +21,8 @@ from pipelines.storage.published import batches_since, published_as_of
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.answers import answers_frame
-from pipelines.whatif.read import told, what_if
-from pipelines.whatif.view import sentence, show
+from pipelines.whatif.read import report_whatif, what_if
+from pipelines.whatif.view import print_whatif, sentence
 from schemas.whatif import WHATIF_ANSWERS, WHATIF_AS_OF, WHATIF_TABLES
 
 LIMIT = 20
@@ -59,7 +59,7 @@ def main(argv: Sequence[str]) -> int:
             write_answers(answers, WHATIF_TABLES, answer.by_name())
             answers.replace(WHATIF_ANSWERS, answers_frame(answers.spark, answer.answers, as_if))
             _say_as_of(answers, as_of)
-        report = {"as_of": as_of, "as_if": options.as_if, **told(answer, limit=options.limit)}
+        report = {"as_of": as_of, "as_if": options.as_if, **report_whatif(answer, limit=options.limit)}
         if proposal.replaced is not None:
             report["replaced_rules"] = proposal.replaced
     report["batches_since"] = batches_since(warehouse, as_of)
@@ -68,7 +68,7 @@ def main(argv: Sequence[str]) -> int:
         found = [plain(finding) for finding in findings]
         print(as_json({"sentence": sentence(report), "findings": found, **report}))
     else:
-        show(report, findings)
+        print_whatif(report, findings)
     return 0
 
 

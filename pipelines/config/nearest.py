@@ -6,7 +6,7 @@ from difflib import get_close_matches
 _SHOWN = 12
 
 
-def instead(word: str, known: Iterable[str]) -> str:
+def suggest_nearest(word: str, known: Iterable[str]) -> str:
     """Return "did you mean 'x'?", whatever its case, or the first choices if none is close to the word."""
     choices = list(dict.fromkeys(known))
     if close := nearest(word, choices):

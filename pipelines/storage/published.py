@@ -13,8 +13,8 @@ from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.console.invocation import name_command
-from pipelines.storage.batches import what_is_done
-from pipelines.storage.collect import collected
+from pipelines.storage.batches import completed_batches
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.integrity import require_as_left
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
@@ -27,7 +27,7 @@ AS_OFS_SHOWN = 5
 
 def published_runs(warehouse: Warehouse, *columns: str) -> list[dict[str, Any]]:
     """These columns of the runs that were published, in no order; they are few."""
-    return collected(warehouse.read(RUNS).where("status = 'succeeded'").select(*columns))
+    return collect_rows(warehouse.read(RUNS).where("status = 'succeeded'").select(*columns))
 
 
 def checked_runs(warehouse: Warehouse) -> list[dict[str, Any]]:
@@ -47,7 +47,7 @@ def settings_of(warehouse: Warehouse, as_of: datetime) -> dict[str, Any]:
     What a failed run left of an as_of may be by its settings or by those of the run before.
     """
     runs = warehouse.read(RUNS).where(F.col("as_of") == F.lit(as_of))
-    rows = collected(runs.select("started_at", "status", "settings"))
+    rows = collect_rows(runs.select("started_at", "status", "settings"))
     last = max(rows, key=itemgetter("started_at"), default=None)
     if last is None or last["status"] != "succeeded":
         return {}
@@ -58,7 +58,7 @@ def settings_of(warehouse: Warehouse, as_of: datetime) -> dict[str, Any]:
 def batches_since(warehouse: Warehouse, as_of: datetime) -> int:
     """Count the batches of events that came in after an as_of was published last: its tables lack them."""
     covered = last_batch_of(warehouse, as_of)
-    came = {row["batch"] for row in what_is_done(warehouse).batches}
+    came = {row["batch"] for row in completed_batches(warehouse).batches}
     return sum(batch > covered for batch in came)
 
 
@@ -82,7 +82,7 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | 
     """
     # An engine would sort and shuffle for what is done here at once.
     rows = warehouse.read(RUNS).drop("run_id", "code_version", "settings", "reconciliation")
-    all_runs = sorted(collected(rows), key=itemgetter("started_at"))
+    all_runs = sorted(collect_rows(rows), key=itemgetter("started_at"))
     published = [row for row in all_runs if row["status"] == "succeeded"]
     require_as_left(warehouse.root, published)
     found = _found(warehouse, settings, as_of, published)

@@ -14,7 +14,7 @@ from pipelines.console.terminal import as_json
 from pipelines.explain.endpoint import Outcome
 from pipelines.explain.explain import explain_conversation, explain_group, explain_message
 from pipelines.explain.queue import Ahead, transmit_reason
-from pipelines.explain.view import show
+from pipelines.explain.view import print_explanation
 from pipelines.storage.warehouse import Warehouse
 from schemas.reading import as_of_key
 from tests.support import written
@@ -228,7 +228,7 @@ def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
         ("c1", 3, 1, True),
         ("c7", 2, 1, False),
     ]
-    show(found, AS_OF)
+    print_explanation(found, AS_OF)
     said = capsys.readouterr().out
     assert (
         "Target endpoint in SQL1.B, created 2026-11-20T12:00:00Z, not known to have ended: level 3 by "
@@ -256,7 +256,7 @@ def test_endpoints_whose_level_is_the_servers(
     }
     warehouse = warehouse_of(session, tmp_path, rows)
     found = explain_conversation(warehouse, "c1", as_of=AS_OF)
-    show(found, AS_OF)
+    print_explanation(found, AS_OF)
     said = capsys.readouterr().out
     assert (
         "created 2026-11-20T12:00:00Z or before, not known to have ended: level 8, the server's own; no rule "
@@ -275,7 +275,7 @@ def test_endpoints_whose_level_is_the_servers(
         ("server", "snapshot"),
         ("server", "lifetime"),
     ]
-    show(explain_conversation(warehouse, "c2", as_of=AS_OF), AS_OF)
+    print_explanation(explain_conversation(warehouse, "c2", as_of=AS_OF), AS_OF)
     assert (
         "As the rules stand now it has level 4, the server's own; no rule gives the endpoint this level "
         f"today: they were edited since; {name_command('reassign')} restates it."
@@ -291,7 +291,7 @@ def test_a_message_in_a_queue(warehouse: Warehouse, capsys: pytest.CaptureFixtur
     assert found.group is not None
     assert found.group.position == 3
     assert (found.message_sequence_number, found.arrived_at, found.transmissions) == (4, at(2), ())
-    show(found, AS_OF)
+    print_explanation(found, AS_OF)
     said = capsys.readouterr().out
     assert "2 ready messages of 2 conversations" in said
     assert "It is received with RECEIVE number 4 of TargetQueue." in said
@@ -308,7 +308,7 @@ def test_a_message_that_waits_and_is_forwarded(
     assert (own.instance, own.priority, own.transmit_priority, own.ahead) == ("SQL1", 8, 5, (Ahead(10, 1),))
     assert own.reason == "B has HONOR_BROKER_PRIORITY off, so it is sent at 5"
     assert (forwarded.instance, forwarded.reason) == ("SQL9", "forwarded messages are always sent at 5")
-    show(found, AS_OF)
+    print_explanation(found, AS_OF)
     assert "level 8 is shown, 5 counts: B has HONOR_BROKER_PRIORITY off" in capsys.readouterr().out
 
 

@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.console.invocation import name_command
-from pipelines.nightly.summary import FINDINGS, PLACES, show_summary
+from pipelines.nightly.summary import FINDINGS, PLACES, print_summary
 from pipelines.storage.warehouse import Warehouse
 from tests.support.factories import Row, at
 from tests.support.report_warehouse import (
@@ -63,7 +63,7 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     settings = write(session, tmp_path, written)
     capsys.readouterr()
 
-    show_summary(Warehouse(session, settings.warehouse), settings, AS_OF)
+    print_summary(Warehouse(session, settings.warehouse), settings, AS_OF)
 
     text = capsys.readouterr().out
     assert table_rows(text, "Events so far") == [["message_events", "20", "14", "2", "4"]]
@@ -111,7 +111,7 @@ def test_a_run_without_anything_says_so(
     embedded: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = write(embedded, tmp_path, {})
-    show_summary(Warehouse(embedded, settings.warehouse), settings, AS_OF)
+    print_summary(Warehouse(embedded, settings.warehouse), settings, AS_OF)
     text = capsys.readouterr().out
     assert "Nothing waits at 2026-11-20T13:00:00Z." in text
     assert "Look at first" not in text
