@@ -12,10 +12,12 @@ from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, functions as F
 
-from jobs.launch import Parser, launch, opened
+from pipelines.commands.launch import launch
+from pipelines.commands.open import opened
+from pipelines.commands.options import Parser
 from pipelines.config.load import Settings
-from pipelines.engine.small_jobs import expect_little
-from pipelines.storage.batches import what_is_done
+from pipelines.engine.small_jobs import set_for_small_jobs
+from pipelines.storage.batches import completed_batches
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS, TABLES
 from schemas.table import Table
@@ -30,8 +32,8 @@ def run(settings: Settings, finished: Warehouse, out: Warehouse) -> None:
         out: the warehouse to write to; none of its tables is there yet.
     """
     # As a night of this size does.
-    if what_is_done(finished).is_little:
-        expect_little(out.spark)
+    if completed_batches(finished).is_little:
+        set_for_small_jobs(out.spark)
     for source, place in settings.inputs.by_name().items():
         rows = out.spark.read.parquet(place.path).select(*CONTRACTS[source].names)
         out.append(ACCEPTED[source], _as_accepted(rows, ACCEPTED[source]))
@@ -53,7 +55,7 @@ def _as_accepted(rows: DataFrame, table: Table) -> DataFrame:
 
 def main(argv: Sequence[str]) -> int:
     """Parse the command line and run."""
-    parser = Parser("Read the inputs and write the tables of a finished warehouse again.")
+    parser = Parser("floor", "Read the inputs and write the tables of a finished warehouse again.")
     parser.add_argument("--finished", required=True, help="warehouse of a finished run")
     options = parser.parse_args(argv)
     settings, out = opened(options, "floor")

@@ -17,7 +17,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from jobs.launch import instant
+from pipelines.commands.options import instant
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings, load_settings
 from schemas.events import CONTRACTS

@@ -15,11 +15,13 @@ from datetime import datetime
 
 from pyspark.sql import functions as F
 
-from jobs.launch import Parser, launch, opened
+from pipelines.commands.launch import launch
+from pipelines.commands.open import opened
+from pipelines.commands.options import Parser
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter
 from pipelines.explain.explain import explain_message, honors
-from pipelines.questions.next import what_comes_next
+from pipelines.questions.next import next_messages
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import RECEIVE_SCHEDULE
@@ -46,14 +48,14 @@ def run(warehouse: Warehouse, settings: Settings, as_of: datetime) -> dict[str, 
     middle = queue.of(schedule).where(F.col("position") == (longest["count"] + 1) // 2).first()
     assert middle is not None
 
-    def next_messages() -> None:
-        found = what_comes_next(warehouse, queue, as_of=as_of, limit=100)
+    def next_100_messages() -> None:
+        found = next_messages(warehouse, queue, as_of=as_of, limit=100)
         assert len(found["next"]) == min(100, longest["count"])
 
     def explain() -> None:
         explain_message(warehouse, middle["message_id"], as_of=as_of, honors=honors(settings.catalog))
 
-    return {NEXT_MESSAGES: _seconds(next_messages), EXPLAIN: _seconds(explain)}
+    return {NEXT_MESSAGES: _seconds(next_100_messages), EXPLAIN: _seconds(explain)}
 
 
 def _seconds(ask: Callable[[], None]) -> float:
@@ -65,7 +67,7 @@ def _seconds(ask: Callable[[], None]) -> float:
 
 def main(argv: Sequence[str]) -> int:
     """Parse the command line, ask, and say the seconds as the jobs do."""
-    parser = Parser("Ask two questions of the tables.")
+    parser = Parser("queries", "Ask two questions of the tables.")
     parser.add_as_of("the instant asked about", required=True)
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "queries")

@@ -36,7 +36,7 @@ COMMANDS = {
 
 FOR_GOOD = {
     2: "the command line, settings, catalog or rules are wrong",
-    3: "an input breaks its contract, or too many rows were rejected (docs/data-quality.md)",
+    3: "an input breaks its contract, or too many rows were rejected (docs/operations.md)",
     6: "it is published, but a condition of the command line is not met (docs/operations.md)",
 }
 """Exit codes that a second try would only repeat: somebody has to mend something first."""

@@ -1,57 +1,11 @@
-"""Replay the queue monitors of one as_of, or show what they found on one queue."""
+"""`priorities activation`, for spark-submit.sh and `python -m jobs.activation`."""
 
 import sys
 
 if not __package__:  # run as a file
     sys.path.append(f"{sys.path[0]}/..")
 
-from collections.abc import Sequence
-
-from jobs.launch import Parser, launch, warehouse_of
-from pipelines.activation.report import activation_of_queue, find_queue
-from pipelines.activation.view import show_activation
-from pipelines.activation.write import write_activation
-from pipelines.config.errors import ConfigError
-from pipelines.config.load import load_settings
-from pipelines.config.queue_filter import FORMS
-from pipelines.console.terminal import as_json
-from pipelines.storage.batches import what_is_done
-from pipelines.storage.lock import only_writer
-from pipelines.storage.published import checked_runs
-from pipelines.storage.require_whole import require_whole
-
-
-def main(argv: Sequence[str]) -> int:
-    """Parse the command line and replay, or show a queue."""
-    parser = Parser(
-        "Replay the queue monitors of one as_of, or show what they found on one queue.",
-        example=".venv/bin/python -m jobs.activation --config conf/local.yaml --as-of 2026-11-21T00:00:00Z "
-        "--queue OrderQueue",
-    )
-    parser.add_as_of("end of the window", required=True)
-    parser.add_argument("--queue", help=f"show this queue's timeline: {FORMS}")
-    parser.add_format()
-    options = parser.parse_args(argv)
-    if options.format == "json" and options.queue is None:
-        parser.error("--format json shows a queue; add --queue NAME")
-    settings = load_settings(options.config)
-    if settings.activation is None:
-        raise ConfigError(f"{settings.path}: activation is null, which leaves it out; give it a value")
-    warehouse = warehouse_of(settings, "activation")
-    if options.queue is None:
-        with only_writer(warehouse.root, "activation"):
-            require_whole(warehouse)
-            write_activation(warehouse, settings, options.as_of, what_is_done(warehouse))
-        return 0
-    checked_runs(warehouse)
-    queue = find_queue(settings, warehouse, options.as_of, options.queue)
-    told = activation_of_queue(warehouse, options.as_of, queue, settings.catalog)
-    if options.format == "json":
-        print(as_json(told))
-    else:
-        show_activation(told, options.as_of - settings.activation.window, options.as_of)
-    return 0
-
+from pipelines.cli import main
 
 if __name__ == "__main__":
-    launch(main)
+    main(["activation", *sys.argv[1:]])

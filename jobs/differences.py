@@ -1,44 +1,11 @@
-"""Say what snapshots of a server show otherwise than rules, catalog and ledger do."""
+"""`priorities differences`, for spark-submit.sh and `python -m jobs.differences`."""
 
 import sys
 
 if not __package__:  # run as a file
     sys.path.append(f"{sys.path[0]}/..")
 
-from collections.abc import Sequence
-
-from jobs.launch import Parser, launch, opened, whole_number
-from pipelines.config.errors import ConfigError
-from pipelines.console.terminal import as_json
-from pipelines.questions.differences import differences, show
-from pipelines.storage.published import published_as_of
-
-SHOWN = 50
-
-
-def main(argv: Sequence[str]) -> int:
-    """Parse the command line, and print the differences; nothing is written."""
-    parser = Parser(
-        "Say what snapshots of a server show otherwise than rules, catalog and ledger do.",
-        example=".venv/bin/python -m jobs.differences --config conf/snapshot.yaml",
-    )
-    parser.add_as_of("an as_of that was run; the latest run's by default")
-    parser.add_argument(
-        "--limit", type=whole_number(1), default=SHOWN, help=f"rows of levels (default {SHOWN})"
-    )
-    parser.add_format()
-    options = parser.parse_args(argv)
-    settings, warehouse = opened(options, "differences")
-    if not settings.snapshots:
-        raise ConfigError(f"{settings.path}: snapshots: there are none to compare with; name some")
-    as_of = published_as_of(warehouse, settings, options.as_of)
-    found = differences(warehouse, settings, as_of=as_of, limit=options.limit)
-    if options.format == "json":
-        print(as_json(found))
-    else:
-        show(found)
-    return 0
-
+from pipelines.cli import main
 
 if __name__ == "__main__":
-    launch(main)
+    main(["differences", *sys.argv[1:]])

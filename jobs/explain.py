@@ -1,59 +1,11 @@
-"""Explain the priority of a conversation, the place of a message, or the level of a group."""
+"""`priorities explain`, for spark-submit.sh and `python -m jobs.explain`."""
 
 import sys
 
 if not __package__:  # run as a file
     sys.path.append(f"{sys.path[0]}/..")
 
-from collections.abc import Sequence
-from dataclasses import asdict
-
-from jobs.launch import Parser, launch, opened
-from pipelines.console.terminal import as_json
-from pipelines.explain.explain import explain_conversation, explain_group, explain_message, honors
-from pipelines.explain.view import Explained, show
-from pipelines.storage.published import published_as_of
-
-KINDS = {
-    "conversation": "conversation_id or a conversation_handle; GUIDs in any spelling",
-    "message": "message_id",
-    "group": "conversation_group_id",
-}
-
-
-def main(argv: Sequence[str]) -> int:
-    """Print what is known of one conversation, message or group."""
-    parser = Parser(
-        "Explain the priority of a conversation, the place of a message, or the level of a group.",
-        example=".venv/bin/python -m jobs.explain --config conf/local.yaml --message ID",
-    )
-    what = parser.add_mutually_exclusive_group(required=True)
-    for kind, of in KINDS.items():
-        what.add_argument(f"--{kind}", metavar="ID", help=f"the {kind} to explain, by its {of}")
-    parser.add_as_of("an as_of that was run; the latest run's by default")
-    parser.add_format()
-    options = parser.parse_args(argv)
-    settings, warehouse = opened(options, "explain")
-    as_of = published_as_of(warehouse, settings, options.as_of)
-    found: Explained
-    if options.conversation is not None:
-        found = explain_conversation(warehouse, options.conversation, as_of=as_of)
-    elif options.message is not None:
-        found = explain_message(
-            warehouse,
-            options.message,
-            as_of=as_of,
-            honors=honors(settings.catalog),
-            catalog=settings.catalog,
-        )
-    else:
-        found = explain_group(warehouse, options.group, as_of=as_of)
-    if options.format == "json":
-        print(as_json([asdict(one) for one in found] if isinstance(found, tuple) else asdict(found)))
-    else:
-        show(found, as_of)
-    return 0
-
+from pipelines.cli import main
 
 if __name__ == "__main__":
-    launch(main)
+    main(["explain", *sys.argv[1:]])

@@ -1,34 +1,11 @@
-"""Take in what is new and write it into the ledger: the first two steps of a night, without an as_of.
-
-./spark-submit.sh jobs/fold.py --config conf/local.yaml
-"""
+"""`priorities ingest`, for spark-submit.sh and `python -m jobs.fold`."""
 
 import sys
 
 if not __package__:  # run as a file
     sys.path.append(f"{sys.path[0]}/..")
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
-from uuid import uuid4
-
-from jobs.launch import Parser, launch, opened
-from pipelines.nightly.night import take_in_new
-from pipelines.storage.lock import only_writer
-
-
-def main(argv: Sequence[str]) -> int:
-    """Parse the command line and run."""
-    parser = Parser(
-        "Take in what is new in the inputs and write it into the ledger.",
-        example="./spark-submit.sh jobs/fold.py --config conf/local.yaml",
-    )
-    options = parser.parse_args(argv)
-    settings, warehouse = opened(options, "fold")
-    with only_writer(warehouse.root, "fold"), warehouse.keeping() as keep:
-        take_in_new(warehouse, settings, run_id=str(uuid4()), started_at=datetime.now(UTC), keep_state=keep)
-    return 0
-
+from pipelines.cli import main
 
 if __name__ == "__main__":
-    launch(main)
+    main(["ingest", *sys.argv[1:]])

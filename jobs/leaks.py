@@ -1,49 +1,11 @@
-"""Say which conversations are never ended, by contract and service, the oldest first."""
+"""`priorities leaks`, for spark-submit.sh and `python -m jobs.leaks`."""
 
 import sys
 
 if not __package__:  # run as a file
     sys.path.append(f"{sys.path[0]}/..")
 
-from collections.abc import Sequence
-
-from jobs.launch import CENTURY_DAYS, Parser, launch, opened, whole_number
-from pipelines.console.terminal import as_json
-from pipelines.questions.leaks import DAYS, what_leaks
-from pipelines.questions.leaks_view import show
-from pipelines.storage.published import published_as_of
-
-SHOWN = 20
-
-
-def main(argv: Sequence[str]) -> int:
-    """Parse the command line, and print what leaks; nothing is written."""
-    parser = Parser(
-        "Say which conversations are never ended: the far side has ended, or nothing came for days.",
-        example=".venv/bin/python -m jobs.leaks --config conf/local.yaml --days 30 "
-        "--as-of 2026-11-21T00:00:00Z",
-    )
-    parser.add_argument(
-        "--days",
-        type=whole_number(1, CENTURY_DAYS),
-        default=DAYS,
-        help=f"days without traffic (default {DAYS})",
-    )
-    parser.add_as_of("an as_of that was run; the latest run's by default")
-    parser.add_argument(
-        "--limit", type=whole_number(1), default=SHOWN, help=f"rows of each part (default {SHOWN})"
-    )
-    parser.add_format()
-    options = parser.parse_args(argv)
-    settings, warehouse = opened(options, "leaks")
-    as_of = published_as_of(warehouse, settings, options.as_of)
-    report = what_leaks(warehouse, as_of=as_of, days=options.days, limit=options.limit)
-    if options.format == "json":
-        print(as_json(report))
-    else:
-        show(report)
-    return 0
-
+from pipelines.cli import main
 
 if __name__ == "__main__":
-    launch(main)
+    main(["leaks", *sys.argv[1:]])

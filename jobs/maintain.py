@@ -1,53 +1,11 @@
-"""Remove old as_ofs, join small files and delete unused ones; say first what there is to do."""
+"""`priorities maintain`, for spark-submit.sh and `python -m jobs.maintain`."""
 
 import sys
 
 if not __package__:  # run as a file
     sys.path.append(f"{sys.path[0]}/..")
 
-from collections.abc import Sequence
-from contextlib import nullcontext
-
-from jobs.launch import CENTURY_DAYS, Parser, launch, suspect, whole_number
-from pipelines.config.load import load_settings
-from pipelines.engine.session import open_session
-from pipelines.storage.lock import only_writer
-from pipelines.storage.maintain import maintain
-from pipelines.storage.upkeep import SAFE_HOURS
-from pipelines.storage.warehouse import Warehouse
-
-
-def main(argv: Sequence[str]) -> int:
-    """Parse the command line, run, and say what was done or would be."""
-    parser = Parser(
-        "Remove old as_ofs, join small files and delete unused ones.",
-        example=".venv/bin/python -m jobs.maintain --config conf/local.yaml --keep-days 90 --dry-run",
-    )
-    parser.add_argument(
-        "--keep-days",
-        type=whole_number(0),
-        help="remove as_ofs older than the newest by more than this; default: none",
-    )
-    parser.add_argument(
-        "--keep-hours",
-        type=whole_number(0, 24 * CENTURY_DAYS),
-        default=SAFE_HOURS,
-        help=f"keep unused files for so long (default {SAFE_HOURS}); less only if nobody is reading",
-    )
-    parser.add_argument("--dry-run", action="store_true", help="only say what there is to do")
-    options = parser.parse_args(argv)
-    place = load_settings(options.config).warehouse
-    # Only Spark's catalog knows where a schema's tables lie; a folder needs no engine.
-    root = place if isinstance(place, str) else Warehouse(open_session("maintain", place), place).root
-    suspect(root)
-    with nullcontext() if options.dry_run else only_writer(root, "maintain"):
-        lines = maintain(
-            root, keep_days=options.keep_days, keep_hours=options.keep_hours, dry_run=options.dry_run
-        )
-    for line in lines or ["nothing to do"]:
-        print(line)
-    return 0
-
+from pipelines.cli import main
 
 if __name__ == "__main__":
-    launch(main)
+    main(["maintain", *sys.argv[1:]])

@@ -1,54 +1,11 @@
-"""Say what comes next in a queue, or out of an instance, and why."""
+"""`priorities next`, for spark-submit.sh and `python -m jobs.next`."""
 
 import sys
 
 if not __package__:  # run as a file
     sys.path.append(f"{sys.path[0]}/..")
 
-from collections.abc import Sequence
-
-from jobs.launch import Parser, launch, opened, whole_number
-from pipelines.config.errors import ConfigError
-from pipelines.config.queue_filter import FORMS, QueueFilter
-from pipelines.console.terminal import as_json
-from pipelines.questions.next import what_comes_next
-from pipelines.questions.next_view import show
-from pipelines.storage.published import published_as_of
-
-LIMIT = 20
-
-
-def main(argv: Sequence[str]) -> int:
-    """Parse the command line, and print what comes next."""
-    parser = Parser(
-        "Say what comes next in a queue, or out of an instance, and why.",
-        example=".venv/bin/python -m jobs.next --config conf/local.yaml --queue TargetQueue --limit 20",
-    )
-    parser.add_argument("--queue", help=f"the queue to receive from: {FORMS}")
-    parser.add_argument("--instance", help="its instance; with --transmission, the instance that sends")
-    parser.add_argument("--database", help="its database")
-    parser.add_argument("--transmission", action="store_true", help="what the instance sends next")
-    parser.add_argument("--limit", type=whole_number(1), default=LIMIT, help=f"messages (default {LIMIT})")
-    parser.add_as_of("an as_of that was run; the latest run's by default")
-    parser.add_format()
-    options = parser.parse_args(argv)
-    if options.transmission == (options.queue is not None):
-        raise ConfigError("command line: give either --queue Q, or --instance I --transmission")
-    if options.transmission and (options.instance is None or options.database is not None):
-        raise ConfigError(
-            "command line: --transmission needs --instance, and no --database: an instance sends in one "
-            "order over all its databases"
-        )
-    place = QueueFilter(options.queue, options.instance, options.database)
-    settings, warehouse = opened(options, "next")
-    as_of = published_as_of(warehouse, settings, options.as_of)
-    found = what_comes_next(warehouse, place, as_of=as_of, limit=options.limit, catalog=settings.catalog)
-    if options.format == "json":
-        print(as_json(found))
-    else:
-        show(found)
-    return 0
-
+from pipelines.cli import main
 
 if __name__ == "__main__":
-    launch(main)
+    main(["next", *sys.argv[1:]])

@@ -1,67 +1,11 @@
-"""Decide the endpoints of an interval anew, under the rules as they are now."""
+"""`priorities reassign`, for spark-submit.sh and `python -m jobs.reassign`."""
 
 import sys
 
 if not __package__:  # run as a file
     sys.path.append(f"{sys.path[0]}/..")
 
-from collections.abc import Sequence
-from contextlib import nullcontext
-
-from jobs.launch import Parser, instant, launch, opened
-from pipelines.config.errors import ConfigError
-from pipelines.config.instants import format_instant
-from pipelines.console.terminal import table, terminal
-from pipelines.ladder.reassign import Reassignment, reassign
-from pipelines.storage.lock import only_writer
-
-
-def main(argv: Sequence[str]) -> int:
-    """Parse the command line and run; without --apply nothing is written."""
-    parser = Parser(
-        "Decide the endpoints of an interval anew, under the rules as they are now.",
-        example="./spark-submit.sh jobs/reassign.py --config conf/local.yaml --from 2026-11-20 "
-        "--to 2026-11-21 --apply",
-    )
-    parser.add_argument(
-        "--from", dest="since", required=True, type=instant, help="first moment of creation, e.g. 2026-11-20"
-    )
-    parser.add_argument(
-        "--to", dest="until", required=True, type=instant, help="moment of creation to stop before"
-    )
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--apply", action="store_true", help="write what changes")
-    what.add_argument("--dry-run", action="store_true", help="only say what would change (the default)")
-    options = parser.parse_args(argv)
-    if options.since >= options.until:
-        raise ConfigError("command line: --from is not before --to; the interval is empty")
-    settings, warehouse = opened(options, "reassign")
-    with only_writer(warehouse.root, "reassign") if options.apply else nullcontext():
-        outcome = reassign(warehouse, settings, options.since, options.until, apply=options.apply)
-    print(
-        f"{outcome.endpoints:,} endpoints were created from {format_instant(options.since)} up to "
-        f"{format_instant(options.until)}; {outcome.changing:,} of them change, "
-        f"{outcome.changing_level:,} their level"
-    )
-    if outcome.kinds:
-        _show_kinds(outcome)
-        print(
-            "Written. Schedules keep what they were made from: run again the as_ofs that should show it."
-            if options.apply
-            else "Nothing was written. Add --apply to write it."
-        )
-    return 0
-
-
-def _show_kinds(outcome: Reassignment) -> None:
-    grid = table("instance", "database", "level was", "by rule", "becomes", "by rule", "endpoints")
-    for kind in outcome.kinds:
-        grid.add_row(*["no rule" if value is None else str(value) for value in kind])
-    console = terminal()
-    console.print(grid)
-    if outcome.all_kinds > len(outcome.kinds):
-        console.print(f"... and {outcome.all_kinds - len(outcome.kinds):,} more kinds of change")
-
+from pipelines.cli import main
 
 if __name__ == "__main__":
-    launch(main)
+    main(["reassign", *sys.argv[1:]])

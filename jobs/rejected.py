@@ -1,40 +1,11 @@
-"""List why rows of the inputs were rejected, the most frequent reason first, with some rows of each."""
+"""`priorities rejected`, for spark-submit.sh and `python -m jobs.rejected`."""
 
 import sys
 
 if not __package__:  # run as a file
     sys.path.append(f"{sys.path[0]}/..")
 
-from collections.abc import Sequence
-
-from jobs.launch import Parser, launch, opened, whole_number
-from pipelines.console.terminal import as_json
-from pipelines.questions.rejected import show, what_was_rejected
-from pipelines.storage.published import checked_runs
-
-SAMPLES = 3
-
-
-def main(argv: Sequence[str]) -> int:
-    """Parse the command line, and print the reasons; nothing is written, and nothing need be published."""
-    parser = Parser(
-        "List why rows of the inputs were rejected, the most frequent reason first.",
-        example=".venv/bin/python -m jobs.rejected --config conf/local.yaml --limit 3",
-    )
-    parser.add_argument(
-        "--limit", type=whole_number(1), default=SAMPLES, help=f"rows of each reason (default {SAMPLES})"
-    )
-    parser.add_format()
-    options = parser.parse_args(argv)
-    _, warehouse = opened(options, "rejected")
-    checked_runs(warehouse)
-    found = what_was_rejected(warehouse, limit=options.limit)
-    if options.format == "json":
-        print(as_json(found))
-    else:
-        show(found)
-    return 0
-
+from pipelines.cli import main
 
 if __name__ == "__main__":
-    launch(main)
+    main(["rejected", *sys.argv[1:]])

@@ -1,55 +1,11 @@
-"""Write the rule history of the settings' rule sources to `priority_rules`, or print it as T-SQL."""
+"""`priorities rules`, for spark-submit.sh and `python -m jobs.rules`."""
 
 import sys
 
 if not __package__:  # run as a file
     sys.path.append(f"{sys.path[0]}/..")
 
-from collections.abc import Sequence
-from functools import partial
-
-from jobs.launch import Parser, launch, opened
-from pipelines.config.errors import ConfigError
-from pipelines.config.load import Settings, load_settings
-from pipelines.config.nearest import instead
-from pipelines.config.rules.tsql_script import script_of
-from pipelines.console.progress import step
-from pipelines.ladder.write import stored_history, warn_of_unread, write_rules
-from pipelines.storage.lock import only_writer
-from pipelines.storage.require_whole import require_whole
-
-
-def main(argv: Sequence[str]) -> int:
-    """Parse the command line and run."""
-    parser = Parser(
-        "Write the rule history of the settings' rule sources.",
-        example="./spark-submit.sh jobs/rules.py --config conf/local.yaml --print-sql SHOP1",
-    )
-    parser.add_argument(
-        "--print-sql",
-        metavar="INSTANCE",
-        help="write nothing, and print the rules of this instance as a T-SQL script with their history",
-    )
-    options = parser.parse_args(argv)
-    if options.print_sql is not None:
-        settings = load_settings(options.config)
-        warn_of_unread(settings)
-        print(_script(settings, options.print_sql), end="")
-        return 0
-    settings, warehouse = opened(options, "rules")
-    with only_writer(warehouse.root, "rules"):
-        require_whole(warehouse)
-        step("rules", partial(write_rules, warehouse, settings, stored_history(warehouse)))()
-    return 0
-
-
-def _script(settings: Settings, instance: str) -> str:
-    known = {version.instance for version in settings.rule_history}
-    if instance not in known:
-        hint = instead(instance, sorted(known))
-        raise ConfigError(f"{settings.path}: rules: none is of the instance {instance!r}; {hint}")
-    return script_of(settings.rule_history, instance)
-
+from pipelines.cli import main
 
 if __name__ == "__main__":
-    launch(main)
+    main(["rules", *sys.argv[1:]])

@@ -1,33 +1,11 @@
-"""Schedule and publish one as_of from the ledger as it is: a night without taking anything in.
-
-./spark-submit.sh jobs/schedules.py --config conf/local.yaml --as-of 2026-11-21T00:00:00Z
-"""
+"""`priorities schedules`, for spark-submit.sh and `python -m jobs.schedules`."""
 
 import sys
 
 if not __package__:  # run as a file
     sys.path.append(f"{sys.path[0]}/..")
 
-from collections.abc import Sequence
-
-from jobs.launch import Parser, launch, opened
-from pipelines.nightly.night import describe
-from pipelines.storage.lock import only_writer
-
-
-def main(argv: Sequence[str]) -> int:
-    """Parse the command line and run."""
-    parser = Parser(
-        "Derive group priorities, both schedules and activation of one as_of, and publish them.",
-        example="./spark-submit.sh jobs/schedules.py --config conf/local.yaml --as-of 2026-11-21T00:00:00Z",
-    )
-    parser.add_as_of("the instant to describe", required=True)
-    options = parser.parse_args(argv)
-    settings, warehouse = opened(options, "schedules")
-    with only_writer(warehouse.root, "schedules"):
-        describe(warehouse, settings, options.as_of)
-    return 0
-
+from pipelines.cli import main
 
 if __name__ == "__main__":
-    launch(main)
+    main(["schedules", *sys.argv[1:]])

@@ -14,7 +14,7 @@
 # # A first look
 #
 # Open the tables of a warehouse, and see who waits: by level, by queue, and for how long.
-# `docs/notebooks.md` says what engine this runs on, and the data dictionary (`docs/data-dictionary.md`) what
+# `docs/running.md` says what engine this runs on, and the data dictionary (`docs/data-dictionary.md`) what
 # the columns mean.
 
 # %%

@@ -27,10 +27,10 @@ from pipelines.config.proposal import Proposal
 from pipelines.lint.findings import in_order
 from pipelines.lint.run import lint_warehouse
 from pipelines.questions.coverage import coverage
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_as_of
 from pipelines.storage.tables import open_warehouse
-from pipelines.whatif.read import told, what_if
+from pipelines.whatif.read import report_whatif, what_if
 from pipelines.whatif.view import sentence
 
 SETTINGS = os.environ.get("SETTINGS", "../conf/local.yaml")
@@ -132,13 +132,13 @@ history = tuple(
 )
 proposal = Proposal(replace(settings, rule_history=history), folded)
 with what_if(warehouse, settings, proposal, as_of=as_of, as_if=None) as answer:
-    report = told(answer, limit=10)
+    result = report_whatif(answer, limit=10)
     columns = ["instance", "database", "queue", "position_before", "position_after", "moved", "level_before"]
     received = answer.messages.where("kind = 'receive' and moved is not null")
     moves = pd.DataFrame(
-        collected(received.orderBy(*columns[:4]).limit(20_000).select(*columns)), columns=columns
+        collect_rows(received.orderBy(*columns[:4]).limit(20_000).select(*columns)), columns=columns
     )
-print(*[".".join(name) for name in raised], "raised to 10.", sentence(report))
+print(*[".".join(name) for name in raised], "raised to 10.", sentence(result))
 
 # %%
 changes = moves.groupby(columns[:3])["moved"].agg(lambda moved: moved.abs().sum())

@@ -30,15 +30,15 @@ from pyspark.sql import functions as F
 
 from pipelines.config.load import load_for_lint
 from pipelines.config.proposal import Proposal
-from pipelines.conformance.receives import asked_at, receives_at
+from pipelines.conformance.receives import receives_at, request_at
 from pipelines.conformance.view import CLASSES
 from pipelines.replay.period import Period
-from pipelines.replay.read import Asked, replayed
-from pipelines.replay.report import told
+from pipelines.replay.read import ReplayRequest, replayed
+from pipelines.replay.report import report_replay
 from pipelines.replay.view import sentence
 from pipelines.report.replay import replay_parts
 from pipelines.storage.answers import answers_in, write_answers
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_as_of
 from pipelines.storage.tables import open_warehouse
 from schemas.keys import QUEUE
@@ -56,11 +56,11 @@ as_of = published_as_of(warehouse, settings, None)
 # stands what to look at first: its readers, and not its rules.
 
 # %%
-with warehouse.keeping() as keep:
-    asked = asked_at(warehouse, settings, as_of=as_of, window=None, keep=keep)
-    frames = receives_at(asked, tolerance=timedelta(milliseconds=10), keep=keep)
+with warehouse.materializing() as materialize:
+    asked = request_at(warehouse, settings, as_of=as_of, window=None, materialize=materialize)
+    frames = receives_at(asked, tolerance=timedelta(milliseconds=10), materialize=materialize)
     queues, hours, deviations = (
-        pd.DataFrame(collected(frame), columns=frame.columns).drop(columns="as_of") for frame in frames
+        pd.DataFrame(collect_rows(frame), columns=frame.columns).drop(columns="as_of") for frame in frames
     )
 queues = queues.sort_values("with_choice", ascending=False)
 queues.loc[queues["with_choice"] > 0, [*QUEUE, "decisions", "with_choice", "passed", "fitness", "skill"]]
@@ -113,7 +113,7 @@ here = warehouse.read(ENDPOINTS).where(F.col("rule_name").isNotNull())
 for name, value in zip(QUEUE, queue, strict=True):
     here = here.where(F.col(name) == F.lit(value))
 given = pd.DataFrame(
-    collected(
+    collect_rows(
         here.groupBy("rule_name", "priority").count().orderBy("priority", F.desc("count"), "rule_name")
     ),
     columns=["rule_name", "priority", "count"],
@@ -126,7 +126,7 @@ history = tuple(
     for version in settings.rule_history
 )
 _, folded = load_for_lint(SETTINGS)
-asked = Asked(
+asked = ReplayRequest(
     period,
     queues=[".".join(queue)],
     proposal=Proposal(replace(settings, rule_history=history), folded),
@@ -136,7 +136,7 @@ with (
     replayed(warehouse, settings, asked) as answer,
     TemporaryDirectory() as folder,
 ):
-    report = told(answer, asked, limit=20)
+    result = report_replay(answer, asked, limit=20)
     # The page's shapes are made of the tables of an answer. Here messages keep their recorded level in both
     # scenarios, so that a line before and a line after are the same messages.
     recorded = answer.messages.where("scenario = 'actual'").select("message_id", "level")
@@ -146,8 +146,8 @@ with (
     answers = answers_in(warehouse, folder)
     write_answers(answers, REPLAY_TABLES, frames)
     parts = replay_parts(answers)
-print(*lowest, "raised to 10.", sentence(report))
-curve = pd.DataFrame(report["curve"])
+print(*lowest, "raised to 10.", sentence(result))
+curve = pd.DataFrame(result["curve"])
 curve[["scenario", "readers", "served", "wait_p95", "at_least", "utilisation", "calibrated"]]
 
 # %% [markdown]

@@ -25,7 +25,7 @@ from pyspark.sql import functions as F
 
 from pipelines.explain.explain import explain_message, honors
 from pipelines.questions.overtaken import most_overtaken
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_as_of
 from pipelines.storage.tables import open_warehouse
 from schemas.keys import QUEUE
@@ -43,7 +43,7 @@ as_of
 # %%
 receive = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
 late = most_overtaken(receive, within=QUEUE, since="arrived_at", most=1)
-found = collected(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)) or collected(
+found = collect_rows(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)) or collect_rows(
     receive.where("position = 1").orderBy(*QUEUE).limit(1)
 )
 message_id = found[0]["message_id"]

@@ -4,25 +4,28 @@ from schemas.table import Table, optional, required
 
 CONFORMANCE_LEVELS = Table(
     name="conformance_levels",
-    comment="One row per kind of endpoints, level of ours and level of the server's.",
+    comment="One row per combination of names, our level and server's level.",
     columns=(
         required("instance", "string", "instance"),
         required("database", "string", "database"),
         optional("contract", "string", "contract"),
         optional("local_service", "string", "local service"),
         optional("remote_service", "string", "remote service"),
-        required("priority", "int", "the level that endpoints has"),
-        optional("logged_priority", "int", "the level that the server logged; null if it did not"),
+        required("priority", "int", "our level"),
+        optional("logged_priority", "int", "server's level; null if not logged"),
         required("endpoints", "bigint", "endpoints"),
         optional(
             "explanation",
             "string",
-            "where both are known and differ: other_version, default_on_server, near_miss, rule_unknown or "
-            "unexplained",
+            "other_version, default_on_server, near_miss, rule_unknown, unexplained; null unless both differ",
         ),
-        optional("explaining_rule", "string", "of other_version and near_miss: the rule"),
-        optional("explaining_valid_from", "timestamp", "its version"),
-        optional("off_by_seconds", "double", "from its validity to the nearest creation, 0 if it was valid"),
+        optional("explaining_rule", "string", "rule of other_version and near_miss; else null"),
+        optional("explaining_valid_from", "timestamp", "its version, UTC; null without rule"),
+        optional(
+            "off_by_seconds",
+            "double",
+            "seconds from its validity to the nearest creation, 0 if valid; null without rule",
+        ),
     ),
     key=(
         "instance",
@@ -35,51 +38,49 @@ CONFORMANCE_LEVELS = Table(
     ),
 )
 
-AS_OF = required("as_of", "timestamp", "the end of what was looked at, UTC")
+AS_OF = required("as_of", "timestamp", "end of the period, UTC")
 QUEUE = tuple(required(name, "string", name) for name in ("instance", "database", "queue"))
 
 FIGURES = (
-    required("decisions", "bigint", "decisions, but those of a RECEIVE with WHERE; not_ready ones too"),
-    required("with_choice", "bigint", "decisions with groups of different levels to choose from"),
-    required("conforming", "bigint", "of these, those that passed no group of a higher level"),
-    required("passed", "bigint", "groups of higher levels that were passed"),
-    required("passable", "bigint", "groups that the worst choices would have passed"),
-    optional(
-        "fitness", "double", "1 - passed / passable: 1 keeps to the levels; null if nothing was passable"
-    ),
+    required("decisions", "bigint", "decisions without WHERE, not_ready included"),
+    required("with_choice", "bigint", "decisions between levels"),
+    required("conforming", "bigint", "with_choice that passed no higher level"),
+    required("passed", "bigint", "higher groups passed"),
+    required("passable", "bigint", "higher groups the worst choices would pass"),
+    optional("fitness", "double", "1 - passed / passable; null if passable is 0"),
 )
 
 CONFORMANCE = Table(
     name="conformance",
-    comment="How far receives kept to the levels: one row per as_of and queue with decisions.",
+    comment="Receives: one row per as_of and queue with decisions.",
     columns=(
         AS_OF,
         *QUEUE,
         *FIGURES,
-        optional("skill", "double", "1 - passed / what choices at random would pass: 0 is chance"),
-        required("ties", "bigint", "decisions with several groups at the level that was chosen"),
-        required("ties_oldest_first", "bigint", "of these, those that took the one with the oldest message"),
-        optional("lock_skipped", "bigint", "decisions while another transaction held a higher group"),
-        required("partial", "bigint", "decisions that left ready messages of their group"),
-        required("within_group", "bigint", "of these, those that took a later message than one they left"),
-        required("not_ready", "bigint", "decisions on a group without ready messages: in no sum"),
-        optional("where_clause", "bigint", "deviations of a RECEIVE with WHERE: in no sum"),
-        optional("own_group", "bigint", "deviations on a group that the transaction held already"),
-        required("logged_level", "bigint", "deviations that keep to the levels that the server logged"),
-        required("timing", "bigint", "deviations whose passed groups were free for less than the tolerance"),
-        required("other_lock", "bigint", "deviations whose passed groups a statement locked within it"),
-        required("unexplained", "bigint", "all other deviations"),
+        optional("skill", "double", "1 - passed / random choices' passed; null if that is 0"),
+        required("ties", "bigint", "decisions with several groups at the chosen level"),
+        required("ties_oldest_first", "bigint", "ties that took the oldest message"),
+        optional("lock_skipped", "bigint", "decisions with a higher group locked; null without queue events"),
+        required("partial", "bigint", "decisions that left ready messages of the group"),
+        required("within_group", "bigint", "partial that took a later message"),
+        required("not_ready", "bigint", "decisions on groups without ready messages"),
+        optional("where_clause", "bigint", "deviations with WHERE; null without queue events"),
+        optional("own_group", "bigint", "deviations on its own group; null without queue events"),
+        required("logged_level", "bigint", "deviations right by logged levels"),
+        required("timing", "bigint", "deviations within the tolerance"),
+        required("other_lock", "bigint", "deviations with another statement's lock"),
+        required("unexplained", "bigint", "other deviations"),
     ),
     key=("as_of", "instance", "database", "queue"),
 )
 
 CONFORMANCE_HOURS = Table(
     name="conformance_hours",
-    comment="The same by hour: one row per as_of, queue and hour with decisions.",
+    comment="By hour: one row per as_of, queue and hour with decisions.",
     columns=(
         AS_OF,
         *QUEUE,
-        required("hour", "timestamp", "when the hour begins, UTC"),
+        required("hour", "timestamp", "start of the hour, UTC"),
         *FIGURES,
     ),
     key=("as_of", "instance", "database", "queue", "hour"),
@@ -87,36 +88,36 @@ CONFORMANCE_HOURS = Table(
 
 CONFORMANCE_DEVIATIONS = Table(
     name="conformance_deviations",
-    comment="Decisions that passed a group of a higher level: one row per as_of, queue and decision.",
+    comment="Deviations: one row per as_of, queue and decision.",
     columns=(
         AS_OF,
         *QUEUE,
-        required("at", "timestamp", "when the messages were received, UTC"),
-        optional("transaction_id", "string", "who received; null if not logged"),
-        required("conversation_group_id", "string", "the group that was chosen"),
+        required("at", "timestamp", "receive time, UTC"),
+        optional("transaction_id", "string", "receiving transaction; null if not logged"),
+        required("conversation_group_id", "string", "group chosen"),
         required("level", "int", "its level"),
-        required("best_level", "int", "the highest level that was there"),
-        required("passed_groups", "bigint", "groups of higher levels"),
-        required("class", "string", "the first explanation that holds"),
-        required("witness_message_id", "string", "the first message that stood at best_level"),
+        required("best_level", "int", "highest level available"),
+        required("passed_groups", "bigint", "higher groups"),
+        required("class", "string", "class of docs/conformance.md"),
+        required("witness_message_id", "string", "first message at best_level"),
     ),
     key=("as_of", "instance", "database", "queue", "at", "transaction_id", "conversation_group_id"),
 )
 
 CONFORMANCE_LINKS = Table(
     name="conformance_links",
-    comment="Messages that were overtaken on their way by lower levels: one row per as_of and link.",
+    comment="Inversions: one row per as_of and link.",
     columns=(
         AS_OF,
-        required("sending_instance", "string", "instance of the sender"),
-        required("receiving_instance", "string", "instance of the receiver"),
-        required("messages", "bigint", "messages that arrived"),
-        required("with_inversion", "bigint", "of these, those that overtook one of a higher level"),
-        required("inversions", "bigint", "pairs: the higher level could be sent as early, and arrived later"),
+        required("sending_instance", "string", "sending instance"),
+        required("receiving_instance", "string", "receiving instance"),
+        required("messages", "bigint", "messages arrived"),
+        required("with_inversion", "bigint", "messages that overtook a higher level"),
+        required("inversions", "bigint", "pairs: higher level sendable as early, arrived later"),
         optional(
             "inversions_fragmented",
             "bigint",
-            "of these, pairs whose overtaken message has several fragments; null with blocks off",
+            "pairs with an overtaken message of several fragments; null with blocks off",
         ),
     ),
     key=("as_of", "sending_instance", "receiving_instance"),

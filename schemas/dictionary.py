@@ -14,21 +14,22 @@ from schemas.whatif import WHATIF_ANSWERS, WHATIF_AS_OF, WHATIF_TABLES
 INTRODUCTION = """\
 # Data dictionary
 
-Made from `schemas/` by `make docs`; edit the declarations, not this page.
+To query the tables, look up their columns, units and nulls here. `make docs` writes this page from
+`schemas/`.
 
-Tables are Delta tables, each in the folder of its name in the warehouse. All times are UTC, with
-microseconds. A level is a priority from 1 (lowest) to 10 (highest). Users and their queries may rely on the
-public tables; the internal ones are how the pipeline keeps its books, and may change with any version."""
+Each table is a Delta table in the folder of its name in the warehouse. Times are UTC, with microseconds.
+Levels and priorities are 1 (lowest) to 10 (highest). Queries may rely on the public tables; the internal ones
+may change with any version."""
 
 ANSWERS = (*WHATIF_TABLES, WHATIF_ANSWERS, WHATIF_AS_OF, *REPLAY_TABLES, REPLAY_CURVE, *CONFORMANCE_TABLES)
 ANSWERS_ARE = """\
-What `--out DIR` of [what-if](before-you-change-a-rule.md#keep-the-answer), [replay](replay.md#the-tables) and
-[conformance](conformance.md) writes: Delta tables in the folder DIR, never in the warehouse. A run replaces
-them whole."""
+`--out DIR` of [what-if](before-you-change-a-rule.md#keep-the-answer), [replay](replay.md#the-tables) and
+[conformance](conformance.md) writes these Delta tables into the folder DIR and replaces them whole. In a
+what-if, before means recorded levels and current settings, after the proposal."""
 
 INPUTS = """\
-What the events must look like; columns that are not declared are ignored. In JSON lines an absent field is
-null. [Data quality](data-quality.md) says what becomes of rows that do not fit."""
+The columns of events; other columns are ignored. In JSON lines an absent field is null.
+[Operations](operations.md) says what happens to rows that do not fit."""
 
 
 def dictionary() -> str:

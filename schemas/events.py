@@ -38,33 +38,25 @@ class EventContract:
 
 
 WHERE_IT_HAPPENED = (
-    required("event_id", "string", "unique in this table within a UTC day of event_time"),
-    required("event_time", "timestamp", "when it happened, UTC"),
-    required("instance", "string", "instance of the Database Engine"),
-    required("database", "string", "database of that instance"),
+    required("event_id", "string", "unique per input and UTC day"),
+    required("event_time", "timestamp", "time, UTC"),
+    required("instance", "string", "instance"),
+    required("database", "string", "database"),
 )
 
 ENDPOINT_EVENTS = EventContract(
     source="endpoint_events",
     columns=(
         *WHERE_IT_HAPPENED,
-        required("event_type", "string", f"one of {', '.join((*CREATIONS, MOVE, *ENDS))}"),
-        required("conversation_id", "string", "the conversation, shared by its two endpoints"),
-        required("is_initiator", "boolean", "which endpoint of the conversation"),
-        optional("conversation_handle", "string", "the endpoint's own handle; null if not logged"),
-        optional(
-            "conversation_group_id",
-            "string",
-            "the endpoint's group from then on; never null on creations and moves",
-        ),
-        optional("contract", "string", "contract of the conversation; never null on creations"),
-        optional("local_service", "string", "the endpoint's own service; never null on creations"),
-        optional("remote_service", "string", "the other endpoint's service; never null on creations"),
-        optional(
-            "logged_priority",
-            "int",
-            "level 1..10 that the live engine reported, for comparison; null if not logged",
-        ),
+        required("event_type", "string", "an event type of the input"),
+        required("conversation_id", "string", "conversation"),
+        required("is_initiator", "boolean", "true: initiator's endpoint"),
+        optional("conversation_handle", "string", "own handle; null if not logged"),
+        optional("conversation_group_id", "string", "group from then on; never null on creations and moves"),
+        optional("contract", "string", "contract; never null on creations"),
+        optional("local_service", "string", "own service; never null on creations"),
+        optional("remote_service", "string", "other endpoint's service; never null on creations"),
+        optional("logged_priority", "int", "server's level 1..10; null if not logged"),
     ),
     event_types=(*CREATIONS, MOVE, *ENDS),
     required_for={
@@ -77,21 +69,17 @@ MESSAGE_EVENTS = EventContract(
     source="message_events",
     columns=(
         *WHERE_IT_HAPPENED,
-        required("event_type", "string", "one of SENT, DELIVERED, RECEIVED, FORWARD_ACCEPTED, FORWARDED"),
-        required("message_id", "string", "the message, the same in all its events"),
-        required("conversation_id", "string", "the message's conversation"),
-        required("sent_by_initiator", "boolean", "direction: true from the initiator to the target"),
+        required("event_type", "string", "an event type of the input"),
+        required("message_id", "string", "message"),
+        required("conversation_id", "string", "conversation"),
+        required("sent_by_initiator", "boolean", "true: initiator to target"),
         optional(
-            "message_sequence_number",
-            "bigint",
-            "per conversation and direction, from 0; null for unsequenced system messages",
+            "message_sequence_number", "bigint", "per conversation and direction, from 0; null if unsequenced"
         ),
-        required("message_type", "string", "name of the message type"),
-        optional("size_bytes", "bigint", "size of the body in bytes; null if not logged"),
-        optional("queuing_order", "bigint", "the queue's own arrival counter, on DELIVERED; else null"),
-        optional(
-            "transaction_id", "string", "on RECEIVED the receiving transaction; null means committed at once"
-        ),
+        required("message_type", "string", "message type"),
+        optional("size_bytes", "bigint", "body in bytes; null if not logged"),
+        optional("queuing_order", "bigint", "queue's arrival counter, on DELIVERED; else null"),
+        optional("transaction_id", "string", "receiving transaction; null: committed at once"),
     ),
     event_types=("SENT", "DELIVERED", "RECEIVED", "FORWARD_ACCEPTED", "FORWARDED"),
     required_for={},
@@ -101,29 +89,14 @@ QUEUE_EVENTS = EventContract(
     source="queue_events",
     columns=(
         *WHERE_IT_HAPPENED,
-        required("queue", "string", "queue of that database"),
-        required(
-            "event_type",
-            "string",
-            "one of RECEIVE, GET_CONVERSATION_GROUP, COMMIT, ROLLBACK, WAIT_STARTED, WAIT_ENDED, "
-            "TASK_STARTED, TASK_EXITED, QUEUE_ALTERED",
-        ),
-        optional("session_id", "bigint", "session of the statement or task; null if not logged"),
-        optional("transaction_id", "string", "transaction of the statement; null if not logged"),
-        optional(
-            "conversation_group_id",
-            "string",
-            "group that a RECEIVE or GET_CONVERSATION_GROUP locked; null if none",
-        ),
-        optional(
-            "has_where", "boolean", "whether the statement named a conversation or a group; null is false"
-        ),
-        optional(
-            "row_count",
-            "bigint",
-            "rows that the statement returned; 0 is an empty result; null if not logged",
-        ),
-        optional("queue_status", "string", "ON or OFF, on QUEUE_ALTERED; null says nothing about on or off"),
+        required("queue", "string", "queue"),
+        required("event_type", "string", "an event type of the input"),
+        optional("session_id", "bigint", "session; null if not logged"),
+        optional("transaction_id", "string", "transaction; null if not logged"),
+        optional("conversation_group_id", "string", "group locked; null if none"),
+        optional("has_where", "boolean", "statement named conversation or group; null is false"),
+        optional("row_count", "bigint", "rows returned; null if not logged"),
+        optional("queue_status", "string", "ON or OFF, on QUEUE_ALTERED; null: unchanged"),
     ),
     event_types=(
         "RECEIVE",
@@ -144,17 +117,8 @@ CONTRACTS: dict[str, EventContract] = {
 }
 """The inputs by name, in the order in which they are read."""
 
-SEEN_AT = optional(
-    "seen_at",
-    "timestamp",
-    "taken_at of the snapshot that the row is concluded from, UTC; null for an event of the inputs",
-)
-INFERRED = optional(
-    "inferred",
-    "boolean",
-    "true where the row follows from what that snapshot shows otherwise than the other rows, or does not "
-    "show; else null",
-)
+SEEN_AT = optional("seen_at", "timestamp", "taken_at of the row's snapshot, UTC; null for input events")
+INFERRED = optional("inferred", "boolean", "true if inferred from a change or absence there; else null")
 LEFT = "LEFT"
 """A message is no more in a complete transmission_queue. It is concluded, and no input has it."""
 
@@ -163,16 +127,8 @@ SHOWN: dict[str, tuple[Column, ...]] = {
     "message_events": (
         SEEN_AT,
         INFERRED,
-        optional(
-            "conversation_handle",
-            "string",
-            "of a snapshot's message, the handle that its view shows it under; null for an event",
-        ),
-        optional(
-            "transmission_status",
-            "string",
-            "of a snapshot's message, why it is still in the transmission queue; null if nothing is said",
-        ),
+        optional("conversation_handle", "string", "handle in the snapshot's view; null for input events"),
+        optional("transmission_status", "string", "why the snapshot still has it; null if not said"),
     ),
     "queue_events": (SEEN_AT,),
 }
@@ -184,13 +140,9 @@ def accepted_names(source: str) -> list[str]:
     return [*CONTRACTS[source].names, *(column.name for column in SHOWN[source])]
 
 
-BATCH = required("batch", "bigint", "the batch that brought the event; counts from 1 over all inputs")
-CLOSED_ON = optional(
-    "closed_on",
-    "date",
-    "the UTC day after which no as_of needs the row any more; null while one still may",
-)
-FOLD = required("fold", "bigint", "the fold that wrote the row: the batch's own, or a later one")
+BATCH = required("batch", "bigint", "batch of the event, from 1")
+CLOSED_ON = optional("closed_on", "date", "last UTC day that needs the row; null while open")
+FOLD = required("fold", "bigint", "batch that wrote the row, own or later")
 LEDGER_PARTITIONS = ("closed_on", "fold")
 
 
@@ -198,7 +150,7 @@ def _accepted(contract: EventContract, *, close_together: str, ids: tuple[str, .
     kind = contract.source.removesuffix("_events")
     return Table(
         name=contract.source,
-        comment=f"Accepted {kind} events, each once, as they came, and what snapshots show. "
+        comment=f"Accepted {kind} events, and those of snapshots, each once. "
         f"All events of a {close_together} close together.",
         columns=(*contract.columns, *SHOWN[contract.source], BATCH, CLOSED_ON, FOLD),
         key=("event_id", "event_time"),

@@ -5,56 +5,39 @@ from schemas.table import Table, optional, required
 
 ENDPOINTS = Table(
     name="endpoints",
-    comment="Conversation endpoints as the ledger knows them, whatever as_of: one row per endpoint.",
+    comment="Conversation endpoints, independent of as_of: one row per endpoint.",
     columns=(
-        required("conversation_id", "string", "the conversation, shared by its two endpoints"),
-        required("is_initiator", "boolean", "true for the initiator endpoint, false for the target endpoint"),
-        required("instance", "string", "instance where the endpoint lives"),
-        required("database", "string", "database where the endpoint lives"),
+        required("conversation_id", "string", "conversation"),
+        required("is_initiator", "boolean", "true: initiator, false: target"),
+        required("instance", "string", "endpoint's instance"),
+        required("database", "string", "endpoint's database"),
+        optional("queue", "string", "local service's queue; null if not in the catalog"),
+        required("contract", "string", "contract"),
+        required("local_service", "string", "own service"),
+        required("remote_service", "string", "other endpoint's service"),
+        optional("conversation_handle", "string", "own handle; null if inferred or not logged"),
+        required("conversation_group_id", "string", "group after all known moves"),
+        required("created_at", "timestamp", "creation, UTC"),
+        optional("ended_at", "timestamp", "earliest END_* event, UTC; null if none"),
+        required("priority", "int", "level 1..10, given at creation; 5 without a rule"),
+        optional("rule_name", "string", "rule that gave it; null if none"),
+        optional("ladder_step", "int", "ladder step 1..8; null without rule_name"),
+        required("inferred", "boolean", "target without DIALOG_CREATED, from its first arrival"),
         optional(
-            "queue", "string", "queue of the local service in the catalog; null if the catalog has none"
-        ),
-        required("contract", "string", "contract of the conversation"),
-        required("local_service", "string", "the endpoint's own service"),
-        required("remote_service", "string", "the other endpoint's service"),
-        optional(
-            "conversation_handle", "string", "the endpoint's own handle; null if inferred or not logged"
-        ),
-        required("conversation_group_id", "string", "the group after all moves that are known"),
-        required("created_at", "timestamp", "when the endpoint was created, UTC"),
-        optional("ended_at", "timestamp", "the earliest END_* event, UTC; null if none"),
-        required("priority", "int", "level 1..10, given at creation for good; 5 where no rule matched"),
-        optional("rule_name", "string", "the rule that gave the priority; null where none did"),
-        optional("ladder_step", "int", "step 1..8 of the precedence ladder; null where no rule is named"),
-        required(
-            "inferred",
-            "boolean",
-            "true for a target endpoint without DIALOG_CREATED, known by its first arrival",
+            "logged_priority", "int", "server's level, from an event or else a snapshot; null if unknown"
         ),
         optional(
-            "logged_priority",
-            "int",
-            "level that the live engine reported, by its event or else a snapshot; null if not known",
+            "created_by", "string", "source of created_at: log, lifetime (from the server's) or snapshot"
         ),
         optional(
-            "created_by",
-            "string",
-            "what says when it was created: log (an event or an arrival), lifetime (the server's lifetime of "
-            "it, less the default one) or snapshot (it was there then)",
+            "level_source", "string", "source of priority: ladder, or server (snapshot; creation not logged)"
         ),
+        required("first_group_id", "string", "group at creation"),
         optional(
-            "level_source",
-            "string",
-            "what the priority is from: ladder, or server (a snapshot shows it, and no event its creation)",
+            "first_arrived_at", "timestamp", "target's first arrival from the initiator, UTC; null if none"
         ),
-        required("first_group_id", "string", "the group at its creation, which moves change later"),
-        optional(
-            "first_arrived_at",
-            "timestamp",
-            "target: first arrival of a message of the initiator, UTC; null if none is known",
-        ),
-        optional("first_arrival_kind", "int", "of that arrival: 1 DELIVERED, 2 RECEIVED; null if none"),
-        optional("first_arrival_id", "string", "event_id of that arrival; null if none"),
+        optional("first_arrival_kind", "int", "its event: 1 DELIVERED, 2 RECEIVED; null if none"),
+        optional("first_arrival_id", "string", "its event_id; null if none"),
         CLOSED_ON,
         FOLD,
     ),

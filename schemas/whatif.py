@@ -12,28 +12,28 @@ QUEUE_COLUMNS = (*PLACE, required("queue", "string", "queue"))
 def _before_after(name: str, type: str, comment: str, *, nullable: bool = True) -> tuple[Column, Column]:
     make = optional if nullable else required
     return (
-        make(f"{name}_before", type, f"{comment}, by the recorded levels and the current settings"),
-        make(f"{name}_after", type, f"{comment}, by the proposal"),
+        make(f"{name}_before", type, f"before: {comment}"),
+        make(f"{name}_after", type, f"after: {comment}"),
     )
 
 
 WHATIF_ENDPOINTS = Table(
     name="whatif_endpoints",
-    comment="One row per endpoint created before as_of whose level the proposal changes.",
+    comment="One row per endpoint created before as_of with another level.",
     columns=(
         required("conversation_id", "string", "conversation"),
-        required("is_initiator", "boolean", "whether it is the initiator's endpoint"),
+        required("is_initiator", "boolean", "true: initiator's endpoint"),
         *PLACE,
-        optional("queue", "string", "queue of the local service; null if the catalog has no such service"),
+        optional("queue", "string", "local service's queue; null if not in the catalog"),
         optional("contract", "string", "contract"),
         optional("local_service", "string", "local service"),
         optional("remote_service", "string", "remote service"),
-        required("recorded", "int", "the level that endpoints has"),
-        required("today", "int", "the level by the rules that stand after the last current statement"),
-        required("proposed", "int", "the level by the proposal"),
-        *_before_after("rule", "string", "the rule that gives the level, null for the default"),
-        *_before_after("step", "int", "its ladder step, null for the default"),
-        required("cause", "string", "drift: today's rules give the proposed level too; else proposal"),
+        required("recorded", "int", "level in endpoints"),
+        required("today", "int", "level by the current rules"),
+        required("proposed", "int", "level by the proposal"),
+        *_before_after("rule", "string", "rule; null for the default"),
+        *_before_after("step", "int", "ladder step; null for the default"),
+        required("cause", "string", "drift (current rules give the proposed level too) or proposal"),
     ),
     key=("conversation_id", "is_initiator"),
 )
@@ -44,8 +44,8 @@ WHATIF_GROUPS = Table(
     columns=(
         *QUEUE_COLUMNS,
         required("conversation_group_id", "string", "conversation group"),
-        *_before_after("priority", "int", "priority of the group", nullable=False),
-        *_before_after("position", "bigint", "position as in group_priorities, null if it is not free"),
+        *_before_after("priority", "int", "group's priority", nullable=False),
+        *_before_after("position", "bigint", "position; null if not free"),
         required("messages", "bigint", "ready messages"),
     ),
     key=("instance", "database", "queue", "conversation_group_id"),
@@ -59,10 +59,10 @@ WHATIF_MESSAGES = Table(
         *PLACE,
         optional("queue", "string", "queue; null for transmission"),
         required("message_id", "string", "message"),
-        *_before_after("position", "bigint", "position in the schedule, null if queue or group is not free"),
-        optional("moved", "bigint", "position_before - position_after: positive is earlier"),
-        *_before_after("receive_number", "bigint", "the RECEIVE that takes it; null for transmission"),
-        *_before_after("level", "int", "priority, for transmission transmit_priority"),
+        *_before_after("position", "bigint", "position; null if held back"),
+        optional("moved", "bigint", "position_before - position_after; null without positions"),
+        *_before_after("receive_number", "bigint", "RECEIVE; null if held back or transmission"),
+        *_before_after("level", "int", "priority or transmit_priority"),
         optional("state", "string", "ready, group_locked or queue_off; null for transmission"),
     ),
     key=("kind", "instance", "database", "queue", "message_id"),
@@ -70,35 +70,31 @@ WHATIF_MESSAGES = Table(
 
 WHATIF_SUMMARY = Table(
     name="whatif_summary",
-    comment="One row per kind, dimension and name: who gains and who loses, of the messages with a position.",
+    comment="One row per kind, dimension and name, of messages with a position.",
     columns=(
         required("kind", "string", "receive or transmission"),
-        required(
-            "dimension", "string", "queue (for transmission instance), contract, local_service or level"
-        ),
-        optional("name", "string", "its name; for level the level before; null if unknown"),
+        required("dimension", "string", "queue (transmission: instance), contract, local_service or level"),
+        optional("name", "string", "its name, or level before; null if unknown"),
         required("messages", "bigint", "messages with a position"),
-        required("gained", "bigint", "messages that come earlier"),
-        required("lost", "bigint", "messages that come later"),
-        required("positions_gained", "bigint", "positions gained by them together"),
-        required("positions_lost", "bigint", "positions lost by them together, a positive number"),
-        required("largest_gain", "bigint", "most positions that one gains, 0 if none does"),
-        required(
-            "largest_loss", "bigint", "most positions that one loses, a positive number, 0 if none does"
-        ),
-        required("median_moved", "double", "median of moved over all of them"),
+        required("gained", "bigint", "messages earlier"),
+        required("lost", "bigint", "messages later"),
+        required("positions_gained", "bigint", "positions gained"),
+        required("positions_lost", "bigint", "positions lost, positive"),
+        required("largest_gain", "bigint", "largest gain of one message, else 0"),
+        required("largest_loss", "bigint", "largest loss of one message, positive, else 0"),
+        required("median_moved", "double", "median of moved"),
     ),
     key=("kind", "dimension", "name"),
 )
 
 WHATIF_PAIRS = Table(
     name="whatif_pairs",
-    comment="One row per queue and pair of levels: ready messages that now stand in the other order.",
+    comment="Ready messages in opposite order: one row per queue and pair of levels.",
     columns=(
         *QUEUE_COLUMNS,
-        required("passing_level", "int", "level before of the message that passes"),
-        required("passed_level", "int", "level before of the message that is passed"),
-        required("pairs", "bigint", "pairs of messages"),
+        required("passing_level", "int", "passing message's level before"),
+        required("passed_level", "int", "passed message's level before"),
+        required("pairs", "bigint", "message pairs"),
     ),
     key=("instance", "database", "queue", "passing_level", "passed_level"),
 )
@@ -107,27 +103,26 @@ WHATIF_TABLES = (WHATIF_ENDPOINTS, WHATIF_GROUPS, WHATIF_MESSAGES, WHATIF_SUMMAR
 
 WHATIF_AS_OF = Table(
     name="whatif_as_of",
-    comment="One row: the as_of whose backlog the other tables compare.",
+    comment="One row: the as_of compared.",
     columns=(required("as_of", "timestamp", "as_of of the schedules, UTC"),),
     key=("as_of",),
 )
 
 WHATIF_ANSWERS = Table(
     name="whatif_answers",
-    comment="One row per answer that a what-if begins with.",
+    comment="One row per answer.",
     columns=(
         required(
             "answer",
             "string",
-            "deployment: existing endpoints keep their levels; always: as if the proposal had always stood; "
-            "instant: as if from then on, if --as-if names one",
+            "deployment (existing endpoints keep levels), always (in force all along) or instant (--as-if)",
         ),
-        optional("as_if", "timestamp", "the instant, UTC; null for the other answers"),
-        required("proposal", "bigint", "endpoints whose level the proposal changes, without drift"),
-        required("drift", "bigint", "endpoints that get the level that today's rules give too"),
+        optional("as_if", "timestamp", "instant, UTC; null for other answers"),
+        required("proposal", "bigint", "endpoints with another level, without drift"),
+        required("drift", "bigint", "endpoints with another level by current rules too"),
         required("messages", "bigint", "messages with a position"),
-        required("gained", "bigint", "messages that come earlier"),
-        required("lost", "bigint", "messages that come later"),
+        required("gained", "bigint", "messages earlier"),
+        required("lost", "bigint", "messages later"),
     ),
     key=("answer",),
 )

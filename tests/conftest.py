@@ -26,7 +26,7 @@ if not hasattr(sys.modules["__main__"], "__file__"):
 
 from pyspark.sql import SparkSession  # noqa: E402
 
-from pipelines.engine.small_jobs import expect_little  # noqa: E402
+from pipelines.engine.small_jobs import set_for_small_jobs  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
 ON_SPARK = os.environ.get("TEST_ENGINE") == "spark"
@@ -120,5 +120,5 @@ def _apache_spark() -> SparkSession:
     )
     session.sparkContext.setLogLevel("OFF")
     # As the nights of the tests have it, and not only from the first of them on.
-    expect_little(session)
+    set_for_small_jobs(session)
     return session

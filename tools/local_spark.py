@@ -27,6 +27,8 @@ from typing import Any
 
 import yaml
 
+ROOT = Path(__file__).resolve().parent.parent
+
 BOTH = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4"
 ROOMY = "spark.driver.extraJavaOptions=-Xms2g -Xmn1g -XX:MetaspaceSize=256m"
 ROOM = 6 << 30
@@ -71,10 +73,18 @@ def main(job: str, arguments: Sequence[str], memory: str) -> None:
     with suppress(Exception):
         options = parser.parse_known_args(arguments)[0]
         as_of = options.as_of if Path(job).stem in DESCRIBING else None
-        if _work(options.config, as_of) > MUCH:
+        if _work(options.config or _find_settings(), as_of) > MUCH:
             print(BOTH)
         elif room >= ROOM:
             print(ROOMY)
+
+
+def _find_settings() -> Path:
+    """The settings of a job that names none."""
+    sys.path.append(str(ROOT))
+    from pipelines.config.find_settings import find_settings
+
+    return Path(find_settings())
 
 
 def _bytes(memory: str) -> int:

@@ -35,11 +35,11 @@ def members_then(receivers: DataFrame, endpoint_events: DataFrame, peaks: DataFr
     )
 
 
-def groups_then(spells: DataFrame, members: DataFrame, peaks: DataFrame) -> DataFrame:
+def groups_then(periods: DataFrame, members: DataFrame, peaks: DataFrame) -> DataFrame:
     """The groups that had ready messages.
 
     Args:
-        spells: see `pipelines.activation.ready`.
+        periods: see `pipelines.activation.ready`.
         members: `members_then`.
         peaks: as for `members_then`.
 
@@ -50,7 +50,7 @@ def groups_then(spells: DataFrame, members: DataFrame, peaks: DataFrame) -> Data
     is_ready = (F.col("ready_from") <= F.col("moment")) & (
         F.col("ready_until").isNull() | (F.col("ready_until") > F.col("moment"))
     )
-    ready = F.broadcast(peaks).join(spells, "queue_number", "inner").where(is_ready).select(*SIDE).distinct()
+    ready = F.broadcast(peaks).join(periods, "queue_number", "inner").where(is_ready).select(*SIDE).distinct()
     return (
         ready.join(members, SIDE, "inner")
         .groupBy(*GROUP, "moment")

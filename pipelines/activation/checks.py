@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipelines.activation import event_codes as h
-from pipelines.activation.states import Happenings, Numbers, States
+from pipelines.activation.states import Numbers, QueueEvents, States
 
 ON_EMPTY_QUEUE, FALLING_BEHIND, NOT_NECESSARY = 0, 1, 2
 REASONS = ("arrival_on_empty_queue", "readers_falling_behind")
@@ -67,7 +67,7 @@ class Clock:
         return -(-moments // self.check) * self.check
 
 
-def checks_of(played: Happenings, states: States, before: Numbers, now: Numbers, clock: Clock) -> Checks:
+def checks_of(played: QueueEvents, states: States, before: Numbers, now: Numbers, clock: Clock) -> Checks:
     """The checks at happenings and those of the timer before each of them; none is suppressed yet.
 
     Between two happenings nothing changes but the clock, so the timer's checks there are counted and not

@@ -47,6 +47,6 @@ ARRIVALS, RECEIVES, ENDS, QUEUE_EVENTS = range(4)
 KINDS_AT_AN_INSTANT = 4
 
 
-def place(time: Column, rank: int) -> Column:
+def row_position(time: Column, rank: int) -> Column:
     """A moment in microseconds, and the rank at that moment, as one number that compares the same way."""
     return time * F.lit(KINDS_AT_AN_INSTANT) + F.lit(rank)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.engine.differences import Keep
+from pipelines.engine.differences import Materialize
 from pipelines.state.endpoints import SIDE
 from pipelines.state.messages import ARRIVALS, facts
 from pipelines.state.transactions import TRANSACTION
@@ -58,7 +58,12 @@ def returning_transactions(queue_events: DataFrame) -> DataFrame:
 
 
 def monitored_messages(
-    message_events: DataFrame, receivers: DataFrame, returning: DataFrame, *, start: int, keep: Keep
+    message_events: DataFrame,
+    receivers: DataFrame,
+    returning: DataFrame,
+    *,
+    start: int,
+    materialize: Materialize,
 ) -> DataFrame:
     """The messages that arrived in a monitored queue.
 
@@ -67,7 +72,7 @@ def monitored_messages(
         receivers: `receivers`.
         returning: `returning_transactions`.
         start: start of the window, in microseconds.
-        keep: computes a frame once (`pipelines.engine.differences.kept`).
+        materialize: computes a frame once (`pipelines.engine.differences.kept`).
 
     Returns:
         One row per message whose receiving endpoint exists and has a monitored queue: `queue_number`,
@@ -81,15 +86,15 @@ def monitored_messages(
 
     Source: the design, "message_events".
     """
-    by_side = keep(_by_side(message_events, receivers, returning, start=start))
+    by_side = materialize(_by_side(message_events, receivers, returning, start=start))
     several = by_side.groupBy("message_id").agg(F.count(F.lit(1)).alias("sides")).where("sides > 1")
     messages = by_side
     if not several.isEmpty():
-        few = keep(several.select("message_id"))
+        few = materialize(several.select("message_id"))
         theirs = few.join(message_events, "message_id", "inner")
         sides = facts(theirs).select("message_id", *MESSAGE_SIDE)
         torn = sides.join(theirs.drop(*MESSAGE_SIDE), "message_id", "inner")
-        again = keep(_by_side(torn, receivers, returning, start=start))
+        again = materialize(_by_side(torn, receivers, returning, start=start))
         messages = by_side.join(few, "message_id", "left_anti").unionByName(again)
     return messages.where("queue_number is not null and arrived is not null")
 

@@ -10,11 +10,11 @@ from pipelines.activation.messages import returning_transactions
 from pipelines.config.catalog import BINDINGS, Catalog
 from pipelines.config.instants import format_instant
 from pipelines.console.wording import counted, queue_name
-from pipelines.engine.differences import together
+from pipelines.engine.differences import run_concurrently
 from pipelines.schedules.queue_state import queues_off
-from pipelines.state.events_before import happened
+from pipelines.state.events_before import events_before
 from pipelines.state.transactions import TRANSACTION
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES, QUEUE_FACTS
@@ -51,7 +51,7 @@ def queues_off_at(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> li
     if not off:
         return []
     queues = small_frame(warehouse.spark, [[row[name] for name in QUEUE] for row in off], NAMES)
-    standing, waiting, poison = together(
+    standing, waiting, poison = run_concurrently(
         warehouse.spark,
         lambda: _by_queue(_standing(warehouse, as_of)),
         lambda: _by_queue(_waiting(warehouse, catalog, off, as_of)),
@@ -148,7 +148,7 @@ def _off(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> list[Row]:
     """The queues that are off: by their last change, else by the catalog."""
     if not warehouse.exists(QUEUE_FACTS) and all(row[3] for row in catalog.queue_rows()):
         return []
-    events = happened(warehouse.read_open(QUEUE_FACTS, as_of), as_of)
+    events = events_before(warehouse.read_open(QUEUE_FACTS, as_of), as_of)
     altered = events.where("event_type = 'QUEUE_ALTERED' and queue_status is not null")
     queues = small_frame(warehouse.spark, catalog.queue_rows(), QUEUES)
     is_off = F.upper("queue_status") == "OFF"
@@ -163,7 +163,7 @@ def _off(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> list[Row]:
             F.min("seen_at").alias("seen_off_at"),
         )
     )
-    rows = collected(queues_off(queues, altered).join(since, QUEUE, "left"))
+    rows = collect_rows(queues_off(queues, altered).join(since, QUEUE, "left"))
     return [
         {**row, "seen_off_at": None if row["off_since"] is not None else row["seen_off_at"]} for row in rows
     ]
@@ -220,8 +220,8 @@ def rollbacks(warehouse: Warehouse, messages: DataFrame, as_of: datetime) -> Dat
         One row per message that was: message_id, `rollbacks` (distinct transactions with a ROLLBACK and no
         COMMIT that RECEIVED it), `last_received_at` and `last_transaction_id` of the latest of them.
     """
-    returning = returning_transactions(happened(warehouse.read_open(QUEUE_FACTS, as_of), as_of))
-    received = happened(warehouse.read_open(MESSAGES, as_of), as_of).where("event_type = 'RECEIVED'")
+    returning = returning_transactions(events_before(warehouse.read_open(QUEUE_FACTS, as_of), as_of))
+    received = events_before(warehouse.read_open(MESSAGES, as_of), as_of).where("event_type = 'RECEIVED'")
     return (
         F.broadcast(returning)
         .join(received.select(*TRANSACTION, "message_id", "event_time"), TRANSACTION, "inner")
@@ -240,4 +240,4 @@ def _distinct() -> Column:
 
 
 def _by_queue(rows: DataFrame) -> dict[tuple[str, ...], Row]:
-    return {tuple(row[name] for name in QUEUE): row for row in collected(rows)}
+    return {tuple(row[name] for name in QUEUE): row for row in collect_rows(rows)}

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.activation import event_codes as h
-from pipelines.engine.ordered import in_order
-from pipelines.engine.python_workers import Work, in_python
+from pipelines.engine.ordered import sort_within_keys
+from pipelines.engine.python_workers import Work, run_in_python
 from pipelines.state.endpoints import SIDE
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ OF_MESSAGE = ["message_id", "queue_number", *SIDE]
 OUTPUT_ROWS = 4096
 
 
-def taken_once(messages: DataFrame, *, start: int) -> DataFrame:
+def received_once(messages: DataFrame, *, start: int) -> DataFrame:
     """The spells of messages that no ROLLBACK gave back: the first RECEIVED takes it, or the end.
 
     Args:
@@ -57,7 +57,7 @@ def taken_once(messages: DataFrame, *, start: int) -> DataFrame:
     )
 
 
-def given_back(
+def redelivered(
     messages: DataFrame,
     message_events: DataFrame,
     queue_events: DataFrame,
@@ -111,11 +111,13 @@ def given_back(
         .select(*OF_MESSAGE, _place("time", h.QUEUE_EVENTS), "event_id", "t")
     )
     played = arrivals.unionByName(receives).unionByName(ends).unionByName(backs)
-    return in_python(in_order(played, "message_id", ["place", "event_id"]), _spells(start), SPELLS)
+    return run_in_python(
+        sort_within_keys(played, "message_id", ["place", "event_id"]), _spells(start), SPELLS
+    )
 
 
 def _place(time: str, rank: int) -> Column:
-    return h.place(F.col(time), rank).alias("place")
+    return h.row_position(F.col(time), rank).alias("place")
 
 
 class Event(NamedTuple):
@@ -130,7 +132,7 @@ class Event(NamedTuple):
     t: str | None
 
 
-class Spell(NamedTuple):
+class Period(NamedTuple):
     """A row of the frame of spells."""
 
     queue_number: int
@@ -159,7 +161,7 @@ class Message:
     has_ended: bool = False
     not_ready: int = 0
 
-    def play(self, event: Event, start: int) -> Spell | None:
+    def play(self, event: Event, start: int) -> Period | None:
         """Play what happens next; return the spell that this ends, if it ends one."""
         time, rank = divmod(event.place, h.KINDS_AT_AN_INSTANT)
         if rank == h.ARRIVALS and not self.has_ended:
@@ -177,11 +179,11 @@ class Message:
             return spell
         return None
 
-    def spell(self, event: Event, until: int | None) -> Spell | None:
+    def spell(self, event: Event, until: int | None) -> Period | None:
         """The spell that it is in, if it is in one; `event` is any of its own."""
         if self.ready_from is None:
             return None
-        return Spell(*event[1:4], self.ready_from, until, self.given_back_by, not_ready=0)
+        return Period(*event[1:4], self.ready_from, until, self.given_back_by, not_ready=0)
 
 
 def _spells(start: int) -> Work:
@@ -199,8 +201,8 @@ def _spells(start: int) -> Work:
                 ("not_ready", pa.int64()),
             ]
         )
-        spells = spells_of((event for batch in batches for event in _events(batch)), start)
-        while some := list(islice(spells, OUTPUT_ROWS)):
+        periods = periods_of((event for batch in batches for event in _events(batch)), start)
+        while some := list(islice(periods, OUTPUT_ROWS)):
             yield pa.RecordBatch.from_pydict(
                 dict(zip(schema.names, zip(*some, strict=True), strict=True)), schema
             )
@@ -213,7 +215,7 @@ def _events(batch: "pa.RecordBatch") -> Iterator[Event]:
     return map(Event._make, zip(*columns, strict=True))
 
 
-def spells_of(events: Iterable[Event], start: int) -> Iterator[Spell]:
+def periods_of(events: Iterable[Event], start: int) -> Iterator[Period]:
     """Play messages, each after the other.
 
     Args:
@@ -243,9 +245,9 @@ def _order(event: Event) -> tuple[str, int, str]:
     return event.message_id, event.place, event.event_id
 
 
-def _last_spells(event: Event, message: Message) -> Iterator[Spell]:
+def _last_spells(event: Event, message: Message) -> Iterator[Period]:
     last = message.spell(event, None)
     if last:
         yield last
     if message.not_ready:
-        yield Spell(*event[1:4], None, None, None, message.not_ready)
+        yield Period(*event[1:4], None, None, None, message.not_ready)

@@ -21,7 +21,7 @@ from pipelines.activation.checks import (
     checks_of,
 )
 from pipelines.activation.notifications import Notifications
-from pipelines.activation.states import Happenings, Numbers, Standing, Totals
+from pipelines.activation.states import Numbers, QueueEvents, Standing, Totals
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Replay:
         self._now = clock.start
         self._open: Checks = np.empty(0, CHECKS)
 
-    def feed(self, played: Happenings) -> Checks:
+    def feed(self, played: QueueEvents) -> Checks:
         """Play what happened next.
 
         Returns:
@@ -69,7 +69,7 @@ class Replay:
         self._now = int(now[-1])
         return self._runs(self._decide(checks_of(played, states, before, now, self._clock)))
 
-    def finish(self, played: Happenings) -> tuple[Checks, Totals]:
+    def finish(self, played: QueueEvents) -> tuple[Checks, Totals]:
         """Play what happened last, and the rest of the window.
 
         Returns:
@@ -77,7 +77,7 @@ class Replay:
         """
         over = (self._clock.end, h.OVER, 0)
         columns = zip(played, over, strict=True)
-        runs = self.feed(Happenings(*(np.concatenate((column, [last])) for column, last in columns)))
+        runs = self.feed(QueueEvents(*(np.concatenate((column, [last])) for column, last in columns)))
         self._totals.waits_without_end = sum(
             begun < self._clock.start for begun in self._standing.waiting.values()
         )

@@ -8,13 +8,14 @@ from typing import Any
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.activation.queues_off import queues_off_at
-from pipelines.activation.unconfigured_monitors import shown_monitors
+from pipelines.activation.unconfigured_monitors import unconfigured_monitors
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import KnownQueues, QueueFilter, QueueName
-from pipelines.storage.collect import collected
+from pipelines.console.invocation import name_command
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.monitors import latest_monitors
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
@@ -32,7 +33,7 @@ def find_queue(settings: Settings, warehouse: Warehouse, as_of: datetime, name: 
     if asked.find(monitored):
         return asked.only(monitored)
     # Queue events may name queues that the catalog lacks, and snapshots may show monitors that it lacks.
-    rows = collected(warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).select(*QUEUE))
+    rows = collect_rows(warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).select(*QUEUE))
     rows += latest_monitors(warehouse, as_of)
     known = monitored.and_queues((row["instance"], row["database"], row["queue"]) for row in rows)
     if not asked.find(known) and asked.find(in_catalog):
@@ -50,7 +51,7 @@ def activation_of_queue(
 
     `monitor` is the queue's monitor as the newest snapshot shows it (`queue_monitors`), `queue_off` what
     waits if the queue is off (`queues_off_at`, by the catalog); null else. Where only a snapshot shows the
-    monitor (`shown_monitors`), there are no runs, and the figures of a replay are null.
+    monitor (`unconfigured_monitors`), there are no runs, and the figures of a replay are null.
 
     Raises:
         PipelineError: the window of this as_of was not replayed.
@@ -62,21 +63,22 @@ def activation_of_queue(
         return rows.drop("as_of_key")
 
     place = dict(zip(QUEUE, queue, strict=True))
-    summary = collected(of_queue(warehouse.read_as_of(ACTIVATION_SUMMARY, as_of)))
+    summary = collect_rows(of_queue(warehouse.read_as_of(ACTIVATION_SUMMARY, as_of)))
     if not summary:
         shown = [
             row
-            for row in shown_monitors(warehouse, catalog or Catalog(), as_of)
+            for row in unconfigured_monitors(warehouse, catalog or Catalog(), as_of)
             if place.items() <= row.items()
         ]
         summary = [_not_replayed(row, as_of) for row in shown]
     if not summary:
         raise PipelineError(
-            f"--as-of {format_instant(as_of)}: its window was not replayed yet; run jobs/nightly.py for it, "
-            "or jobs/activation.py without --queue"
+            f"--as-of {format_instant(as_of)}: its window was not replayed yet; run "
+            f"{name_command('nightly')} for it, "
+            f"or {name_command('activation')} without --queue"
         )
     # The runs of one queue in one window: a few, and at most one per check.
-    runs = collected(of_queue(warehouse.read_as_of(ACTIVATION, as_of)).orderBy("ordinal"))
+    runs = collect_rows(of_queue(warehouse.read_as_of(ACTIVATION, as_of)).orderBy("ordinal"))
     [told] = summary
     return {
         **told,

@@ -20,7 +20,7 @@ CHANGES[[h.ARRIVAL, h.GIVEN_BACK, h.READY_BEFORE]] = 1
 CHANGES[h.TAKEN] = -1
 
 
-class Happenings(NamedTuple):
+class QueueEvents(NamedTuple):
     """Some of what happens on a queue, in order: times in microseconds, kinds, and sessions or counts."""
 
     times: Numbers
@@ -96,7 +96,7 @@ class Standing:
     tasks: set[int] = field(default_factory=set)
     waiting: dict[int, int] = field(default_factory=dict)
 
-    def play(self, played: Happenings) -> States:
+    def play(self, played: QueueEvents) -> States:
         """Go on to how the queue stands after these happenings, and say how it stood on the way."""
         totals, kinds, count = self.totals, played.kinds, len(played.kinds)
         change = np.cumsum(CHANGES[kinds] * played.numbers)
@@ -134,7 +134,7 @@ class Standing:
             totals.is_on = False
         return len(self.tasks), len(self.waiting), totals.is_on
 
-    def _count(self, played: Happenings, states: States) -> None:
+    def _count(self, played: QueueEvents, states: States) -> None:
         totals, kinds = self.totals, played.kinds
         is_within = played.times >= self.start
         exits = is_within & (kinds == h.TASK_EXITED)

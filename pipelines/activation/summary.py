@@ -37,7 +37,7 @@ def summary(
     monitors: DataFrame,
     replayed: DataFrame,
     groups: DataFrame,
-    spells: DataFrame,
+    periods: DataFrame,
     seen: DataFrame,
     known: Known,
     *,
@@ -50,7 +50,7 @@ def summary(
             first.
         replayed: see `pipelines.activation.workers.replayed`.
         groups: `groups_at_most_ready`.
-        spells: see `pipelines.activation.ready`.
+        periods: see `pipelines.activation.ready`.
         seen: `seen_queues`.
         known: what the log can know.
         start: start of the window, in microseconds.
@@ -76,7 +76,7 @@ def summary(
         F.col("totals.is_on").alias("was_left_on"),
     )
     not_ready = (
-        spells.where("not_ready > 0")
+        periods.where("not_ready > 0")
         .groupBy("queue_number")
         .agg(F.sum("not_ready").alias("received_while_not_ready"))
     )

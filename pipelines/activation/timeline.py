@@ -9,43 +9,47 @@ COLUMNS = ("queue_number", *ORDER, "number")
 """`place` says when (`happenings.place`); `number` is the session, or how many messages."""
 
 
-def of_spells(spells: DataFrame, *, start: int) -> DataFrame:
+def period_rows(periods: DataFrame, *, start: int) -> DataFrame:
     """What happens to the messages in the window, and before it how many are ready then.
 
     Args:
-        spells: see `pipelines.activation.ready`.
+        periods: see `pipelines.activation.ready`.
         start: start of the window, in microseconds.
     """
     begin, until = F.col("ready_from"), F.col("ready_until")
-    before = spells.where((begin < start) & (until.isNull() | (until >= start))).groupBy("queue_number")
+    before = periods.where((begin < start) & (until.isNull() | (until >= start))).groupBy("queue_number")
     ready_before = before.agg(F.count(F.lit(1)).alias("number")).select(
         "queue_number",
         # The instant before the window.
-        h.place(F.lit(start - 1).cast("bigint"), h.ARRIVALS).alias("place"),
+        h.row_position(F.lit(start - 1).cast("bigint"), h.ARRIVALS).alias("place"),
         F.lit("").alias("event_id"),
         _kind(h.READY_BEFORE),
         "number",
     )
-    begun = spells.where(begin >= start)
+    begun = periods.where(begin >= start)
     arrived = begun.where("given_back_by is null")
     returned = begun.where("given_back_by is not null")
     one = F.lit(1).cast("bigint").alias("number")
 
     def one_each(rows: DataFrame, time: Column, rank: int, event_id: Column, kind: int) -> DataFrame:
         return rows.select(
-            "queue_number", h.place(time, rank).alias("place"), event_id.alias("event_id"), _kind(kind), one
+            "queue_number",
+            h.row_position(time, rank).alias("place"),
+            event_id.alias("event_id"),
+            _kind(kind),
+            one,
         )
 
     # At one instant nothing but queue events has an order.
     none = F.lit("")
     return (
         ready_before.unionByName(one_each(arrived, begin, h.ARRIVALS, none, h.ARRIVAL))
-        .unionByName(one_each(spells.where(until >= start), until, h.RECEIVES, none, h.TAKEN))
+        .unionByName(one_each(periods.where(until >= start), until, h.RECEIVES, none, h.TAKEN))
         .unionByName(one_each(returned, begin, h.QUEUE_EVENTS, F.col("given_back_by"), h.GIVEN_BACK))
     )
 
 
-def of_queue_events(queue_events: DataFrame, *, start: int) -> DataFrame:
+def queue_event_rows(queue_events: DataFrame, *, start: int) -> DataFrame:
     """The queue events that a monitor looks at; before the window only those that say how it begins.
 
     Args:
@@ -72,7 +76,7 @@ def of_queue_events(queue_events: DataFrame, *, start: int) -> DataFrame:
     time = F.unix_micros("event_time")
     rows = queue_events.select(
         "queue_number",
-        h.place(time, h.QUEUE_EVENTS).alias("place"),
+        h.row_position(time, h.QUEUE_EVENTS).alias("place"),
         "event_id",
         kind.cast("int").alias("kind"),
         F.coalesce("session_id", F.lit(h.NO_SESSION).cast("bigint")).alias("number"),

@@ -10,8 +10,8 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.console.wording import counted, queue_name
 from pipelines.state.endpoints import SIDE
-from pipelines.state.events_before import happened
-from pipelines.storage.collect import collected
+from pipelines.state.events_before import events_before
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.monitors import latest_monitors
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES, QUEUE_FACTS
@@ -22,7 +22,7 @@ from schemas.outputs import GROUP_PRIORITIES
 Row = dict[str, Any]
 
 
-def shown_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> list[Row]:
+def unconfigured_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> list[Row]:
     """Find the monitors of the newest snapshots on queues to which the catalog gives none.
 
     Returns:
@@ -44,7 +44,7 @@ def shown_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> l
     counts = groups.agg(
         F.sum("messages").alias("ready"), (F.count_if(F.col("state") == "queue_off") > 0).alias("is_off")
     )
-    known = {queue_name(row): (row["ready"], row["is_off"]) for row in collected(counts)}
+    known = {queue_name(row): (row["ready"], row["is_off"]) for row in collect_rows(counts)}
     notified = [row for row in monitors if queue_name(row) in known and _is_notified(row)]
     last = _last_receives(warehouse, as_of, min(map(_since, notified))) if notified else {}
     found = []
@@ -70,7 +70,7 @@ def _last_receives(warehouse: Warehouse, as_of: datetime, since: datetime) -> di
     """The last RECEIVE or RECEIVED of each queue that a log has from a moment on, before as_of."""
     is_logged = (F.col("event_time") >= F.lit(since)) & F.col("seen_at").isNull()
     statements, messages = (
-        happened(warehouse.read_open(table, since), as_of).where(is_logged)
+        events_before(warehouse.read_open(table, since), as_of).where(is_logged)
         for table in (QUEUE_FACTS, MESSAGES)
     )
     received = messages.where("event_type = 'RECEIVED'").select(
@@ -79,7 +79,7 @@ def _last_receives(warehouse: Warehouse, as_of: datetime, since: datetime) -> di
     placed = received.join(warehouse.read_open(ENDPOINTS, since).select(*SIDE, *QUEUE), SIDE, "inner")
     times = statements.where("event_type = 'RECEIVE'").select(*QUEUE, "event_time")
     rows = times.unionByName(placed.where("queue is not null").select(*QUEUE, "event_time"))
-    last = collected(rows.groupBy(*QUEUE).agg(F.max("event_time").alias("last")))
+    last = collect_rows(rows.groupBy(*QUEUE).agg(F.max("event_time").alias("last")))
     return {queue_name(row): row["last"] for row in last}
 
 

@@ -24,7 +24,7 @@ COLUMNS = ("from", "until", "checks", "trigger", "reason", "ready", "tasks", "a 
 NOT_KNOWN = "not known"
 
 
-def show_activation(told: Mapping[str, Any], start: datetime, end: datetime) -> None:
+def print_activation(told: Mapping[str, Any], start: datetime, end: datetime) -> None:
     """Print what `activation_of_queue` says of the window from start to end."""
     console = terminal()
     name = queue_name(told)

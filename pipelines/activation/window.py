@@ -10,14 +10,14 @@ from pipelines.activation.backlog import count_groups, groups_then, holders_then
 from pipelines.activation.checks import Clock
 from pipelines.activation.evidence import known_of_window
 from pipelines.activation.messages import monitored_messages, receivers, returning_transactions
-from pipelines.activation.ready import given_back, taken_once
+from pipelines.activation.ready import received_once, redelivered
 from pipelines.activation.replay import Monitor
 from pipelines.activation.runs import activation
 from pipelines.activation.summary import most_ready, of_unknown_queues, seen_queues, summary
-from pipelines.activation.timeline import of_queue_events, of_spells
+from pipelines.activation.timeline import period_rows, queue_event_rows
 from pipelines.activation.workers import replayed
-from pipelines.engine.differences import Keep
-from pipelines.state.events_before import happened
+from pipelines.engine.differences import Materialize
+from pipelines.state.events_before import events_before
 from schemas.keys import QUEUE
 
 
@@ -58,7 +58,7 @@ def activation_of_window(
     *,
     as_of: datetime,
     every_receive_counts: bool,
-    keep: Keep,
+    materialize: Materialize,
 ) -> tuple[DataFrame, DataFrame]:
     """Replay the window before as_of.
 
@@ -68,7 +68,7 @@ def activation_of_window(
         clock: the window and the timer.
         as_of: the end of the window.
         every_receive_counts: without any queue events a RECEIVED counts as committed.
-        keep: computes a frame once (`pipelines.engine.differences.kept`).
+        materialize: computes a frame once (`pipelines.engine.differences.kept`).
 
     Returns:
         `activation` and `activation_summary` without as_of.
@@ -77,36 +77,36 @@ def activation_of_window(
     """
     start = clock.start
     message_events, endpoint_events, queue_events = (
-        happened(events, as_of)
+        events_before(events, as_of)
         for events in (facts.message_events, facts.endpoint_events, facts.queue_events)
     )
     numbers = F.broadcast(watched.named.select("queue_number", *QUEUE))
     # Small sides come first: the embedded engine hashes the left one where it knows no sizes.
     numbered = numbers.join(queue_events, QUEUE, "inner")
     receiving = receivers(facts.endpoints, watched.services, as_of=as_of)
-    returning = keep(returning_transactions(queue_events))
-    messages = monitored_messages(message_events, receiving, returning, start=start, keep=keep)
-    returned = keep(given_back(messages, message_events, numbered, returning, start=start))
-    spells = taken_once(messages, start=start).unionByName(returned)
-    timeline = of_spells(spells, start=start).unionByName(of_queue_events(numbered, start=start))
-    played = keep(replayed(timeline, watched.monitors, clock))
+    returning = materialize(returning_transactions(queue_events))
+    messages = monitored_messages(message_events, receiving, returning, start=start, materialize=materialize)
+    returned = materialize(redelivered(messages, message_events, numbered, returning, start=start))
+    periods = received_once(messages, start=start).unionByName(returned)
+    timeline = period_rows(periods, start=start).unionByName(queue_event_rows(numbered, start=start))
+    played = materialize(replayed(timeline, watched.monitors, clock))
 
-    peaks = keep(most_ready(played))
-    members = keep(members_then(receiving, endpoint_events, peaks))
-    groups = keep(groups_then(spells, members, peaks))
-    holders = keep(
+    peaks = materialize(most_ready(played))
+    members = materialize(members_then(receiving, endpoint_events, peaks))
+    groups = materialize(groups_then(periods, members, peaks))
+    holders = materialize(
         holders_then(groups, members, message_events, numbered, every_receive_counts=every_receive_counts)
     )
     counted = count_groups(groups, holders, queue_events)
-    seen = keep(seen_queues(_since(queue_events, clock)))
+    seen = materialize(seen_queues(_since(queue_events, clock)))
     known = known_of_window(queue_events, message_events, receiving, numbered, watched.shown, start=start)
-    told = summary(watched.named, played, counted, spells, seen, known, start=start)
+    told = summary(watched.named, played, counted, periods, seen, known, start=start)
     return activation(played, watched.named), told.unionByName(of_unknown_queues(seen, watched.queues))
 
 
 def unwatched(queue_events: DataFrame, queues: DataFrame, clock: Clock, *, as_of: datetime) -> DataFrame:
     """`activation_summary` without as_of where the catalog has no monitor: queues that it lacks."""
-    return of_unknown_queues(seen_queues(_since(happened(queue_events, as_of), clock)), queues)
+    return of_unknown_queues(seen_queues(_since(events_before(queue_events, as_of), clock)), queues)
 
 
 def _since(events: DataFrame, clock: Clock) -> DataFrame:

@@ -11,9 +11,9 @@ from pyspark.sql import DataFrame
 from pipelines.activation import event_codes as h
 from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Checks, Clock
 from pipelines.activation.replay import Monitor, Replay
-from pipelines.activation.states import Happenings, Numbers, Totals
+from pipelines.activation.states import Numbers, QueueEvents, Totals
 from pipelines.activation.timeline import COLUMNS, ORDER
-from pipelines.engine.ordered import in_order, stretches
+from pipelines.engine.ordered import sort_within_keys, split_by_key
 from pipelines.engine.python_workers import Work
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def replayed(timeline: DataFrame, monitors: Sequence[Monitor], clock: Clock) -> 
         Per queue that has any happening: a row per run, with `ordinal` from 1 and `run`, and one with
         ordinal 0 and `totals`. Times are microseconds. No order.
     """
-    ordered = in_order(timeline.select(*COLUMNS), "queue_number", ORDER)
+    ordered = sort_within_keys(timeline.select(*COLUMNS), "queue_number", ORDER)
     return ordered.drop("event_id").mapInArrow(_play(list(monitors), clock), REPLAYED)
 
 
@@ -63,7 +63,7 @@ def _play(monitors: list[Monitor], clock: Clock) -> Work:
     def play(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         output = _Output()
         queue: _Queue | None = None
-        for number, stretch, is_last in stretches(batches):
+        for number, stretch, is_last in split_by_key(batches):
             queue = queue or _Queue(number, Replay(monitors[number], clock))
             queue.play(stretch, output, is_last=is_last)
             queue = None if is_last else queue
@@ -92,7 +92,7 @@ class _Queue:
         if places[0] < first or np.any(places[1:] < places[:-1]):
             raise RuntimeError("the engine did not keep the order of what happened on a queue")
         self._last_place = places[-1]
-        played = Happenings(places // h.KINDS_AT_AN_INSTANT, kinds, numbers)
+        played = QueueEvents(places // h.KINDS_AT_AN_INSTANT, kinds, numbers)
         if is_last:
             runs, totals = self._replay.finish(played)
             output.add_totals(self._number, totals)

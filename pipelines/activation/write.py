@@ -10,8 +10,8 @@ from pipelines.activation.replay import Monitor
 from pipelines.activation.window import Facts, Watched, activation_of_window, unwatched
 from pipelines.config.load import Settings
 from pipelines.config.model import Activation
-from pipelines.engine.differences import together
-from pipelines.storage.batches import Done
+from pipelines.engine.differences import run_concurrently
+from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.checks import renew_checks
 from pipelines.storage.collect import micros
 from pipelines.storage.monitors import latest_monitors
@@ -33,7 +33,9 @@ SHOWN = (
 )
 
 
-def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime, done: Done) -> str:
+def write_activation(
+    warehouse: Warehouse, settings: Settings, as_of: datetime, done: CompletedBatches
+) -> str:
     """Replace the rows of this as_of in `activation` and `activation_summary`; other rows stay.
 
     Args:
@@ -67,15 +69,20 @@ def write_activation(warehouse: Warehouse, settings: Settings, as_of: datetime, 
         warehouse.replace_as_of(ACTIVATION_SUMMARY, unknown, as_of)
         return "no queue has a monitor"
     every_receive_counts = not done.has_queue_events
-    with warehouse.keeping() as keep:
+    with warehouse.materializing() as materialize:
         runs, told = activation_of_window(
-            facts, watched, clock, as_of=as_of, every_receive_counts=every_receive_counts, keep=keep
+            facts,
+            watched,
+            clock,
+            as_of=as_of,
+            every_receive_counts=every_receive_counts,
+            materialize=materialize,
         )
-        together(
+        run_concurrently(
             warehouse.spark,
             lambda: warehouse.replace_as_of(ACTIVATION, runs, as_of),
             # A row for each queue: CHECKs on how the rows came about cost more to plan than to keep them.
-            lambda: warehouse.replace_as_of(ACTIVATION_SUMMARY, keep(told), as_of),
+            lambda: warehouse.replace_as_of(ACTIVATION_SUMMARY, materialize(told), as_of),
         )
     count = len(watched.monitors)
     return f"{options.window_hours:g} hours of {count:,} queue{'' if count == 1 else 's'}"

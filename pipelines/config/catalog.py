@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.nearest import instead
+from pipelines.config.nearest import suggest_nearest
 from pipelines.config.shape import Shape, Switch, check
 from pipelines.config.yaml_file import Loc, YamlFile, load_yaml
 
@@ -148,7 +148,7 @@ def _unbound(file: YamlFile, database: Database, loc: Loc) -> Iterator[str]:
     queues = dict.fromkeys(queue.name for queue in database.queues)
     for index, service in enumerate(database.services):
         if service.queue not in queues:
-            hint = instead(service.queue, queues)
+            hint = suggest_nearest(service.queue, queues)
             message = f"database {database.name!r} has no queue {service.queue!r}; {hint}"
             yield file.problem((*loc, index, "queue"), message)
 

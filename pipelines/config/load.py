@@ -12,7 +12,7 @@ from pipelines.config.catalog import Catalog, load_catalog
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.config.paths import overlap
-from pipelines.config.rules.history import Folded, RuleVersion, fold_statements
+from pipelines.config.rules.history import RuleHistory, RuleVersion, apply_statements
 from pipelines.config.rules.instance_names import misspelt_places
 from pipelines.config.rules.rule_file import Note, RuleFile
 from pipelines.config.rules.sources import NoRuleFileError, RuleSources
@@ -111,7 +111,7 @@ def load_settings(path: str | Path) -> Settings:
     return settings
 
 
-def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
+def load_for_lint(path: str | Path) -> tuple[Settings, RuleHistory]:
     """Do what `load_settings` does, but take rules too that contradict each other.
 
     Returns:
@@ -128,7 +128,7 @@ def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
     catalog, sources = _read_named_files(file, declared)
     rule_files = sources.files
     snapshots = read_snapshots(declared.snapshots)
-    folded = folded_rules(rule_files, snapshots)
+    folded = rule_history_of(rule_files, snapshots)
     places = with_databases(catalog, snapshots)
     known = [(row[0], row[1]) for row in places.database_rows()]
     settings = Settings(
@@ -152,9 +152,9 @@ def load_for_lint(path: str | Path) -> tuple[Settings, Folded]:
     return settings, folded
 
 
-def folded_rules(rule_files: Iterable[RuleFile], snapshots: Iterable[ServerSnapshot]) -> Folded:
+def rule_history_of(rule_files: Iterable[RuleFile], snapshots: Iterable[ServerSnapshot]) -> RuleHistory:
     """What `rule_statements` come to."""
-    return fold_statements(rule_statements(rule_files, snapshots))
+    return apply_statements(rule_statements(rule_files, snapshots))
 
 
 def rule_statements(

@@ -6,15 +6,21 @@ from difflib import get_close_matches
 _SHOWN = 12
 
 
-def instead(word: str, known: Iterable[str]) -> str:
+def suggest_nearest(word: str, known: Iterable[str]) -> str:
     """Return "did you mean 'x'?", whatever its case, or the first choices if none is close to the word."""
     choices = list(dict.fromkeys(known))
-    by_letters = {choice.casefold(): choice for choice in reversed(choices)}
-    alike = get_close_matches(word.casefold(), by_letters, n=1)
-    close = get_close_matches(word, choices, n=1) or [by_letters[each] for each in alike]
-    if close:
-        return f"did you mean {close[0]!r}?"
+    if close := nearest(word, choices):
+        return f"did you mean {close!r}?"
     if not choices:
         return "there is none to choose from"
     more = f" ({len(choices)} in all)" if len(choices) > _SHOWN else ""
     return f"write one of {', '.join(choices[:_SHOWN])}{more}"
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the choice that is closest to a word, whatever its case; None if none is close."""
+    choices = list(dict.fromkeys(known))
+    by_letters = {choice.casefold(): choice for choice in reversed(choices)}
+    alike = get_close_matches(word.casefold(), by_letters, n=1)
+    close = get_close_matches(word, choices, n=1) or [by_letters[each] for each in alike]
+    return close[0] if close else None

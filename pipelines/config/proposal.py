@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import Settings, folded_rules, rule_statements
-from pipelines.config.nearest import instead
-from pipelines.config.rules.history import Fault, Folded, Refusal, RuleVersion, fold_statements
+from pipelines.config.load import Settings, rule_history_of, rule_statements
+from pipelines.config.nearest import suggest_nearest
+from pipelines.config.rules.history import Fault, Refusal, RuleHistory, RuleVersion, apply_statements
 from pipelines.config.rules.read import read_rules
 from pipelines.config.rules.rule_file import Note, NoteKind, RuleFile
 from pipelines.config.yaml_file import load_yaml
@@ -38,7 +38,7 @@ class Proposal:
     """
 
     settings: Settings
-    folded: Folded
+    folded: RuleHistory
     replaced: int | None = None
     files: tuple[RuleFile, ...] = ()
 
@@ -82,7 +82,7 @@ def changed_rules(current: Settings, given: Sequence[str]) -> Proposal:
     stated = rule_statements(current.rule_files, current.snapshots)
     last = max((statement.effective_from for statement in stated), default=EARLIEST)
     changes = [replace(statement, effective_from=last) for file in files for statement in file.statements]
-    folded = fold_statements([*stated, *changes])
+    folded = apply_statements([*stated, *changes])
     folded.require_accepted()
     rule_files = (*current.rule_files, *files)
     settings = replace(current, rule_files=rule_files, rule_history=folded.versions)
@@ -107,7 +107,7 @@ def proposed_rules(current: Settings, given: Sequence[str]) -> Proposal:
         message = "has no rule statement; for no rules at all name a YAML file with []"
         raise _nothing_said(f"--rules {' '.join(given)}: {message}", files)
     are_none = not any(file.statements for file in files)
-    folded = folded_rules(files, () if are_none else current.snapshots)
+    folded = rule_history_of(files, () if are_none else current.snapshots)
     if folded.refusals:
         standing_now = {_name(version) for version in standing(current.rule_history)}
         raise ConfigError(*(_refused(refusal, standing_now) for refusal in folded.refusals))
@@ -222,10 +222,13 @@ def _unknown_places(current: Settings, files: Sequence[RuleFile]) -> list[str]:
     for statement in (statement for file in files for statement in file.statements):
         of_instance = places.get(statement.instance)
         if of_instance is None:
-            what, hint = f"the instance {statement.instance!r}", instead(statement.instance, sorted(places))
+            what, hint = (
+                f"the instance {statement.instance!r}",
+                suggest_nearest(statement.instance, sorted(places)),
+            )
         elif statement.database not in of_instance:
             what = f"the database {statement.database!r} of {statement.instance}"
-            hint = instead(statement.database, sorted(of_instance))
+            hint = suggest_nearest(statement.database, sorted(of_instance))
         else:
             continue
         known = "neither catalog, snapshots nor rule files of the settings have"

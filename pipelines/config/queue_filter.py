@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import ConfigError
-from pipelines.config.nearest import instead
+from pipelines.config.nearest import suggest_nearest
 from pipelines.config.nearest_name import loosely
 from schemas.keys import QUEUE
 
@@ -72,7 +72,7 @@ class KnownQueues:
         alike = [other for other in own if loosely(other) == loosely(last)]
         close = alike or get_close_matches(last, own, n=1)
         if not close:
-            return instead(name, map(queue_text, sorted(self.queues)))
+            return suggest_nearest(name, map(queue_text, sorted(self.queues)))
         return f"did you mean {_either(sorted(queue for queue in self.queues if queue[2] in close))}?"
 
 
@@ -172,4 +172,6 @@ def _either(queues: Sequence[QueueName], separator: str = " or ") -> str:
 
 
 def _unknown(option: str, name: str, known: Sequence[str]) -> ConfigError:
-    return ConfigError(f"command line: {option} {name}: there is none of that name; {instead(name, known)}")
+    return ConfigError(
+        f"command line: {option} {name}: there is none of that name; {suggest_nearest(name, known)}"
+    )

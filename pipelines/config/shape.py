@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails, PydanticCustomError
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import parse_instant
-from pipelines.config.nearest import instead
+from pipelines.config.nearest import suggest_nearest
 from pipelines.config.yaml_file import Loc, Position, UnquotedTimestamp, YamlFile
 
 T = TypeVar("T")
@@ -85,7 +85,7 @@ def _line(shape: Any, file: YamlFile, detail: ErrorDetails) -> tuple[Position, s
     loc: Loc = detail["loc"]
     unknown = detail["type"] == "extra_forbidden"
     if unknown:
-        message = f"unknown key; {instead(str(loc[-1]), _keys_at(shape, loc[:-1]))}"
+        message = f"unknown key; {suggest_nearest(str(loc[-1]), _keys_at(shape, loc[:-1]))}"
     else:
         message = _explain(detail, file.text(loc))
     return file.position(loc, key=unknown), file.problem(loc, message, key=unknown)
@@ -130,7 +130,7 @@ def _explain(detail: ErrorDetails, text: str | None) -> str:
             return f"is {written}; write {_plain(context['le'])} or less"
         case "literal_error":
             choices = context["expected"].replace("'", "").replace(" or ", ", ").split(", ")
-            return f"is {written}; {instead(text or '', choices)}"
+            return f"is {written}; {suggest_nearest(text or '', choices)}"
         case _:
             return detail["msg"]
 

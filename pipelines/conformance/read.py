@@ -12,7 +12,7 @@ from pipelines.conformance.levels import KIND, conformance_levels
 from pipelines.conformance.links import LINK, conformance_links
 from pipelines.questions.differences import level_differences
 from pipelines.schedules.read import catalog_frames
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import CONFORMANCE_LINKS
 from schemas.events import MESSAGES
@@ -47,7 +47,7 @@ def count_levels_of_server(
     counts = {"of_server": own.count(), "differing_today": 0}
     if counts["of_server"]:
         differing = level_differences(own, warehouse.read(PRIORITY_RULES))
-        [sums] = collected(differing.agg(F.sum("endpoints").alias("endpoints")))
+        [sums] = collect_rows(differing.agg(F.sum("endpoints").alias("endpoints")))
         counts["differing_today"] = sums["endpoints"] or 0
     return counts
 
@@ -82,7 +82,7 @@ def links_at(
     return found.withColumn("as_of", F.lit(as_of)).select(*CONFORMANCE_LINKS.names)
 
 
-def told_levels(levels: DataFrame, of_server: Mapping[str, int], *, limit: int) -> dict[str, Any]:
+def report_levels(levels: DataFrame, of_server: Mapping[str, int], *, limit: int) -> dict[str, Any]:
     """Count the endpoints, and give the kinds that differ, those with most endpoints first.
 
     Args:
@@ -101,17 +101,17 @@ def told_levels(levels: DataFrame, of_server: Mapping[str, int], *, limit: int) 
     }
     endpoints = F.col("endpoints")
     sums = [F.sum(F.when(asked, endpoints)).alias(name) for name, asked in counts_of.items()]
-    [found] = collected(levels.agg(*sums))
+    [found] = collect_rows(levels.agg(*sums))
     counts = {name: count or 0 for name, count in found.items()}
     counts["logged"] -= of_server["of_server"]
     differing = levels.where("explanation is not null").orderBy(F.desc("endpoints"), *KIND)
     return {
         "endpoints": {**counts, **of_server},
-        "levels": collected(differing.limit(limit)),
+        "levels": collect_rows(differing.limit(limit)),
     }
 
 
-def told_receives(
+def report_receives(
     receives: DataFrame,
     deviations: DataFrame,
     *,
@@ -131,21 +131,21 @@ def told_receives(
         limit: rows of each part.
     """
     names = ("decisions", "with_choice", "conforming")
-    [counts] = collected(receives.agg(*[F.sum(name).alias(name) for name in names]))
+    [counts] = collect_rows(receives.agg(*[F.sum(name).alias(name) for name in names]))
     worst = deviations.orderBy(*worst_first())
     return {
         "receives": {name: count or 0 for name, count in counts.items()},
         "has_queue_events": knows_queues,
         "silent_queues": len(silent),
         "has_receives": bool(counts["decisions"]) or knows_receives(),
-        "queues": collected(receives.orderBy(F.desc("passed"), *QUEUE).limit(limit)),
+        "queues": collect_rows(receives.orderBy(F.desc("passed"), *QUEUE).limit(limit)),
         "deviations": [
             {
                 **row,
                 "locks_known": knows_queues
                 and (row["instance"], row["database"], row["queue"]) not in silent,
             }
-            for row in collected(worst.limit(limit))
+            for row in collect_rows(worst.limit(limit))
         ],
     }
 
@@ -163,11 +163,11 @@ def worst_first() -> list[Column]:
     ]
 
 
-def told_links(links: DataFrame, *, limit: int) -> dict[str, Any]:
+def report_links(links: DataFrame, *, limit: int) -> dict[str, Any]:
     """The links with most inversions.
 
     Args:
         links: `conformance_links`, kept.
         limit: rows.
     """
-    return {"links": collected(links.orderBy(F.desc("inversions"), *LINK).limit(limit))}
+    return {"links": collect_rows(links.orderBy(F.desc("inversions"), *LINK).limit(limit))}

@@ -12,12 +12,12 @@ from pipelines.conformance.timeline import Ledger, timeline
 from pipelines.conformance.windows import FIGURES, figures
 from pipelines.conformance.workers import watched
 from pipelines.console.wording import queue_name
-from pipelines.engine.differences import Keep
+from pipelines.engine.differences import Materialize
 from pipelines.schedules.read import catalog_frames
 from pipelines.state.messages import facts_of_many
 from pipelines.state.transactions import LOCKING, OUTCOMES
-from pipelines.storage.batches import what_is_done
-from pipelines.storage.collect import collected, micros
+from pipelines.storage.batches import completed_batches
+from pipelines.storage.collect import collect_rows, micros
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import CONFORMANCE, CONFORMANCE_DEVIATIONS, CONFORMANCE_HOURS
@@ -33,7 +33,7 @@ UNKNOWN_WITHOUT_QUEUE_EVENTS = ("lock_skipped", "where_clause", "own_group")
 
 
 @dataclass(frozen=True)
-class Asked:
+class ConformanceRequest:
     """What happened on the queues, and what is asked of it.
 
     Attributes:
@@ -54,15 +54,15 @@ class Asked:
     knows_queues: bool
 
 
-def asked_at(
+def request_at(
     warehouse: Warehouse,
     settings: Settings,
     *,
     as_of: datetime,
     window: timedelta | None,
     tolerance: timedelta = timedelta(0),
-    keep: Keep,
-) -> Asked:
+    materialize: Materialize,
+) -> ConformanceRequest:
     """Read what happened on the queues before as_of.
 
     Args:
@@ -71,7 +71,7 @@ def asked_at(
         as_of: the instant.
         window: only decisions so long before as_of count; None counts all.
         tolerance: facts so long before the first of them still explain it.
-        keep: computes a frame once.
+        materialize: computes a frame once.
     """
     queues = sorted(row[:3] for row in settings.catalog.queue_rows())
     numbered = small_frame(
@@ -86,11 +86,13 @@ def asked_at(
         for table in tables
     ]
     # What a message is follows from all its events, whatever as_of.
-    messages = keep(facts_of_many(read[0], keep))
+    messages = materialize(facts_of_many(read[0], materialize))
     told = timeline(
         Ledger(messages, *read), numbered, catalog_frames(warehouse, settings).bindings, as_of=as_of
     )
-    return Asked(messages, told, numbered, as_of, micros(start), what_is_done(warehouse).has_queue_events)
+    return ConformanceRequest(
+        messages, told, numbered, as_of, micros(start), completed_batches(warehouse).has_queue_events
+    )
 
 
 def has_receives(warehouse: Warehouse) -> bool:
@@ -108,17 +110,19 @@ def silent_queues(warehouse: Warehouse, receives: DataFrame) -> set[QueueName]:
     """
     of_transactions = F.col("event_type").isin(*LOCKING, *OUTCOMES)
     logged = warehouse.read(QUEUE_FACTS).where(of_transactions).select(*QUEUE).distinct()
-    rows = collected(receives.join(logged, list(QUEUE), "left_anti").select(*QUEUE))
+    rows = collect_rows(receives.join(logged, list(QUEUE), "left_anti").select(*QUEUE))
     return {(row["instance"], row["database"], row["queue"]) for row in rows}
 
 
-def receives_at(asked: Asked, *, tolerance: timedelta, keep: Keep) -> tuple[DataFrame, DataFrame, DataFrame]:
+def receives_at(
+    asked: ConformanceRequest, *, tolerance: timedelta, materialize: Materialize
+) -> tuple[DataFrame, DataFrame, DataFrame]:
     """`conformance`, `conformance_hours` and `conformance_deviations`.
 
     Args:
         asked: what happened.
         tolerance: facts so near to a decision may have been in the other order.
-        keep: computes a frame once.
+        materialize: computes a frame once.
     """
     found = watched(
         asked.timeline,
@@ -126,7 +130,7 @@ def receives_at(asked: Asked, *, tolerance: timedelta, keep: Keep) -> tuple[Data
         tolerance=tolerance // MICROSECOND,
         every_receive_counts=not asked.knows_queues,
     )
-    seen = _named(keep(found), asked)
+    seen = _named(materialize(found), asked)
     totals = _rated(seen.where("at is null and hour is null and (decisions > 0 or where_clause > 0)"), asked)
     hours = seen.where("hour is not null").withColumns(
         {"hour": F.timestamp_seconds(F.col("hour") * SECONDS), "fitness": _kept(F.col("passable"))}
@@ -139,7 +143,7 @@ def receives_at(asked: Asked, *, tolerance: timedelta, keep: Keep) -> tuple[Data
     )
 
 
-def figures_at(asked: Asked) -> DataFrame:
+def figures_at(asked: ConformanceRequest) -> DataFrame:
     """The figures of `conformance` that follow from the groups that were there, by running sums.
 
     Args:
@@ -153,11 +157,11 @@ def figures_at(asked: Asked) -> DataFrame:
     return rated.select("as_of", *QUEUE, *SECOND_WAY)
 
 
-def _named(found: DataFrame, asked: Asked) -> DataFrame:
+def _named(found: DataFrame, asked: ConformanceRequest) -> DataFrame:
     return F.broadcast(asked.numbered).join(found, "queue_number").withColumn("as_of", F.lit(asked.as_of))
 
 
-def _rated(totals: DataFrame, asked: Asked) -> DataFrame:
+def _rated(totals: DataFrame, asked: ConformanceRequest) -> DataFrame:
     unknown = () if asked.knows_queues else UNKNOWN_WITHOUT_QUEUE_EVENTS
     return totals.withColumns(
         {
@@ -181,7 +185,7 @@ def require_the_same(receives: DataFrame, second: DataFrame) -> None:
     ways = {"machine": receives.where("decisions > 0"), "windows": second}
     machine, windows = (rows.select(*QUEUE, _text().alias(way)) for way, rows in ways.items())
     joined = machine.join(windows, list(QUEUE), "full").where(~F.col("machine").eqNullSafe(F.col("windows")))
-    wrong = collected(joined.orderBy(*QUEUE).limit(1))
+    wrong = collect_rows(joined.orderBy(*QUEUE).limit(1))
     if wrong:
         [first] = wrong
         place = queue_name(first)

@@ -6,12 +6,12 @@ from datetime import datetime
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.conformance import event_codes as h
-from pipelines.engine.union import united
+from pipelines.engine.union import union_all
 from pipelines.ingest.queues import with_queue
 from pipelines.schedules.ready import system_first
 from pipelines.state.endpoints import SIDE
-from pipelines.state.events_before import happened
-from pipelines.state.timeline_rows import place, side_text
+from pipelines.state.events_before import events_before
+from pipelines.state.timeline_rows import row_position, side_text
 from pipelines.state.transactions import LOCKING, TRANSACTION, first_outcomes
 from schemas.events import MOVE
 from schemas.keys import QUEUE
@@ -72,7 +72,7 @@ def timeline(ledger: Ledger, numbered: DataFrame, bindings: DataFrame, *, as_of:
         moment has two rows of it.
     """
     message_events, endpoint_events, queue_events = (
-        happened(events, as_of)
+        events_before(events, as_of)
         for events in (ledger.message_events, ledger.endpoint_events, ledger.queue_events)
     )
     sides = _sides(ledger.endpoints, numbered, bindings, as_of)
@@ -94,7 +94,7 @@ def timeline(ledger: Ledger, numbered: DataFrame, bindings: DataFrame, *, as_of:
         F.col("first_group_id").alias("group_id"),
     )
     parts = (_there(sides, of_sides, as_of), ended, received.where(~is_of_message).drop(*SIDE))
-    return united([_told(part) for part in parts])
+    return union_all([_told(part) for part in parts])
 
 
 def _sides(endpoints: DataFrame, numbered: DataFrame, bindings: DataFrame, as_of: datetime) -> DataFrame:
@@ -209,4 +209,6 @@ def _told(rows: DataFrame) -> DataFrame:
         {"side": side_text()} if SIDE[0] in rows.columns else {}
     )
     columns = [had.get(name, F.lit(None)).cast(type).alias(name) for name, type in PAYLOAD.items()]
-    return rows.select("queue_number", place(F.unix_micros("time"), F.col("kind")).alias("place"), *columns)
+    return rows.select(
+        "queue_number", row_position(F.unix_micros("time"), F.col("kind")).alias("place"), *columns
+    )

@@ -5,7 +5,7 @@ from math import floor
 from typing import Any
 
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import show_rows, terminal
+from pipelines.console.terminal import print_rows, terminal
 from pipelines.console.wording import counted, queue_name
 
 SHOWN = (
@@ -88,7 +88,7 @@ def _compared(counts: Mapping[str, int]) -> str:
     )
 
 
-def show(report: Mapping[str, Any]) -> None:
+def print_conformance(report: Mapping[str, Any]) -> None:
     """Print the answer, and the kinds of endpoints whose levels differ."""
     console = terminal()
     console.print(f"{format_instant(report['as_of'])}: {sentence(report)}", style="bold", soft_wrap=True)
@@ -98,18 +98,18 @@ def show(report: Mapping[str, Any]) -> None:
             {**row, "ours": row["priority"], "server": row["logged_priority"], "why": _why(row)}
             for row in report["levels"]
         ]
-        show_rows(console, "Where levels differ, most endpoints first", rows, SHOWN)
+        print_rows(console, "Where levels differ, most endpoints first", rows, SHOWN)
 
     if report["queues"]:
         rows = [
             {**row, **{name: _percent(row[name]) for name in ("fitness", "skill")}}
             for row in report["queues"]
         ]
-        show_rows(console, "Receives, the queues that passed most first", rows, QUEUES)
+        print_rows(console, "Receives, the queues that passed most first", rows, QUEUES)
     for row in report["deviations"]:
         console.print(f"- {deviation(row)}", soft_wrap=True)
     if report["links"]:
-        show_rows(console, "Links, most inversions first", report["links"], LINKS)
+        print_rows(console, "Links, most inversions first", report["links"], LINKS)
 
 
 def of_receives(report: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from pipelines.conformance.facts import COLUMNS, Array, Facts, facts
 from pipelines.conformance.spans import Decisions, Members, Spans, decisions_of, spans
 from pipelines.conformance.states import States
 from pipelines.conformance.timeline import ORDER
-from pipelines.engine.ordered import in_order, stretches
+from pipelines.engine.ordered import sort_within_keys, split_by_key
 from pipelines.engine.python_workers import Work
 from pipelines.queue_machine.groups import LEVELS
 
@@ -41,7 +41,7 @@ def figures(timeline: DataFrame, *, start: int, every_receive_counts: bool) -> D
     Returns:
         `FOUND`: a row per queue; no order. A queue is one task, with memory for all that happened on it.
     """
-    ordered = in_order(timeline.select(*COLUMNS), "queue_number", ORDER)
+    ordered = sort_within_keys(timeline.select(*COLUMNS), "queue_number", ORDER)
     ddl = ", ".join(f"{name} {type}" for name, type in FOUND.items())
     return ordered.mapInArrow(_sum(start, every_receive_counts), ddl)
 
@@ -58,7 +58,7 @@ def _sum(start: int, every_receive_counts: bool) -> Work:
 
     def sum_up(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows: list[pa.RecordBatch] = []
-        for number, stretch, is_last in stretches(batches):
+        for number, stretch, is_last in split_by_key(batches):
             rows.append(stretch)
             if is_last:
                 yield told(number, rows)

@@ -66,7 +66,7 @@ def terminal() -> Console:
     return _Console(width=width, highlight=False, markup=False, emoji=False)
 
 
-def show_rows(
+def print_rows(
     console: Console, title: str, rows: Iterable[Mapping[str, Any]], columns: Sequence[str]
 ) -> None:
     """Print rows as a table with a title: null is blank, numbers stand right, times are as in settings.

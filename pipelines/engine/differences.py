@@ -20,8 +20,8 @@ from pyspark.sql.types import MapType
 
 from pipelines.engine.scratch import local_scratch
 from pipelines.engine.session import is_classic, is_embedded
-from pipelines.engine.small_jobs import in_one_task
-from pipelines.engine.union import united
+from pipelines.engine.small_jobs import read_in_one_task
+from pipelines.engine.union import union_all
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -29,12 +29,12 @@ B = TypeVar("B")
 C = TypeVar("C")
 log = logging.getLogger(__name__)
 
-Keep = Callable[[DataFrame], DataFrame]
-"""Computes a frame once for all that reads it afterwards; see `kept`."""
+Materialize = Callable[[DataFrame], DataFrame]
+"""Computes a frame once for all that reads it afterwards; see `materialized`."""
 
 
 @contextmanager
-def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
+def materialized(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
     """Compute the rows once for all that reads them inside the block.
 
     They are written as Parquet files, which go with the block, and are cut off from how they came about:
@@ -59,7 +59,7 @@ def kept(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
             reader = spark.read
             if not (local / "rows").is_dir():
                 _write_no_rows(local / "rows", rows)
-        yield in_one_task(reader.parquet(_literal(spark, f"{folder}/rows")))
+        yield read_in_one_task(reader.parquet(_literal(spark, f"{folder}/rows")))
     finally:
         _remove(folder if local is None else str(local))
 
@@ -74,13 +74,13 @@ def _write_no_rows(folder: Path, rows: DataFrame) -> None:
     pq.write_table(to_arrow_schema(rows.schema, timezone="UTC").empty_table(), folder / "none.parquet")
 
 
-def kept_if_embedded(rows: DataFrame, keep: Keep) -> DataFrame:
+def materialize_if_embedded(rows: DataFrame, materialize: Materialize) -> DataFrame:
     """Selections from rows that are kept.
 
     To select anew for each reader costs Apache Spark less than a copy. The embedded engine takes so much more
     memory to sort what does not come from files that it runs out of it.
     """
-    return keep(rows) if is_embedded(rows.sparkSession) else rows
+    return materialize(rows) if is_embedded(rows.sparkSession) else rows
 
 
 def is_on_this_machine(spark: SparkSession) -> bool:
@@ -130,14 +130,14 @@ EMBEDDED_TASKS = 2
 
 
 @overload
-def together(spark: SparkSession, one: Callable[[], A], other: Callable[[], B], /) -> tuple[A, B]: ...
+def run_concurrently(spark: SparkSession, one: Callable[[], A], other: Callable[[], B], /) -> tuple[A, B]: ...
 @overload
-def together(
+def run_concurrently(
     spark: SparkSession, one: Callable[[], A], other: Callable[[], B], third: Callable[[], C], /
 ) -> tuple[A, B, C]: ...
 @overload
-def together(spark: SparkSession, *tasks: Callable[[], T]) -> tuple[T, ...]: ...
-def together(spark: SparkSession, *tasks: Callable[[], object]) -> tuple[object, ...]:
+def run_concurrently(spark: SparkSession, *tasks: Callable[[], T]) -> tuple[T, ...]: ...
+def run_concurrently(spark: SparkSession, *tasks: Callable[[], object]) -> tuple[object, ...]:
     """Run tasks that need not wait for each other, and return what they return, in their order.
 
     A small night is planning and bookkeeping for the most part, which use one core each; a large one has
@@ -157,7 +157,7 @@ def together(spark: SparkSession, *tasks: Callable[[], object]) -> tuple[object,
     return tuple(done.result() for done in running)
 
 
-def tested_last(rows: DataFrame) -> DataFrame:
+def check_constraints_last(rows: DataFrame) -> DataFrame:
     """The rows, so that a table's CHECKs are tested on these and no others.
 
     The embedded engine tests them as early as it can, also on rows that an anti join leaves out later, and
@@ -182,7 +182,7 @@ def with_file_names(
     """
     if is_embedded(spark):
         frames = [opened([path]).withColumn("file", F.lit(PurePosixPath(path).name)) for path in paths]
-        return united(frames)
+        return union_all(frames)
     # It is written as in a URI, where a plus sign stands for itself.
     written = F.replace(F.col("_metadata.file_name"), F.lit("+"), F.lit("%2B"))
     return opened(paths).withColumn("file", F.url_decode(written))

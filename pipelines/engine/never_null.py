@@ -21,7 +21,7 @@ TESTED_AS = {"boolean": "int"}
 """A condition is made simpler by the engine's planner until it refuses every row."""
 
 
-def never_null(rows: DataFrame, required: Mapping[str, str]) -> DataFrame:
+def require_not_null(rows: DataFrame, required: Mapping[str, str]) -> DataFrame:
     """The rows, refused where one of these columns is null, so that a plan knows that they never are.
 
     The embedded engine tests a table's NOT NULLs and CHECKs one inside the other, and takes twice as long to

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-def in_order(rows: DataFrame, key: str, order: Sequence[str]) -> DataFrame:
+def sort_within_keys(rows: DataFrame, key: str, order: Sequence[str]) -> DataFrame:
     """Put the rows of a key into one partition, one after the other, for a `mapInArrow` that follows.
 
     The embedded engine drops an order that nothing but Python asks for, and keeps the one that a window
@@ -32,7 +32,7 @@ def in_order(rows: DataFrame, key: str, order: Sequence[str]) -> DataFrame:
     return rows.repartition(key).sortWithinPartitions(key, *order)
 
 
-def stretches(batches: Iterable["pa.RecordBatch"]) -> Iterator[tuple[Any, "pa.RecordBatch", bool]]:
+def split_by_key(batches: Iterable["pa.RecordBatch"]) -> Iterator[tuple[Any, "pa.RecordBatch", bool]]:
     """Cut batches whose rows are in order into rows of one key each; the key is the first column.
 
     Yields:

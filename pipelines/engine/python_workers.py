@@ -27,7 +27,7 @@ LENGTH = 8
 """Bytes of a number that says how long what follows is."""
 
 
-def in_python(rows: DataFrame, work: Work, ddl: str) -> DataFrame:
+def run_in_python(rows: DataFrame, work: Work, ddl: str) -> DataFrame:
     """Let Python look at the batches of each partition, as `mapInArrow` does.
 
     Apache Spark has a process for each task. The embedded engine runs all tasks in the process of the job,

@@ -3,7 +3,7 @@
 from pyspark.sql import Column, functions as F
 
 
-def hashed(first: Column, *others: Column) -> Column:
+def row_hash(first: Column, *others: Column) -> Column:
     """A hash of 8 bytes of these columns; nulls are passed over.
 
     The embedded engine takes a column for a constant if a Parquet file's statistics say that it has one

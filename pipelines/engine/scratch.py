@@ -12,7 +12,7 @@ from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
-from pipelines.engine.session import under_spark_submit
+from pipelines.console.invocation import is_under_spark_submit
 
 PREFIX = "conversation-priorities-"
 LOCK = ".lock"
@@ -52,7 +52,7 @@ def _lock_of(folder: Path) -> FileLock:
 
 def _parent() -> Path:
     """The first of SPARK_LOCAL_DIRS under Apache Spark, else the system's folder for temporary files."""
-    given = os.environ.get("SPARK_LOCAL_DIRS", "") if under_spark_submit() else ""
+    given = os.environ.get("SPARK_LOCAL_DIRS", "") if is_under_spark_submit() else ""
     parent = Path(given.split(",")[0].strip() or tempfile.gettempdir()).absolute()
     parent.mkdir(parents=True, exist_ok=True)
     return parent

@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError, EngineError
 from pipelines.config.model import SparkSchema
+from pipelines.console.invocation import is_under_spark_submit
 from pipelines.engine.environment import ENGINE, SPARK, check_environment, memory
 from pipelines.engine.java import stop_java_at_exit
 
@@ -49,7 +50,7 @@ def open_session(name: str, warehouse: str | SparkSchema | None = None) -> Spark
     os.environ["TZ"] = "UTC"
     if hasattr(time, "tzset"):
         time.tzset()
-    if under_spark_submit():
+    if is_under_spark_submit():
         _require_submitted()
         builder = SparkSession.builder.appName(name)
         if isinstance(warehouse, SparkSchema):
@@ -81,15 +82,6 @@ def is_embedded(spark: SparkSession) -> bool:
 def is_classic(spark: SparkSession) -> bool:
     """Whether this is a session of Apache Spark in this process, not one of a server."""
     return not type(spark).__module__.startswith("pyspark.sql.connect")
-
-
-def under_spark_submit() -> bool:
-    """Whether the session of this process is Apache Spark's."""
-    # A shell of Spark's own and a plain spark-submit leave the port of their JVM.
-    if "PYSPARK_GATEWAY_PORT" in os.environ:
-        return True
-    # spark-submit.sh sets the engine, and unsets the address of a server.
-    return os.environ.get(ENGINE) == SPARK and "SPARK_REMOTE" not in os.environ
 
 
 def _started(builder: Any) -> SparkSession:

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.engine.session import is_classic
 
-LITTLE = {
+SMALL_JOB_SETTINGS = {
     # Expressions are looked up row by row. To write, compile and warm up Java for each query takes longer.
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -20,21 +20,21 @@ LITTLE = {
 }
 
 
-def expect_little(spark: SparkSession) -> None:
+def set_for_small_jobs(spark: SparkSession) -> None:
     """Make this session quick at small frames, and slow at large ones; results are the same.
 
     A server that SPARK_REMOTE names keeps its own settings, and the embedded engine has none of these.
     """
     if is_classic(spark):
-        for name, value in LITTLE.items():
+        for name, value in SMALL_JOB_SETTINGS.items():
             spark.conf.set(name, value)
 
 
 @contextmanager
-def expecting_little(spark: SparkSession) -> Iterator[None]:
+def small_job_settings(spark: SparkSession) -> Iterator[None]:
     """Expect little inside of the block, and then what was expected before."""
-    before = {name: str(spark.conf.get(name)) for name in LITTLE} if is_classic(spark) else {}
-    expect_little(spark)
+    before = {name: str(spark.conf.get(name)) for name in SMALL_JOB_SETTINGS} if is_classic(spark) else {}
+    set_for_small_jobs(spark)
     try:
         yield
     finally:
@@ -42,20 +42,22 @@ def expecting_little(spark: SparkSession) -> Iterator[None]:
             spark.conf.set(name, value)
 
 
-def expects_little(spark: SparkSession) -> bool:
-    """Whether this is a session of `expect_little`."""
-    return is_classic(spark) and all(spark.conf.get(name) == LITTLE[name] for name in LITTLE)
+def is_set_for_small_jobs(spark: SparkSession) -> bool:
+    """Whether this is a session of `set_for_small_jobs`."""
+    return is_classic(spark) and all(
+        spark.conf.get(name) == SMALL_JOB_SETTINGS[name] for name in SMALL_JOB_SETTINGS
+    )
 
 
-def in_one_task(rows: DataFrame) -> DataFrame:
+def read_in_one_task(rows: DataFrame) -> DataFrame:
     """The rows, read by one task where little is expected: to join or group them then needs no shuffle."""
-    return rows.coalesce(1) if expects_little(rows.sparkSession) else rows
+    return rows.coalesce(1) if is_set_for_small_jobs(rows.sparkSession) else rows
 
 
-def kept_if_little(rows: DataFrame, keep: Callable[[DataFrame], DataFrame]) -> DataFrame:
+def materialize_if_small(rows: DataFrame, materialize: Callable[[DataFrame], DataFrame]) -> DataFrame:
     """Rows of the ledger that several queries read, kept first where little is expected.
 
     To Apache Spark, which files of a Delta table a query reads is a query of its own. Where rows are few,
     that takes longer than to read them.
     """
-    return keep(rows) if expects_little(rows.sparkSession) else rows
+    return materialize(rows) if is_set_for_small_jobs(rows.sparkSession) else rows

@@ -8,6 +8,7 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from pipelines.config.instants import format_instant
+from pipelines.console.invocation import name_command
 from pipelines.explain.open_first import open_first
 from pipelines.explain.receipts import last_taken
 from pipelines.state.messages import ARRIVALS
@@ -115,7 +116,7 @@ def _late(warehouse: Warehouse, before: Sequence[Mapping[str, Any]], as_of: date
     if not since:
         return None
     covered = last_batch_of(warehouse, as_of)
-    again = f"run jobs/schedules.py --as-of {format_instant(as_of)} to schedule it with them"
+    again = f"run {name_command('schedules')} --as-of {format_instant(as_of)} to schedule it with them"
     if any(event["batch"] > covered for event in before):
         return f"events of it came in after this as_of was published; {again}"
     return f"what came in up to then doesn't say why, and more came in later (batches: {since:,}); {again}"

@@ -92,7 +92,7 @@ class Endpoint:
 
     `given` is what it has. `by_present_rules` is what the rules say now of the moment of its creation; where
     the level is the server's (`level_source`), that level with the rule that gives the same today. The two
-    differ where rules were edited since (see jobs/reassign.py). `later` is empty for a level of the server's.
+    differ where rules were edited since (`priorities reassign`). `later` is empty for the server's levels.
     `ended_by` says whether the log or only a snapshot knows of the end. `state` is what the newest snapshot
     shows (CD, DI, DO or ER; null for others, and without one), `state_seen_at` when that was taken.
     """

@@ -16,7 +16,7 @@ from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.snapshots.views import PRIORITIES
 from pipelines.console.wording import listed
-from pipelines.engine.differences import together
+from pipelines.engine.differences import run_concurrently
 from pipelines.explain.closed import closed_state
 from pipelines.explain.endpoint import Endpoint, explain_endpoint
 from pipelines.explain.open_first import open_first
@@ -28,9 +28,9 @@ from pipelines.explain.queue import (
     explain_receive,
     explain_transmission,
 )
-from pipelines.questions.endpoint_states import shown_states
+from pipelines.questions.endpoint_states import snapshot_states
 from pipelines.state.messages import facts
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
@@ -126,7 +126,7 @@ def explain_conversation(warehouse: Warehouse, name: str, *, as_of: datetime) ->
     scheduled = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of).where(
         F.col("conversation_id") == conversation_id
     )
-    in_queues = collected(scheduled.select("conversation_group_id").distinct())
+    in_queues = collect_rows(scheduled.select("conversation_group_id").distinct())
     group_ids = sorted(row["conversation_group_id"] for row in in_queues)
     groups = [group for group_id in group_ids for group in _groups(warehouse, group_id, as_of)]
     return Conversation(as_of, conversation_id, endpoints, tuple(groups))
@@ -167,12 +167,12 @@ def explain_message(
         )
     # Queries that need nothing of each other run side by side: on Apache Spark most of each is planning.
     likely = events[0]["conversation_id"]
-    known, found = together(
+    known, found = run_concurrently(
         warehouse.spark, lambda: _facts(warehouse, events), lambda: _found_endpoints(warehouse, likely)
     )
     if known["conversation_id"] != likely:
         found = _found_endpoints(warehouse, known["conversation_id"])
-    endpoints, (receive, group) = together(
+    endpoints, (receive, group) = run_concurrently(
         warehouse.spark,
         lambda: _explained(warehouse, found, as_of),
         lambda: _receive(warehouse, message_id, known, found, as_of),
@@ -187,7 +187,7 @@ def explain_message(
     missing: dict[str, str] = {}
     if receive is None:
         lost = warehouse.read_as_of(UNRESOLVED, as_of).where(F.col("id") == message_id)
-        missing = {row["kind"]: row["reason"] for row in collected(lost.select("kind", "reason"))}
+        missing = {row["kind"]: row["reason"] for row in collect_rows(lost.select("kind", "reason"))}
     rolled_back = None
     if receive is not None or transmissions or missing:
         state = _open_state(receive, transmissions, missing)
@@ -214,7 +214,7 @@ def _rolled_back(
     if not any(event["event_type"] == "RECEIVED" and event["transaction_id"] for event in events):
         return None
     this = small_frame(warehouse.spark, [(message_id,)], "message_id string")
-    found = collected(rollbacks(warehouse, this, as_of).drop("message_id"))
+    found = collect_rows(rollbacks(warehouse, this, as_of).drop("message_id"))
     return found[0] if found else None
 
 
@@ -238,7 +238,7 @@ def _facts(warehouse: Warehouse, events: Sequence[Mapping[str, Any]]) -> dict[st
     """What the message is, from all its events."""
     schema = T.StructType([column.field for column in MESSAGES.columns if column.name in FACTS])
     rows = [[event[name] for name in FACTS] for event in events]
-    return collected(facts(small_frame(warehouse.spark, rows, schema)).select(*KNOWN))[0]
+    return collect_rows(facts(small_frame(warehouse.spark, rows, schema)).select(*KNOWN))[0]
 
 
 def _receive(
@@ -286,7 +286,7 @@ def _of_handle(warehouse: Warehouse, handle: str) -> str | None:
         PipelineError: several conversations have one.
     """
     rows = warehouse.read(ENDPOINTS).where(F.col("conversation_handle") == handle)
-    ids = sorted(row["conversation_id"] for row in collected(rows.select("conversation_id").distinct()))
+    ids = sorted(row["conversation_id"] for row in collect_rows(rows.select("conversation_id").distinct()))
     if len(ids) > 1:
         raise PipelineError(
             f"handle {handle!r}: endpoints of several conversations have it: {listed(ids)}; name one of them"
@@ -307,7 +307,7 @@ def _explained(
     initiator_first = sorted(endpoints, key=lambda row: not row["is_initiator"])
     shown = _rules_shown(warehouse)
     events = _events_of(warehouse, endpoints[0]["conversation_id"])
-    states = shown_states(events, as_of)
+    states = snapshot_states(events, as_of)
     return tuple(
         replace(
             explain_endpoint(row, rules, first_seen=shown.get((row["instance"], row["database"]), ())),
@@ -323,7 +323,7 @@ def _rules_shown(warehouse: Warehouse) -> dict[tuple[str, str], list[datetime]]:
     """When snapshots with rules were taken, by instance and database."""
     found: dict[tuple[str, str], list[datetime]] = {}
     if warehouse.exists(SNAPSHOTS):
-        for row in collected(warehouse.read(SNAPSHOTS).where(F.col("view") == PRIORITIES)):
+        for row in collect_rows(warehouse.read(SNAPSHOTS).where(F.col("view") == PRIORITIES)):
             found.setdefault((row["instance"], row["database"]), []).append(row["taken_at"])
     return found
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 
 
 def open_first(rows: DataFrame, *columns: str, moment: str) -> list[dict[str, Any]]:
@@ -21,7 +21,7 @@ def open_first(rows: DataFrame, *columns: str, moment: str) -> list[dict[str, An
     """
     for partitions in ("closed_on is null", "closed_on is not null"):
         found = rows.where(partitions)
-        moments = {row[moment] for row in collected(found.select(moment))}
+        moments = {row[moment] for row in collect_rows(found.select(moment))}
         if moments:
-            return collected(found.where(F.col(moment).isin(sorted(moments))).select(*columns))
+            return collect_rows(found.where(F.col(moment).isin(sorted(moments))).select(*columns))
     return []

@@ -8,10 +8,10 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.engine.differences import together
+from pipelines.engine.differences import run_concurrently
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
 from pipelines.schedules.ready import in_conversations
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from schemas.keys import QUEUE
 
 CONVERSATIONS_SHOWN = 20
@@ -122,7 +122,7 @@ def explain_groups(groups: DataFrame, receives: DataFrame, group_id: str) -> lis
         One item per queue with ready messages of the group, ordered by instance, database and queue; none
         if there are none.
     """
-    found = collected(groups.where(F.col("conversation_group_id") == group_id))
+    found = collect_rows(groups.where(F.col("conversation_group_id") == group_id))
     return [_group(groups, receives, row) for row in sorted(found, key=itemgetter(*QUEUE))]
 
 
@@ -144,10 +144,10 @@ def _group(groups: DataFrame, receives: DataFrame, row: Mapping[str, Any]) -> Gr
         .drop("oldest")
         .limit(CONVERSATIONS_SHOWN)
     )
-    ahead, shown = together(
+    ahead, shown = run_concurrently(
         groups.sparkSession,
         lambda: _ahead(groups.where(_same(row, QUEUE)), row["position"], "priority"),
-        lambda: collected(first),
+        lambda: collect_rows(first),
     )
     listed = [
         GroupConversation(
@@ -181,7 +181,7 @@ def explain_receive(
     found = _in_queue(groups, receives, message_id, likely) if likely is not None else (None, None)
     if found[0] is not None:
         return found
-    elsewhere = collected(receives.where(F.col("message_id") == message_id).select(*QUEUE).limit(1))
+    elsewhere = collect_rows(receives.where(F.col("message_id") == message_id).select(*QUEUE).limit(1))
     return _in_queue(groups, receives, message_id, elsewhere[0]) if elsewhere else (None, None)
 
 
@@ -189,11 +189,11 @@ def _in_queue(
     groups: DataFrame, receives: DataFrame, message_id: str, queue: Mapping[str, Any]
 ) -> tuple[ReceivePlace | None, Group | None]:
     messages = receives.where(_same(queue, QUEUE))
-    rows = collected(messages.where(F.col("message_id") == message_id).limit(1))
+    rows = collect_rows(messages.where(F.col("message_id") == message_id).limit(1))
     if not rows:
         return None, None
     row = rows[0]
-    ahead, found = together(
+    ahead, found = run_concurrently(
         groups.sparkSession,
         lambda: _ahead(messages, row["position"], "group_priority"),
         lambda: explain_groups(groups.where(_same(queue, QUEUE)), messages, row["conversation_group_id"]),
@@ -223,7 +223,7 @@ def explain_transmission(
     transmissions = transmissions.withColumn(
         "position", F.when(F.col("waits_for").isNull(), F.col("position"))
     )
-    found = collected(transmissions.where(F.col("message_id") == message_id))
+    found = collect_rows(transmissions.where(F.col("message_id") == message_id))
     columns = [name for name in TransmissionPlace.__dataclass_fields__ if name not in ("ahead", "reason")]
     return [
         TransmissionPlace(
@@ -283,4 +283,4 @@ def _ahead(rows: DataFrame, position: int | None, level: str) -> tuple[Ahead, ..
         .groupBy(F.col(level).alias("level"))
         .agg(F.count(F.lit(1)).alias("count"))
     )
-    return tuple(Ahead(**row) for row in sorted(collected(counts), key=itemgetter("level"), reverse=True))
+    return tuple(Ahead(**row) for row in sorted(collect_rows(counts), key=itemgetter("level"), reverse=True))

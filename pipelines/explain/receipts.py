@@ -7,9 +7,9 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.state.events_before import happened
+from pipelines.state.events_before import events_before
 from pipelines.state.transactions import TRANSACTION, uncommitted
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.small_frame import small_frame
 
 
@@ -66,7 +66,7 @@ def _uncommitted(
         "event_type", F.lit("RECEIVED")
     )
     of_them = queue_events.where(F.col("transaction_id").isin([row[1] for row in rows]))
-    found = collected(uncommitted(took, happened(of_them, as_of)))
+    found = collect_rows(uncommitted(took, events_before(of_them, as_of)))
     return {_transaction(row): row["is_open"] for row in found}
 
 

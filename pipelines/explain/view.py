@@ -9,6 +9,7 @@ from rich.console import Console
 
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
+from pipelines.console.invocation import name_command
 from pipelines.console.terminal import lines, table, terminal
 from pipelines.console.wording import counted, place_name
 from pipelines.explain.endpoint import SERVER, Endpoint, Outcome, Step
@@ -28,17 +29,17 @@ NOT_KNOWN = "not known"
 Explained: TypeAlias = Conversation | Message | tuple[Group, ...]
 
 
-def show(found: Explained, as_of: datetime) -> None:
+def print_explanation(found: Explained, as_of: datetime) -> None:
     """Print an explanation to standard output."""
     if isinstance(found, Conversation):
-        show_conversation(found)
+        print_conversation(found)
     elif isinstance(found, Message):
-        show_message(found)
+        print_message(found)
     else:
-        show_groups(found, as_of)
+        print_groups(found, as_of)
 
 
-def show_conversation(found: Conversation) -> None:
+def print_conversation(found: Conversation) -> None:
     """Print both endpoints with their steps, and the groups that have ready messages."""
     console = terminal()
     _say(console, f"Conversation {found.conversation_id} at {format_instant(found.as_of)}")
@@ -53,7 +54,7 @@ def show_conversation(found: Conversation) -> None:
         _say(console, "\nNeither endpoint has ready messages in a queue at as_of.")
 
 
-def show_message(found: Message) -> None:
+def print_message(found: Message) -> None:
     """Print where a message stands, what is ahead of it, and the endpoint whose level decides."""
     console = terminal()
     number = (
@@ -86,7 +87,7 @@ def show_message(found: Message) -> None:
         _endpoint(console, endpoint)
 
 
-def show_groups(found: Iterable[Group], as_of: datetime) -> None:
+def print_groups(found: Iterable[Group], as_of: datetime) -> None:
     """Print a group's level and place in each queue."""
     console = terminal()
     for group in found:
@@ -132,13 +133,13 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
         _say(
             console,
             f"As the rules stand now it has {outcome(endpoint.by_present_rules)}: they were edited since; "
-            "jobs/reassign.py restates it.",
+            f"{name_command('reassign')} restates it.",
         )
     elif endpoint.given != endpoint.by_present_rules:
         _say(
             console,
             f"The rules as they are now would give it {_outcome(endpoint.by_present_rules)}: they were "
-            "edited for that moment after it was decided; jobs/reassign.py restates it.",
+            f"edited for that moment after it was decided; {name_command('reassign')} restates it.",
         )
     grid = table(
         "step", "contract", "local service", "remote service", "found", "near misses and other times"

@@ -1,7 +1,7 @@
 """The packing station of Brackwater Supply: the sample's queue whose readers keep to the levels.
 
 The rush before noon is more than two readers can do. What goes wrong in it is one thing of each kind that
-`jobs/conformance.py` tells apart.
+`priorities conformance` tells apart.
 """
 
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,8 @@ from datetime import date
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.engine.differences import Keep
-from pipelines.engine.row_hash import hashed
+from pipelines.engine.differences import Materialize
+from pipelines.engine.row_hash import row_hash
 from pipelines.ingest.days import in_days
 from pipelines.ingest.ids import has_other_spelling
 from schemas import EventContract
@@ -93,8 +93,8 @@ def suspects(near_rows: DataFrame, hashes: DataFrame) -> DataFrame:
 
 def with_hash_in(recorded: DataFrame, hashes: DataFrame) -> DataFrame:
     """The recorded events whose hash is one of `repeated_hashes`."""
-    hashed = recorded.withColumn("identity", _identity())
-    return hashed.join(F.broadcast(hashes), "identity", "left_semi").drop("identity")
+    row_hash = recorded.withColumn("identity", _identity())
+    return row_hash.join(F.broadcast(hashes), "identity", "left_semi").drop("identity")
 
 
 def repeated(events: DataFrame, recorded: DataFrame, contract: EventContract) -> DataFrame:
@@ -126,7 +126,7 @@ def repeated(events: DataFrame, recorded: DataFrame, contract: EventContract) ->
     )
 
 
-def judged(few: DataFrame, repeats: DataFrame, contract: EventContract) -> DataFrame:
+def decide_duplicates(few: DataFrame, repeats: DataFrame, contract: EventContract) -> DataFrame:
     """Say of each suspect what becomes of it.
 
     Args:
@@ -159,16 +159,16 @@ def accepted(
     near_rows: DataFrame,
     verdicts: DataFrame,
     contract: EventContract,
-    keep: Keep,
+    materialize: Materialize,
 ) -> DataFrame:
     """The events to record, each once, with the declared columns; key (UTC day of event_time, event_id).
 
     Args:
         rows: the batch's rows.
         near_rows: `near`; few, and kept.
-        verdicts: `judged`; few, and kept.
+        verdicts: `decide_duplicates`; few, and kept.
         contract: the input's contract.
-        keep: computes a frame once (`pipelines.engine.differences.kept`).
+        materialize: computes a frame once (`pipelines.engine.differences.kept`).
 
     What is not near a suspect is read without its `reasons` and told by its time alone, so that a question
     reads only the columns it asks for.
@@ -181,7 +181,7 @@ def accepted(
         .withColumn("event_date", F.to_date("event_time"))
         .join(apart, EVENT, "left_anti")
     )
-    few = keep(
+    few = materialize(
         beside.select(*contract.names)
         .unionByName(verdicts.where("verdict = 'accepted'").select(*contract.names))
         .unionByName(twins.select(*contract.names))
@@ -204,13 +204,13 @@ def _by_moment(rows: DataFrame, few: DataFrame, how: str) -> DataFrame:
 
 
 def _identity() -> Column:
-    return hashed(F.to_date("event_time"), F.col("event_id"))
+    return row_hash(F.to_date("event_time"), F.col("event_id"))
 
 
 def _content(contract: EventContract) -> Column:
     # A hash passes over nulls; the flags tell (null, 'a') from ('a', null).
     columns = [F.col(name) for name in contract.names]
-    return hashed(*columns, *[column.isNull() for column in columns])
+    return row_hash(*columns, *[column.isNull() for column in columns])
 
 
 def _with_content(events: DataFrame, contract: EventContract, *, is_new: bool) -> DataFrame:

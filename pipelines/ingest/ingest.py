@@ -17,16 +17,16 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.config.errors import InputError
 from pipelines.config.load import Settings
 from pipelines.config.snapshots.server import ServerSnapshot
-from pipelines.engine.differences import Keep, together
-from pipelines.engine.union import united
+from pipelines.engine.differences import Materialize, run_concurrently
+from pipelines.engine.union import union_all
 from pipelines.ingest.days import full_days, newest_day
-from pipelines.ingest.late_events import SMALL_HISTORY, Reach
-from pipelines.ingest.read_input import CameIn, take_in
-from pipelines.ingest.retention import Until
+from pipelines.ingest.late_events import SMALL_HISTORY, Lookback
+from pipelines.ingest.read_input import InputBatch, read_new_input
+from pipelines.ingest.retention import CloseAt
 from pipelines.ingest.snapshots.monitors import write_monitors
 from pipelines.ingest.snapshots.read import (
     SOURCE,
-    Shown,
+    SnapshotBatch,
     complete_views,
     new_snapshots,
     take_snapshots,
@@ -35,8 +35,8 @@ from pipelines.ingest.snapshots.read import (
 from pipelines.ingest.working_set import Batch
 from pipelines.ingest.write_ledger import write_ledger
 from pipelines.state.of_messages import StateOfMessages
-from pipelines.storage.batches import Done, what_is_done
-from pipelines.storage.collect import collected
+from pipelines.storage.batches import CompletedBatches, completed_batches
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.contract import contract_problems, raise_together
 from pipelines.storage.inputs.listing import InputFile, new_files, require_unchanged
 from pipelines.storage.inputs.read import read_input
@@ -68,7 +68,7 @@ class New:
 
     files: Sequence[InputFile]
     snapshots: Sequence[ServerSnapshot]
-    done: Done
+    done: CompletedBatches
     bindings: str
     broken_off: bool
 
@@ -89,14 +89,14 @@ class New:
         return self.done.is_little and not self.snapshots and size <= LITTLE_BYTES
 
 
-def what_is_new(warehouse: Warehouse, settings: Settings) -> New:
+def new_input(warehouse: Warehouse, settings: Settings) -> New:
     """Find what the next fold has to do; nothing is read but lists of files.
 
     Raises:
         InputError: an input is missing or unreadable, or a file changed after it was taken.
     """
-    done, taken = together(
-        warehouse.spark, partial(what_is_done, warehouse), lambda: collected(warehouse.read(FILES))
+    done, taken = run_concurrently(
+        warehouse.spark, partial(completed_batches, warehouse), lambda: collect_rows(warehouse.read(FILES))
     )
     completed = [InputFile(*[row[name] for name in FILE]) for row in taken if row["batch"] <= done.batch]
     return New(
@@ -109,7 +109,7 @@ def what_is_new(warehouse: Warehouse, settings: Settings) -> New:
 
 
 @dataclass(frozen=True)
-class Folded:
+class IngestResult:
     """What a fold has done.
 
     Attributes:
@@ -118,42 +118,48 @@ class Folded:
         state: the state of messages at the end of the log's newest day; None if nothing came in.
     """
 
-    done: Done
+    done: CompletedBatches
     said: str
     state: StateOfMessages | None = None
 
 
-def fold(
-    warehouse: Warehouse, settings: Settings, new: New, *, run_id: str, started_at: datetime, keep_state: Keep
-) -> Folded:
+def ingest(
+    warehouse: Warehouse,
+    settings: Settings,
+    new: New,
+    *,
+    run_id: str,
+    started_at: datetime,
+    materialize_state: Materialize,
+) -> IngestResult:
     """Take in what is new as one batch, and write the ledger; nothing happens if nothing is new.
 
     Args:
         warehouse: the tables.
         settings: inputs and catalog.
-        new: `what_is_new`.
+        new: `new_input`.
         run_id: the run that rejected rows are reported by.
         started_at: its start, for `rejected_events.first_seen`.
-        keep_state: keeps the state that is returned: what describes that moment next needs it, too.
+        materialize_state: keeps the state that is returned: what describes that moment next needs it, too.
 
     Raises:
         InputError: an input breaks its contract, or a file changed while it was read.
     """
     if new.is_nothing:
-        return Folded(new.done, "nothing new")
+        return IngestResult(new.done, "nothing new")
     done, number, state = new.done, new.done.batch + 1, None
     # No other table is ever there without it (`pipelines.storage.integrity`).
     warehouse.create_missing(RUNS)
-    with warehouse.keeping() as keep:
-        came, _ = together(
+    with warehouse.materializing() as materialize:
+        came, _ = run_concurrently(
             warehouse.spark,
-            partial(_take_in, warehouse, settings, new.files, number, keep),
+            partial(_take_in, warehouse, settings, new.files, number, materialize),
             partial(_write_what_is_taken, warehouse, number, new),
         )
         shown = None
         if new.snapshots:
             events = {each.source: each.events for each in came}
-            shown = take_snapshots(warehouse, new.snapshots, events, keep)
+            shown = take_snapshots(warehouse, new.snapshots, events, materialize)
             write_monitors(warehouse, number, shown.monitors)
         newest = _newest(_brought(came, shown), done.newest)
         # Files with types are read again where their rows are written.
@@ -164,10 +170,10 @@ def fold(
                 is_one_moment = number == 1 and not came and len(moments) == 1
                 views = None if is_one_moment else complete_views(warehouse, number)
                 batch = _batch(settings, came, shown, views, done, number, newest)
-                state = write_ledger(warehouse, batch, keep_state)
+                state = write_ledger(warehouse, batch, materialize_state)
             # They have been read for the last time. What was cut off as a file was still growing is no row.
             require_unchanged(settings.inputs.by_name(), new.files)
-            _, counts = together(
+            _, counts = run_concurrently(
                 warehouse.spark,
                 partial(_write_rejected, warehouse, _brought(came, shown), run_id, started_at),
                 partial(_counts, warehouse, settings, came, shown, number),
@@ -180,26 +186,30 @@ def fold(
     for count in counts:
         totals.update(dict(zip(SUMS, count[1:], strict=True)))
     said = ", ".join(f"{totals[name]:,} {name}" for name in SUMS)
-    return Folded(Done([*done.batches, *batches]), said, state)
+    return IngestResult(CompletedBatches([*done.batches, *batches]), said, state)
 
 
 def _take_in(
-    warehouse: Warehouse, settings: Settings, files: Sequence[InputFile], number: int, keep: Keep
-) -> list[CameIn]:
+    warehouse: Warehouse,
+    settings: Settings,
+    files: Sequence[InputFile],
+    number: int,
+    materialize: Materialize,
+) -> list[InputBatch]:
     """Read every input that has new files; what breaks the contracts is said of all of them at once."""
 
-    def read(source: str, found: Sequence[InputFile]) -> CameIn | InputError:
+    def read(source: str, found: Sequence[InputFile]) -> InputBatch | InputError:
         try:
             with blaming_files(partial(_blame, warehouse, settings, found)):
                 given, limit = settings.inputs.by_name()[source], settings.quality.max_line_bytes
-                return take_in(warehouse, source, given, found, number, keep, limit)
+                return read_new_input(warehouse, source, given, found, number, materialize, limit)
         except InputError as error:
             return error
 
     tasks = [partial(read, source, found) for source, found in _by_source(files).items()]
-    results = together(warehouse.spark, *tasks)
+    results = run_concurrently(warehouse.spark, *tasks)
     raise_together(str(result) for result in results if isinstance(result, InputError))
-    return [result for result in results if isinstance(result, CameIn)]
+    return [result for result in results if isinstance(result, InputBatch)]
 
 
 def _blame(warehouse: Warehouse, settings: Settings, files: Sequence[InputFile], error: Exception) -> None:
@@ -225,12 +235,12 @@ def _by_source(files: Sequence[InputFile]) -> dict[str, list[InputFile]]:
     return {source: found for source, found in by_source.items() if found}
 
 
-def _brought(came: Sequence[CameIn], shown: Shown | None) -> list[CameIn | Shown]:
+def _brought(came: Sequence[InputBatch], shown: SnapshotBatch | None) -> list[InputBatch | SnapshotBatch]:
     """All that came in."""
     return [*came, *([] if shown is None else [shown])]
 
 
-def _newest(came: Sequence[CameIn | Shown], known: datetime | None) -> datetime | None:
+def _newest(came: Sequence[InputBatch | SnapshotBatch], known: datetime | None) -> datetime | None:
     """The newest moment of the log; null if no event was ever accepted."""
     events = Counter[date]()
     for each in came:
@@ -242,10 +252,10 @@ def _newest(came: Sequence[CameIn | Shown], known: datetime | None) -> datetime 
 
 def _batch(
     settings: Settings,
-    came: Sequence[CameIn],
-    shown: Shown | None,
+    came: Sequence[InputBatch],
+    shown: SnapshotBatch | None,
     views: DataFrame | None,
-    done: Done,
+    done: CompletedBatches,
     number: int,
     newest: datetime,
 ) -> Batch:
@@ -259,8 +269,8 @@ def _batch(
         events={each.source: each.events for each in came},
         shown={} if shown is None else shown.events,
         views=views,
-        until=Until.newest(newest),
-        reach=Reach(full, by_day.keys() - full, everywhere=done.events <= SMALL_HISTORY),
+        until=CloseAt.newest(newest),
+        reach=Lookback(full, by_day.keys() - full, everywhere=done.events <= SMALL_HISTORY),
         bindings=list(settings.catalog.service_bindings()),
         has_queue_events=done.has_queue_events or queue_events > 0,
         # Without queue events every RECEIVED counted; what was closed by that means something else now.
@@ -278,14 +288,14 @@ def _write_what_is_taken(warehouse: Warehouse, number: int, new: New) -> None:
 
 
 def _write_rejected(
-    warehouse: Warehouse, came: Sequence[CameIn | Shown], run_id: str, started_at: datetime
+    warehouse: Warehouse, came: Sequence[InputBatch | SnapshotBatch], run_id: str, started_at: datetime
 ) -> None:
     """Add the rejected rows that are not there yet; nulls in a key are equal."""
     reports = [each.reports for each in came if each.reports is not None]
     if not reports:
         return
     key = list(REJECTED_EVENTS.key)
-    found = united(reports).dropDuplicates(key).alias("new")
+    found = union_all(reports).dropDuplicates(key).alias("new")
     same = [F.col(f"new.{name}").eqNullSafe(F.col(f"old.{name}")) for name in key]
     missing = found.join(warehouse.read(REJECTED_EVENTS).alias("old"), same, "left_anti")
     warehouse.append(
@@ -294,7 +304,11 @@ def _write_rejected(
 
 
 def _counts(
-    warehouse: Warehouse, settings: Settings, came: Sequence[CameIn], shown: Shown | None, number: int
+    warehouse: Warehouse,
+    settings: Settings,
+    came: Sequence[InputBatch],
+    shown: SnapshotBatch | None,
+    number: int,
 ) -> list[tuple[str, int, int, int, int]]:
     """(source, events, accepted, duplicates, rejected); what was accepted is counted in the tables."""
     brought = {each.source: each for each in came}
@@ -308,7 +322,9 @@ def _counts(
         )
         return source, each.rows, rows.count(), each.duplicates, each.rejected
 
-    counts = list(together(warehouse.spark, *[partial(counted, name) for name in settings.inputs.by_name()]))
+    counts = list(
+        run_concurrently(warehouse.spark, *[partial(counted, name) for name in settings.inputs.by_name()])
+    )
     if shown is not None:
         counts.append((SOURCE, shown.rows, shown.rows - shown.rejected, 0, shown.rejected))
     return counts

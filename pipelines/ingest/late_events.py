@@ -13,7 +13,7 @@ SMALL_HISTORY = 2_000_000
 
 
 @dataclass(frozen=True)
-class Reach:
+class Lookback:
     """How far back a fold looks for closed rows of its keys.
 
     An event of a day looks at what was closed on that day or later: until then its message, conversation or
@@ -30,7 +30,7 @@ class Reach:
     everywhere: bool
 
 
-def brought_back(closed: DataFrame, new: DataFrame, key: Sequence[str], reach: Reach) -> DataFrame:
+def brought_back(closed: DataFrame, new: DataFrame, key: Sequence[str], reach: Lookback) -> DataFrame:
     """The closed rows that new events concern.
 
     Args:

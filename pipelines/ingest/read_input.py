@@ -8,12 +8,12 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import InputError
 from pipelines.config.model import EventSource, Format
-from pipelines.engine.differences import Keep
+from pipelines.engine.differences import Materialize
 from pipelines.ingest.days import full_days
 from pipelines.ingest.duplicates import (
     EVENT,
     accepted,
-    judged,
+    decide_duplicates,
     narrow,
     near,
     repeated,
@@ -37,7 +37,7 @@ TEXT = ("json", "csv")
 
 
 @dataclass(frozen=True)
-class CameIn:
+class InputBatch:
     """What one input brought.
 
     Attributes:
@@ -61,15 +61,15 @@ class CameIn:
     newest: dict[date, datetime]
 
 
-def take_in(
+def read_new_input(
     warehouse: Warehouse,
     source: str,
     given: EventSource,
     files: Sequence[InputFile],
     batch: int,
-    keep: Keep,
+    materialize: Materialize,
     max_line_bytes: int,
-) -> CameIn:
+) -> InputBatch:
     """Read the new files of an input.
 
     Raises:
@@ -81,10 +81,10 @@ def take_in(
     if given.format in TEXT or are_slow_to_open(warehouse.spark, files):
         # Text is parsed once. Other files are read again faster than their rows are kept, unless they are
         # many and small.
-        rows = keep(rows)
+        rows = materialize(rows)
         few_bytes = narrow(rows, contract)
     else:
-        few_bytes = keep(narrow(rows, contract))
+        few_bytes = materialize(narrow(rows, contract))
     # Of a row that is no event the time may be one that no calendar of Python's has.
     day = F.when(F.col("is_event"), F.to_date("event_time"))
     totals = few_bytes.groupBy(day.alias("day"), "is_event").agg(
@@ -105,14 +105,16 @@ def take_in(
     total = sum(row.rows for row in counted)
     recorded = warehouse.read(ACCEPTED[source]).where(F.col("batch") < batch)
     full = full_days(by_day)
-    hashes = keep(repeated_hashes(few_bytes, recorded, full_days=full, other_days=by_day.keys() - full))
+    hashes = materialize(
+        repeated_hashes(few_bytes, recorded, full_days=full, other_days=by_day.keys() - full)
+    )
     invalid = sum(row.rows for row in counted if not row.is_event)
     if invalid == 0 and hashes.isEmpty():
-        return CameIn(source, total, 0, 0, rows.select(*contract.names), None, by_day, newest)
-    near_rows = keep(near(rows, few_bytes, hashes))
+        return InputBatch(source, total, 0, 0, rows.select(*contract.names), None, by_day, newest)
+    near_rows = materialize(near(rows, few_bytes, hashes))
     few = suspects(near_rows, hashes)
     repeats = repeated(few.where("reasons is null"), with_hash_in(recorded, hashes), contract)
-    verdicts = keep(judged(few, repeats, contract))
+    verdicts = materialize(decide_duplicates(few, repeats, contract))
     # The embedded engine asks for gigabytes to count a few thousand distinct pairs in one step.
     by_event = verdicts.groupBy("verdict", *EVENT).agg(F.count(F.lit(1)).alias("rows"))
     judged_rows = by_event.groupBy("verdict").agg(
@@ -124,12 +126,12 @@ def take_in(
         return int(judgement[verdict][what]) if verdict in judgement else 0
 
     rejected = of("invalid") + of("conflict")
-    return CameIn(
+    return InputBatch(
         source=source,
         rows=total,
         duplicates=of("duplicate") + of("twin") - of("twin", "events"),
         rejected=rejected,
-        events=accepted(rows, near_rows, verdicts, contract, keep),
+        events=accepted(rows, near_rows, verdicts, contract, materialize),
         reports=_reports(verdicts, source, given.format) if rejected else None,
         by_day=by_day,
         newest=newest,

@@ -4,12 +4,12 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.engine.differences import Keep
+from pipelines.engine.differences import Materialize
 from pipelines.state.messages import order_of_events
 from pipelines.state.transactions import TRANSACTION
 
 
-def given_back(
+def redelivered(
     message_events: DataFrame,
     queue_events: DataFrame,
     uncommitted: DataFrame,
@@ -17,7 +17,7 @@ def given_back(
     sides: DataFrame,
     *,
     state_at: datetime,
-    keep: Keep,
+    materialize: Materialize,
 ) -> DataFrame:
     """The messages without a state that a ROLLBACK has given back last, or may still give back: hardly any.
 
@@ -31,7 +31,7 @@ def given_back(
         with_state: `state.open_messages` at `state_at`, kept.
         sides: `sides.conversation_sides`, kept.
         state_at: the moment.
-        keep: computes a frame once (`pipelines.engine.differences.kept`).
+        materialize: computes a frame once (`pipelines.engine.differences.kept`).
 
     Returns:
         (message_id, conversation_id), unique: a transaction without a COMMIT has received it, and has not
@@ -41,7 +41,7 @@ def given_back(
     Source: the design, "Activation".
     """
     received = message_events.where("event_type = 'RECEIVED' and transaction_id is not null")
-    takes = keep(
+    takes = materialize(
         uncommitted.select(*TRANSACTION)
         .join(received.select("message_id", *TRANSACTION, "event_time"), TRANSACTION, "inner")
         .join(with_state.select("message_id"), "message_id", "left_anti")

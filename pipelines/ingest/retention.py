@@ -10,7 +10,7 @@ from datetime import date, datetime, timedelta
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.engine.union import united
+from pipelines.engine.union import union_all
 from pipelines.ingest.days import end_of
 from pipelines.state.events_before import moment_and_id, moment_and_id_of
 from pipelines.state.transactions import LOCKING, TRANSACTION
@@ -21,7 +21,7 @@ SETTLING = timedelta(minutes=15)
 
 
 @dataclass(frozen=True)
-class Until:
+class CloseAt:
     """Up to when a fold closes.
 
     Attributes:
@@ -35,17 +35,17 @@ class Until:
     settled_before: datetime
 
     @classmethod
-    def newest(cls, moment: datetime) -> "Until":
+    def newest(cls, moment: datetime) -> "CloseAt":
         """Close up to the log's newest moment."""
         return cls(moment.date(), end_of(moment.date()), moment - SETTLING)
 
 
-def _not_settled(events: DataFrame, until: Until) -> DataFrame:
+def _not_settled(events: DataFrame, until: CloseAt) -> DataFrame:
     return events.where(F.col("event_time") >= F.lit(until.settled_before))
 
 
 def messages_that_stay_open(
-    message_events: DataFrame, with_state: DataFrame, given_back: DataFrame | None, until: Until
+    message_events: DataFrame, with_state: DataFrame, given_back: DataFrame | None, until: CloseAt
 ) -> DataFrame:
     """The messages that stay open.
 
@@ -61,7 +61,7 @@ def messages_that_stay_open(
     named = ["message_id", "conversation_id"]
     late = _not_settled(message_events, until)
     there = [with_state, late, *([] if given_back is None else [given_back])]
-    return united([frame.select(*named) for frame in there]).distinct()
+    return union_all([frame.select(*named) for frame in there]).distinct()
 
 
 def open_transactions(
@@ -69,7 +69,7 @@ def open_transactions(
     queue_events: DataFrame,
     uncommitted: DataFrame,
     open_messages: DataFrame,
-    until: Until,
+    until: CloseAt,
 ) -> DataFrame:
     """The transactions whose events stay open.
 
@@ -91,7 +91,7 @@ def open_transactions(
     return needed.unionByName(late).unionByName(is_open).distinct()
 
 
-def open_conversations(sides: DataFrame, open_messages: DataFrame, until: Until) -> DataFrame:
+def open_conversations(sides: DataFrame, open_messages: DataFrame, until: CloseAt) -> DataFrame:
     """The conversations whose endpoint events stay open.
 
     Args:
@@ -107,7 +107,7 @@ def open_conversations(sides: DataFrame, open_messages: DataFrame, until: Until)
     return stays.unionByName(open_messages.select("conversation_id")).distinct()
 
 
-def closing_conversations(sides: DataFrame, open_messages: DataFrame, until: Until) -> DataFrame:
+def closing_conversations(sides: DataFrame, open_messages: DataFrame, until: CloseAt) -> DataFrame:
     """The conversations whose endpoint events close: all others than `open_conversations`, unique.
 
     Args:
@@ -120,7 +120,7 @@ def closing_conversations(sides: DataFrame, open_messages: DataFrame, until: Unt
     return over.join(held, "conversation_id", "left_anti")
 
 
-def _with_life(sides: DataFrame, until: Until) -> DataFrame:
+def _with_life(sides: DataFrame, until: CloseAt) -> DataFrame:
     """Add `lives`: a known endpoint has not ended, or an event is not settled."""
     for side in ("initiator", "target"):
         ended = F.col(f"{side}_ended_at") < F.lit(until.state_at)
@@ -134,7 +134,7 @@ def _with_life(sides: DataFrame, until: Until) -> DataFrame:
 
 
 def open_queue_events(
-    queue_events: DataFrame, transactions: DataFrame, last: DataFrame, until: Until
+    queue_events: DataFrame, transactions: DataFrame, last: DataFrame, until: CloseAt
 ) -> DataFrame:
     """The queue events that stay open.
 
@@ -154,7 +154,7 @@ def open_queue_events(
     return late.unionByName(of_open).unionByName(last).distinct()
 
 
-def last_of_kind(queue_events: DataFrame, until: Until) -> DataFrame:
+def last_of_kind(queue_events: DataFrame, until: CloseAt) -> DataFrame:
     """The queue events of whose kind no later one says otherwise: few.
 
     Args:

@@ -6,10 +6,10 @@ from functools import partial
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.engine.differences import Keep, together
-from pipelines.engine.union import united
-from pipelines.ingest.late_events import Reach, brought_back
-from pipelines.ingest.retention import Until
+from pipelines.engine.differences import Materialize, run_concurrently
+from pipelines.engine.union import union_all
+from pipelines.ingest.late_events import Lookback, brought_back
+from pipelines.ingest.retention import CloseAt
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.small_frame import empty_frame
 from pipelines.storage.warehouse import Warehouse
@@ -49,8 +49,8 @@ class Batch:
     events: Mapping[str, DataFrame]
     shown: Mapping[str, DataFrame]
     views: DataFrame | None
-    until: Until
-    reach: Reach
+    until: CloseAt
+    reach: Lookback
     bindings: Sequence[tuple[str, str, str, str]]
     has_queue_events: bool
     starts_anew: bool
@@ -73,7 +73,7 @@ class Rows:
 
     def all(self, warehouse: Warehouse) -> DataFrame:
         """All of them, with the columns of an accepted event and `batch`."""
-        return united_rows(warehouse, self.table, self.new, self.open, self.late)
+        return union_batches(warehouse, self.table, self.new, self.open, self.late)
 
     def each_once(self, warehouse: Warehouse) -> DataFrame:
         """As `all`, also once the table is written: what came back late then is among what was open, too."""
@@ -81,10 +81,10 @@ class Rows:
             return self.all(warehouse)
         event = list(self.table.key)
         still_there = self.open.join(self.late.select(*event), event, "left_anti")
-        return united_rows(warehouse, self.table, self.new, still_there, self.late)
+        return union_batches(warehouse, self.table, self.new, still_there, self.late)
 
 
-def united_rows(warehouse: Warehouse, table: Table, *frames: DataFrame | None) -> DataFrame:
+def union_batches(warehouse: Warehouse, table: Table, *frames: DataFrame | None) -> DataFrame:
     """The rows of all that there is.
 
     What can't have rows is left out: the embedded engine loses the names of columns where it finds out by
@@ -94,11 +94,11 @@ def united_rows(warehouse: Warehouse, table: Table, *frames: DataFrame | None) -
     there = [frame.select(*names) for frame in frames if frame is not None]
     if not there:
         return empty_frame(warehouse.spark, table.struct).select(*names)
-    return united(there)
+    return union_all(there)
 
 
 @dataclass(frozen=True)
-class Looked:
+class WorkingSet:
     """All that a fold looks at."""
 
     messages: Rows
@@ -109,13 +109,13 @@ class Looked:
     arrivals: DataFrame | None
 
 
-def looked_at(warehouse: Warehouse, batch: Batch, keep: Keep) -> Looked:
+def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materialize) -> WorkingSet:
     """Find the rows that a fold looks at.
 
     Args:
         warehouse: the tables.
         batch: the fold.
-        keep: computes a frame once.
+        materialize: computes a frame once.
     """
     new = {table.name: _new(batch, table) for table in ACCEPTED.values()}
     of_messages, of_endpoints, of_queues = (
@@ -128,7 +128,7 @@ def looked_at(warehouse: Warehouse, batch: Batch, keep: Keep) -> Looked:
         if not has_closed_rows or not there:
             return None
         closed = warehouse.read(table).where(f"closed_on is not null and fold < {batch.number}")
-        return keep(brought_back(closed, united(there), key, batch.reach))
+        return materialize(brought_back(closed, union_all(there), key, batch.reach))
 
     def before(table: Table) -> DataFrame | None:
         """The rows of earlier batches that were open, or that a broken-off attempt of this fold wrote."""
@@ -150,9 +150,9 @@ def looked_at(warehouse: Warehouse, batch: Batch, keep: Keep) -> Looked:
     ]
     message_ids = [] if of_messages is None else [of_messages.select("message_id", "event_time")]
     if batch.views is not None and has_closed_rows and conversation_ids:
-        message_ids.append(_shown_of(warehouse, united(conversation_ids)))
+        message_ids.append(_shown_of(warehouse, union_all(conversation_ids)))
     created = None if of_endpoints is None else of_endpoints.where(F.col("event_type").isin(*CREATIONS))
-    late_messages, late_conversations, known_late, arrivals = together(
+    late_messages, late_conversations, known_late, arrivals = run_concurrently(
         warehouse.spark,
         partial(late, MESSAGES, message_ids, KEYS[MESSAGES.name]),
         partial(late, ENDPOINT_FACTS, conversation_ids, KEYS[ENDPOINT_FACTS.name]),
@@ -173,11 +173,11 @@ def looked_at(warehouse: Warehouse, batch: Batch, keep: Keep) -> Looked:
         times = of_messages.select("message_id", "event_time")
         received = _received(messages.late.unionByName(back), "message_id").join(times, "message_id")
         transaction_ids.append(received.drop("message_id"))
-    return Looked(
+    return WorkingSet(
         messages=messages,
         conversations=rows(ENDPOINT_FACTS, late_conversations),
         transactions=rows(QUEUE_FACTS, late(QUEUE_FACTS, transaction_ids, KEYS[QUEUE_FACTS.name])),
-        known=united_rows(warehouse, ENDPOINTS, before(ENDPOINTS), known_late),
+        known=union_batches(warehouse, ENDPOINTS, before(ENDPOINTS), known_late),
         known_late=known_late,
         arrivals=arrivals,
     )
@@ -209,4 +209,4 @@ def _new(batch: Batch, table: Table) -> DataFrame | None:
     there = [frame.select(*accepted_names(table.name)) for frame in (events, shown) if frame is not None]
     if not there:
         return None
-    return united(there).withColumn("batch", F.lit(batch.number).cast("bigint"))
+    return union_all(there).withColumn("batch", F.lit(batch.number).cast("bigint"))

@@ -7,14 +7,14 @@ from functools import partial
 from pyspark.sql import DataFrame, Row, functions as F
 
 from pipelines.config.catalog import BINDINGS
-from pipelines.engine.differences import Keep, together
+from pipelines.engine.differences import Materialize, run_concurrently
 from pipelines.engine.session import is_embedded
-from pipelines.engine.small_jobs import expects_little, kept_if_little
+from pipelines.engine.small_jobs import is_set_for_small_jobs, materialize_if_small
 from pipelines.ingest.endpoints import endpoints, first_places
 from pipelines.ingest.queues import with_queue
-from pipelines.ingest.redelivered import given_back
+from pipelines.ingest.redelivered import redelivered
 from pipelines.ingest.retention import (
-    Until,
+    CloseAt,
     closing_conversations,
     last_of_kind,
     messages_that_stay_open,
@@ -23,8 +23,8 @@ from pipelines.ingest.retention import (
     open_transactions,
 )
 from pipelines.ingest.sides import conversation_sides, without_target
-from pipelines.ingest.snapshots.inference import concluded
-from pipelines.ingest.working_set import KEYS, Batch, Looked, looked_at, united_rows
+from pipelines.ingest.snapshots.inference import infer
+from pipelines.ingest.working_set import KEYS, Batch, WorkingSet, read_working_set, union_batches
 from pipelines.state.endpoints import latest_moves
 from pipelines.state.of_messages import StateOfMessages, state_of_messages
 from pipelines.storage.small_frame import small_frame
@@ -38,13 +38,13 @@ MOST_NAMED = 500
 """So many keys are named one by one where closed rows move; more of them move with their partitions."""
 
 
-def write_ledger(warehouse: Warehouse, batch: Batch, keep_state: Keep) -> StateOfMessages:
+def write_ledger(warehouse: Warehouse, batch: Batch, materialize_state: Materialize) -> StateOfMessages:
     """Write the three event tables and `endpoints`, each in one commit.
 
     Args:
         warehouse: the tables.
         batch: the fold.
-        keep_state: keeps what is returned.
+        materialize_state: keeps what is returned.
 
     Returns:
         The state of messages at `batch.until.state_at`: the same that the tables give afterwards.
@@ -57,18 +57,18 @@ def write_ledger(warehouse: Warehouse, batch: Batch, keep_state: Keep) -> StateO
     as it was kept and as it was moved: what reads another table than its own must not count rows, or asks for
     `Rows.each_once`.
     """
-    with warehouse.keeping() as keep:
-        looked = looked_at(warehouse, batch, keep)
-        facts = _facts(warehouse, batch, looked, keep)
-        state, made = together(
+    with warehouse.materializing() as materialize:
+        looked = read_working_set(warehouse, batch, materialize)
+        facts = _facts(warehouse, batch, looked, materialize)
+        state, made = run_concurrently(
             warehouse.spark,
-            partial(_state, batch, facts, keep_state),
-            partial(_endpoints, warehouse, batch, facts, keep),
+            partial(_state, batch, facts, materialize_state),
+            partial(_endpoints, warehouse, batch, facts, materialize),
         )
-        still_open = _still_open(warehouse, batch, facts, state, made.sides, keep)
+        still_open = _still_open(warehouse, batch, facts, state, made.sides, materialize)
         until = batch.until
         write = partial(_write, warehouse, batch)
-        together(
+        run_concurrently(
             warehouse.spark,
             partial(
                 write,
@@ -114,19 +114,19 @@ class _Facts:
     arrived: DataFrame
 
 
-def _facts(warehouse: Warehouse, batch: Batch, looked: Looked, keep: Keep) -> _Facts:
+def _facts(warehouse: Warehouse, batch: Batch, looked: WorkingSet, materialize: Materialize) -> _Facts:
     of_events = (looked.messages, looked.conversations, looked.transactions)
-    messages, conversations, transactions, known = together(
+    messages, conversations, transactions, known = run_concurrently(
         warehouse.spark,
-        *[partial(kept_if_little, rows.all(warehouse), keep) for rows in of_events],
-        partial(kept_if_little, looked.known, keep),
+        *[partial(materialize_if_small, rows.all(warehouse), materialize) for rows in of_events],
+        partial(materialize_if_small, looked.known, materialize),
     )
     if batch.views is None:
         # Kept rows stay as they are when the table is written.
-        are_kept = expects_little(warehouse.spark)
+        are_kept = is_set_for_small_jobs(warehouse.spark)
         creations = conversations if are_kept else looked.conversations.each_once(warehouse)
     else:
-        with_shown = concluded(
+        with_shown = infer(
             messages,
             conversations,
             transactions,
@@ -136,22 +136,22 @@ def _facts(warehouse: Warehouse, batch: Batch, looked: Looked, keep: Keep) -> _F
             bindings=small_frame(warehouse.spark, batch.bindings, BINDINGS),
             number=batch.number,
             every_receive_counts=not batch.has_queue_events,
-            keep=keep,
+            materialize=materialize,
         )
         messages, conversations = with_shown.messages, with_shown.conversations
         creations = conversations
-    arrived = united_rows(warehouse, MESSAGES, messages, looked.arrivals)
+    arrived = union_batches(warehouse, MESSAGES, messages, looked.arrivals)
     return _Facts(messages, conversations, transactions, creations, known, arrived)
 
 
-def _state(batch: Batch, facts: _Facts, keep: Keep) -> StateOfMessages:
+def _state(batch: Batch, facts: _Facts, materialize: Materialize) -> StateOfMessages:
     return state_of_messages(
         facts.messages,
         facts.conversations,
         facts.transactions,
         as_of=batch.until.state_at,
         every_receive_counts=not batch.has_queue_events,
-        keep=keep,
+        materialize=materialize,
     )
 
 
@@ -168,16 +168,16 @@ class _Endpoints:
     rows: DataFrame
 
 
-def _endpoints(warehouse: Warehouse, batch: Batch, facts: _Facts, keep: Keep) -> _Endpoints:
-    sides = keep(conversation_sides(facts.conversations, facts.arrived, facts.known))
+def _endpoints(warehouse: Warehouse, batch: Batch, facts: _Facts, materialize: Materialize) -> _Endpoints:
+    sides = materialize(conversation_sides(facts.conversations, facts.arrived, facts.known))
     alone = without_target(sides)
     places = first_places(
         facts.arrived.join(alone, "conversation_id", "left_semi"),
         facts.known.join(alone, "conversation_id", "left_semi"),
     )
-    moves = keep(latest_moves(facts.conversations))
-    rules = keep(warehouse.read(PRIORITY_RULES))
-    bindings = keep(small_frame(warehouse.spark, batch.bindings, BINDINGS))
+    moves = materialize(latest_moves(facts.conversations))
+    rules = materialize(warehouse.read(PRIORITY_RULES))
+    bindings = materialize(small_frame(warehouse.spark, batch.bindings, BINDINGS))
     found = endpoints(facts.creations, sides, moves, places, facts.known, rules)
     return _Endpoints(sides, with_queue(found, bindings))
 
@@ -205,40 +205,45 @@ class _StillOpen:
 
 
 def _still_open(
-    warehouse: Warehouse, batch: Batch, facts: _Facts, state: StateOfMessages, sides: DataFrame, keep: Keep
+    warehouse: Warehouse,
+    batch: Batch,
+    facts: _Facts,
+    state: StateOfMessages,
+    sides: DataFrame,
+    materialize: Materialize,
 ) -> _StillOpen:
     until = batch.until
     returned = None
     if batch.has_queue_events:
-        returned = given_back(
+        returned = redelivered(
             facts.messages,
             facts.transactions,
             state.uncommitted,
             state.messages,
             sides,
             state_at=until.state_at,
-            keep=keep,
+            materialize=materialize,
         )
-    messages = keep(messages_that_stay_open(facts.messages, state.messages, returned, until))
+    messages = materialize(messages_that_stay_open(facts.messages, state.messages, returned, until))
 
     def queue_events() -> _Keys:
-        transactions = keep(
+        transactions = materialize(
             open_transactions(facts.messages, facts.transactions, state.uncommitted, messages, until)
         )
         last = last_of_kind(facts.transactions, until)
-        return _Keys(keep(open_queue_events(facts.transactions, transactions, last, until)))
+        return _Keys(materialize(open_queue_events(facts.transactions, transactions, last, until)))
 
     def conversations() -> _Keys:
         # Most that a snapshot shows lives, and most of a log is over.
         if batch.shown:
-            return _Keys(keep(closing_conversations(sides, messages, until)), stay=False)
-        return _Keys(keep(open_conversations(sides, messages, until)))
+            return _Keys(materialize(closing_conversations(sides, messages, until)), stay=False)
+        return _Keys(materialize(open_conversations(sides, messages, until)))
 
-    of_queues, of_endpoints = together(warehouse.spark, queue_events, conversations)
+    of_queues, of_endpoints = run_concurrently(warehouse.spark, queue_events, conversations)
     return _StillOpen(_Keys(messages.select("message_id")), of_endpoints, of_queues)
 
 
-def _with_day(rows: DataFrame, still_open: _Keys, until: Until) -> DataFrame:
+def _with_day(rows: DataFrame, still_open: _Keys, until: CloseAt) -> DataFrame:
     """Add `closed_on` to rows that cost little to read: null for those whose key stays open, else the day.
 
     The embedded engine sorts rows by partition before it writes them, unless it knows that all rows of a
@@ -254,7 +259,7 @@ def _with_day(rows: DataFrame, still_open: _Keys, until: Until) -> DataFrame:
     )
 
 
-def _flagged(rows: DataFrame, still_open: _Keys, until: Until) -> DataFrame:
+def _flagged(rows: DataFrame, still_open: _Keys, until: CloseAt) -> DataFrame:
     """As `_with_day`, for rows that cost more to compute than to sort."""
     few = still_open.named.withColumn("is_named", F.lit(True))
     is_closed = F.col("is_named").isNull() if still_open.stay else F.col("is_named").isNotNull()

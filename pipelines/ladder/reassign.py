@@ -9,9 +9,10 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import PipelineError
 from pipelines.config.load import Settings
+from pipelines.console.invocation import name_command
 from pipelines.ladder.restate import GIVEN, WAS, changes_by_kind, restated
 from pipelines.ladder.write import stored_history
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.require_whole import require_whole
 from pipelines.storage.warehouse import Warehouse
 from schemas.ledger import ENDPOINTS
@@ -63,13 +64,13 @@ def reassign(
     if stored_history(warehouse) != list(settings.rule_history):
         raise PipelineError(
             f"{settings.path}: rules: the files are not what priority_rules holds; "
-            f"run jobs/rules.py --config {settings.path} first"
+            f"run {name_command('rules')} --config {settings.path} first"
         )
     rules = warehouse.read(PRIORITY_RULES)
     concerned = (F.col("created_at") >= F.lit(since)) & (F.col("created_at") < F.lit(until))
     # Who was created since then may matter since then.
     endpoints = warehouse.read_open(ENDPOINTS, since).where(concerned)
-    with warehouse.kept(restated(endpoints, rules).where("changes")) as changing:
+    with warehouse.materialized(restated(endpoints, rules).where("changes")) as changing:
         outcome = _outcome(endpoints.count(), changing)
         if apply and outcome.changing:
             where = _partitions(changing)
@@ -81,7 +82,7 @@ def reassign(
 
 def _outcome(endpoints: int, changing: DataFrame) -> Reassignment:
     # Few rows: what may change is a rule by another.
-    kinds = collected(
+    kinds = collect_rows(
         changes_by_kind(changing).orderBy(F.desc("endpoints"), *KIND[:-1], "was_ladder_step", "ladder_step")
     )
     return Reassignment(
@@ -105,7 +106,7 @@ def _partitions(rows: DataFrame) -> str:
             f"{name} IS NULL" if value is None else f"{name} = {_literal(value)}"
             for name, value in row.items()
         )
-        for row in collected(rows.select(*ENDPOINTS.partition_by).distinct())
+        for row in collect_rows(rows.select(*ENDPOINTS.partition_by).distinct())
     )
     return " OR ".join(f"({predicate})" for predicate in predicates)
 

@@ -11,9 +11,10 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.rules.edits import EditedPeriod, edited_periods
 from pipelines.config.rules.history import RuleVersion
-from pipelines.engine.small_jobs import expecting_little
+from pipelines.console.invocation import name_command
+from pipelines.engine.small_jobs import small_job_settings
 from pipelines.ladder.restate import restated, within_periods
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
@@ -52,7 +53,7 @@ def write_rules(warehouse: Warehouse, settings: Settings, stored: Sequence[RuleV
         if edited:
             _warn_of_decided(warehouse, settings, edited)
         # Rules are few in a night of any size.
-        with expecting_little(warehouse.spark):
+        with small_job_settings(warehouse.spark):
             rules = small_frame(warehouse.spark, map(astuple, history), RULE)
             warehouse.replace(PRIORITY_RULES, rules)
     said = [f"{len(history)} rule versions"]
@@ -91,14 +92,15 @@ def _warn_of_decided(warehouse: Warehouse, settings: Settings, edited: Sequence[
             F.max("created_at").alias("last"),
         )
     )
-    [counted] = collected(found)
+    [counted] = collect_rows(found)
     if not counted["endpoints"]:
         return
     first = edited[0]
     more = f" and {len(edited) - 1} more" if len(edited) > 1 else ""
     log.warning(
         "rules were edited for moments that have passed (%r in %s.%s from %s%s); %d endpoints keep what the "
-        "rules would not give them now; to restate them: jobs/reassign.py --config %s --from %s --to %s",
+        f"rules would not give them now; to restate them: {name_command('reassign')} --config %s --from %s "
+        "--to %s",
         first.name,
         first.instance,
         first.database,

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pipelines.config.errors import PipelineError
 from pipelines.config.load import Settings
-from pipelines.config.rules.history import Folded
+from pipelines.config.rules.history import RuleHistory
 from pipelines.config.rules.sources import RuleSources
 from pipelines.lint.findings import Finding
 from pipelines.lint.log import lint_log
@@ -16,7 +16,7 @@ from pipelines.lint.standing_rules import standing_rules
 from pipelines.lint.static import lint_static
 from pipelines.lint.unread import lint_unread
 from pipelines.questions.endpoint_kinds import NAMES, endpoint_kinds, queued_before
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_runs
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
@@ -29,7 +29,7 @@ MOST_KINDS = 200_000
 CHANGES = "instance string, database string, changed_at timestamp"
 
 
-def lint_files(settings: Settings, folded: Folded, *, moment: datetime | None) -> list[Finding]:
+def lint_files(settings: Settings, folded: RuleHistory, *, moment: datetime | None) -> list[Finding]:
     """What rules and catalog say, without a warehouse.
 
     Args:
@@ -47,7 +47,7 @@ def lint_files(settings: Settings, folded: Folded, *, moment: datetime | None) -
     ]
 
 
-def lint_scripts(sources: RuleSources, folded: Folded, *, moment: datetime | None) -> list[Finding]:
+def lint_scripts(sources: RuleSources, folded: RuleHistory, *, moment: datetime | None) -> list[Finding]:
     """What rule files say by themselves, without settings: R101 to R206 and R401 to R405, in no order."""
     notes = [*sources.unread, *(note for file in sources.files for note in file.notes)]
     honor_settings = [each for file in sources.files for each in file.honor_settings]
@@ -57,7 +57,7 @@ def lint_scripts(sources: RuleSources, folded: Folded, *, moment: datetime | Non
     ]
 
 
-def _of_sources(settings: Settings, folded: Folded, moment: datetime | None) -> list[Finding]:
+def _of_sources(settings: Settings, folded: RuleHistory, moment: datetime | None) -> list[Finding]:
     """What the rule sources say, with the catalog."""
     honor_settings = [each for file in settings.rule_files for each in file.honor_settings]
     return [
@@ -67,7 +67,7 @@ def _of_sources(settings: Settings, folded: Folded, moment: datetime | None) -> 
 
 
 def lint_warehouse(
-    warehouse: Warehouse, settings: Settings, folded: Folded, *, moment: datetime | None
+    warehouse: Warehouse, settings: Settings, folded: RuleHistory, *, moment: datetime | None
 ) -> tuple[list[Finding], list[str]]:
     """What rules, catalog and the log as the warehouse has it say; nothing is written.
 
@@ -84,7 +84,7 @@ def lint_warehouse(
     Raises:
         PipelineError: the log has more kinds of endpoints than the driver should hold.
     """
-    rows = collected(endpoint_kinds(warehouse.read(ENDPOINTS), before=moment).limit(MOST_KINDS + 1))
+    rows = collect_rows(endpoint_kinds(warehouse.read(ENDPOINTS), before=moment).limit(MOST_KINDS + 1))
     if len(rows) > MOST_KINDS:
         raise PipelineError(
             f"{settings.warehouse}: endpoints: more than {MOST_KINDS:,} combinations of contract and "
@@ -112,7 +112,7 @@ def _last_published(warehouse: Warehouse, moment: datetime | None) -> datetime |
     return max((as_of for as_of in as_ofs if moment is None or as_of <= moment), default=None)
 
 
-def _queued(warehouse: Warehouse, folded: Folded, as_of: datetime) -> list[Finding]:
+def _queued(warehouse: Warehouse, folded: RuleHistory, as_of: datetime) -> list[Finding]:
     """What was queued then and is older than the rules."""
     changes = [(*place, at) for place, (at, _) in last_changes(folded.versions, as_of).items()]
     queued = queued_before(
@@ -121,5 +121,5 @@ def _queued(warehouse: Warehouse, folded: Folded, as_of: datetime) -> list[Findi
         warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of),
         small_frame(warehouse.spark, changes, CHANGES),
     )
-    kinds = [QueuedKind(**row) for row in collected(queued)]
+    kinds = [QueuedKind(**row) for row in collect_rows(queued)]
     return [*lint_queued(folded.versions, kinds, folded.origins, moment=as_of)]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from pipelines.config.catalog import Catalog
-from pipelines.config.rules.history import Folded
+from pipelines.config.rules.history import RuleHistory
 from pipelines.config.rules.rule_file import HonorSetting
 from pipelines.lint.findings import Finding
 from pipelines.lint.levels import lint_levels
@@ -16,7 +16,7 @@ from pipelines.lint.standing_rules import standing_rules
 
 
 def lint_static(
-    folded: Folded,
+    folded: RuleHistory,
     catalog: Catalog | None,
     *,
     moment: datetime | None,

@@ -50,7 +50,7 @@ def plain(finding: Finding) -> dict[str, Any]:
     }
 
 
-def show_findings(console: Console, findings: Sequence[Finding]) -> None:
+def print_findings(console: Console, findings: Sequence[Finding]) -> None:
     """Print findings as a table, and how many there are of each severity."""
     if not findings:
         console.print("no findings")

@@ -11,15 +11,15 @@ from pipelines.activation.write import write_activation
 from pipelines.config.errors import WarehouseError
 from pipelines.config.load import Settings
 from pipelines.console.progress import step
-from pipelines.engine.differences import Keep, together
+from pipelines.engine.differences import Materialize, run_concurrently
 from pipelines.engine.errors import fault_of
-from pipelines.engine.small_jobs import expect_little, expecting_little
-from pipelines.ingest.ingest import Folded, fold, what_is_new
+from pipelines.engine.small_jobs import set_for_small_jobs, small_job_settings
+from pipelines.ingest.ingest import IngestResult, ingest, new_input
 from pipelines.ladder.write import stored_history, write_rules
 from pipelines.nightly.publish import Left, Run, announce, publish, require_good_input, write_run
 from pipelines.schedules.write import write_schedules
 from pipelines.state.of_messages import StateOfMessages
-from pipelines.storage.batches import Done, what_is_done
+from pipelines.storage.batches import CompletedBatches, completed_batches
 from pipelines.storage.require_whole import require_whole
 from pipelines.storage.warehouse import Warehouse
 
@@ -49,9 +49,13 @@ def night(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     run = Run.begin(as_of)
 
     def steps() -> None:
-        with warehouse.keeping() as keep:
-            taken = take_in_new(
-                warehouse, settings, run_id=run.run_id, started_at=run.started_at, keep_state=keep
+        with warehouse.materializing() as materialize:
+            taken = ingest_new_input(
+                warehouse,
+                settings,
+                run_id=run.run_id,
+                started_at=run.started_at,
+                materialize_state=materialize,
             )
             _describe(warehouse, settings, run, taken)
 
@@ -59,23 +63,28 @@ def night(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
 
 
 @dataclass(frozen=True)
-class TakenIn:
+class IngestedInput:
     """What there is to describe an as_of from.
 
     Attributes:
         done: the folds that made the ledger.
         published: the runs that are published; see `require_whole`.
-        state: `Folded.state` of a fold that has just been done; it holds for as long as it is kept.
+        state: `IngestResult.state` of a fold that has just been done; it holds for as long as it is kept.
     """
 
-    done: Done
+    done: CompletedBatches
     published: Sequence[Mapping[str, Any]]
     state: StateOfMessages | None = None
 
 
-def take_in_new(
-    warehouse: Warehouse, settings: Settings, *, run_id: str, started_at: datetime, keep_state: Keep
-) -> TakenIn:
+def ingest_new_input(
+    warehouse: Warehouse,
+    settings: Settings,
+    *,
+    run_id: str,
+    started_at: datetime,
+    materialize_state: Materialize,
+) -> IngestedInput:
     """Write the rules, and fold what is new: the first steps of a night, without an as_of.
 
     Raises:
@@ -83,26 +92,33 @@ def take_in_new(
         WarehouseError: a table has lost commits.
     """
     # What was done and taken so far stands in small tables.
-    with expecting_little(warehouse.spark):
-        published, new, stored = together(
+    with small_job_settings(warehouse.spark):
+        published, new, stored = run_concurrently(
             warehouse.spark,
             partial(require_whole, warehouse),
-            partial(what_is_new, warehouse, settings),
+            partial(new_input, warehouse, settings),
             partial(stored_history, warehouse),
         )
     if new.is_little:
-        expect_little(warehouse.spark)
+        set_for_small_jobs(warehouse.spark)
     step("rules", partial(write_rules, warehouse, settings, stored))()
-    folded = Folded(new.done, "")
+    folded = IngestResult(new.done, "")
 
     def fold_new() -> str:
         nonlocal folded
-        folded = fold(warehouse, settings, new, run_id=run_id, started_at=started_at, keep_state=keep_state)
+        folded = ingest(
+            warehouse,
+            settings,
+            new,
+            run_id=run_id,
+            started_at=started_at,
+            materialize_state=materialize_state,
+        )
         return folded.said
 
     step("fold", fold_new)()
     require_good_input(warehouse, settings, folded.done, published)
-    return TakenIn(folded.done, published, folded.state)
+    return IngestedInput(folded.done, published, folded.state)
 
 
 def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
@@ -117,18 +133,18 @@ def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
 
     def steps() -> None:
         require_good_input(warehouse, settings, done, published)
-        _describe(warehouse, settings, run, TakenIn(done, published))
+        _describe(warehouse, settings, run, IngestedInput(done, published))
 
-    with expecting_little(warehouse.spark):
-        published, done = together(
-            warehouse.spark, partial(require_whole, warehouse), partial(what_is_done, warehouse)
+    with small_job_settings(warehouse.spark):
+        published, done = run_concurrently(
+            warehouse.spark, partial(require_whole, warehouse), partial(completed_batches, warehouse)
         )
     if done.is_little:
-        expect_little(warehouse.spark)
+        set_for_small_jobs(warehouse.spark)
     return _recorded(warehouse, settings, run, steps)
 
 
-def _describe(warehouse: Warehouse, settings: Settings, run: Run, taken: TakenIn) -> None:
+def _describe(warehouse: Warehouse, settings: Settings, run: Run, taken: IngestedInput) -> None:
     done = taken.done
     open_messages: dict[str, int] = {}
 
@@ -142,7 +158,7 @@ def _describe(warehouse: Warehouse, settings: Settings, run: Run, taken: TakenIn
     if any(row["as_of"] == run.as_of for row in taken.published):
         announce(warehouse, settings, run, done)
     activate = partial(write_activation, warehouse, settings, run.as_of, done)
-    together(
+    run_concurrently(
         warehouse.spark,
         step("schedules", schedule),
         activate if settings.activation is None else step("activation", activate),

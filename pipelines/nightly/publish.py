@@ -11,11 +11,11 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.load import Settings
 from pipelines.config.version import code_version
-from pipelines.engine.differences import together
+from pipelines.engine.differences import run_concurrently
 from pipelines.nightly.quality import require_quality
 from pipelines.nightly.reconcile import reconcile
 from pipelines.nightly.rejections import most_frequent
-from pipelines.storage.batches import Done
+from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.versions import versions_of
 from pipelines.storage.warehouse import Warehouse
@@ -67,7 +67,11 @@ class Left:
 
 
 def publish(
-    warehouse: Warehouse, settings: Settings, run: Run, done: Done, open_messages: Mapping[str, int]
+    warehouse: Warehouse,
+    settings: Settings,
+    run: Run,
+    done: CompletedBatches,
+    open_messages: Mapping[str, int],
 ) -> dict[str, int]:
     """Check the sums, then write the run's row: the last write, which tells readers that all is there.
 
@@ -102,7 +106,7 @@ def publish(
 
 
 def require_good_input(
-    warehouse: Warehouse, settings: Settings, done: Done, published: Sequence[Mapping[str, Any]]
+    warehouse: Warehouse, settings: Settings, done: CompletedBatches, published: Sequence[Mapping[str, Any]]
 ) -> None:
     """The quality gate over all that no published run covers; see `require_quality`."""
     after = max((run["last_batch"] or 0 for run in published), default=0)
@@ -119,7 +123,7 @@ def require_good_input(
     )
 
 
-def announce(warehouse: Warehouse, settings: Settings, run: Run, done: Done) -> None:
+def announce(warehouse: Warehouse, settings: Settings, run: Run, done: CompletedBatches) -> None:
     """Say in `runs` that the tables of a published as_of are about to change, before the first does.
 
     A run that is killed among its writes leaves this row, which counts as that of a failed run. Where the
@@ -176,7 +180,7 @@ def _counted(warehouse: Warehouse, as_of: datetime) -> dict[str, dict[str | None
         return {row.part: row.rows for row in found.agg(F.count(F.lit(1)).alias("rows")).collect()}
 
     # A small night is planning for the most part, which takes one core a query.
-    counted = together(warehouse.spark, *[partial(count, name) for name in COUNTED])
+    counted = run_concurrently(warehouse.spark, *[partial(count, name) for name in COUNTED])
     return dict(zip(COUNTED, counted, strict=True))
 
 

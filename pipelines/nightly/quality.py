@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from pipelines.config.errors import InputError
+from pipelines.console.invocation import name_command
 
 
 def require_quality(
@@ -28,5 +29,5 @@ def require_quality(
     raise InputError(
         f"{rejected} of {events} rows were rejected ({each}), more than quality.max_rejected_share = "
         f"{max_rejected_share} allows{often}. Correct the rows and add "
-        "them in new files, or allow more; jobs/rejected.py lists all reasons"
+        f"them in new files, or allow more; {name_command('rejected')} lists all reasons"
     )

@@ -11,7 +11,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, CONTRADICTS_TYPE, OUT_OF_RANGE, UNKNOWN_EVENT_TYPE
 from pipelines.ingest.snapshots.read import SOURCE as SNAPSHOTS
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.located import locate
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import FILES, REJECTED_EVENTS
@@ -51,13 +51,15 @@ def most_frequent(
     rejected = warehouse.read(REJECTED_EVENTS)
     if since is not None:
         rejected = rejected.where(F.col("first_seen") >= F.lit(since))
-    by_reason = collected(rejected.groupBy("source", "reason").agg(F.count(F.lit(1)).alias("rows")))
+    by_reason = collect_rows(rejected.groupBy("source", "reason").agg(F.count(F.lit(1)).alias("rows")))
     if not by_reason:
         return ""
     top = min(by_reason, key=lambda row: (-row["rows"], row["source"], row["reason"]))
     source, reason = top["source"], top["reason"]
     of_reason = rejected.where((F.col("source") == source) & (F.col("reason") == reason))
-    samples = collected(of_reason.select("event_id", "payload").orderBy("event_id", "payload").limit(SAMPLES))
+    samples = collect_rows(
+        of_reason.select("event_id", "payload").orderBy("event_id", "payload").limit(SAMPLES)
+    )
     if source == SNAPSHOTS:
         paths, format = _views(settings, str(samples[0]["event_id"]))
         samples = [row for row in samples if row["event_id"] == samples[0]["event_id"]]
@@ -94,7 +96,7 @@ def _files(
 ) -> tuple[Sequence[str], str]:
     """The files of an input that later batches took, in their order, and their format."""
     given = settings.inputs.by_name().get(source)
-    rows = collected(
+    rows = collect_rows(
         warehouse.read(FILES).where((F.col("source") == source) & (F.col("batch") > after_batch))
     )
     paths = sorted({row["path"] for row in rows})

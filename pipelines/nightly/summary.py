@@ -10,21 +10,22 @@ from pyspark.sql import functions as F
 from rich.console import Console
 
 from pipelines.activation.queues_off import off_sentence, queues_off_at, with_queue_off
-from pipelines.activation.unconfigured_monitors import shown_monitors
+from pipelines.activation.unconfigured_monitors import unconfigured_monitors
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter
-from pipelines.console.terminal import show_rows, terminal
+from pipelines.console.invocation import name_command
+from pipelines.console.terminal import print_rows, terminal
 from pipelines.console.wording import queue_name
-from pipelines.engine.differences import together
+from pipelines.engine.differences import run_concurrently
 from pipelines.questions.caveats import caveats
 from pipelines.questions.next_messages import next_received, next_transmitted
-from pipelines.questions.next_view import show_received, show_sent
-from pipelines.questions.transmission_status import show_statuses, what_the_server_says
-from pipelines.questions.unplaced import show_unplaced, unplaced
+from pipelines.questions.next_view import print_received, print_sent
+from pipelines.questions.transmission_status import print_statuses, transmission_statuses
+from pipelines.questions.unplaced import print_unplaced, unplaced
 from pipelines.questions.waiting import QUEUES, overtaken
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import (
@@ -49,16 +50,16 @@ STATUSES = 10
 FIRST_ROWS = 3
 """Messages of either schedule."""
 NEXT = {"waiting": "", "next": "--queue QUEUE", "explain": "--message ID", "report": "--out page.html"}
-"""Jobs with options that ask more."""
+"""Commands with options that ask more."""
 CAME_IN = ("source", "events", "accepted", "duplicates", "rejected")
 WAITS = ("where", "messages", "held_back", "highest", "oldest")
 
 
-def show_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> None:
+def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> None:
     """Print the summary of a published as_of to standard output."""
     catalog = settings.catalog
     off = queues_off_at(warehouse, catalog, as_of)
-    (came_in, waits, received, sent), (said, lost), found = together(
+    (came_in, waits, received, sent), (said, lost), found = run_concurrently(
         warehouse.spark,
         lambda: _figures(warehouse, catalog, off, as_of),
         lambda: _asked(warehouse, as_of, _said, unplaced),
@@ -77,28 +78,28 @@ def show_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> N
     findings = [*first, *(f"{queue_name(row)}: {off_sentence(row)}" for row in off)]
     findings += [finding for each in others for finding in each]
     console = terminal()
-    show_statuses(console, said)
-    show_unplaced(console, lost, catalog, settings.catalog_path)
+    print_statuses(console, said)
+    print_unplaced(console, lost, catalog, settings.catalog_path)
     if findings:
         console.print("Look at first", style="bold")
         for finding in findings[:FINDINGS]:
             _say(console, f"- {finding}")
-    show_rows(console, "Events so far", came_in, CAME_IN)
+    print_rows(console, "Events so far", came_in, CAME_IN)
     if waits:
-        show_rows(console, f"Waiting at {format_instant(as_of)}", waits[:PLACES], WAITS)
+        print_rows(console, f"Waiting at {format_instant(as_of)}", waits[:PLACES], WAITS)
         if len(waits) > PLACES:
-            _say(console, f"and {len(waits) - PLACES} more places: jobs/waiting.py lists them")
+            _say(console, f"and {len(waits) - PLACES} more places: {name_command('waiting')} lists them")
     elif lost or off:
         _say(console, f"No schedule has a message at {format_instant(as_of)}; see above.")
     else:
         _say(console, f"Nothing waits at {format_instant(as_of)}.")
     for where, rows in received:
-        show_received(console, f"First rows of receive_schedule, {where}", rows)
+        print_received(console, f"First rows of receive_schedule, {where}", rows)
     for where, rows in sent:
-        show_sent(console, f"First rows of transmission_schedule, {where}", rows)
+        print_sent(console, f"First rows of transmission_schedule, {where}", rows)
     _say(console, f"The tables lie in {warehouse.root}/ ; what to ask of them next:")
-    for job, options in NEXT.items():
-        _say(console, f"  jobs/{job}.py --config {settings.path} {options}".rstrip())
+    for command, options in NEXT.items():
+        _say(console, f"  {name_command(command)} --config {settings.path} {options}".rstrip())
 
 
 def _figures(
@@ -126,7 +127,7 @@ def _asked(
     def answer(ask: Callable[[Warehouse, datetime], Iterable[T]]) -> list[T]:
         return list(ask(warehouse, as_of))
 
-    return together(warehouse.spark, *[partial(answer, ask) for ask in questions])
+    return run_concurrently(warehouse.spark, *[partial(answer, ask) for ask in questions])
 
 
 def _say(console: Console, line: str) -> None:
@@ -135,7 +136,7 @@ def _say(console: Console, line: str) -> None:
 
 def _came_in(warehouse: Warehouse, _: datetime) -> list[Row]:
     sums = [F.sum(name).alias(name) for name in CAME_IN[1:]]
-    return collected(warehouse.read(BATCHES).groupBy("source").agg(*sums).orderBy("source"))
+    return collect_rows(warehouse.read(BATCHES).groupBy("source").agg(*sums).orderBy("source"))
 
 
 def _queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:
@@ -150,7 +151,7 @@ def _queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:
             F.min("oldest_arrival").alias("oldest"),
         )
     )
-    return [{**row, "where": queue_name(row)} for row in collected(rows)]
+    return [{**row, "where": queue_name(row)} for row in collect_rows(rows)]
 
 
 def _instances(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> list[Row]:
@@ -168,7 +169,7 @@ def _instances(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> lis
     )
     return [
         {**row, "where": f"{row['instance']} (to send)", "held_back": held[row["instance"]] or None}
-        for row in collected(rows)
+        for row in collect_rows(rows)
     ]
 
 
@@ -176,7 +177,7 @@ def _first_received(queues: list[Row], warehouse: Warehouse, as_of: datetime) ->
     schedule = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
     for row in queues:
         queue = QueueFilter(row["queue"], row["instance"], row["database"]).of(schedule)
-        yield row["where"], collected(next_received(queue, FIRST_ROWS))
+        yield row["where"], collect_rows(next_received(queue, FIRST_ROWS))
 
 
 def _first_sent(
@@ -185,11 +186,11 @@ def _first_sent(
     schedule = with_queue_off(warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of), catalog, off)
     for row in instances:
         instance = QueueFilter(instance=row["instance"]).of(schedule)
-        yield row["instance"], collected(next_transmitted(instance, FIRST_ROWS))
+        yield row["instance"], collect_rows(next_transmitted(instance, FIRST_ROWS))
 
 
 def _said(warehouse: Warehouse, as_of: datetime) -> list[Row]:
-    return what_the_server_says(warehouse, as_of, STATUSES)
+    return transmission_statuses(warehouse, as_of, STATUSES)
 
 
 def _of_activation(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
@@ -203,21 +204,21 @@ def _of_activation(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) ->
     ]
     # Of queues that are off more is said than the window knows.
     said = {queue_name(row) for row in off}
-    rows = collected(troubled.orderBy(*first, *QUEUE).limit(len(off) + 2).select(*QUEUE, "sentence"))
+    rows = collect_rows(troubled.orderBy(*first, *QUEUE).limit(len(off) + 2).select(*QUEUE, "sentence"))
     for row in [row for row in rows if queue_name(row) not in said][:2]:
         yield f"{queue_name(row)}: {row['sentence']}"
 
 
 def _of_monitors(catalog: Catalog, warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     """Monitors that a snapshot shows as NOTIFIED on queues to which the catalog gives none."""
-    for row in shown_monitors(warehouse, catalog, as_of):
+    for row in unconfigured_monitors(warehouse, catalog, as_of):
         if row["advice"] == "not_received":
             yield f"{queue_name(row)}: {row['sentence']}"
 
 
 def _of_overtaken(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     late = overtaken(warehouse.read_as_of(QUEUES.table, as_of), QUEUES, most=1)
-    for row in collected(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)):
+    for row in collect_rows(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)):
         if row["passed_by"]:
             yield (
                 f"{queue_name(row)}: message {row['message_id']} waits since "
@@ -227,7 +228,7 @@ def _of_overtaken(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
 
 def _of_rejected(warehouse: Warehouse, _: datetime) -> Iterator[str]:
     counted = warehouse.read(REJECTED_EVENTS).groupBy("source", "reason").agg(F.count(F.lit(1)).alias("rows"))
-    for row in collected(counted.orderBy(F.desc("rows"), "source", "reason").limit(1)):
+    for row in collect_rows(counted.orderBy(F.desc("rows"), "source", "reason").limit(1)):
         yield (
             f"{row['rows']:,} rows of {row['source']} were rejected ({row['reason']}): table rejected_events "
             "has them all"

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.ladder.ladder import DEFAULT_PRIORITY, STANDING
 from pipelines.state.messages import ARRIVALS, order_of_events
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES
@@ -45,7 +45,7 @@ def coverage(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
         warehouse.read(PRIORITY_RULES),
         as_of=as_of,
     )
-    used = {tuple(row[name] for name in (*VERSION, OF_SERVER)): row for row in collected(uses)}
+    used = {tuple(row[name] for name in (*VERSION, OF_SERVER)): row for row in collect_rows(uses)}
     levels: dict[tuple[Any, ...], int | None] = dict.fromkeys(used)
     levels |= {(*key[:2], None, None, False): DEFAULT_PRIORITY for key in used}
     for version in versions:

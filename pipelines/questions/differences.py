@@ -11,10 +11,10 @@ from pipelines.config.load import Settings
 from pipelines.config.rules.history import RuleVersion
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.config.snapshots.views import PRIORITIES, QUEUES, SERVICES
-from pipelines.console.terminal import show_rows, terminal
+from pipelines.console.terminal import print_rows, terminal
 from pipelines.console.wording import place_name
 from pipelines.ladder.ladder import STANDING, with_priority
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES, UNRESOLVED
@@ -48,7 +48,7 @@ def differences(warehouse: Warehouse, settings: Settings, *, as_of: datetime, li
     # The catalog of the settings has what snapshots show of databases that the file lacks.
     catalog = load_catalog(settings.catalog_path) if settings.catalog_path else Catalog()
     unknown = warehouse.read_as_of(UNRESOLVED, as_of).where("reason = 'handle_unknown'").count()
-    rows = collected(
+    rows = collect_rows(
         level_differences(warehouse.read(ENDPOINTS), warehouse.read(PRIORITY_RULES))
         .orderBy(F.desc("endpoints"), *LEVELS[:-1])
         .limit(limit)
@@ -86,7 +86,7 @@ def level_differences(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
     )
 
 
-def show(found: Row) -> None:
+def print_differences(found: Row) -> None:
     """Print the differences to standard output."""
     console = terminal()
     parts = (
@@ -96,7 +96,7 @@ def show(found: Row) -> None:
     )
     for name, title, columns in parts:
         if found[name]:
-            show_rows(console, title, found[name], columns)
+            print_rows(console, title, found[name], columns)
         else:
             console.print(f"{title}: none", soft_wrap=True)
     if found["handles_unknown"]:
@@ -193,6 +193,6 @@ def _maybe_cut(warehouse: Warehouse, settings: Settings) -> list[Row]:
     places = {snapshot.place for snapshot in settings.snapshots}
     return [
         row
-        for row in collected(of_place.agg(F.count(F.lit(1)).alias("rows")).orderBy("instance", "database"))
+        for row in collect_rows(of_place.agg(F.count(F.lit(1)).alias("rows")).orderBy("instance", "database"))
         if (row["instance"], row["database"]) in places and row["rows"] % CUT == 0
     ]

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.config.snapshots.views import ENDPOINTS as VIEW
 from pipelines.ingest.snapshots.view_events import CLOSED, NAMED_STATES
 from pipelines.state.endpoints import SIDE
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS, ENDS
 from schemas.outputs import SNAPSHOTS
@@ -21,21 +21,21 @@ FAR_ENDED = "DI"
 
 
 @dataclass(frozen=True)
-class ShownState:
+class SnapshotState:
     """The state of an endpoint in the newest snapshot that shows it: CD, DI, DO or ER; null for others."""
 
     state: str | None
     seen_at: datetime
 
 
-def shown_states(events: Iterable[Mapping[str, Any]], as_of: datetime) -> dict[bool, ShownState]:
+def snapshot_states(events: Iterable[Mapping[str, Any]], as_of: datetime) -> dict[bool, SnapshotState]:
     """Find the states of a conversation's endpoints, by is_initiator.
 
     Args:
         events: endpoint events of one conversation: event_id, is_initiator, event_type, seen_at.
         as_of: snapshots that were taken later do not count.
     """
-    found: dict[bool, ShownState] = {}
+    found: dict[bool, SnapshotState] = {}
     for event in events:
         seen_at = event["seen_at"]
         if seen_at is None or seen_at > as_of or HERE not in event["event_id"]:
@@ -45,7 +45,7 @@ def shown_states(events: Iterable[Mapping[str, Any]], as_of: datetime) -> dict[b
         known = found.get(side)
         # A creation and an end are of one row of the view: the end has the state.
         if known is None or (seen_at, state or "") > (known.seen_at, known.state or ""):
-            found[side] = ShownState(state, seen_at)
+            found[side] = SnapshotState(state, seen_at)
     return found
 
 
@@ -69,7 +69,7 @@ def closed_endpoints(warehouse: Warehouse, as_of: datetime) -> DataFrame | None:
     if not warehouse.exists(SNAPSHOTS):
         return None
     taken = warehouse.read(SNAPSHOTS).where((F.col("view") == VIEW) & (F.col("taken_at") <= F.lit(as_of)))
-    newest = collected(taken.groupBy("instance", "database").agg(F.max("taken_at").alias("seen_at")))
+    newest = collect_rows(taken.groupBy("instance", "database").agg(F.max("taken_at").alias("seen_at")))
     if not newest:
         return None
     is_newest = F.lit(False)

@@ -7,8 +7,8 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.questions.endpoint_states import closed_endpoints
 from pipelines.state.endpoints import SIDE
-from pipelines.state.events_before import happened
-from pipelines.storage.collect import collected
+from pipelines.state.events_before import events_before
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS, ENDS, MESSAGES
 from schemas.ledger import ENDPOINTS
@@ -60,7 +60,7 @@ def leaks(
     Source: our choice. The documentation says that a conversation lives until both sides have ended it.
     """
     ended = (
-        happened(endpoint_events, as_of)
+        events_before(endpoint_events, as_of)
         .where(F.col("event_type").isin(*ENDS))
         .groupBy("conversation_id", (~F.col("is_initiator")).alias("is_initiator"))
         .agg(
@@ -78,7 +78,7 @@ def leaks(
         .join(ended, SIDE, "left")
     )
     traffic = (
-        happened(message_events, as_of)
+        events_before(message_events, as_of)
         .where("inferred is null")
         .join(living.select("conversation_id").distinct(), "conversation_id", "left_semi")
         .groupBy("conversation_id")
@@ -156,7 +156,7 @@ def leaks_at(warehouse: Warehouse, as_of: datetime, *, days: float = DAYS) -> Da
     )
 
 
-def what_leaks(warehouse: Warehouse, *, as_of: datetime, days: float, limit: int) -> dict[str, Any]:
+def conversation_leaks(warehouse: Warehouse, *, as_of: datetime, days: float, limit: int) -> dict[str, Any]:
     """Read what leaks at an as_of.
 
     Args:
@@ -170,15 +170,15 @@ def what_leaks(warehouse: Warehouse, *, as_of: datetime, days: float, limit: int
         whether they had traffic), `kinds` (`leak_kinds`, the oldest first) and `oldest` (`leaks`, the oldest
         first), both with the latter.
     """
-    with warehouse.kept(leaks_at(warehouse, as_of, days=days)) as leaking:
+    with warehouse.materialized(leaks_at(warehouse, as_of, days=days)) as leaking:
         kinds = leak_kinds(leaking, as_of=as_of)
         return {
             "as_of": as_of,
             "days": days,
             "endpoints": leaking.where(F.col("reason") != NOT_KNOWN).count(),
             "traffic_not_known": leaking.where(F.col("reason") == NOT_KNOWN).count(),
-            "kinds": collected(kinds.orderBy(*oldest_first()).limit(limit)),
-            "oldest": collected(leaking.orderBy("created_at", *SIDE).limit(limit)),
+            "kinds": collect_rows(kinds.orderBy(*oldest_first()).limit(limit)),
+            "oldest": collect_rows(leaking.orderBy("created_at", *SIDE).limit(limit)),
         }
 
 

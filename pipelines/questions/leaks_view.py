@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import show_rows, terminal
+from pipelines.console.terminal import print_rows, terminal
 from pipelines.console.wording import counted
 from pipelines.questions.leaks import KIND
 
@@ -22,7 +22,7 @@ SHOWN = (
 )
 
 
-def show(report: Mapping[str, Any]) -> None:
+def print_leaks(report: Mapping[str, Any]) -> None:
     """Print the report to standard output."""
     console, at = terminal(), format_instant(report["as_of"])
     not_known = report["traffic_not_known"]
@@ -44,5 +44,5 @@ def show(report: Mapping[str, Any]) -> None:
             "has a log of messages of these days: whether they leak is not known (traffic_not_known).",
             soft_wrap=True,
         )
-    show_rows(console, title, report["kinds"], KINDS_SHOWN)
-    show_rows(console, "The oldest of them", report["oldest"], SHOWN)
+    print_rows(console, title, report["kinds"], KINDS_SHOWN)
+    print_rows(console, "The oldest of them", report["oldest"], SHOWN)

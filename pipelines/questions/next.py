@@ -11,15 +11,16 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import KnownQueues, QueueFilter
+from pipelines.console.invocation import name_command
 from pipelines.console.wording import counted
 from pipelines.questions.next_messages import next_received, next_transmitted
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
 
 
-def what_comes_next(
+def next_messages(
     warehouse: Warehouse, place: QueueFilter, *, as_of: datetime, limit: int, catalog: Catalog | None = None
 ) -> dict[str, Any]:
     """Read the first rows of one queue's or one instance's order.
@@ -53,7 +54,7 @@ def what_comes_next(
     queue = dict(zip(QUEUE, place.only(known), strict=True))
     received = QueueFilter(**queue).of(schedule)
     # Of the whole queue only this column is read; of its messages, the first.
-    counts = sorted(collected(received.groupBy("state").count()), key=itemgetter("state"))
+    counts = sorted(collect_rows(received.groupBy("state").count()), key=itemgetter("state"))
     off = [row for row in queues_off_at(warehouse, catalog, as_of) if queue.items() <= row.items()]
     # A queue that is off may have no message in it, and some that wait for it.
     if not counts and not off:
@@ -61,7 +62,7 @@ def what_comes_next(
     return {
         "as_of": as_of,
         **queue,
-        "next": collected(next_received(received, limit)),
+        "next": collect_rows(next_received(received, limit)),
         "held_back": {row["state"]: row["count"] for row in counts if row["state"] != "ready"},
         "queue_off": next(iter(off), None),
     }
@@ -81,7 +82,7 @@ def _sent_next(
         for row in queues_off_at(warehouse, catalog, as_of)
         if row["instance"] == place.instance and row["waiting"]
     ]
-    coming = collected(next_transmitted(with_queue_off(place.of(schedule), catalog, off), limit))
+    coming = collect_rows(next_transmitted(with_queue_off(place.of(schedule), catalog, off), limit))
     if not coming and not off:
         known = KnownQueues.of(catalog)
         place.require_place(known.and_databases(_distinct(schedule, QUEUE[:2])))
@@ -97,7 +98,7 @@ def _sent_next(
 
 def _distinct(schedule: DataFrame, names: list[str]) -> list[Any]:
     """The distinct values of these columns, as tuples."""
-    rows = collected(schedule.select(*names).distinct())
+    rows = collect_rows(schedule.select(*names).distinct())
     return [tuple(row[name] for name in names) for row in rows]
 
 
@@ -106,6 +107,7 @@ def _require_all_placed(warehouse: Warehouse, place: QueueFilter, as_of: datetim
     if unplaced := warehouse.read_as_of(UNRESOLVED, as_of).count():
         raise PipelineError(
             f"{place}: no schedule has a message there at {format_instant(as_of)}, but "
-            f"{counted(unplaced, 'open message')} can't be placed and may belong there; jobs/waiting.py says "
+            f"{counted(unplaced, 'open message')} can't be placed and may belong there; "
+            f"{name_command('waiting')} says "
             "why, and lists what waits"
         )

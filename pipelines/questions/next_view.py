@@ -9,21 +9,21 @@ from rich.console import Console
 
 from pipelines.activation.queues_off import off_sentence
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import cell, show_rows, table, terminal
+from pipelines.console.terminal import cell, print_rows, table, terminal
 from pipelines.console.wording import queue_name
 
 Row = dict[str, Any]
 SENT = ("position", "transmit_priority", "what", "to", "sendable_at", "message_id")
 
 
-def show(found: Row) -> None:
+def print_next(found: Row) -> None:
     """Print what comes next to standard output: of a queue RECEIVE by RECEIVE."""
     console = terminal()
     at = format_instant(found["as_of"])
     if "queue" not in found:
         title = f"Sent next at {at}: {found['instance']}"
         if found["next"]:
-            show_sent(console, title, found["next"])
+            print_sent(console, title, found["next"])
         else:
             console.print(f"{title}: {_nothing(found, 'sent')}", soft_wrap=True)
         for row in found.get("queues_off", ()):
@@ -31,7 +31,7 @@ def show(found: Row) -> None:
         return
     title = f"Received next at {at}: {queue_name(found)}"
     if found["next"]:
-        show_received(console, title, found["next"])
+        print_received(console, title, found["next"])
     else:
         console.print(f"{title}: {_nothing(found, 'received')}", soft_wrap=True)
     for state, messages in found["held_back"].items():
@@ -46,7 +46,7 @@ def _nothing(found: Row, done: str) -> str:
     return f"nothing can be {done}" if is_held else "nothing waits there"
 
 
-def show_received(console: Console, title: str, rows: Iterable[Row]) -> None:
+def print_received(console: Console, title: str, rows: Iterable[Row]) -> None:
     """Print what `next_received` found: of each RECEIVE the group, its conversations and their messages."""
     grid = table("position", "what", "level", "arrived_at", "id")
     for number, of_receive in groupby(rows, itemgetter("receive_number")):
@@ -57,10 +57,10 @@ def show_received(console: Console, title: str, rows: Iterable[Row]) -> None:
     console.print(grid)
 
 
-def show_sent(console: Console, title: str, rows: Iterable[Row]) -> None:
+def print_sent(console: Console, title: str, rows: Iterable[Row]) -> None:
     """Print what `next_transmitted` found, and below it what the server says of these messages."""
     shown = list(rows)
-    show_rows(console, title, map(_sent, shown), SENT)
+    print_rows(console, title, map(_sent, shown), SENT)
     for row in shown:
         if row.get("why_still_here"):
             text = f"position {row['position']}, the server says: {row['why_still_here']}"

@@ -6,9 +6,9 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from pipelines.console.terminal import show_rows, terminal
-from pipelines.engine.differences import together
-from pipelines.storage.collect import collected
+from pipelines.console.terminal import print_rows, terminal
+from pipelines.engine.differences import run_concurrently
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import REJECTED_EVENTS
 
@@ -16,7 +16,7 @@ COLUMNS = ("source", "reason", "events")
 SAMPLE = ("event_id", "payload")
 
 
-def what_was_rejected(warehouse: Warehouse, *, limit: int) -> list[dict[str, Any]]:
+def rejected_rows(warehouse: Warehouse, *, limit: int) -> list[dict[str, Any]]:
     """Count the rows of `rejected_events` by input and reason; nothing is written.
 
     Args:
@@ -27,27 +27,27 @@ def what_was_rejected(warehouse: Warehouse, *, limit: int) -> list[dict[str, Any
         source, reason, events and samples (event_id, payload), most events first, then by source and reason.
     """
     rejected = warehouse.read(REJECTED_EVENTS)
-    found = collected(rejected.groupBy("source", "reason").agg(F.count(F.lit(1)).alias("events")))
+    found = collect_rows(rejected.groupBy("source", "reason").agg(F.count(F.lit(1)).alias("events")))
     found.sort(key=lambda row: (-row["events"], row["source"], row["reason"]))
 
     def samples(row: Mapping[str, Any]) -> list[dict[str, Any]]:
         rows = rejected.where((F.col("source") == row["source"]) & (F.col("reason") == row["reason"]))
-        return collected(rows.select(*SAMPLE).orderBy(*SAMPLE).limit(limit))
+        return collect_rows(rows.select(*SAMPLE).orderBy(*SAMPLE).limit(limit))
 
     # There are a few dozen reasons at most.
-    taken = together(warehouse.spark, *[partial(samples, row) for row in found])
+    taken = run_concurrently(warehouse.spark, *[partial(samples, row) for row in found])
     return [
         {**{name: row[name] for name in COLUMNS}, "samples": some}
         for row, some in zip(found, taken, strict=True)
     ]
 
 
-def show(found: Sequence[Mapping[str, Any]]) -> None:
+def print_rejected(found: Sequence[Mapping[str, Any]]) -> None:
     """Print what was rejected to standard output."""
     console = terminal()
     if not found:
         console.print("No row was rejected.", soft_wrap=True)
         return
-    show_rows(console, "Rejected rows by reason", found, COLUMNS)
+    print_rows(console, "Rejected rows by reason", found, COLUMNS)
     for row in found:
-        show_rows(console, f"{row['source']}: {row['reason']}, for example", row["samples"], SAMPLE)
+        print_rows(console, f"{row['source']}: {row['reason']}, for example", row["samples"], SAMPLE)

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from pipelines.config.instants import format_instant
 from pipelines.console.wording import counted
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import TRANSMISSION_SCHEDULE
 
@@ -37,15 +37,15 @@ def statuses(schedule: DataFrame) -> DataFrame:
     return grouped.select(*COLUMNS)
 
 
-def what_the_server_says(warehouse: Warehouse, as_of: datetime, limit: int) -> list[dict[str, Any]]:
+def transmission_statuses(warehouse: Warehouse, as_of: datetime, limit: int) -> list[dict[str, Any]]:
     """`statuses` of a published as_of, texts first, most messages first; empty if no message has a text."""
     schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
     order = [F.col("why_still_here").isNull(), F.desc("messages"), F.col("why_still_here")]
-    rows = collected(statuses(schedule).orderBy(*order).limit(limit))
+    rows = collect_rows(statuses(schedule).orderBy(*order).limit(limit))
     return rows if any(row["why_still_here"] is not None for row in rows) else []
 
 
-def show_statuses(console: Console, rows: Sequence[dict[str, Any]]) -> None:
+def print_statuses(console: Console, rows: Sequence[dict[str, Any]]) -> None:
     """Print what the server says, grouped; nothing if it says nothing. Texts are whole, each in one line."""
     if rows:
         console.print("Why messages still wait to be sent, as the server says", style="bold")

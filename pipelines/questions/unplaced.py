@@ -12,9 +12,10 @@ from pyspark.sql import Column, DataFrame, functions as F
 from rich.console import Console
 
 from pipelines.config.catalog import Catalog
+from pipelines.console.invocation import name_command
 from pipelines.console.wording import counted, place_name
 from pipelines.state.messages import ARRIVALS, order_of_events
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES
 from schemas.ledger import ENDPOINTS
@@ -81,7 +82,7 @@ def unplaced(warehouse: Warehouse, as_of: datetime) -> list[Row]:
         .groupBy(*WHY)
         .agg(F.count(F.lit(1)).alias("messages"))
     )
-    return collected(rows.orderBy(F.desc("messages"), *WHY))
+    return collect_rows(rows.orderBy(F.desc("messages"), *WHY))
 
 
 def unplaced_lines(rows: Sequence[Row], catalog: Catalog, catalog_path: str | None) -> Iterator[str]:
@@ -96,7 +97,7 @@ def unplaced_lines(rows: Sequence[Row], catalog: Catalog, catalog_path: str | No
     for row in rows[:SHOWN]:
         yield f"  {row['messages']:,}: {_why(row)}"
     if len(rows) > SHOWN:
-        yield f"  and {len(rows) - SHOWN:,} more kinds; jobs/waiting.py --format json has them all"
+        yield f"  and {len(rows) - SHOWN:,} more kinds; {name_command('waiting')} --format json has them all"
     lacking = dict.fromkeys(
         (row["instance"], row["database"], row["local_service"]) for row in rows if row["reason"] == LACKING
     )
@@ -104,7 +105,7 @@ def unplaced_lines(rows: Sequence[Row], catalog: Catalog, catalog_path: str | No
         yield from _to_add(list(lacking), catalog, catalog_path)
 
 
-def show_unplaced(console: Console, rows: Sequence[Row], catalog: Catalog, catalog_path: str | None) -> None:
+def print_unplaced(console: Console, rows: Sequence[Row], catalog: Catalog, catalog_path: str | None) -> None:
     """Print `unplaced_lines`; the first stands out."""
     for number, line in enumerate(unplaced_lines(rows, catalog, catalog_path)):
         console.print(line, style=None if number else "bold", soft_wrap=True)
@@ -167,7 +168,7 @@ def _to_add(
     yield from _yaml_to_add(lacking[:SERVICES_SHOWN], known, catalog if catalog_path else Catalog())
     if len(lacking) > SERVICES_SHOWN:
         more = len(lacking) - SERVICES_SHOWN
-        yield f"# and {more:,} more services; jobs/waiting.py --format json has them all"
+        yield f"# and {more:,} more services; {name_command('waiting')} --format json has them all"
 
 
 def _yaml_to_add(

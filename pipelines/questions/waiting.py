@@ -9,12 +9,12 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.activation.queues_off import off_sentence, queues_off_at, with_queue_off
 from pipelines.config.catalog import Catalog
-from pipelines.console.terminal import show_rows, terminal
+from pipelines.console.terminal import print_rows, terminal
 from pipelines.console.wording import queue_name
 from pipelines.questions.overtaken import MOST, most_overtaken
-from pipelines.questions.transmission_status import show_statuses, what_the_server_says
-from pipelines.questions.unplaced import show_unplaced, unplaced
-from pipelines.storage.collect import collected
+from pipelines.questions.transmission_status import print_statuses, transmission_statuses
+from pipelines.questions.unplaced import print_unplaced, unplaced
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
 from schemas.table import Table
@@ -87,7 +87,7 @@ def overtaken(schedule: DataFrame, kind: Kind, *, most: int = MOST) -> DataFrame
     return found.withColumnRenamed(kind.since, "since")
 
 
-def who_waits(
+def waiting_messages(
     warehouse: Warehouse, *, as_of: datetime, limit: int, catalog: Catalog | None = None
 ) -> dict[str, Any]:
     """Read what waits at an as_of: the starvation report.
@@ -110,7 +110,7 @@ def who_waits(
     off = queues_off_at(warehouse, catalog, as_of)
     report: dict[str, Any] = {
         "as_of": as_of,
-        "transmission_status": what_the_server_says(warehouse, as_of, limit),
+        "transmission_status": transmission_statuses(warehouse, as_of, limit),
         "unplaced": unplaced(warehouse, as_of),
         "queues_off": off,
     }
@@ -121,8 +121,8 @@ def who_waits(
             schedule = with_queue_off(schedule, catalog, off).where("waits_for is null")
         late = overtaken(schedule, kind)
         report[kind.name] = {
-            "waiting": collected(waits.orderBy("oldest", *kind.within, F.desc(kind.level)).limit(limit)),
-            "overtaken": collected(
+            "waiting": collect_rows(waits.orderBy("oldest", *kind.within, F.desc(kind.level)).limit(limit)),
+            "overtaken": collect_rows(
                 late.orderBy(F.desc("passed_by"), *kind.within, "place")
                 .select(*kind.within, *OVERTAKEN)
                 .limit(limit)
@@ -131,15 +131,17 @@ def who_waits(
     return report
 
 
-def show(report: Mapping[str, Any], catalog: Catalog | None = None, catalog_path: str | None = None) -> None:
+def print_waiting(
+    report: Mapping[str, Any], catalog: Catalog | None = None, catalog_path: str | None = None
+) -> None:
     """Print the report to standard output."""
     console = terminal()
-    show_statuses(console, report["transmission_status"])
-    show_unplaced(console, report["unplaced"], catalog or Catalog(), catalog_path)
+    print_statuses(console, report["transmission_status"])
+    print_unplaced(console, report["unplaced"], catalog or Catalog(), catalog_path)
     for row in report["queues_off"]:
         console.print(f"{queue_name(row)}: {off_sentence(row)}", soft_wrap=True)
     for kind in (QUEUES, TRANSMISSION):
         found = report[kind.name]
         title = f"Waiting for {kind.name}, the longest first"
-        show_rows(console, title, found["waiting"], [*kind.within, kind.level, *WAITING])
-        show_rows(console, f"Starvation: {kind.title}", found["overtaken"], [*kind.within, *OVERTAKEN])
+        print_rows(console, title, found["waiting"], [*kind.within, kind.level, *WAITING])
+        print_rows(console, f"Starvation: {kind.title}", found["overtaken"], [*kind.within, *OVERTAKEN])

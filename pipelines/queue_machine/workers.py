@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from pyspark.sql import DataFrame
 
-from pipelines.engine.ordered import in_order, stretches
-from pipelines.engine.python_workers import Work, in_python
+from pipelines.engine.ordered import sort_within_keys, split_by_key
+from pipelines.engine.python_workers import Work, run_in_python
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,8 +54,8 @@ def in_workers(
     types = {fed[0]: "int", **types}
     ddl = ", ".join(f"{name} {type}" for name, type in types.items())
     not_fed = [name for name in order if name not in fed]
-    ordered = in_order(happenings.select(*fed, *not_fed), fed[0], order).drop(*not_fed)
-    return in_python(ordered, _play(len(fed), begin, found, types), ddl)
+    ordered = sort_within_keys(happenings.select(*fed, *not_fed), fed[0], order).drop(*not_fed)
+    return run_in_python(ordered, _play(len(fed), begin, found, types), ddl)
 
 
 def _play(
@@ -70,7 +70,7 @@ def _play(
         gc.set_threshold(GARBAGE)
         output = _Output(types)
         machine: FED | None = None
-        for number, stretch, is_last in stretches(batches):
+        for number, stretch, is_last in split_by_key(batches):
             machine = machine or begin(number)
             machine.feed(*[column.to_pylist() for column in stretch.columns[1:width]])
             for columns in found(machine, is_last):

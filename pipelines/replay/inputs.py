@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.load import Settings
 from pipelines.config.proposal import Proposal, standing
-from pipelines.engine.differences import Keep
+from pipelines.engine.differences import Materialize
 from pipelines.replay.leaves import leaves
 from pipelines.replay.messages import WHAT, arriving, in_time, ready_messages
 from pipelines.replay.period import Period
@@ -20,8 +20,8 @@ from pipelines.replay.transactions import open_transactions, outcomes
 from pipelines.schedules.read import catalog_frames, read_backlog
 from pipelines.state.endpoints import SIDE
 from pipelines.state.messages import ARRIVALS, facts_of_many
-from pipelines.storage.batches import what_is_done
-from pipelines.storage.collect import collected
+from pipelines.storage.batches import completed_batches
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.levels import as_proposed, changed_kinds, rules_frame
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
@@ -52,7 +52,7 @@ def read_inputs(
     period: Period,
     *,
     as_if: datetime | None,
-    keep: Keep,
+    materialize: Materialize,
 ) -> Read:
     """Read what is played on the queues.
 
@@ -63,12 +63,12 @@ def read_inputs(
         queues: (instance, database, queue) of those that are played, unique.
         period: what is played.
         as_if: as in a what-if.
-        keep: computes a frame once.
+        materialize: computes a frame once.
     """
     spark = warehouse.spark
-    knows_queues = what_is_done(warehouse).has_queue_events
+    knows_queues = completed_batches(warehouse).has_queue_events
     catalog = catalog_frames(warehouse, settings)
-    waiting = read_backlog(warehouse, catalog, period.start, keep, knows_queues=knows_queues)
+    waiting = read_backlog(warehouse, catalog, period.start, materialize, knows_queues=knows_queues)
     since = _since(warehouse, waiting.messages, period)
     message_events, endpoint_events, queue_events, endpoints = (
         warehouse.read_open(table, since) for table in (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS, ENDPOINTS)
@@ -77,16 +77,18 @@ def read_inputs(
     receiving_there = F.broadcast(queues).join(receivers(endpoints, endpoint_events, catalog, period), QUEUE)
     # What was begun after the period is not played. The work on it counts for medians, and who reads it is
     # a reader of the hour in which the period ends.
-    around = keep(receiving_there)
+    around = materialize(receiving_there)
     there = around.where(F.col("created_at") < F.lit(period.end))
-    ended = keep(outcomes(queue_events))
+    ended = materialize(outcomes(queue_events))
     in_flight = waiting.messages.where("in_flight").select(
         "message_id", "conversation_id", "sent_by_initiator"
     )
     now_open = open_transactions(
         message_events, queue_events, endpoint_events, ended, in_flight, there, start=period.start
     )
-    work = keep(services(message_events, ended, every_receive_counts=not knows_queues, keep=keep))
+    work = materialize(
+        services(message_events, ended, every_receive_counts=not knows_queues, materialize=materialize)
+    )
     arrivals = message_events.where(F.col("event_type").isin(*ARRIVALS) & _within(period))
     wanted = (
         arrivals.select("message_id")
@@ -94,8 +96,10 @@ def read_inputs(
         .distinct()
     )
     # Large, and joined once: messages that arrive and those that count for medians are mostly the same.
-    known = facts_of_many(message_events, keep, ids=wanted).select(*WHAT).join(work, "message_id", "left")
-    placed = keep(receiving(known, around))
+    known = (
+        facts_of_many(message_events, materialize, ids=wanted).select(*WHAT).join(work, "message_id", "left")
+    )
+    placed = materialize(receiving(known, around))
     ready = ready_messages(waiting.messages, now_open.returns, there, period)
     played = in_time(ready.join(work, "message_id", "left").unionByName(arriving(placed, period)), period)
     taken = placed.where(counts_for_medians(period))
@@ -103,7 +107,7 @@ def read_inputs(
     serviced = with_service(played, taken, default=default).withColumnRenamed("priority", "level")
     if proposal:
         rules = rules_frame(spark, standing(proposal.settings.rule_history))
-        levels = as_proposed(there, keep(changed_kinds(there, rules, as_if=as_if)), as_if=as_if)
+        levels = as_proposed(there, materialize(changed_kinds(there, rules, as_if=as_if)), as_if=as_if)
         messages = serviced.join(levels.select(*SIDE, F.col("priority").alias("proposed")), SIDE)
     else:
         messages = serviced.withColumn("proposed", F.col("level"))
@@ -119,13 +123,13 @@ def read_inputs(
     )
     return Read(
         inputs=Inputs(
-            messages=keep(messages),
+            messages=materialize(messages),
             leaves=leaves(message_events, queue_events, endpoint_events, ended, there, period),
             endpoint_events=endpoint_events,
             queue_events=queue_events,
             locks=now_open.locks,
             holds=now_open.holds,
-            readers=keep(readers),
+            readers=materialize(readers),
             off=waiting.off,
         ),
         first_received=received.groupBy("message_id").agg(F.min("event_time").alias("first_received_at")),
@@ -147,7 +151,7 @@ def _since(warehouse: Warehouse, waiting: DataFrame, period: Period) -> datetime
         (F.col("event_type") == "RECEIVED") & (F.col("event_time") < F.lit(around))
     )
     open_still = waiting.where("in_queue or in_flight").select("message_id")
-    [row] = collected(
+    [row] = collect_rows(
         taken.join(open_still, "message_id", "left_semi").agg(F.min("event_time").alias("first_taken_at"))
     )
     return min(around, row["first_taken_at"] or around)

@@ -12,13 +12,14 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.proposal import Proposal
 from pipelines.config.queue_filter import KnownQueues, QueueFilter, QueueName, queue_text
+from pipelines.console.invocation import name_command
 from pipelines.replay.inputs import Read, queue_numbers, read_inputs
 from pipelines.replay.period import Period
 from pipelines.replay.player import Machine
 from pipelines.replay.tables import Answer, answer
 from pipelines.replay.timeline import timeline
 from pipelines.replay.workers import played
-from pipelines.storage.collect import collected, micros
+from pipelines.storage.collect import collect_rows, micros
 from pipelines.storage.published import published_as_of, published_runs
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
@@ -28,7 +29,7 @@ ACTUAL, PROPOSED = "actual", "proposed"
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReplayRequest:
     """What is asked.
 
     Attributes:
@@ -73,7 +74,7 @@ def find_queues(settings: Settings, names: Sequence[str]) -> list[QueueName]:
 
 
 @contextmanager
-def replayed(warehouse: Warehouse, settings: Settings, asked: Asked) -> Iterator[Answer]:
+def replayed(warehouse: Warehouse, settings: Settings, asked: ReplayRequest) -> Iterator[Answer]:
     """Play the queues; the frames may be read inside the block.
 
     Args:
@@ -89,7 +90,7 @@ def replayed(warehouse: Warehouse, settings: Settings, asked: Asked) -> Iterator
     """
     names = find_queues(settings, asked.queues)
     numbered_names = queue_numbers(names)
-    with warehouse.keeping() as keep:
+    with warehouse.materializing() as materialize:
         spark = warehouse.spark
         numbered = small_frame(
             spark, numbered_names, "queue_number int, instance string, database string, queue string"
@@ -101,7 +102,7 @@ def replayed(warehouse: Warehouse, settings: Settings, asked: Asked) -> Iterator
             numbered.drop("queue_number"),
             asked.period,
             as_if=asked.as_if,
-            keep=keep,
+            materialize=materialize,
         )
         _require_messages(read, asked, names)
         variants = _variants(settings, asked)
@@ -118,7 +119,7 @@ def replayed(warehouse: Warehouse, settings: Settings, asked: Asked) -> Iterator
         ]
         by_proposal = [variant.scenario == PROPOSED for variant in variants]
         lines = timeline(read.inputs, numbered, asked.period, by_proposal)
-        done = keep(played(lines, machines))
+        done = materialize(played(lines, machines))
         told = [
             (number * len(variants) + place, variant.scenario, variant.readers, variant.of_curve, *name)
             for number, *name in numbered_names
@@ -130,7 +131,7 @@ def replayed(warehouse: Warehouse, settings: Settings, asked: Asked) -> Iterator
             "machine int, scenario string, given_readers bigint, of_curve boolean, instance string, "
             "database string, queue string",
         )
-        yield answer(done, of_machines, read, asked.period, keep)
+        yield answer(done, of_machines, read, asked.period, materialize)
 
 
 def require_known(warehouse: Warehouse, settings: Settings, period: Period) -> None:
@@ -146,16 +147,16 @@ def require_known(warehouse: Warehouse, settings: Settings, period: Period) -> N
     if period.end <= latest:
         return
     for table in (MESSAGES, QUEUE_FACTS, ENDPOINT_FACTS):
-        [row] = collected(warehouse.read(table).agg(F.max("event_time").alias("newest")))
+        [row] = collect_rows(warehouse.read(table).agg(F.max("event_time").alias("newest")))
         latest = max(latest, row["newest"] or latest)
     if period.end > latest:
         raise ConfigError(
             f"command line: --to {format_instant(period.end)} is in the future: the ledger goes to "
-            f"{format_instant(latest)}; name an end until then, or run jobs/nightly.py first"
+            f"{format_instant(latest)}; name an end until then, or run {name_command('nightly')} first"
         )
 
 
-def _variants(settings: Settings, asked: Asked) -> list[Variant]:
+def _variants(settings: Settings, asked: ReplayRequest) -> list[Variant]:
     tops = {ACTUAL: asked.top or settings.receive.top}
     if asked.proposal:
         tops[PROPOSED] = asked.top or asked.proposal.settings.receive.top
@@ -164,7 +165,7 @@ def _variants(settings: Settings, asked: Asked) -> list[Variant]:
     return main + curve
 
 
-def _require_messages(read: Read, asked: Asked, names: Sequence[QueueName]) -> None:
+def _require_messages(read: Read, asked: ReplayRequest, names: Sequence[QueueName]) -> None:
     if read.inputs.messages.isEmpty():
         period = asked.period
         where = " in " + ", ".join(queue_text(name) for name in names) if asked.queues else ""

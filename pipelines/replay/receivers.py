@@ -6,7 +6,7 @@ from pipelines.ingest.queues import with_queue
 from pipelines.replay.period import Period
 from pipelines.schedules.orders import Catalog
 from pipelines.state.endpoints import SIDE, group_after_moves, latest_moves
-from pipelines.state.events_before import happened
+from pipelines.state.events_before import events_before
 
 
 def receivers(
@@ -28,7 +28,7 @@ def receivers(
     exists = endpoints.where(F.col("created_at") < F.lit(period.around.end))
     unplaced = exists.drop("queue", "conversation_group_id")
     placed = with_queue(unplaced, catalog.bindings).where("queue is not null")
-    moves = latest_moves(happened(endpoint_events, period.start))
+    moves = latest_moves(events_before(endpoint_events, period.start))
     return placed.join(moves, SIDE, "left").select(
         *SIDE,
         "instance",

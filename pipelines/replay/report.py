@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from pipelines.replay.read import Asked
+from pipelines.replay.read import ReplayRequest
 from pipelines.replay.tables import Answer
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from schemas.keys import QUEUE
 
 STOPS_HELPING = 0.02
@@ -15,7 +15,9 @@ CALIBRATED, OFF, UNKNOWN = "calibrated", "off", "unknown"
 FIGURES = ("served", "wait_p50", "wait_p95", "at_least")
 
 
-def told(answer: Answer, asked: Asked, *, has_queue_events: bool = True, limit: int) -> dict[str, Any]:
+def report_replay(
+    answer: Answer, asked: ReplayRequest, *, has_queue_events: bool = True, limit: int
+) -> dict[str, Any]:
     """What is told of the answer.
 
     Args:
@@ -24,12 +26,12 @@ def told(answer: Answer, asked: Asked, *, has_queue_events: bool = True, limit: 
         has_queue_events: without any the log does not say how long work takes.
         limit: rows of each part.
     """
-    waits = collected(answer.beside)
-    verdicts = _verdicts(collected(answer.calibration.select(*QUEUE, "verdict")))
+    waits = collect_rows(answer.beside)
+    verdicts = _verdicts(collect_rows(answer.calibration.select(*QUEUE, "verdict")))
     places = {_place(row) for row in waits}
-    told_of = collected(answer.queues.orderBy(*QUEUE, "scenario"))
+    told_of = collect_rows(answer.queues.orderBy(*QUEUE, "scenario"))
     queues = [row for row in told_of if _place(row) in places]
-    curve = collected(answer.curve.orderBy("scenario", *QUEUE, "readers"))
+    curve = collect_rows(answer.curve.orderBy("scenario", *QUEUE, "readers"))
     both = _beside(waits)
     for row in (*both, *queues, *curve):
         row["verdict"] = verdicts.get(_place(row), UNKNOWN)

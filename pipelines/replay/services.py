@@ -2,9 +2,9 @@
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.engine.differences import Keep
+from pipelines.engine.differences import Materialize
 from pipelines.replay.period import Period
-from pipelines.state.several import alone_and_several
+from pipelines.state.several import single_and_repeated
 from pipelines.state.transactions import TRANSACTION
 from schemas.keys import QUEUE
 
@@ -13,7 +13,7 @@ KIND = [*QUEUE, "contract", "message_type"]
 
 
 def services(
-    message_events: DataFrame, ended: DataFrame, *, every_receive_counts: bool, keep: Keep
+    message_events: DataFrame, ended: DataFrame, *, every_receive_counts: bool, materialize: Materialize
 ) -> DataFrame:
     """The work on each message that was taken: the sum of its shares.
 
@@ -21,7 +21,7 @@ def services(
         message_events: message events that may matter, whatever their time.
         ended: `transactions.outcomes`.
         every_receive_counts: without any queue events nothing says how long the work took.
-        keep: computes a frame once.
+        materialize: computes a frame once.
 
     Returns:
         One row per message_id with any take: `service` in whole microseconds, `first_taken_at`.
@@ -38,9 +38,9 @@ def services(
         shares = takes.withColumn("share", F.lit(0).cast("bigint"))
     else:
         at_once = takes.where("transaction_id is null").withColumn("share", F.lit(0).cast("bigint"))
-        in_transactions = keep(takes.where("transaction_id is not null"))
+        in_transactions = materialize(takes.where("transaction_id is not null"))
         # Most transactions take one message: nothing comes next, and nothing is shared.
-        alone, several = alone_and_several(in_transactions, TRANSACTION)
+        alone, several = single_and_repeated(in_transactions, TRANSACTION)
         all_of_it = ended.join(alone, TRANSACTION).withColumn("share", _until("outcome_at"))
         of_several = _shared(_lasting(several, ended))
         shares = at_once.unionByName(all_of_it.select(*at_once.columns)).unionByName(of_several)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.engine.differences import Keep
+from pipelines.engine.differences import Materialize
 from pipelines.replay.inputs import Read
 from pipelines.replay.period import Period
 from pipelines.replay.waits import calibration, milliseconds, waits
@@ -42,7 +42,9 @@ class Answer:
         return {f"replay_{name}": frame for name, frame in vars(self).items()}
 
 
-def answer(played: DataFrame, machines: DataFrame, read: Read, period: Period, keep: Keep) -> Answer:
+def answer(
+    played: DataFrame, machines: DataFrame, read: Read, period: Period, materialize: Materialize
+) -> Answer:
     """Make the tables.
 
     Args:
@@ -51,7 +53,7 @@ def answer(played: DataFrame, machines: DataFrame, read: Read, period: Period, k
             first.
         read: what was played.
         period: likewise.
-        keep: computes a frame once.
+        materialize: computes a frame once.
     """
     named = F.broadcast(machines).join(played, "machine")
     rows = named.where("message_id is not null").withColumns(
@@ -61,10 +63,10 @@ def answer(played: DataFrame, machines: DataFrame, read: Read, period: Period, k
         }
     )
     main = rows.where("not of_curve")
-    by_level = keep(waits(main, BY_LEVEL))
+    by_level = materialize(waits(main, BY_LEVEL))
     logged = waits(_logged(read, period), [*QUEUE, "level"])
-    compared = keep(calibration(logged, by_level.where("scenario = 'actual'"), [*QUEUE, "level"]))
-    verdicts = keep(
+    compared = materialize(calibration(logged, by_level.where("scenario = 'actual'"), [*QUEUE, "level"]))
+    verdicts = materialize(
         compared.groupBy(*QUEUE).agg(
             (F.count(F.when(F.col("verdict") == "off", 1)) == 0).alias("is_calibrated")
         )
@@ -78,10 +80,10 @@ def answer(played: DataFrame, machines: DataFrame, read: Read, period: Period, k
     recorded = read.inputs.messages.select("message_id", "level")
     beside = waits(main.drop("level").join(recorded, "message_id"), BY_LEVEL)
     return Answer(
-        beside=keep(with_verdict(_in_milliseconds(beside)).select(*REPLAY_WAITS.names)),
-        waits=keep(with_verdict(_in_milliseconds(by_level)).select(*REPLAY_WAITS.names)),
-        queues=keep(with_verdict(_queues(totals.where("not of_curve"))).select(*REPLAY_QUEUES.names)),
-        calibration=keep(with_verdict(_calibration(compared)).select(*REPLAY_CALIBRATION.names)),
+        beside=materialize(with_verdict(_in_milliseconds(beside)).select(*REPLAY_WAITS.names)),
+        waits=materialize(with_verdict(_in_milliseconds(by_level)).select(*REPLAY_WAITS.names)),
+        queues=materialize(with_verdict(_queues(totals.where("not of_curve"))).select(*REPLAY_QUEUES.names)),
+        calibration=materialize(with_verdict(_calibration(compared)).select(*REPLAY_CALIBRATION.names)),
         messages=main.select(
             "scenario",
             *QUEUE,
@@ -92,7 +94,7 @@ def answer(played: DataFrame, machines: DataFrame, read: Read, period: Period, k
             "receive_number",
             "level",
         ).select(*REPLAY_MESSAGES.names),
-        curve=keep(with_verdict(_curve(rows, totals)).select(*REPLAY_CURVE.names)),
+        curve=materialize(with_verdict(_curve(rows, totals)).select(*REPLAY_CURVE.names)),
     )
 
 

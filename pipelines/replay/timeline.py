@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.engine.union import united
+from pipelines.engine.union import union_all
 from pipelines.replay import event_codes as h
 from pipelines.replay.period import Period
 from pipelines.schedules.ready import system_first
@@ -145,7 +145,7 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
         ),
         _rows(of_queues(inputs.readers), F.col("moment"), h.READERS, number="readers"),
     ]
-    return _for_machines(united(parts), by_proposal)
+    return _for_machines(union_all(parts), by_proposal)
 
 
 def _rows(

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.replay.filtered_receives import RECEIPT, has_where, received_by_where
 from pipelines.replay.receivers import receiving
-from pipelines.state.events_before import happened
+from pipelines.state.events_before import events_before
 from pipelines.state.transactions import LOCKING, TRANSACTION, first_outcomes, uncommitted
 from schemas.keys import GROUP, QUEUE
 
@@ -72,7 +72,7 @@ def open_transactions(
     A message comes back with the last ROLLBACK of those that hold it, if none of them commits. The groups
     are those at the moment. Source: the semantics page, "State at as_of".
     """
-    received, of_queues = happened(message_events, start), happened(queue_events, start)
+    received, of_queues = events_before(message_events, start), events_before(queue_events, start)
     now_open = (
         uncommitted(received, of_queues)
         .where("is_open")

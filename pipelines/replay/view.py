@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import show_rows, terminal
+from pipelines.console.terminal import print_rows, terminal
 from pipelines.console.wording import counted, queue_name
 
 ASSUMED = (
@@ -74,7 +74,7 @@ def _trust(report: Mapping[str, Any]) -> str:
     return trust
 
 
-def show(report: Mapping[str, Any]) -> None:
+def print_replay(report: Mapping[str, Any]) -> None:
     """Print what is assumed, the answer, waits by level, queues, the drain or the curve."""
     console = terminal()
     console.print(ASSUMED, soft_wrap=True)
@@ -93,14 +93,14 @@ def show(report: Mapping[str, Any]) -> None:
         }
         for row in report["waits"]
     ]
-    show_rows(console, "Waits by recorded level", waits, WAITS)
-    show_rows(console, "Queues", [_of_queue(row) for row in report["queues"]], QUEUES)
+    print_rows(console, "Waits by recorded level", waits, WAITS)
+    print_rows(console, "Queues", [_of_queue(row) for row in report["queues"]], QUEUES)
     for row in report["queues"] if report["drained"] else ():
         when = f"is empty at {format_instant(row['empty_at'])}" if row["empty_at"] else "does not get empty"
         console.print(f"{row['scenario']}: {queue_name(row)} {when}{_mistrust(row)}.", soft_wrap=True)
     if report["curve"]:
         rows = [{**_of_queue(row), "p95": _figure(row, "wait_p95")} for row in report["curve"]]
-        show_rows(console, "Waits by number of readers", rows, CURVE)
+        print_rows(console, "Waits by number of readers", rows, CURVE)
         for row in report["enough"]:
             console.print(f"{_advice(row)}{_mistrust(row)}.", soft_wrap=True)
 

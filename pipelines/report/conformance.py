@@ -11,7 +11,7 @@ from pipelines.conformance.read import worst_first
 from pipelines.conformance.view import QUEUES
 from pipelines.report.page import Part
 from pipelines.report.parts import numbered, part, sums
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import (
     CONFORMANCE,
@@ -30,7 +30,7 @@ OF_LINKS = (*LINK, "messages", "with_inversion", "inversions")
 
 
 def conformance_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
-    """Read what the page shows of the tables that `jobs/conformance.py --out` wrote.
+    """Read what the page shows of the tables that `priorities conformance --out` wrote.
 
     Returns:
         Tables by name: `conformance_counts` (over all queues), `conformance_queues` (those that passed most
@@ -43,7 +43,7 @@ def conformance_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
     queues, links = answers.read(CONFORMANCE), answers.read(CONFORMANCE_LINKS)
     # The rest that is shown is of these queues.
     moments = queues.select("as_of").unionByName(links.select("as_of"))
-    other = collected(moments.where(F.col("as_of") != F.lit(as_of)).limit(1))
+    other = collect_rows(moments.where(F.col("as_of") != F.lit(as_of)).limit(1))
     if other:
         raise ConfigError(
             f"--conformance {answers.root}: is of {format_instant(other[0]['as_of'])}; write it again with "

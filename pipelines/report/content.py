@@ -12,7 +12,7 @@ from pipelines.config.catalog import Catalog
 from pipelines.questions.caveats import caveats
 from pipelines.questions.coverage import coverage
 from pipelines.questions.leaks import KIND, leak_kinds, leaks_at, oldest_first
-from pipelines.questions.transmission_status import COLUMNS as SAID, what_the_server_says
+from pipelines.questions.transmission_status import COLUMNS as SAID, transmission_statuses
 from pipelines.questions.unplaced import WHY, unplaced
 from pipelines.questions.waiting import OVERTAKEN, QUEUES, TRANSMISSION, WAITING, Kind, overtaken, waiting
 from pipelines.report.depth import instance_depth, queue_depth
@@ -117,7 +117,7 @@ def parts(warehouse: Warehouse, as_of: datetime, catalog: Catalog | None = None)
     return {
         "states": part(states, order=[F.col("state")], limit=STATES),
         "caveats": _rows(("sentence",), [{"sentence": each} for each in caveats(warehouse, as_of)]),
-        "transmission_status": _rows(SAID, what_the_server_says(warehouse, as_of, STATUSES_SHOWN)),
+        "transmission_status": _rows(SAID, transmission_statuses(warehouse, as_of, STATUSES_SHOWN)),
         "queues_off": _rows(OFF, [_off(row) for row in off]),
         "unplaced": _rows((*WHY, "messages"), unplaced(warehouse, as_of)),
         **_of_schedule(warehouse, as_of, QUEUES, catalog, off),

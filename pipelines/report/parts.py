@@ -5,20 +5,20 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.report.page import Part
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.small_frame import small_frame
 
 
 def part(rows: DataFrame, *, order: Sequence[Column], limit: int) -> Part:
     """The first rows in an order; only where there are more than these, all are counted."""
-    found = collected(rows.orderBy(*order).limit(limit))
+    found = collect_rows(rows.orderBy(*order).limit(limit))
     total = len(found) if len(found) < limit else rows.count()
     return Part(rows.columns, [list(row.values()) for row in found], total)
 
 
 def sums(rows: DataFrame, names: Sequence[str]) -> Part:
     """One row: the sums of these columns over all rows, 0 if there are none."""
-    [found] = collected(rows.agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names)))
+    [found] = collect_rows(rows.agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names)))
     return Part(names, [list(found.values())], 1)
 
 

@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.report.page import Part
 from pipelines.report.parts import part
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.replay import REPLAY_CALIBRATION, REPLAY_MESSAGES, REPLAY_WAITS
@@ -31,7 +31,7 @@ OF_WAITS = (
 
 
 def replay_parts(answers: Warehouse) -> dict[str, Part]:
-    """Read what the page shows of the tables that `jobs/replay.py --out` wrote.
+    """Read what the page shows of the tables that `priorities replay --out` wrote.
 
     Returns:
         Tables by name: `replay_waits`, `replay_verdicts` (levels of queues by verdict), `replay_place` (the
@@ -83,7 +83,7 @@ def _most_waiting(messages: DataFrame) -> dict[str, str] | None:
     sums = messages.groupBy(*QUEUE).agg(
         F.coalesce(F.sum(waited), F.lit(0)).alias("waited"), F.count(F.lit(1)).alias("messages")
     )
-    first = collected(sums.orderBy(F.desc("waited"), F.desc("messages"), *QUEUE).select(*QUEUE).limit(1))
+    first = collect_rows(sums.orderBy(F.desc("waited"), F.desc("messages"), *QUEUE).select(*QUEUE).limit(1))
     return first[0] if first else None
 
 
@@ -115,7 +115,7 @@ def _lengths(messages: DataFrame) -> DataFrame:
     )
     steps = messages.select("scenario", F.explode(both).alias("step")).select("scenario", "step.*")
     steps = steps.where("micros is not null")
-    [ends] = collected(steps.agg(F.min("micros").alias("first"), F.max("micros").alias("last")))
+    [ends] = collect_rows(steps.agg(F.min("micros").alias("first"), F.max("micros").alias("last")))
     width = max(1, -(-(ends["last"] - ends["first"]) // MOMENTS))
     first = F.lit(ends["first"])
     until = first + (F.floor((F.col("micros") - first) / F.lit(width)) + 1) * F.lit(width)

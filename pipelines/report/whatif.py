@@ -6,9 +6,10 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
+from pipelines.console.invocation import name_command
 from pipelines.report.page import Part
 from pipelines.report.parts import part, sums
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.answers import read_answers
 from pipelines.whatif.read import MOST_MOVED, PLACES, largest_first
@@ -38,7 +39,7 @@ OF_MOVES = (
 
 
 def whatif_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
-    """Read what the page shows of the tables that `jobs/whatif.py --out` wrote.
+    """Read what the page shows of the tables that `priorities whatif --out` wrote.
 
     Returns:
         Tables by name: `whatif_said` (the sentences of the terminal), `whatif_counts` (its figures, over all
@@ -55,7 +56,7 @@ def whatif_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
     causes = answers.read(WHATIF_ENDPOINTS).groupBy("cause").agg(F.count(F.lit(1)).alias("endpoints"))
     summary = answers.read(WHATIF_SUMMARY)
     counts = sums(summary.where(F.col("dimension").isin(*PLACES)), ("messages", "gained", "lost"))
-    changed = {row["cause"]: row["endpoints"] for row in collected(causes)}
+    changed = {row["cause"]: row["endpoints"] for row in collect_rows(causes)}
     report = {
         "endpoints": {cause: changed.get(cause, 0) for cause in ("proposal", "drift")},
         "messages": dict(zip(counts.columns, counts.rows[0], strict=True)),
@@ -88,12 +89,13 @@ def whatif_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
 
 
 def _require_as_of(answers: Warehouse, as_of: datetime) -> None:
-    found = [row["as_of"] for row in collected(answers.read(WHATIF_AS_OF))]
+    found = [row["as_of"] for row in collect_rows(answers.read(WHATIF_AS_OF))]
     if found == [as_of]:
         return
     of = f"is of {format_instant(found[0])}" if found else "does not say its as_of, so it isn't known"
     raise ConfigError(
-        f"--whatif {answers.root}: {of}; run jobs/whatif.py again with --as-of {format_instant(as_of)}"
+        f"--whatif {answers.root}: {of}; run {name_command('whatif')} again with --as-of "
+        f"{format_instant(as_of)}"
     )
 
 
@@ -102,7 +104,7 @@ def _most_moved(messages: DataFrame) -> dict[str, str | None] | None:
     of_queue = F.col("kind") == "receive"
     database = F.when(of_queue, F.col("database")).alias("database")
     moved = messages.groupBy("kind", "instance", database, "queue").agg(F.sum(F.abs("moved")).alias("moved"))
-    first = collected(moved.where("moved > 0").orderBy(F.desc("moved"), *PLACE).select(*PLACE).limit(1))
+    first = collect_rows(moved.where("moved > 0").orderBy(F.desc("moved"), *PLACE).select(*PLACE).limit(1))
     return first[0] if first else None
 
 

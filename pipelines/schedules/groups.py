@@ -4,7 +4,7 @@ from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.schedules.order import level_and_minute, numbered
 from pipelines.schedules.ready import CONVERSATION
-from pipelines.state.several import alone_and_several
+from pipelines.state.several import single_and_repeated
 from schemas.keys import GROUP, QUEUE
 
 
@@ -42,7 +42,7 @@ def ready_conversations(ready: DataFrame) -> DataFrame:
         F.desc("priority"), "oldest", "conversation_id", F.desc("is_initiator")
     )
     earlier = in_group.rowsBetween(Window.unboundedPreceding, -1)
-    alone, several = alone_and_several(conversations, GROUP)
+    alone, several = single_and_repeated(conversations, GROUP)
     ordered = several.withColumns(
         {
             "number": F.row_number().over(in_group),

@@ -6,16 +6,16 @@ from datetime import datetime
 from pyspark.sql import DataFrame
 
 from pipelines.config.model import Blocks, Receive, Transmission
-from pipelines.engine.differences import Keep
+from pipelines.engine.differences import Materialize
 from pipelines.schedules.blocks import in_blocks, without_blocks
 from pipelines.schedules.groups import ordered_groups, ready_conversations, ready_groups
 from pipelines.schedules.queue_state import groups_locked, queues_off
 from pipelines.schedules.ready import ready_messages
 from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import sendable, transmission_order, with_transmit_priority
-from pipelines.schedules.with_endpoints import endpoints_asked_for, placed_messages
+from pipelines.schedules.with_endpoints import messages_with_endpoints, needed_endpoints
 from pipelines.state.endpoints import SIDE, endpoints_at
-from pipelines.state.events_before import happened
+from pipelines.state.events_before import events_before
 from pipelines.state.of_messages import StateOfMessages, state_of_messages
 from pipelines.state.transactions import named_locks
 
@@ -79,7 +79,7 @@ def backlog(
     as_of: datetime,
     every_receive_counts: bool,
     known: StateOfMessages | None,
-    keep: Keep,
+    materialize: Materialize,
 ) -> Backlog:
     """Find what waits.
 
@@ -92,7 +92,7 @@ def backlog(
         as_of: the instant.
         every_receive_counts: without any queue events a RECEIVED counts as committed.
         known: the state of messages at some moment, if it was found before; that of as_of is not found again.
-        keep: computes a frame once.
+        materialize: computes a frame once.
     """
     state = known
     if state is None or state.as_of != as_of:
@@ -102,26 +102,26 @@ def backlog(
             queue_events,
             as_of=as_of,
             every_receive_counts=every_receive_counts,
-            keep=keep,
+            materialize=materialize,
         )
-    so_far = happened(queue_events, as_of)
+    so_far = events_before(queue_events, as_of)
     return Backlog(
         messages=state.messages,
         endpoints=endpoints_at(
-            endpoints.join(endpoints_asked_for(state.messages), SIDE, "left_semi"),
-            happened(endpoint_events, as_of),
+            endpoints.join(needed_endpoints(state.messages), SIDE, "left_semi"),
+            events_before(endpoint_events, as_of),
             catalog.bindings,
             as_of=as_of,
         ),
         forwarding=state.forwarding,
         locks=named_locks(so_far, state.uncommitted),
-        off=keep(queues_off(catalog.queues, so_far)),
+        off=materialize(queues_off(catalog.queues, so_far)),
     )
 
 
-def placed(waiting: Backlog) -> DataFrame:
-    """The messages of a backlog between their endpoints: `placed_messages`."""
-    return placed_messages(waiting.messages, waiting.endpoints)
+def with_endpoints(waiting: Backlog) -> DataFrame:
+    """The messages of a backlog between their endpoints: `messages_with_endpoints`."""
+    return messages_with_endpoints(waiting.messages, waiting.endpoints)
 
 
 def orders(
@@ -132,47 +132,49 @@ def orders(
     as_of: datetime,
     receive: Receive,
     transmission: Transmission,
-    keep: Keep,
+    materialize: Materialize,
 ) -> Orders:
     """Put a backlog into its orders.
 
     Args:
-        messages: `placed` of the backlog, kept.
+        messages: `with_endpoints` of the backlog, kept.
         waiting: the backlog.
         catalog: where services are.
         as_of: the instant.
         receive: TOP.
         transmission: starvation prevention and blocks.
-        keep: computes a frame once.
+        materialize: computes a frame once.
     """
     ready = ready_messages(messages, waiting.off, groups_locked(waiting.locks, messages))
-    groups, received = receive_order(ready, top=receive.top, keep=keep)
+    groups, received = receive_order(ready, top=receive.top, materialize=materialize)
     waits = sendable(messages, waiting.forwarding, catalog.bindings, waiting.off)
     levels = with_transmit_priority(waits, catalog.honoring, as_of=as_of, starvation=transmission.starvation)
-    return Orders(groups, received, send_order(levels, blocks=transmission.blocks, keep=keep))
+    return Orders(groups, received, send_order(levels, blocks=transmission.blocks, materialize=materialize))
 
 
-def receive_order(ready: DataFrame, *, top: int | None, keep: Keep) -> tuple[DataFrame, DataFrame]:
+def receive_order(
+    ready: DataFrame, *, top: int | None, materialize: Materialize
+) -> tuple[DataFrame, DataFrame]:
     """Put ready messages into the order of RECEIVEs: `ordered_groups`, kept, and `receive_schedule`.
 
     Args:
         ready: `ready_messages`, or `in_conversations` of others.
         top: TOP(n) of the RECEIVE statement; None takes all ready messages of the group.
-        keep: computes a frame once.
+        materialize: computes a frame once.
     """
-    ready = keep(ready)
-    in_groups = keep(ready_conversations(ready))
-    groups = keep(ordered_groups(keep(ready_groups(in_groups))))
+    ready = materialize(ready)
+    in_groups = materialize(ready_conversations(ready))
+    groups = materialize(ordered_groups(materialize(ready_groups(in_groups))))
     return groups, receive_schedule(ready, in_groups, groups, top=top)
 
 
-def send_order(rows: DataFrame, *, blocks: Blocks | None, keep: Keep) -> DataFrame:
+def send_order(rows: DataFrame, *, blocks: Blocks | None, materialize: Materialize) -> DataFrame:
     """Put what instances have to send into the order of its sending: with `position` and `block`.
 
     Args:
         rows: `sendable`, `with_transmit_priority`.
         blocks: how large a fragment is, and how many make a block; None sends message by message.
-        keep: computes a frame once.
+        materialize: computes a frame once.
     """
-    sent = keep(transmission_order(rows))
+    sent = materialize(transmission_order(rows))
     return without_blocks(sent) if blocks is None else in_blocks(sent, blocks)

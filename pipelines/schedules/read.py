@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pipelines.config.catalog import BINDINGS
 from pipelines.config.load import Settings
-from pipelines.engine.differences import Keep
+from pipelines.engine.differences import Materialize
 from pipelines.schedules.orders import Backlog, Catalog, backlog
 from pipelines.state.of_messages import StateOfMessages
 from pipelines.storage.small_frame import small_frame
@@ -30,7 +30,7 @@ def read_backlog(
     warehouse: Warehouse,
     catalog: Catalog,
     as_of: datetime,
-    keep: Keep,
+    materialize: Materialize,
     *,
     knows_queues: bool,
     known: StateOfMessages | None = None,
@@ -41,7 +41,7 @@ def read_backlog(
         warehouse: what to read.
         catalog: `catalog_frames`.
         as_of: the instant.
-        keep: computes a frame once.
+        materialize: computes a frame once.
         knows_queues: whether any queue event was ever accepted.
         known: the state of messages that the fold of the same rows has found, if it is at hand.
     """
@@ -57,5 +57,5 @@ def read_backlog(
         as_of=as_of,
         every_receive_counts=not knows_queues,
         known=known,
-        keep=keep,
+        materialize=materialize,
     )

@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.schedules.queue_state import with_state
 from pipelines.state.events_before import moment_of
-from pipelines.state.several import alone_and_several
+from pipelines.state.several import single_and_repeated
 from schemas.keys import GROUP
 
 CONVERSATION = [*GROUP, "conversation_id", "is_initiator"]
@@ -60,7 +60,7 @@ def in_conversations(ready: DataFrame) -> DataFrame:
         system_first(), F.asc_nulls_last("message_sequence_number"), "arrival_order"
     )
     rows = ready.withColumn("arrival_order", _arrival_order())
-    alone, several = alone_and_several(rows, ["conversation_id", "is_initiator"])
+    alone, several = single_and_repeated(rows, ["conversation_id", "is_initiator"])
     return alone.withColumns({"rank": F.lit(1), "is_alone": F.lit(True)}).unionByName(
         several.withColumns({"rank": F.row_number().over(in_conversation), "is_alone": F.lit(False)})
     )

@@ -16,7 +16,7 @@ ON_THEIR_WAY = "waits or is_forwarded"
 """Which messages have something to do with their sender's endpoint."""
 
 
-def endpoints_asked_for(messages: DataFrame) -> DataFrame:
+def needed_endpoints(messages: DataFrame) -> DataFrame:
     """The endpoints that matter to open messages: (conversation_id, is_initiator), unique.
 
     Args:
@@ -30,7 +30,7 @@ def endpoints_asked_for(messages: DataFrame) -> DataFrame:
     return receivers.unionByName(senders).distinct()
 
 
-def placed_messages(messages: DataFrame, endpoints: DataFrame) -> DataFrame:
+def messages_with_endpoints(messages: DataFrame, endpoints: DataFrame) -> DataFrame:
     """Say of each open message who receives it and who sent it.
 
     Args:

@@ -5,14 +5,14 @@ from datetime import datetime
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.load import Settings
-from pipelines.engine.differences import together
+from pipelines.engine.differences import run_concurrently
 from pipelines.schedules.groups import group_priorities
-from pipelines.schedules.orders import orders, placed
+from pipelines.schedules.orders import orders, with_endpoints
 from pipelines.schedules.read import catalog_frames, read_backlog
 from pipelines.schedules.transmission import forwarded_elsewhere
 from pipelines.schedules.unresolved import unresolved
 from pipelines.state.of_messages import StateOfMessages
-from pipelines.storage.batches import Done
+from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
 
@@ -21,7 +21,7 @@ def write_schedules(
     warehouse: Warehouse,
     settings: Settings,
     as_of: datetime,
-    done: Done,
+    done: CompletedBatches,
     known: StateOfMessages | None = None,
 ) -> dict[str, int]:
     """Replace the rows of this as_of in the schedule tables; other rows stay.
@@ -37,12 +37,12 @@ def write_schedules(
         The open messages by what they wait for, as counted before any schedule was made:
         open_receive, open_transmission and open_forwarded.
     """
-    with warehouse.keeping() as keep:
+    with warehouse.materializing() as materialize:
         catalog = catalog_frames(warehouse, settings)
         waiting = read_backlog(
-            warehouse, catalog, as_of, keep, knows_queues=done.has_queue_events, known=known
+            warehouse, catalog, as_of, materialize, knows_queues=done.has_queue_events, known=known
         )
-        messages = keep(placed(waiting))
+        messages = materialize(with_endpoints(waiting))
         counts = _count_open(messages, waiting.forwarding)
         made = orders(
             messages,
@@ -51,9 +51,9 @@ def write_schedules(
             as_of=as_of,
             receive=settings.receive,
             transmission=settings.transmission,
-            keep=keep,
+            materialize=materialize,
         )
-        together(
+        run_concurrently(
             warehouse.spark,
             lambda: warehouse.replace_as_of(GROUP_PRIORITIES, group_priorities(made.groups), as_of),
             lambda: warehouse.replace_as_of(RECEIVE_SCHEDULE, made.received, as_of),

@@ -10,7 +10,7 @@ DIGITS = 18
 """Of the microseconds since then."""
 
 
-def happened(events: DataFrame, as_of: datetime | None) -> DataFrame:
+def events_before(events: DataFrame, as_of: datetime | None) -> DataFrame:
     """The events before as_of; all of them without one.
 
     Source: the design, "Vocabulary": events with `event_time < as_of` have happened.

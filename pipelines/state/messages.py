@@ -4,9 +4,9 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.engine.differences import Keep
+from pipelines.engine.differences import Materialize
 from pipelines.state.events_before import ever, moment_rank_and_id
-from pipelines.state.several import alone_and_several
+from pipelines.state.several import single_and_repeated
 from pipelines.state.transactions import TRANSACTION
 from schemas.events import LEFT
 
@@ -107,7 +107,7 @@ def facts_of_few(message_events: DataFrame) -> DataFrame:
     Args:
         message_events: all events of the messages asked for, kept.
     """
-    alone, several = alone_and_several(message_events, ["message_id"])
+    alone, several = single_and_repeated(message_events, ["message_id"])
     return alone.select(*_of_the_only_event()).unionByName(facts(several))
 
 
@@ -124,7 +124,9 @@ def _of_the_only_event() -> list[Column | str]:
     ]
 
 
-def facts_of_many(message_events: DataFrame, keep: Keep, *, ids: DataFrame | None = None) -> DataFrame:
+def facts_of_many(
+    message_events: DataFrame, materialize: Materialize, *, ids: DataFrame | None = None
+) -> DataFrame:
     """`OF_ANY_EVENT`, `sent_at` and `arrived_at` as in `facts`, and quicker where messages are many.
 
     The least and the greatest value together cost a third of the value of the earliest event. They are the
@@ -132,12 +134,12 @@ def facts_of_many(message_events: DataFrame, keep: Keep, *, ids: DataFrame | Non
 
     Args:
         message_events: message events, all of each message; they are read twice.
-        keep: computes a frame once (`pipelines.engine.differences.kept`).
+        materialize: computes a frame once (`pipelines.engine.differences.kept`).
         ids: message_id of those asked for, unique; without it all are.
     """
     asked = message_events if ids is None else message_events.join(ids, "message_id", "left_semi")
     event_type, time = F.col("event_type"), F.col("event_time")
-    folded = keep(
+    folded = materialize(
         asked.groupBy("message_id").agg(
             *[F.min(name).alias(name) for name in OF_ANY_EVENT],
             *[F.max(name).alias(f"{name}_too") for name in OF_ANY_EVENT],

@@ -5,9 +5,9 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame
 
-from pipelines.engine.differences import Keep
+from pipelines.engine.differences import Materialize
 from pipelines.state.ends import ends
-from pipelines.state.events_before import happened
+from pipelines.state.events_before import events_before
 from pipelines.state.messages import facts_of_few, forwarding, undecided
 from pipelines.state.open_messages import open_messages
 from pipelines.state.transactions import uncommitted
@@ -37,7 +37,7 @@ def state_of_messages(
     *,
     as_of: datetime,
     every_receive_counts: bool,
-    keep: Keep,
+    materialize: Materialize,
 ) -> StateOfMessages:
     """Find the messages that have a state at as_of: few, as most are received for good.
 
@@ -47,20 +47,20 @@ def state_of_messages(
         queue_events: queue events that may matter, likewise.
         as_of: the moment.
         every_receive_counts: without any queue events a RECEIVED counts as committed.
-        keep: computes a frame once (`pipelines.engine.differences.kept`).
+        materialize: computes a frame once (`pipelines.engine.differences.kept`).
 
     Narrow passes over all events find the few messages; only their events are looked at whole.
     """
-    counted = happened(message_events, as_of)
-    exceptions = keep(uncommitted(counted, happened(queue_events, as_of)))
-    left = keep(undecided(counted, exceptions, every_receive_counts=every_receive_counts))
-    passing_on = keep(forwarding(counted))
+    counted = events_before(message_events, as_of)
+    exceptions = materialize(uncommitted(counted, events_before(queue_events, as_of)))
+    left = materialize(undecided(counted, exceptions, every_receive_counts=every_receive_counts))
+    passing_on = materialize(forwarding(counted))
     ids = left.select("message_id").unionByName(passing_on.select("message_id"))
-    events = keep(message_events.join(ids, "message_id", "left_semi"))
+    events = materialize(message_events.join(ids, "message_id", "left_semi"))
     ended = ends(
-        happened(endpoint_events, as_of).join(
+        events_before(endpoint_events, as_of).join(
             events.select("conversation_id").distinct(), "conversation_id", "left_semi"
         )
     )
     found = open_messages(facts_of_few(events), left, passing_on, ended)
-    return StateOfMessages(as_of, keep(found), passing_on, exceptions)
+    return StateOfMessages(as_of, materialize(found), passing_on, exceptions)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, functions as F
 
 
-def alone_and_several(rows: DataFrame, key: Sequence[str]) -> tuple[DataFrame, DataFrame]:
+def single_and_repeated(rows: DataFrame, key: Sequence[str]) -> tuple[DataFrame, DataFrame]:
     """The rows whose key no other row has, and all others.
 
     A window or `min_by` costs the embedded engine some microseconds for each key, and often most keys have

@@ -9,7 +9,7 @@ BITS = 4
 KIND = 2**BITS - 1
 
 
-def place(time: Column, kind: Column) -> Column:
+def row_position(time: Column, kind: Column) -> Column:
     """A moment in microseconds, and the kind, as one number that compares the same way."""
     return time * F.lit(2**BITS) + kind
 
@@ -39,12 +39,12 @@ def rows_of_kind(
         tie: the column that orders rows of one instant and kind; all are equal without one.
 
     Returns:
-        queue_number, `place`, `tie`, and the names of `types`.
+        queue_number, `row_position`, `tie`, and the names of `types`.
     """
     columns = []
     for name, type in types.items():
         value = payload.get(name)
         column = F.lit(None) if value is None else F.col(value) if isinstance(value, str) else value
         columns.append(column.cast(type).alias(name))
-    at = place(F.unix_micros(time), F.lit(kind)).alias("place")
+    at = row_position(F.unix_micros(time), F.lit(kind)).alias("place")
     return rows.select("queue_number", at, (F.col(tie) if tie else F.lit("")).alias("tie"), *columns)

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.paths import with_slashes
-from pipelines.engine.differences import together
+from pipelines.engine.differences import run_concurrently
 from pipelines.storage.inputs.paths import on_local_disk
 from pipelines.storage.warehouse import Warehouse
 from schemas.table import Table
@@ -33,7 +33,7 @@ def answers_in(warehouse: Warehouse, folder: str, *, option: str = "--out") -> W
 
 def write_answers(answers: Warehouse, tables: Sequence[Table], frames: Mapping[str, DataFrame]) -> None:
     """Replace each table whole, empty ones too."""
-    together(
+    run_concurrently(
         answers.spark,
         *[partial(answers.replace, table, frames[table.name].select(*table.names)) for table in tables],
     )

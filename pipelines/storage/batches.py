@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import BATCHES
 
@@ -14,7 +14,7 @@ LITTLE_EVENTS = 500_000
 
 
 @dataclass(frozen=True)
-class Done:
+class CompletedBatches:
     """What the completed folds have done.
 
     Attributes:
@@ -60,6 +60,6 @@ class Done:
         return next((row[name] for row in self.batches if row["batch"] == last), None)
 
 
-def what_is_done(warehouse: Warehouse) -> Done:
+def completed_batches(warehouse: Warehouse) -> CompletedBatches:
     """Read `batches`."""
-    return Done(collected(warehouse.read(BATCHES)))
+    return CompletedBatches(collect_rows(warehouse.read(BATCHES)))

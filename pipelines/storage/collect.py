@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, functions as F, types as T
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def collected(frame: DataFrame) -> list[dict[str, Any]]:
+def collect_rows(frame: DataFrame) -> list[dict[str, Any]]:
     """Collect rows as dicts by column, in the frame's order.
 
     Timestamps are aware and in UTC: Spark itself would give naive ones, in the time zone of the machine.

@@ -8,7 +8,7 @@ from deltalake.exceptions import DeltaError
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from pipelines.engine.session import is_embedded
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from schemas.ids import IDS, canonical_id
 
 PROPERTY, VALUE = "priorities.ids", "canonical"
@@ -44,5 +44,5 @@ def other_spelling(rows: DataFrame) -> str | None:
     names = [name for name in rows.columns if name in IDS]
     others = [F.when(F.col(name) != canonical_id(F.col(name)), F.col(name)) for name in names]
     found = rows.where(reduce(or_, [F.coalesce(each.isNotNull(), F.lit(False)) for each in others]))
-    ids = collected(found.select(F.coalesce(*others).alias("id")).limit(1))
+    ids = collect_rows(found.select(F.coalesce(*others).alias("id")).limit(1))
     return ids[0]["id"] if ids else None

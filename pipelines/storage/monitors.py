@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import QUEUE_MONITORS, SNAPSHOTS
@@ -29,8 +29,8 @@ def latest_monitors(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any
     taken = warehouse.read(SNAPSHOTS).where((F.col("view") == VIEW) & (F.col("taken_at") <= F.lit(as_of)))
     newest = {
         (row["instance"], row["database"]): row["newest"]
-        for row in collected(taken.groupBy("instance", "database").agg(F.max("taken_at").alias("newest")))
+        for row in collect_rows(taken.groupBy("instance", "database").agg(F.max("taken_at").alias("newest")))
     }
-    rows = collected(warehouse.read(QUEUE_MONITORS).where(F.col("taken_at") <= F.lit(as_of)))
+    rows = collect_rows(warehouse.read(QUEUE_MONITORS).where(F.col("taken_at") <= F.lit(as_of)))
     current = [row for row in rows if newest.get((row["instance"], row["database"])) == row["taken_at"]]
     return sorted(current, key=itemgetter(*QUEUE))

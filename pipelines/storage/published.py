@@ -12,8 +12,9 @@ from pyspark.sql import functions as F
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
-from pipelines.storage.batches import what_is_done
-from pipelines.storage.collect import collected
+from pipelines.console.invocation import name_command
+from pipelines.storage.batches import completed_batches
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.integrity import require_as_left
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
@@ -26,7 +27,7 @@ AS_OFS_SHOWN = 5
 
 def published_runs(warehouse: Warehouse, *columns: str) -> list[dict[str, Any]]:
     """These columns of the runs that were published, in no order; they are few."""
-    return collected(warehouse.read(RUNS).where("status = 'succeeded'").select(*columns))
+    return collect_rows(warehouse.read(RUNS).where("status = 'succeeded'").select(*columns))
 
 
 def checked_runs(warehouse: Warehouse) -> list[dict[str, Any]]:
@@ -46,7 +47,7 @@ def settings_of(warehouse: Warehouse, as_of: datetime) -> dict[str, Any]:
     What a failed run left of an as_of may be by its settings or by those of the run before.
     """
     runs = warehouse.read(RUNS).where(F.col("as_of") == F.lit(as_of))
-    rows = collected(runs.select("started_at", "status", "settings"))
+    rows = collect_rows(runs.select("started_at", "status", "settings"))
     last = max(rows, key=itemgetter("started_at"), default=None)
     if last is None or last["status"] != "succeeded":
         return {}
@@ -57,7 +58,7 @@ def settings_of(warehouse: Warehouse, as_of: datetime) -> dict[str, Any]:
 def batches_since(warehouse: Warehouse, as_of: datetime) -> int:
     """Count the batches of events that came in after an as_of was published last: its tables lack them."""
     covered = last_batch_of(warehouse, as_of)
-    came = {row["batch"] for row in what_is_done(warehouse).batches}
+    came = {row["batch"] for row in completed_batches(warehouse).batches}
     return sum(batch > covered for batch in came)
 
 
@@ -68,7 +69,7 @@ def last_batch_of(warehouse: Warehouse, as_of: datetime) -> int:
 
 
 def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | None) -> datetime:
-    """Find an as_of that was published and is still there: the one asked for, or that of the latest run.
+    """Find an as_of that was published and is still there: the one asked for, or the newest.
 
     The tables are compared with what the runs left first: every question starts here.
 
@@ -81,7 +82,7 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | 
     """
     # An engine would sort and shuffle for what is done here at once.
     rows = warehouse.read(RUNS).drop("run_id", "code_version", "settings", "reconciliation")
-    all_runs = sorted(collected(rows), key=itemgetter("started_at"))
+    all_runs = sorted(collect_rows(rows), key=itemgetter("started_at"))
     published = [row for row in all_runs if row["status"] == "succeeded"]
     require_as_left(warehouse.root, published)
     found = _found(warehouse, settings, as_of, published)
@@ -90,7 +91,8 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | 
     if last["status"] != "succeeded" and last["last_batch"] is not None:
         log.warning(
             "the run of %s that started at %s did not succeed (%s): the tables of this as_of may be of it "
-            "and of the one before; run jobs/schedules.py --config %s --as-of %s, which makes them anew",
+            f"and of the one before; run {name_command('schedules')} --config %s --as-of %s, which makes "
+            "them anew",
             format_instant(found),
             format_instant(last["started_at"]),
             last["error"],
@@ -106,24 +108,25 @@ def _found(
     """The as_of to take of published runs, which come in the order of their starts."""
     latest = {row["as_of"]: row for row in runs}
     if as_of is None:
-        for row in sorted(latest.values(), key=itemgetter("started_at", "as_of"), reverse=True):
+        for row in sorted(latest.values(), key=itemgetter("as_of"), reverse=True):
             if _is_there(warehouse, row):
                 found: datetime = row["as_of"]
                 return found
         what = "the rows of all published runs are gone" if runs else "no run was published yet"
         raise PipelineError(
-            f"{settings.warehouse}: {what}; run jobs/nightly.py --config {settings.path} first"
+            f"{settings.warehouse}: {what}; run {name_command('nightly')} --config {settings.path} first"
         )
     if as_of not in latest:
         there = ", ".join(map(format_instant, sorted(latest, reverse=True)[:AS_OFS_SHOWN])) or "none yet"
         raise PipelineError(
             f"--as-of {format_instant(as_of)} was not published; the latest are: {there}; take one of these, "
-            f"or run jobs/nightly.py --config {settings.path} for it first"
+            f"or run {name_command('nightly')} --config {settings.path} for it first"
         )
     if not _is_there(warehouse, latest[as_of]):
         raise PipelineError(
             f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
-            f"(jobs/maintain.py --keep-days); run jobs/schedules.py --config {settings.path} for it, which "
+            f"({name_command('maintain')} --keep-days); run {name_command('schedules')} --config "
+            f"{settings.path} for it, which "
             "makes them again"
         )
     return as_of

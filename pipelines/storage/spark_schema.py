@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.model import SparkSchema
-from pipelines.config.nearest import instead
+from pipelines.config.nearest import suggest_nearest
 
 
 def folder_of(spark: SparkSession, schema: SparkSchema) -> str:
@@ -43,5 +43,5 @@ def _what_to_do(spark: SparkSession, schema: SparkSchema) -> str:
         return f"correct the name, or CREATE SCHEMA {schema} first ({read})"
     if spark.conf.get("spark.sql.catalogImplementation") != "hive":
         return f"this session has no metastore: it lacks spark.sql.catalogImplementation=hive ({read})"
-    known = instead(schema.schema_name, sorted(each.name for each in spark.catalog.listDatabases()))
+    known = suggest_nearest(schema.schema_name, sorted(each.name for each in spark.catalog.listDatabases()))
     return f"{known}, or CREATE SCHEMA {schema} first ({read})"

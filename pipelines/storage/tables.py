@@ -75,7 +75,7 @@ def _require_session(spark: SparkSession) -> None:
     ):
         raise ConfigError(
             "this session lacks Delta: start it with --properties-file conf/spark/local.conf and --jars with "
-            "the jars of .jars; docs/notebooks.md has the whole line"
+            "the jars of .jars; docs/running.md has the whole line"
         )
     zone = spark.conf.get("spark.sql.session.timeZone", "")
     if zone not in UTC_NAMES:

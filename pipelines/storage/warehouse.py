@@ -14,16 +14,16 @@ from pipelines.config.errors import ConfigError, WarehouseError
 from pipelines.config.model import SparkSchema
 from pipelines.config.paths import with_slashes
 from pipelines.engine.differences import (
-    Keep,
+    Materialize,
+    check_constraints_last,
     identifier_of_new,
-    kept,
     located,
-    tested_last,
+    materialized,
     with_nullable_values,
 )
-from pipelines.engine.never_null import never_null
+from pipelines.engine.never_null import require_not_null
 from pipelines.engine.session import is_embedded
-from pipelines.engine.small_jobs import in_one_task
+from pipelines.engine.small_jobs import read_in_one_task
 from pipelines.storage.commits import rows_added
 from pipelines.storage.id_spelling import is_marked, mark, other_spelling
 from pipelines.storage.inputs.delta_log import current_version
@@ -109,15 +109,15 @@ class Warehouse:
         """The table's folder."""
         return f"{self.root}/{table.name}"
 
-    def kept(self, rows: DataFrame) -> AbstractContextManager[DataFrame]:
-        """Compute the rows once for all that reads them inside the block; see `engine.differences.kept`."""
-        return kept(rows, f"{self.root}/{SCRATCH}")
+    def materialized(self, rows: DataFrame) -> AbstractContextManager[DataFrame]:
+        """Compute the rows once for all that reads them inside the block; see `materialized`."""
+        return materialized(rows, f"{self.root}/{SCRATCH}")
 
     @contextmanager
-    def keeping(self) -> Iterator[Keep]:
+    def materializing(self) -> Iterator[Materialize]:
         """What keeps any number of frames until the end of the block."""
         with ExitStack() as stack:
-            yield lambda rows: stack.enter_context(self.kept(rows))
+            yield lambda rows: stack.enter_context(self.materialized(rows))
 
     def exists(self, table: Table) -> bool:
         """Whether the table was ever written.
@@ -181,7 +181,7 @@ class Warehouse:
             log.info("%s: %s rows in %s files, version %s, %.1f s", table.name, rows, files, version, seconds)
 
     def _load(self, table: Table) -> DataFrame:
-        return in_one_task(self.spark.read.format("delta").load(located(self.path(table))))
+        return read_in_one_task(self.spark.read.format("delta").load(located(self.path(table))))
 
     def _types(self, path: str) -> dict[str, str]:
         """The types of the columns of the table at a path, by name; none if there is no table."""
@@ -206,10 +206,10 @@ class Warehouse:
         """The rows with exactly the declared columns, in files that follow the table's file order."""
         _require_declared(table, rows)
         required = {column.name: column.type for column in table.columns if not column.nullable}
-        rows = never_null(with_nullable_values(rows.select(*table.names)), required)
+        rows = require_not_null(with_nullable_values(rows.select(*table.names)), required)
         if not table.file_order:
             # NOT NULLs are tested by now.
-            return tested_last(rows) if table.checks else rows
+            return check_constraints_last(rows) if table.checks else rows
         ranges = [F.expr(each) for each in table.file_ranges or table.file_order]
         return rows.repartitionByRange(*ranges).sortWithinPartitions(*table.file_order)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from pipelines.engine.differences import together
-from pipelines.storage.collect import collected
+from pipelines.engine.differences import run_concurrently
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.small_frame import small_frame
-from pipelines.whatif.request import Asked
+from pipelines.whatif.request import WhatIfRequest
 from schemas.whatif import WHATIF_ANSWERS
 
 DEPLOYMENT, ALWAYS, INSTANT = "deployment", "always", "instant"
@@ -22,30 +22,30 @@ Counts = Mapping[str, Mapping[str, int]]
 """`endpoints` with another level, by cause, and `messages` (with a position), `gained` and `lost` of them."""
 
 
-def moved_by(asked: Asked, kinds: DataFrame) -> tuple[DataFrame, DataFrame]:
+def moved_by(asked: WhatIfRequest, kinds: DataFrame) -> tuple[DataFrame, DataFrame]:
     """The table `whatif_groups`, and all messages: `received_moved` and `sent_moved`, kept.
 
     Args:
         asked: the what-if.
-        kinds: `Asked.kinds` of it.
+        kinds: `WhatIfRequest.kinds` of it.
     """
     levels = asked.levels(kinds)
-    (received, groups), sent = together(
+    (received, groups), sent = run_concurrently(
         asked.warehouse.spark, lambda: asked.received(levels), lambda: asked.sent(levels)
     )
-    return groups, asked.keep(received.unionByName(sent))
+    return groups, asked.materialize(received.unionByName(sent))
 
 
 def counts(kinds: DataFrame, moved: DataFrame) -> Counts:
     """Count what changes.
 
     Args:
-        kinds: `Asked.kinds`.
+        kinds: `WhatIfRequest.kinds`.
         moved: `moved_by`.
     """
     by_cause = kinds.groupBy("cause").agg(F.sum("endpoints").alias("endpoints"))
-    found = {row["cause"]: row["endpoints"] for row in collected(by_cause)}
-    [messages] = collected(
+    found = {row["cause"]: row["endpoints"] for row in collect_rows(by_cause)}
+    [messages] = collect_rows(
         moved.where("moved is not null").agg(
             F.count(F.lit(1)).alias("messages"),
             F.count_if(F.col("moved") > 0).alias("gained"),
@@ -55,7 +55,7 @@ def counts(kinds: DataFrame, moved: DataFrame) -> Counts:
     return {"endpoints": {cause: found.get(cause, 0) for cause in CAUSES}, "messages": messages}
 
 
-def answers(asked: Asked, found: Counts) -> dict[str, Counts]:
+def answers(asked: WhatIfRequest, found: Counts) -> dict[str, Counts]:
     """The answers by name, the two that every what-if begins with first.
 
     Args:
@@ -87,7 +87,7 @@ def answers_frame(spark: SparkSession, made: Mapping[str, Counts], as_if: dateti
 
 def read_answers(table: DataFrame) -> tuple[dict[str, Counts], datetime | None]:
     """What `answers_frame` was made of."""
-    rows = {row["answer"]: row for row in collected(table)}
+    rows = {row["answer"]: row for row in collect_rows(table)}
     found: dict[str, Counts] = {
         name: {
             "endpoints": {cause: row[cause] for cause in CAUSES},
@@ -98,7 +98,7 @@ def read_answers(table: DataFrame) -> tuple[dict[str, Counts], datetime | None]:
     return found, rows[INSTANT]["as_if"] if INSTANT in rows else None
 
 
-def _at_deployment(asked: Asked, found: Counts) -> Counts:
+def _at_deployment(asked: WhatIfRequest, found: Counts) -> Counts:
     if asked.as_if is not None and asked.as_if >= asked.as_of:
         return found
     if asked.settings_move():
@@ -107,7 +107,7 @@ def _at_deployment(asked: Asked, found: Counts) -> Counts:
     return {"endpoints": dict.fromkeys(CAUSES, 0), "messages": {**found["messages"], **nothing}}
 
 
-def _count(asked: Asked) -> Counts:
+def _count(asked: WhatIfRequest) -> Counts:
     kinds = asked.kinds()
     _, moved = moved_by(asked, kinds)
     return counts(kinds, moved)

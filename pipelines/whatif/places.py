@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.whatif.published import SIDES
 
 
@@ -31,7 +31,7 @@ def places_anew(rows: DataFrame, within: Sequence[str], everywhere: Mapping[str,
 
 def sides_anew(places: DataFrame) -> list[str]:
     """The `SIDES` for which any place is to be ordered anew."""
-    found = collected(places.agg(*[F.bool_or(side).alias(side) for side in SIDES]))
+    found = collect_rows(places.agg(*[F.bool_or(side).alias(side) for side in SIDES]))
     return [side for side in SIDES if found[0][side]]
 
 

@@ -12,13 +12,13 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.config.errors import ReconciliationError
 from pipelines.config.load import Settings
 from pipelines.config.proposal import Proposal
-from pipelines.engine.differences import together
-from pipelines.storage.collect import collected
+from pipelines.engine.differences import run_concurrently
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.answers import Counts, answers, counts, moved_by
 from pipelines.whatif.pairs import pairs
 from pipelines.whatif.published import SIDES
-from pipelines.whatif.request import Asked
+from pipelines.whatif.request import WhatIfRequest
 from pipelines.whatif.summary import summary
 from schemas.whatif import WHATIF_MESSAGES
 
@@ -32,7 +32,7 @@ PLACES = ("queue", "instance")
 class WhatIf:
     """The tables of a what-if, each a frame with the columns of `schemas.whatif`.
 
-    `asked`, `kinds` (`Asked.kinds`) and `moved` (`moved_by`) are what they are made of.
+    `asked`, `kinds` (`WhatIfRequest.kinds`) and `moved` (`moved_by`) are what they are made of.
     """
 
     endpoints: DataFrame
@@ -40,7 +40,7 @@ class WhatIf:
     messages: DataFrame
     summary: DataFrame
     pairs: DataFrame
-    asked: Asked
+    asked: WhatIfRequest
     kinds: DataFrame
     moved: DataFrame
 
@@ -79,13 +79,13 @@ def what_if(
     What waits, and what holds it back, is what was published. So is its order, but where levels or settings
     are others than those it was made by: only such queues and instances are ordered anew.
     """
-    with warehouse.keeping() as keep:
-        asked = Asked(warehouse, settings, proposal, as_of, as_if, keep)
+    with warehouse.materializing() as materialize:
+        asked = WhatIfRequest(warehouse, settings, proposal, as_of, as_if, materialize)
         kinds = asked.kinds()
         groups, moved = moved_by(asked, kinds)
         messages = moved.select(*WHATIF_MESSAGES.names)
-        summed, counted = together(
-            warehouse.spark, lambda: keep(summary(moved)), lambda: keep(pairs(messages))
+        summed, counted = run_concurrently(
+            warehouse.spark, lambda: materialize(summary(moved)), lambda: materialize(pairs(messages))
         )
         require_sums(moved, asked.reordered_kinds())
         yield WhatIf(
@@ -100,21 +100,21 @@ def what_if(
         )
 
 
-def told(answer: WhatIf, *, limit: int) -> dict[str, Any]:
+def report_whatif(answer: WhatIf, *, limit: int) -> dict[str, Any]:
     """What is told of the answer: counts, the places that change most, the largest moves, the pairs.
 
     Args:
         answer: the tables.
         limit: rows of each part, of `largest_moves` at most 10.
     """
-    rows = collected(answer.summary)
+    rows = collect_rows(answer.summary)
     moves = answer.messages.where("moved <> 0").orderBy(*largest_first())
     return {
         **answer.counts,
         "answers": answer.answers,
         "summary": sorted(rows, key=_most_moved_first)[:limit],
-        "largest_moves": collected(moves.limit(min(limit, MOST_MOVED))),
-        "pairs": collected(
+        "largest_moves": collect_rows(moves.limit(min(limit, MOST_MOVED))),
+        "pairs": collect_rows(
             answer.pairs.orderBy(
                 F.desc("pairs"), "instance", "database", "queue", "passing_level", "passed_level"
             ).limit(limit)
@@ -143,7 +143,7 @@ def require_sums(moved: DataFrame, reordered: Iterable[str]) -> None:
 
     Args:
         moved: `moved_by`.
-        reordered: `Asked.reordered_kinds`.
+        reordered: `WhatIfRequest.reordered_kinds`.
 
     Raises:
         ReconciliationError: a place breaks one of these.
@@ -157,7 +157,7 @@ def require_sums(moved: DataFrame, reordered: Iterable[str]) -> None:
     )
     stays = ~F.col("kind").isin(*reordered) & ~F.col("other_levels")
     partly = " or ".join(f"{name} not in (0, messages)" for name in orders)
-    wrong = collected(
+    wrong = collect_rows(
         by_place.agg(
             F.count(F.lit(1)).alias("messages"),
             *[count.alias(name) for name, count in orders.items()],

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.load import Settings
 from pipelines.config.proposal import Proposal, standing
-from pipelines.engine.differences import Keep
+from pipelines.engine.differences import Materialize
 from pipelines.ingest.queues import with_queue
 from pipelines.questions.endpoint_kinds import NAMES
 from pipelines.schedules.orders import receive_order, send_order
@@ -45,15 +45,15 @@ SENDABLE = (
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A what-if; the arguments are those of `what_if`, and `keep` computes a frame once."""
+class WhatIfRequest:
+    """A what-if; the arguments are those of `what_if`, and `materialize` computes a frame once."""
 
     warehouse: Warehouse
     settings: Settings
     proposal: Proposal
     as_of: datetime
     as_if: datetime | None
-    keep: Keep
+    materialize: Materialize
 
     @cached_property
     def made_by(self) -> dict[str, Any]:
@@ -84,10 +84,10 @@ class Asked:
     def kinds(self) -> DataFrame:
         """The kinds of endpoints that get another level: `with_cause`."""
         today, proposed = (
-            self.keep(rules_frame(self.warehouse.spark, standing(settings.rule_history)))
+            self.materialize(rules_frame(self.warehouse.spark, standing(settings.rule_history)))
             for settings in self.by.values()
         )
-        return self.keep(with_cause(changed_kinds(self._there(), proposed, as_if=self.as_if), today))
+        return self.materialize(with_cause(changed_kinds(self._there(), proposed, as_if=self.as_if), today))
 
     def endpoints(self, kinds: DataFrame) -> DataFrame:
         """The table `whatif_endpoints`."""
@@ -110,17 +110,17 @@ class Asked:
         there = owners.join(endpoints, SIDE)
         recorded = there.select(*SIDE, *NAMES, "created_at", "priority", F.col("priority").alias("recorded"))
         proposed = as_proposed(recorded, kinds, as_if=self.as_if).withColumnRenamed("priority", "proposed")
-        return self.keep(proposed.select(*SIDE, "contract", "local_service", "recorded", "proposed"))
+        return self.materialize(proposed.select(*SIDE, "contract", "local_service", "recorded", "proposed"))
 
     def _published(self, table: Table) -> DataFrame:
         return self.warehouse.read_as_of(table, self.as_of)
 
     def received(self, levels: DataFrame) -> tuple[DataFrame, DataFrame]:
         """`received_moved` and the table `whatif_groups`."""
-        rows = self.keep(received_by_level(self._published(RECEIVE_SCHEDULE), levels))
+        rows = self.materialize(received_by_level(self._published(RECEIVE_SCHEDULE), levels))
         tops = {side: settings.receive.top for side, settings in self.by.items()}
         made = {
-            side: receive_order(in_conversations(there), top=tops[side], keep=self.keep)
+            side: receive_order(in_conversations(there), top=tops[side], materialize=self.materialize)
             for side, there in self._anew(rows, QUEUE, "receive", READY, "priority").items()
         }
         groups = self._published(GROUP_PRIORITIES)
@@ -134,12 +134,15 @@ class Asked:
         published = self._published(TRANSMISSION_SCHEDULE)
         honoring = {side: catalog_frames(self.warehouse, by).honoring for side, by in self.by.items()}
         starvation = {side: settings.transmission.starvation for side, settings in self.by.items()}
-        rows = self.keep(sent_by_level(published, levels, honoring, starvation, as_of=self.as_of))
+        rows = self.materialize(sent_by_level(published, levels, honoring, starvation, as_of=self.as_of))
         blocks = {side: settings.transmission.blocks for side, settings in self.by.items()}
         there = self._anew(rows, ["instance"], "transmission", SENDABLE, "transmit_priority")
         return sent_moved(
             rows,
-            {side: send_order(there[side], blocks=blocks[side], keep=self.keep) for side in there},
+            {
+                side: send_order(there[side], blocks=blocks[side], materialize=self.materialize)
+                for side in there
+            },
         )
 
     def _anew(
@@ -156,7 +159,7 @@ class Asked:
         """
         made_by = self.made_by.get(part)
         everywhere = {side: getattr(by, part).model_dump() != made_by for side, by in self.by.items()}
-        places = self.keep(places_anew(rows, within, everywhere))
+        places = self.materialize(places_anew(rows, within, everywhere))
         return {
             side: rows_of(rows, places, side).select(*names, F.col(f"level_{side}").alias(level))
             for side in sides_anew(places)

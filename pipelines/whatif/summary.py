@@ -2,7 +2,7 @@
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.engine.union import united
+from pipelines.engine.union import union_all
 from schemas.whatif import WHATIF_SUMMARY
 
 
@@ -26,7 +26,7 @@ def summary(moved: DataFrame) -> DataFrame:
         "level": F.col("level_before").cast("string"),
     }
     parts = [_by(rows, dimension, name) for dimension, name in dimensions.items()]
-    return united(parts).select(*WHATIF_SUMMARY.names)
+    return union_all(parts).select(*WHATIF_SUMMARY.names)
 
 
 def _by(rows: DataFrame, dimension: str, name: Column) -> DataFrame:

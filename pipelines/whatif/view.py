@@ -7,7 +7,8 @@ from typing import Any
 from rich.console import Console
 
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import show_rows, terminal
+from pipelines.console.invocation import name_command
+from pipelines.console.terminal import print_rows, terminal
 from pipelines.console.wording import counted
 from pipelines.lint.findings import Finding, Severity
 from pipelines.whatif.answers import ALWAYS, DEPLOYMENT, INSTANT
@@ -56,7 +57,7 @@ def sentences(answers: Mapping[str, Mapping[str, Any]], as_if: datetime | None) 
     return found
 
 
-def show(report: Mapping[str, Any], findings: Sequence[Finding]) -> None:
+def print_whatif(report: Mapping[str, Any], findings: Sequence[Finding]) -> None:
     """Print the answers, who gains and who pays, the largest moves, and what lint says of the proposal."""
     console = terminal()
     at = format_instant(report["as_of"])
@@ -65,13 +66,13 @@ def show(report: Mapping[str, Any], findings: Sequence[Finding]) -> None:
         console.print(each, style="bold", soft_wrap=True)
     console.print(
         f"This compares the backlog of {at} as it was, not as it would have become under other rules: "
-        "jobs/replay.py plays that.",
+        f"{name_command('replay')} plays that.",
         soft_wrap=True,
     )
     if since := report["batches_since"]:
         console.print(
             f"Events that came in after it was published are not counted (batches: {since:,}); "
-            f"run jobs/schedules.py --as-of {at} to have them counted.",
+            f"run {name_command('schedules')} --as-of {at} to have them counted.",
             soft_wrap=True,
         )
     moved = [row for row in report["summary"] if row["gained"] or row["lost"]]
@@ -86,8 +87,8 @@ def _show_moves(
     # Who gains and who pays is seen by level; where, by queue and instance.
     for title, dimensions in (("Who gains and who pays, by level before", ("level",)), ("Where", PLACES)):
         rows = [row for row in moved if row["dimension"] in dimensions]
-        show_rows(console, title, rows[:PLACES_SHOWN], SHOWN)
-    show_rows(console, "The largest moves", map(_in_words, largest), MOVES)
+        print_rows(console, title, rows[:PLACES_SHOWN], SHOWN)
+    print_rows(console, "The largest moves", map(_in_words, largest), MOVES)
 
 
 def _show_findings(console: Console, findings: Sequence[Finding]) -> None:

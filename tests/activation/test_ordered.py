@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from pipelines.engine.ordered import in_order, stretches
+from pipelines.engine.ordered import sort_within_keys, split_by_key
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -43,7 +43,7 @@ def steps_back(rows: DataFrame) -> int:
 
 @pytest.mark.spark
 def test_rows_come_in_order(session: SparkSession) -> None:
-    assert steps_back(in_order(shuffled(session), "key", ["number"])) == 0
+    assert steps_back(sort_within_keys(shuffled(session), "key", ["number"])) == 0
 
 
 def test_batches_are_cut_where_the_key_changes() -> None:
@@ -52,7 +52,7 @@ def test_batches_are_cut_where_the_key_changes() -> None:
     def batch(*keys: int) -> "pa.RecordBatch":
         return pa.RecordBatch.from_arrays([pa.array(keys, pa.int32())], ["key"])
 
-    cut = stretches([batch(), batch(1, 1, 2), batch(2), batch(), batch(2, 5), batch(5)])
+    cut = split_by_key([batch(), batch(1, 1, 2), batch(2), batch(), batch(2, 5), batch(5)])
     assert [(key, rows.column(0).to_pylist(), is_last) for key, rows, is_last in cut] == [
         (1, [1, 1], True),
         (2, [2], False),
@@ -61,7 +61,7 @@ def test_batches_are_cut_where_the_key_changes() -> None:
         (5, [5], False),
         (5, [5], True),
     ]
-    assert list(stretches([batch()])) == []
+    assert list(split_by_key([batch()])) == []
 
 
 def test_the_embedded_engine_still_needs_it(embedded: SparkSession) -> None:

@@ -6,7 +6,7 @@ a arrives, r is received by t, s by another transaction that gives nothing back,
 import pytest
 
 from pipelines.activation import event_codes as h
-from pipelines.activation.ready import Event, spells_of
+from pipelines.activation.ready import Event, periods_of
 
 RANKS = {
     "a": (h.ARRIVALS, None),
@@ -18,15 +18,15 @@ RANKS = {
 
 
 def played(timeline: str, start: int = 0) -> tuple[list[tuple[int, int | None]], int]:
-    """The spells, and the RECEIVED events that did not find the message ready."""
+    """The periods, and the RECEIVED events that did not find the message ready."""
     events = [
         event("m", time * h.KINDS_AT_AN_INSTANT + RANKS[letter][0], f"{letter}{time}", RANKS[letter][1])
         for time, letter in enumerate(timeline)
         if letter != "."
     ]
-    found = list(spells_of(events, start))
-    spells = [(spell.ready_from, spell.ready_until) for spell in found if spell.ready_from is not None]
-    return spells, sum(spell.not_ready for spell in found)
+    found = list(periods_of(events, start))
+    periods = [(period.ready_from, period.ready_until) for period in found if period.ready_from is not None]
+    return periods, sum(period.not_ready for period in found)
 
 
 def event(message_id: str, place: int, event_id: str = "", transaction: str | None = None) -> Event:
@@ -34,7 +34,7 @@ def event(message_id: str, place: int, event_id: str = "", transaction: str | No
 
 
 @pytest.mark.parametrize(
-    ("timeline", "spells", "not_ready"),
+    ("timeline", "periods", "not_ready"),
     [
         pytest.param("a", [(0, None)], 0, id="still ready"),
         pytest.param("a.r", [(0, 2)], 0, id="taken"),
@@ -48,8 +48,8 @@ def event(message_id: str, place: int, event_id: str = "", transaction: str | No
         pytest.param("ear", [], 1, id="ended before it arrived"),
     ],
 )
-def test_spells(timeline: str, spells: list[tuple[int, int | None]], not_ready: int) -> None:
-    assert played(timeline) == (spells, not_ready)
+def test_periods(timeline: str, periods: list[tuple[int, int | None]], not_ready: int) -> None:
+    assert played(timeline) == (periods, not_ready)
 
 
 def test_only_receives_in_the_window_are_counted() -> None:
@@ -58,4 +58,4 @@ def test_only_receives_in_the_window_are_counted() -> None:
 
 def test_events_out_of_order_are_an_error() -> None:
     with pytest.raises(RuntimeError, match="did not keep the order"):
-        list(spells_of([event("b", 0), event("a", 0)], 0))
+        list(periods_of([event("b", 0), event("a", 0)], 0))

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from pipelines.activation import event_codes as h
 from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Clock
 from pipelines.activation.replay import Monitor, Replay
-from pipelines.activation.states import Happenings, Totals
+from pipelines.activation.states import QueueEvents, Totals
 from tests.support.harness import difference
 from tests.support.model import activation as model
 from tests.support.strategies import Log
@@ -83,7 +83,7 @@ def replayed(recorded: Recorded) -> tuple[list[Row], Totals]:
     replay = Replay(Monitor(0, monitor.max_queue_readers, timeout, monitor.on), clock)
     # In pieces, as batches come; the last one may be empty.
     columns = np.array(recorded.feed, np.int64).reshape(-1, 3).T
-    pieces = [Happenings(*columns[:, begin : begin + 3]) for begin in range(0, len(recorded.feed) + 1, 3)]
+    pieces = [QueueEvents(*columns[:, begin : begin + 3]) for begin in range(0, len(recorded.feed) + 1, 3)]
     runs = [run for piece in pieces[:-1] for run in replay.feed(piece).tolist()]
     last, totals = replay.finish(pieces[-1])
     instance, database, queue = monitor.queue

@@ -8,10 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.activation.report import activation_of_queue, find_queue
-from pipelines.activation.view import drawn, show_activation
+from pipelines.activation.view import drawn, print_activation
 from pipelines.activation.write import write_activation
 from pipelines.config.errors import ConfigError, PipelineError
-from pipelines.storage.batches import what_is_done
+from pipelines.storage.batches import completed_batches
 from schemas.outputs import ACTIVATION
 from tests.support.factories import Row, at, by_source, endpoint_event, message_event, queue_event
 from tests.support.harness import Project
@@ -267,7 +267,7 @@ def test_a_queue_and_its_runs(session: SparkSession, project: Project) -> None:
 def test_the_timeline_in_a_terminal(
     session: SparkSession, project: Project, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    show_activation(told(session, project, "Short"), AS_OF - timedelta(hours=WINDOW_HOURS), AS_OF)
+    print_activation(told(session, project, "Short"), AS_OF - timedelta(hours=WINDOW_HOURS), AS_OF)
     text = capsys.readouterr().out
     assert "SQL1.B.Short (internal), 2026-11-20 11:00 to 2026-11-20 13:00" in text
     # The first half of the window is quiet.
@@ -308,7 +308,7 @@ def test_activation_left_out(session: SparkSession, tmp_path: Path) -> None:
     project.run(session, AS_OF)
     assert not project.warehouse(session).exists(ACTIVATION)
     warehouse = project.warehouse(session)
-    said = write_activation(warehouse, project.settings(), AS_OF, what_is_done(warehouse))
+    said = write_activation(warehouse, project.settings(), AS_OF, completed_batches(warehouse))
     assert said == "left out by the settings"
 
 

@@ -18,7 +18,7 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import InputError
-from pipelines.ingest.read_input import CameIn, take_in
+from pipelines.ingest.read_input import InputBatch, read_new_input
 from tests.support.harness import Project
 from tests.support.scene import (
     FIRST,
@@ -160,13 +160,13 @@ def test_changed_between_listing_and_reading(attacked: Attacked, what: str) -> N
         half = attacked.events[SOURCE][:3]
         attacked.file.write_bytes(content(SOURCE, half, attacked.format))
 
-    def changing(*given: Any) -> CameIn:
+    def changing(*given: Any) -> InputBatch:
         if given[1] == SOURCE:
             attacked.file.unlink() if what == "goes away" else attacked.file.write_bytes(attacked.whole)
-        return take_in(*given)
+        return read_new_input(*given)
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("pipelines.ingest.ingest.take_in", changing)
+        patched.setattr("pipelines.ingest.ingest.read_new_input", changing)
         said = attacked.take_in()
     assert said is not None
     assert str(attacked.file) in said

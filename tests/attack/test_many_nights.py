@@ -14,7 +14,7 @@ from statistics import mean
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import maintain
+from pipelines.commands import maintain
 from tests.support.factories import Events, at, by_source, ends_of, message_event, short_talk
 from tests.support.harness import SOURCES, Project
 from tests.support.processes import finish
@@ -54,7 +54,7 @@ class Nights:
         self.sizes.append(size)
         self.seconds.append(seconds)
 
-    def keep(self) -> None:
+    def materialize(self) -> None:
         """The last night is over, with what was done after it: the tables' logs become a day older.
 
         Delta keeps a log for thirty days. If all nights were of one day, nothing of it would ever go.
@@ -116,7 +116,7 @@ def test_a_night_stays_what_it_is(session: SparkSession, tmp_path: Path) -> None
             assert maintain.main(options) == 0
             seconds, size = mean(nights.seconds[-WEEK:]), mean(nights.sizes[-WEEK:])
             print(f"night {day + 1}: {seconds:.2f} s, {size:,.0f} bytes", flush=True)
-        nights.keep()
+        nights.materialize()
     for name, each in (("files", nights.files), ("bytes", nights.sizes), ("seconds", nights.seconds)):
         early, late = mean(each[SOME : 2 * SOME]), mean(each[-SOME:])
         print(f"{name} of a night: {early:,.1f} at first, {late:,.1f} at last")

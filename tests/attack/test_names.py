@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import coverage, explain, lint_rules, next as next_messages, nightly, report, waiting
+from pipelines.commands import (
+    coverage,
+    explain,
+    lint as lint_rules,
+    next as next_messages,
+    nightly,
+    report,
+    waiting,
+)
 from tests.support.factories import (
     Events,
     Row,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pipelines.config.nearest import instead
+from pipelines.config.nearest import suggest_nearest
 
 
 @pytest.mark.parametrize(
@@ -17,4 +17,4 @@ from pipelines.config.nearest import instead
     ],
 )
 def test_the_nearest_name(word: str, known: list[str], line: str) -> None:
-    assert instead(word, known) == line
+    assert suggest_nearest(word, known) == line

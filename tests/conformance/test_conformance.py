@@ -10,15 +10,15 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession, functions as F
 
-from jobs import conformance as job
+from pipelines.commands import conformance as job
 from pipelines.config.errors import ConfigError, PipelineError, ReconciliationError
 from pipelines.config.queue_filter import queue_text
 from pipelines.conformance.read import links_at
-from pipelines.conformance.receives import SECOND_WAY, asked_at, figures_at, receives_at, require_the_same
-from pipelines.conformance.view import WITHOUT_QUEUE_EVENTS, show
+from pipelines.conformance.receives import SECOND_WAY, figures_at, receives_at, request_at, require_the_same
+from pipelines.conformance.view import WITHOUT_QUEUE_EVENTS, print_conformance
 from pipelines.console.wording import queue_name
 from pipelines.state.messages import facts_of_many
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from schemas.events import MESSAGES
 from schemas.keys import QUEUE
 from tests.nightly.test_against_model import project_of
@@ -103,10 +103,12 @@ def modelled(logs: list[Log], since: datetime, tolerance: timedelta) -> dict[str
 def found(
     session: SparkSession, project: Project, as_of: datetime, window: timedelta | None, tolerance: timedelta
 ) -> dict[str, list[Row]]:
-    asked = asked_at(project.warehouse(session), project.settings(), as_of=as_of, window=window, keep=same)
-    frames = receives_at(asked, tolerance=tolerance, keep=same)
+    asked = request_at(
+        project.warehouse(session), project.settings(), as_of=as_of, window=window, materialize=same
+    )
+    frames = receives_at(asked, tolerance=tolerance, materialize=same)
     names = ("conformance", "conformance_hours", "conformance_deviations")
-    tables = dict(zip(names, map(collected, frames), strict=True))
+    tables = dict(zip(names, map(collect_rows, frames), strict=True))
     for row in tables["conformance"]:
         row["skill"] = None if row["skill"] is None else round(row["skill"], 9)
     return tables
@@ -152,20 +154,20 @@ def test_what_happens_at_one_instant_equals_the_model(
     project, logs = crowded
     as_of, window = logs[0].as_of, None if hours is None else timedelta(hours=hours)
     expected = modelled(logs, EVER if window is None else as_of - window, tolerance)
-    asked = asked_at(
+    asked = request_at(
         project.warehouse(session),
         project.settings(),
         as_of=as_of,
         window=window,
         tolerance=tolerance,
-        keep=same,
+        materialize=same,
     )
-    for name, frame in zip(expected, receives_at(asked, tolerance=tolerance, keep=same), strict=True):
+    for name, frame in zip(expected, receives_at(asked, tolerance=tolerance, materialize=same), strict=True):
         assert expected[name]
-        assert difference(map(rounded, collected(frame)), expected[name]) == [], name
+        assert difference(map(rounded, collect_rows(frame)), expected[name]) == [], name
     names = ("as_of", *QUEUE, *SECOND_WAY)
     counted = [{name: row[name] for name in names} for row in expected["conformance"] if row["decisions"]]
-    assert difference(map(rounded, collected(figures_at(asked))), counted) == []
+    assert difference(map(rounded, collect_rows(figures_at(asked))), counted) == []
 
 
 def rounded(row: Row) -> Row:
@@ -177,13 +179,13 @@ def test_windows_give_the_same_figures(
     session: SparkSession, busy: tuple[Project, list[Log]], window: timedelta | None
 ) -> None:
     project, logs = busy
-    asked = asked_at(
-        project.warehouse(session), project.settings(), as_of=logs[0].as_of, window=window, keep=same
+    asked = request_at(
+        project.warehouse(session), project.settings(), as_of=logs[0].as_of, window=window, materialize=same
     )
     since = EVER if window is None else asked.as_of - window
     expected = modelled(logs, since, TICK)["conformance"]
     names = ("as_of", *QUEUE, *SECOND_WAY)
-    second = collected(figures_at(asked))
+    second = collect_rows(figures_at(asked))
     for row in second:
         row["skill"] = None if row["skill"] is None else round(row["skill"], 9)
     counted = [{name: row[name] for name in names} for row in expected if row["decisions"]]
@@ -194,13 +196,13 @@ def test_windows_give_the_same_figures(
 
 def test_two_ways_that_disagree_are_told(session: SparkSession, busy: tuple[Project, list[Log]]) -> None:
     project, logs = busy
-    asked = asked_at(
-        project.warehouse(session), project.settings(), as_of=logs[0].as_of, window=None, keep=same
+    asked = request_at(
+        project.warehouse(session), project.settings(), as_of=logs[0].as_of, window=None, materialize=same
     )
-    totals, _, _ = receives_at(asked, tolerance=TICK, keep=same)
+    totals, _, _ = receives_at(asked, tolerance=TICK, materialize=same)
     second = totals.where("decisions > 0").select("as_of", *QUEUE, *SECOND_WAY)
     require_the_same(totals, second)
-    queues = sorted(tuple(row[name] for name in QUEUE) for row in collected(second))
+    queues = sorted(tuple(row[name] for name in QUEUE) for row in collect_rows(second))
     last = ".".join(queues[-1])
     off = second.withColumn("ties", F.col("ties") + (F.concat_ws(".", *QUEUE) == last).cast("int"))
     with pytest.raises(ReconciliationError) as error:
@@ -303,7 +305,7 @@ def test_links_equal_the_model(session: SparkSession, tmp_path: Path, blocks: Ro
     warehouse = project.warehouse(session)
     messages = facts_of_many(warehouse.read(MESSAGES), same)
     links = links_at(warehouse, project.settings(), as_of=logs[0].as_of, window=window, messages=messages)
-    assert difference(collected(links), expected) == []
+    assert difference(collect_rows(links), expected) == []
     assert sum(row["inversions"] for row in expected) > LOGS
     assert any(row["inversions_fragmented"] for row in expected) == (blocks is not None)
 
@@ -364,7 +366,7 @@ def test_without_queue_events_locks_are_not_known(
     for name, rows in expected.items():
         assert rows
         assert difference(tables[name], rows) == [], name
-    show(
+    print_conformance(
         {
             "as_of": logs[0].as_of,
             "endpoints": {

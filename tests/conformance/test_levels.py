@@ -9,9 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.conformance.levels import KIND
-from pipelines.conformance.read import levels_at, told_levels
+from pipelines.conformance.read import levels_at, report_levels
 from pipelines.conformance.view import sentence
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from schemas.conformance import CONFORMANCE_LEVELS
 from tests.support.factories import Row, at, rule
 from tests.support.harness import difference
@@ -111,10 +111,10 @@ def test_each_difference_has_the_first_explanation_that_holds(session: SparkSess
             row | {"endpoints": len(own)} | dict(zip(CONFORMANCE_LEVELS.names[-4:], found, strict=True))
         )
     levels = levels_at(warehouse, as_of=at(60), window=window)
-    assert difference(collected(levels), expected) == []
+    assert difference(collect_rows(levels), expected) == []
     kinds = {row["explanation"] for row in expected}
     assert kinds == {None, "other_version", "default_on_server", "near_miss", "rule_unknown", "unexplained"}
-    report = told_levels(levels, NONE_OF_SERVER, limit=3)
+    report = report_levels(levels, NONE_OF_SERVER, limit=3)
     logged = [each for each in asked if each["logged_priority"] is not None]
     differing = sum(each["logged_priority"] != each["priority"] for each in logged)
     counts = {"endpoints": len(asked), "logged": len(logged), "differing": differing}
@@ -128,6 +128,6 @@ def test_each_difference_has_the_first_explanation_that_holds(session: SparkSess
 
 def test_without_logged_levels_there_is_nothing_to_compare(session: SparkSession, tmp_path: Path) -> None:
     warehouse = warehouse_of(session, tmp_path, {"endpoints": [endpoint()], "priority_rules": []})
-    report = told_levels(levels_at(warehouse, as_of=at(60), window=None), NONE_OF_SERVER, limit=3)
+    report = report_levels(levels_at(warehouse, as_of=at(60), window=None), NONE_OF_SERVER, limit=3)
     assert report["endpoints"] == {"endpoints": 1, "logged": 0, "differing": 0} | NONE_OF_SERVER
     assert sentence(report) == "The log has no level of the server's, so there is nothing to compare."

@@ -11,14 +11,14 @@ from pipelines.console.terminal import (
     PLAIN_WIDTH,
     as_json,
     lines,
-    show_rows,
+    print_rows,
     table,
     terminal,
     visible,
     visible_line,
 )
 from pipelines.lint.findings import Code, Finding, Severity
-from pipelines.lint.view import show_findings
+from pipelines.lint.view import print_findings
 from tests.support.factories import at
 
 HOSTILE = "Gold\x1b[2J\x1b]0;owned\x07\x9b31m \u202etxt.exe\u2066 \x00\r[b]"
@@ -47,7 +47,7 @@ def test_a_name_begins_no_line_of_its_own(capsys: pytest.CaptureFixture[str]) ->
     name = "a\nerror: forged\t:bomb:"
     seen = r"a\u000aerror: forged\u0009:bomb:"
     assert visible_line(name) == seen
-    show_rows(console, name, [{"queue": name}], ["queue"])
+    print_rows(console, name, [{"queue": name}], ["queue"])
     console.print(f"Queue {name}", soft_wrap=True)
     grid = table("queue", name)
     grid.add_row(name, lines([name, "b"]))
@@ -60,7 +60,7 @@ def test_a_name_begins_no_line_of_its_own(capsys: pytest.CaptureFixture[str]) ->
 
 def test_tables_and_lines_show_what_a_name_holds(capsys: pytest.CaptureFixture[str]) -> None:
     console = terminal()
-    show_rows(console, HOSTILE, [{"queue": HOSTILE}], ["queue"])
+    print_rows(console, HOSTILE, [{"queue": HOSTILE}], ["queue"])
     console.print(HOSTILE, style="bold")
     grid = Grid(HOSTILE)
     grid.add_row(HOSTILE)
@@ -73,7 +73,7 @@ def test_tables_and_lines_show_what_a_name_holds(capsys: pytest.CaptureFixture[s
 
 def test_numbers_stand_right_and_texts_left(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"queue": "A", "messages": 1234, "at": None}, {"queue": "Orders", "messages": 7, "at": None}]
-    show_rows(terminal(), "Waiting", rows, ["queue", "messages", "at"])
+    print_rows(terminal(), "Waiting", rows, ["queue", "messages", "at"])
     lines = capsys.readouterr().out.splitlines()
     assert "│ A      │     1234 │    │" in lines
     assert "│ Orders │        7 │    │" in lines
@@ -81,7 +81,7 @@ def test_numbers_stand_right_and_texts_left(capsys: pytest.CaptureFixture[str]) 
 
 def test_decimals_are_few(capsys: pytest.CaptureFixture[str]) -> None:
     numbers = [15762.249999999993, 53994.0, 12.0, 0.99996, 0.1 + 0.2]
-    show_rows(terminal(), "Waits", [{"p95": number} for number in numbers], ["p95"])
+    print_rows(terminal(), "Waits", [{"p95": number} for number in numbers], ["p95"])
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
     assert [row.strip("│ ") for row in rows] == ["15762.2", "53994.0", "12", "0.99996", "0.3"]
 
@@ -90,7 +90,7 @@ def test_names_of_columns_are_broken_before_what_stands_below_them(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     row = {"id": "6C7CC50F-D016-50A7-5A70-E9CF31A7C6BE", "message_sequence_number": 7, "is_on": True}
-    show_rows(terminal(), "Wide", [{**row, "why": "x" * (PLAIN_WIDTH - 72)}], [*row, "why"])
+    print_rows(terminal(), "Wide", [{**row, "why": "x" * (PLAIN_WIDTH - 72)}], [*row, "why"])
     printed = capsys.readouterr().out
     lines = [re.split(" *[┃│] *", line)[1:-1] for line in printed.splitlines() if line[0] in "┃│"]
     assert [line[:3] for line in lines] == [
@@ -103,7 +103,7 @@ def test_names_of_columns_are_broken_before_what_stands_below_them(
 
 def test_times_are_broken_before_names(capsys: pytest.CaptureFixture[str]) -> None:
     row = {"rule_name": "x" * (PLAIN_WIDTH - 30), "first_use": at(0), "last_use": None}
-    show_rows(terminal(), "Wide", [row], [*row])
+    print_rows(terminal(), "Wide", [row], [*row])
     lines = [line for line in capsys.readouterr().out.splitlines() if line[0] == "│"]
     assert [[each.strip() for each in line.strip("│").split("│")] for line in lines] == [
         [row["rule_name"], "2026-11-20", ""],
@@ -127,7 +127,7 @@ def test_json_is_read_back_as_it_was(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_findings_show_what_a_name_holds(capsys: pytest.CaptureFixture[str]) -> None:
     finding = Finding(Code.REDUNDANT, Severity.WARNING, (HOSTILE, HOSTILE), HOSTILE, None, HOSTILE, HOSTILE)
-    show_findings(terminal(), [finding])
+    print_findings(terminal(), [finding])
     printed = capsys.readouterr().out
     assert not set(printed) & set("\x1b\x07\x9b\u202e\u2066\x00\r")
     assert "[b]" in printed
@@ -138,6 +138,6 @@ def test_a_narrow_terminal_loses_no_column(
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "20")
-    show_rows(terminal(), "Next", [dict(zip("abcdefgh", range(10, 18), strict=True))], "abcdefgh")
+    print_rows(terminal(), "Next", [dict(zip("abcdefgh", range(10, 18), strict=True))], "abcdefgh")
     printed = capsys.readouterr().out
     assert [number for number in range(10, 18) if str(number) not in printed] == []

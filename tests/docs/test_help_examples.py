@@ -1,21 +1,22 @@
-"""The example of every job's --help starts that job, in one of its two ways, on files that are there."""
+"""The example of every command's --help starts that command, on files that are there."""
 
 import re
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+from pipelines import cli
+from pipelines.console.invocation import name_command
+
 ROOT = Path(__file__).parents[2]
-JOBS = sorted(path.stem for path in (ROOT / "jobs").glob("*.py") if "launch(main)" in path.read_text())
 KEPT = re.compile(r"(?:conf|samples)/[^\s=]+")
 """Files of the checkout; what a command writes lies elsewhere."""
 
 
-@pytest.mark.parametrize("name", JOBS)
+@pytest.mark.parametrize("name", cli.COMMANDS)
 def test_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
-        import_module(f"jobs.{name}").main(["--help"])
+        cli.run([name, "--help"])
     (example,) = re.findall(r"^example: (.+)$", capsys.readouterr().out, re.MULTILINE)
-    assert example.startswith((f".venv/bin/python -m jobs.{name} ", f"./spark-submit.sh jobs/{name}.py "))
+    assert example.startswith(f"{name_command(name)} ")
     assert [path for path in KEPT.findall(example) if not (ROOT / path).exists()] == []

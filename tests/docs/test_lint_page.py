@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.config.catalog import Catalog, load_catalog
-from pipelines.config.rules.history import fold_statements
+from pipelines.config.rules.history import apply_statements
 from pipelines.config.rules.instance_names import misspelt_places
 from pipelines.config.rules.read import read_rules
 from pipelines.config.rules.rule_file import RuleFile
@@ -67,7 +67,7 @@ def test_every_section_tells_the_severity() -> None:
 @pytest.mark.parametrize("code", [code for code in SECTIONS if code != "R307"])
 def test_examples(code: str, tmp_path: Path) -> None:
     rule_file = example_rules(tmp_path, code)
-    folded = fold_statements(rule_file.statements)
+    folded = apply_statements(rule_file.statements)
     catalog, log = example_catalog(tmp_path), example_log()
     rules = standing_rules(folded.versions, None)
     findings = [*lint_static(folded, catalog, moment=None)]
@@ -81,7 +81,7 @@ def test_examples(code: str, tmp_path: Path) -> None:
 
 
 def test_the_example_of_queued_conversations(tmp_path: Path) -> None:
-    folded = fold_statements(example_rules(tmp_path, "R307").statements)
+    folded = apply_statements(example_rules(tmp_path, "R307").statements)
     october, today = datetime(2026, 10, 9, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC)
     order = QueuedKind("SQL1", "ShopDB", "OrderContract", "ShopService", "OrderService", 7, 40, october)
     [finding] = lint_queued(folded.versions, [order], folded.origins, moment=today)

@@ -1,4 +1,4 @@
-"""The numbers of docs/how-the-order-comes-about.md, derived anew by the naive model."""
+"""The numbers of docs/order.md, derived anew by the naive model."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.support.model import simulate
 
 Row = dict[str, Any]
 
-PAGE = (Path(__file__).parents[2] / "docs" / "how-the-order-comes-about.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "order.md").read_text(encoding="utf-8")
 CATALOG: Row = {
     "instances": [
         {

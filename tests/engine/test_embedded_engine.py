@@ -39,7 +39,7 @@ def test_not_null_is_tested_on_rows_that_are_left_out_later(embedded: SparkSessi
     known = stored(embedded, tmp_path).join(without_one, "number", "left_anti").select("id", "number")
     with pytest.raises(PySparkException, match="DELTA_NOT_NULL_CONSTRAINT_VIOLATED"):
         known.write.format("delta").mode("append").save(path)
-    differences.tested_last(known).write.format("delta").mode("append").save(path)
+    differences.check_constraints_last(known).write.format("delta").mode("append").save(path)
     assert sorted(row.id for row in embedded.read.format("delta").load(path).collect()) == ["a", "b"]
 
 

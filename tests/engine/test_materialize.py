@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.engine.differences import kept
+from pipelines.engine.differences import materialized
 
 pytestmark = pytest.mark.spark
 
@@ -19,7 +19,7 @@ def columns_of(rows: DataFrame) -> set[str]:
 def test_kept_rows_have_columns_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
     """Else Spark has to tell them from those of their origin when both are joined, and at times fails to."""
     rows = spark.range(3).toDF("id")
-    with kept(rows, str(tmp_path)) as copy:
+    with materialized(rows, str(tmp_path)) as copy:
         assert not columns_of(rows) & columns_of(copy)
         assert [row["id"] for row in rows.join(copy, "id").orderBy("id").collect()] == [0, 1, 2]
 
@@ -31,7 +31,7 @@ def test_working_files_in_a_folder_of_any_name(
     folder = tmp_path / name
     folder.mkdir()
     monkeypatch.setattr("pipelines.engine.differences.local_scratch", lambda: folder)
-    with kept(session.range(3), str(tmp_path / "other")) as copy:
+    with materialized(session.range(3), str(tmp_path / "other")) as copy:
         assert copy.count() == 3
         assert len(list(folder.rglob("*.parquet"))) > 0
     assert list(folder.iterdir()) == []

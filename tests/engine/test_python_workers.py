@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.engine.python_workers import FEW_ROWS, Work, _apart, in_python
+from pipelines.engine.python_workers import FEW_ROWS, Work, _apart, run_in_python
 
 COLUMNS = "rows bigint, total bigint, process bigint"
 FEW, MANY = 1_000, 3 * FEW_ROWS
@@ -61,14 +61,14 @@ def numbers(session: SparkSession, rows: int) -> DataFrame:
 @pytest.mark.spark
 @pytest.mark.parametrize("rows", [0, FEW, MANY])
 def test_every_row_is_seen_once(session: SparkSession, rows: int) -> None:
-    found = in_python(numbers(session, rows), counting(), COLUMNS).collect()
+    found = run_in_python(numbers(session, rows), counting(), COLUMNS).collect()
     assert sum(row["rows"] for row in found) == 2 * rows
     assert sum(row["total"] for row in found) == rows * (2 * rows - 1)
 
 
 def test_the_engine_gives_many_rows_a_process_a_task_and_few_rows_none(embedded: SparkSession) -> None:
     few, many = (
-        {row["process"] for row in in_python(numbers(embedded, rows), counting(), COLUMNS).collect()}
+        {row["process"] for row in run_in_python(numbers(embedded, rows), counting(), COLUMNS).collect()}
         for rows in (FEW, MANY)
     )
     assert few == {os.getpid()}

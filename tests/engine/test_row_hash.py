@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession, functions as F
 
-from pipelines.engine.row_hash import hashed
+from pipelines.engine.row_hash import row_hash
 
 
 @pytest.mark.spark
@@ -15,7 +15,7 @@ from pipelines.engine.row_hash import hashed
 def test_a_file_of_one_value(session: SparkSession, tmp_path: Path, value: str | None) -> None:
     file = tmp_path / "rows.parquet"
     pq.write_table(pa.table({"text": pa.array([value] * 3, pa.string()), "number": [7] * 3}), file)
-    rows = session.read.parquet(str(file)).select(hashed(F.col("text"), F.col("number")).alias("hash"))
+    rows = session.read.parquet(str(file)).select(row_hash(F.col("text"), F.col("number")).alias("hash"))
     other = session.createDataFrame([(value, 7)], "text string, number bigint")
     [expected] = other.select(F.xxhash64("text", "number").alias("hash")).collect()
     assert [row.hash for row in rows.collect()] == [expected.hash] * 3

@@ -100,7 +100,7 @@ def test_a_process_has_one_folder_whoever_asks_first(tmp_path: Path) -> None:
 INTERRUPTED = """
 import os, signal, sys, threading, time
 from pipelines.engine.scratch import local_scratch
-from jobs.launch import launch
+from pipelines.commands.launch import launch
 
 def main(argv):
     local_scratch()

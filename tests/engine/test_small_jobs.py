@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.engine.small_jobs import expect_little, expecting_little, expects_little
+from pipelines.engine.small_jobs import is_set_for_small_jobs, set_for_small_jobs, small_job_settings
 from pipelines.storage import batches as done
 from tests.nightly.test_interrupted import a_bit_of_everything, night_after, project_in
 from tests.support.factories import at
@@ -31,7 +31,7 @@ def much(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[Spark
         spark.conf.set(name, value)
     monkeypatch.setattr(done, "LITTLE_EVENTS", -1)
     yield spark
-    expect_little(spark)
+    set_for_small_jobs(spark)
 
 
 def test_much_gives_the_same_tables(much: SparkSession, tmp_path: Path) -> None:
@@ -43,17 +43,17 @@ def test_much_gives_the_same_tables(much: SparkSession, tmp_path: Path) -> None:
     shutil.copytree(warehouse, before)
     made.add(night_after())
     made.run(much, at(60, day=1))
-    assert not expects_little(much)
+    assert not is_set_for_small_jobs(much)
     large = contents(made)
     shutil.rmtree(warehouse)
     shutil.copytree(before, warehouse)
-    expect_little(much)
+    set_for_small_jobs(much)
     made.run(much, at(60, day=1))
-    assert expects_little(much)
+    assert is_set_for_small_jobs(much)
     assert changed(contents(made), large) == {}
 
 
 def test_what_was_expected_before_comes_back(much: SparkSession) -> None:
-    with expecting_little(much):
-        assert expects_little(much)
+    with small_job_settings(much):
+        assert is_set_for_small_jobs(much)
     assert {name: much.conf.get(name) for name in MUCH} == MUCH

@@ -9,11 +9,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import PipelineError
+from pipelines.console.invocation import name_command
 from pipelines.console.terminal import as_json
 from pipelines.explain.endpoint import Outcome
 from pipelines.explain.explain import explain_conversation, explain_group, explain_message
 from pipelines.explain.queue import Ahead, transmit_reason
-from pipelines.explain.view import show
+from pipelines.explain.view import print_explanation
 from pipelines.storage.warehouse import Warehouse
 from schemas.reading import as_of_key
 from tests.support import written
@@ -227,7 +228,7 @@ def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
         ("c1", 3, 1, True),
         ("c7", 2, 1, False),
     ]
-    show(found, AS_OF)
+    print_explanation(found, AS_OF)
     said = capsys.readouterr().out
     assert (
         "Target endpoint in SQL1.B, created 2026-11-20T12:00:00Z, not known to have ended: level 3 by "
@@ -255,7 +256,7 @@ def test_endpoints_whose_level_is_the_servers(
     }
     warehouse = warehouse_of(session, tmp_path, rows)
     found = explain_conversation(warehouse, "c1", as_of=AS_OF)
-    show(found, AS_OF)
+    print_explanation(found, AS_OF)
     said = capsys.readouterr().out
     assert (
         "created 2026-11-20T12:00:00Z or before, not known to have ended: level 8, the server's own; no rule "
@@ -274,10 +275,10 @@ def test_endpoints_whose_level_is_the_servers(
         ("server", "snapshot"),
         ("server", "lifetime"),
     ]
-    show(explain_conversation(warehouse, "c2", as_of=AS_OF), AS_OF)
+    print_explanation(explain_conversation(warehouse, "c2", as_of=AS_OF), AS_OF)
     assert (
         "As the rules stand now it has level 4, the server's own; no rule gives the endpoint this level "
-        "today: they were edited since; jobs/reassign.py restates it."
+        f"today: they were edited since; {name_command('reassign')} restates it."
     ) in capsys.readouterr().out
 
 
@@ -290,7 +291,7 @@ def test_a_message_in_a_queue(warehouse: Warehouse, capsys: pytest.CaptureFixtur
     assert found.group is not None
     assert found.group.position == 3
     assert (found.message_sequence_number, found.arrived_at, found.transmissions) == (4, at(2), ())
-    show(found, AS_OF)
+    print_explanation(found, AS_OF)
     said = capsys.readouterr().out
     assert "2 ready messages of 2 conversations" in said
     assert "It is received with RECEIVE number 4 of TargetQueue." in said
@@ -307,7 +308,7 @@ def test_a_message_that_waits_and_is_forwarded(
     assert (own.instance, own.priority, own.transmit_priority, own.ahead) == ("SQL1", 8, 5, (Ahead(10, 1),))
     assert own.reason == "B has HONOR_BROKER_PRIORITY off, so it is sent at 5"
     assert (forwarded.instance, forwarded.reason) == ("SQL9", "forwarded messages are always sent at 5")
-    show(found, AS_OF)
+    print_explanation(found, AS_OF)
     assert "level 8 is shown, 5 counts: B has HONOR_BROKER_PRIORITY off" in capsys.readouterr().out
 
 
@@ -413,7 +414,7 @@ def test_the_earliest_event_says_of_which_conversation_a_message_is(
     assert [one.is_initiator for one in found.endpoints] == [True, False]
 
 
-AGAIN = "run jobs/schedules.py --as-of 2026-11-20T13:00:00Z to schedule it with them."
+AGAIN = f"run {name_command('schedules')} --as-of 2026-11-20T13:00:00Z to schedule it with them."
 
 
 def test_messages_that_came_in_after_the_as_of_was_published(session: SparkSession, tmp_path: Path) -> None:

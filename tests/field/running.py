@@ -13,9 +13,11 @@ from typing import Any
 
 from deltalake import DeltaTable
 
-from jobs.launch import outcome_of
+from pipelines.commands.launch import outcome_of
 
 CASES = Path(__file__).parent / "cases"
+COMMANDS = {"fold": "ingest", "lint_rules": "lint"}
+"""Commands whose job has another name."""
 AS_OF = "2026-11-20T10:00:00Z"
 """The moment that the field cases are about, unless a test says otherwise."""
 
@@ -87,7 +89,9 @@ def run(job: str, *options: str | Path) -> Outcome:
     try:
         with redirect_stdout(out), redirect_stderr(err):
             try:
-                code = importlib.import_module(f"jobs.{job}").main([str(option) for option in options])
+                code = importlib.import_module(f"pipelines.commands.{COMMANDS.get(job, job)}").main(
+                    [str(option) for option in options]
+                )
             except SystemExit as ended:  # --help
                 code = int(ended.code or 0)
             except Exception as error:

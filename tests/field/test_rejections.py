@@ -14,6 +14,7 @@ import yaml
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
+from pipelines.console.invocation import name_command
 from tests.field.running import AS_OF, Case
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -324,7 +325,7 @@ def test_the_gate_names_the_most_frequent_reason_with_a_place(session: SparkSess
             "error: 3 of 4 rows were rejected (message_events 3 of 4), more than "
             f"quality.max_rejected_share = 0.1 allows; most often unreadable_event_time, as in {place}: "
             "event_time is '07.12.2026 10:00'. Correct the rows and add them in new files, or allow more; "
-            "jobs/rejected.py lists all reasons"
+            f"{name_command('rejected')} lists all reasons"
         )
         assert case.job("schedules", "--as-of", AS_OF).code == 3
 

@@ -3,7 +3,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from jobs import generate_log
+from pipelines.commands import generate_log
 from schemas.events import CONTRACTS
 
 SMALL = ["--instances", "3", "--services", "30", "--kinds", "80", "--rules", "12", "--errors", "0"]

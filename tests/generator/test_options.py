@@ -8,7 +8,7 @@ import pytest
 import yaml
 from deltalake import DeltaTable
 
-from jobs import generate_log
+from pipelines.commands import generate_log
 from pipelines.config.catalog import load_catalog
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import load_settings

@@ -6,7 +6,7 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from jobs import conformance, replay
+from pipelines.commands import conformance, replay
 from tests.support.harness import Project
 from tests.support.packing import BEGIN, CONF, END, Row, packing_night
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from jobs import generate_log
+from pipelines.commands import generate_log
 from pipelines.config.catalog import load_catalog
 from pipelines.config.load import load_settings
 from pipelines.config.yaml_file import load_yaml

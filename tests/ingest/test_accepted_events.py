@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.state.messages import ARRIVALS, OF_ANY_EVENT, facts, facts_of_few, facts_of_many
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.small_frame import small_frame
 from schemas.events import MESSAGES
 from tests.support.factories import Row, at, message_event
@@ -72,8 +72,8 @@ def test_the_earliest_event_that_has_a_value_tells_it(session: SparkSession, way
         "facts_of_many": lambda: facts_of_many(rows, same),
         "of half of them": lambda: facts_of_many(rows, same, ids=ids),
     }
-    asked = {row["message_id"] for row in collected(ids)}
-    found = sorted(collected(ways[way]().select(*NAMES)), key=lambda row: row["message_id"])
+    asked = {row["message_id"] for row in collect_rows(ids)}
+    found = sorted(collect_rows(ways[way]().select(*NAMES)), key=lambda row: row["message_id"])
     told = [row for row in expected(events) if way != "of half of them" or row["message_id"] in asked]
     assert found == told
     assert len(told) > MESSAGE_COUNT / 3

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from pipelines.ingest.duplicates import (
     accepted,
-    judged,
+    decide_duplicates,
     narrow,
     near,
     repeated,
@@ -60,7 +60,7 @@ class Taken:
         beside = near(batch, narrow(batch, CONTRACT), hashes)
         few = suspects(beside, hashes)
         repeats = repeated(few.where("reasons is null"), with_hash_in(known, hashes), CONTRACT)
-        apart = judged(few, repeats, CONTRACT)
+        apart = decide_duplicates(few, repeats, CONTRACT)
         self.verdicts = apart.collect()
         self.accepted = accepted(batch, beside, apart, CONTRACT, lambda rows: rows).collect()
 

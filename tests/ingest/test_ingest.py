@@ -19,11 +19,11 @@ from pyspark.sql import SparkSession
 
 from pipelines.config.errors import InputError
 from pipelines.engine.session import is_embedded
-from pipelines.ingest.ingest import fold, what_is_new
-from pipelines.ingest.read_input import CameIn, take_in as take_in_of_one
+from pipelines.ingest.ingest import ingest, new_input
+from pipelines.ingest.read_input import InputBatch, read_new_input as take_in_of_one
 from pipelines.nightly.night import describe
 from pipelines.nightly.publish import require_good_input
-from pipelines.storage.batches import what_is_done
+from pipelines.storage.batches import completed_batches
 from pipelines.storage.require_whole import require_whole
 from pipelines.storage.versions import versions_of
 from tests.field.running import run
@@ -41,11 +41,18 @@ RENAMED = {"initiator_flag_contradicts_type": "is_initiator_contradicts_event_ty
 def take_in(session: SparkSession, project: Project, run_id: str = "run") -> str:
     """Fold what is new, and look whether too much of it was rejected, as the job does."""
     warehouse, settings = project.warehouse(session), project.settings()
-    new = what_is_new(warehouse, settings)
-    with warehouse.keeping() as keep:
-        folded = fold(warehouse, settings, new, run_id=run_id, started_at=datetime.now(UTC), keep_state=keep)
+    new = new_input(warehouse, settings)
+    with warehouse.materializing() as materialize:
+        folded = ingest(
+            warehouse,
+            settings,
+            new,
+            run_id=run_id,
+            started_at=datetime.now(UTC),
+            materialize_state=materialize,
+        )
     place = itemgetter("batch", "source")
-    assert sorted(folded.done.batches, key=place) == sorted(what_is_done(warehouse).batches, key=place)
+    assert sorted(folded.done.batches, key=place) == sorted(completed_batches(warehouse).batches, key=place)
     require_good_input(warehouse, settings, folded.done, require_whole(warehouse))
     return folded.said
 
@@ -399,11 +406,11 @@ def test_a_file_that_changes_while_it_is_read_is_not_taken(
     whole = [message_event("SENT", f"c{number}/0") for number in range(4)]
     project.add(by_source(*whole[:2]))
     warehouse, settings = project.warehouse(session), project.settings()
-    new = what_is_new(warehouse, settings)
+    new = new_input(warehouse, settings)
     file = tmp_path / "message_events" / "001.jsonl"
     text = file.read_text()
 
-    def changing(*given: Any) -> CameIn:
+    def changing(*given: Any) -> InputBatch:
         change = given[1] == "message_events"
         if change and what == "goes away":
             file.unlink()
@@ -416,9 +423,16 @@ def test_a_file_that_changes_while_it_is_read_is_not_taken(
 
     told = "went away before it was read; put it back" if what == "goes away" else "changed while it was read"
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("pipelines.ingest.ingest.take_in", changing)
-        with pytest.raises(InputError, match=f"(?s){file}.*{told}"), warehouse.keeping() as keep:
-            fold(warehouse, settings, new, run_id="run", started_at=datetime.now(UTC), keep_state=keep)
+        patched.setattr("pipelines.ingest.ingest.read_new_input", changing)
+        with pytest.raises(InputError, match=f"(?s){file}.*{told}"), warehouse.materializing() as materialize:
+            ingest(
+                warehouse,
+                settings,
+                new,
+                run_id="run",
+                started_at=datetime.now(UTC),
+                materialize_state=materialize,
+            )
     # What was cut off is no row, and the whole file is a new one.
     project.nights -= 1
     project.add(by_source(*whole))

@@ -5,11 +5,11 @@ from itertools import product
 
 from pyspark.sql import SparkSession
 
-from pipelines.ingest.retention import SETTLING, Until, closing_conversations, open_conversations
+from pipelines.ingest.retention import SETTLING, CloseAt, closing_conversations, open_conversations
 from tests.support.factories import at
 
 NEWEST = at(0)
-UNTIL = Until.newest(NEWEST)
+UNTIL = CloseAt.newest(NEWEST)
 SETTLED, LATE = NEWEST - 2 * SETTLING, NEWEST - SETTLING
 SIDES = (
     "conversation_id string, initiator_known boolean, target_known boolean, initiator_ended_at timestamp, "

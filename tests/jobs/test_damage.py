@@ -8,6 +8,7 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
+from pipelines.console.invocation import name_command
 from pipelines.storage.damage import MOST_TOLD, damage_of
 from tests.nightly.test_interrupted import a_bit_of_everything, project_in
 from tests.support.factories import at
@@ -76,7 +77,8 @@ def test_what_an_as_of_had_is_made_again(embedded: SparkSession, published: Proj
     file.unlink()
     folder = f"{published.folder}/warehouse/receive_schedule"
     assert damage_of(str(published.folder / "warehouse")) == [
-        f"warehouse: {folder}: its data file {path} is gone. Put it back, or run jobs/nightly.py with "
+        f"warehouse: {folder}: its data file {path} is gone. Put it back, or run {name_command('nightly')} "
+        "with "
         "--as-of 2026-11-20T13:00:00Z again, which makes it anew"
     ]
     published.run(embedded, at(60))

@@ -11,12 +11,12 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
-from jobs import maintain as job
+from pipelines.commands import maintain as job
 from pipelines.config.errors import ConfigError, PipelineError
-from pipelines.ingest.ingest import fold, what_is_new
+from pipelines.ingest.ingest import ingest, new_input
 from pipelines.ladder.write import write_rules
 from pipelines.schedules.write import write_schedules
-from pipelines.storage.batches import what_is_done
+from pipelines.storage.batches import completed_batches
 from pipelines.storage.maintain import maintain
 from pipelines.storage.published import published_as_of
 from pipelines.storage.small_frame import small_frame
@@ -161,7 +161,7 @@ def test_folds_go_on_from_what_was_put_together(session: SparkSession, tmp_path:
     assert of_fold(project, 3) == broken_off
 
     take_in(warehouse, project, last)
-    write_schedules(warehouse, project.settings(), log.as_of, what_is_done(warehouse))
+    write_schedules(warehouse, project.settings(), log.as_of, completed_batches(warehouse))
     require_equal(project, log)
     before = contents(project, leave_out=["fold"])
     maintain(warehouse.root, keep_hours=0)
@@ -174,9 +174,9 @@ def take_in(warehouse: Warehouse, project: Project, events: Events) -> None:
     """Add events, and fold them."""
     project.add(events)
     settings = project.settings()
-    new = what_is_new(warehouse, settings)
-    with warehouse.keeping() as keep:
-        fold(warehouse, settings, new, run_id="run", started_at=at(), keep_state=keep)
+    new = new_input(warehouse, settings)
+    with warehouse.materializing() as materialize:
+        ingest(warehouse, settings, new, run_id="run", started_at=at(), materialize_state=materialize)
 
 
 def spread(project: Project, *, last: int) -> set[tuple[str, object]]:
@@ -189,10 +189,10 @@ def spread(project: Project, *, last: int) -> set[tuple[str, object]]:
     return {place for place, folds in found.items() if len(folds) > 1}
 
 
-def of_fold(project: Project, fold: int) -> dict[str, list[str]]:
+def of_fold(project: Project, ingest: int) -> dict[str, list[str]]:
     """The rows that are said to be of a fold."""
     return {
-        table: sorted(str(row) for row in project.table(table) if row["fold"] == fold)
+        table: sorted(str(row) for row in project.table(table) if row["fold"] == ingest)
         for table in KEPT_APART_BY_FOLD
     }
 
@@ -210,16 +210,21 @@ def test_what_readers_may_be_at_is_kept(embedded: SparkSession, tmp_path: Path) 
 
 
 def test_what_was_removed_is_not_taken_for_published(session: SparkSession, tmp_path: Path) -> None:
-    """The run of the first day comes last, as a backfill does. That of the third day left no row."""
+    """The run of the first day comes last, as a backfill does; the newest as_of counts, not the last run.
+
+    That of the third day left no row, and the rows of the ninth are gone.
+    """
     project = Project(tmp_path, catalog=catalog())
     warehouse, settings = project.warehouse(session), project.settings()
     night(warehouse, at(day=1), started_at=at(60, day=8), row_counts={"receive_schedule": 0, "unresolved": 2})
     night(warehouse, at(day=4), started_at=at(60, day=4), row_counts={"unresolved": 2})
-    values = [ended_run("empty", at(day=3), started_at=at(60, day=3)).get(name) for name in RUNS.names]
-    warehouse.append(RUNS, small_frame(session, [values], RUNS.struct))
-    assert published_as_of(warehouse, settings, None) == at(day=1)
-    maintain(warehouse.root, keep_days=0, keep_hours=0)
+    runs = [ended_run("empty", at(day=3)), ended_run("gone", at(day=9), row_counts={"unresolved": 2})]
+    values = [[run.get(name) for name in RUNS.names] for run in runs]
+    warehouse.append(RUNS, small_frame(session, values, RUNS.struct))
     assert published_as_of(warehouse, settings, None) == at(day=4)
+    assert published_as_of(warehouse, settings, at(day=1)) == at(day=1)
+    maintain(warehouse.root, keep_days=0, keep_hours=0)
+    assert published_as_of(warehouse, settings, None) == at(day=3)
     assert published_as_of(warehouse, settings, at(day=3)) == at(day=3)
     with pytest.raises(PipelineError, match=r"2026-11-21T12:00:00Z was published, but its rows were removed"):
         published_as_of(warehouse, settings, at(day=1))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from jobs.out import plain_file, require_not_read, require_own_folder, write_whole
+from pipelines.commands.out import plain_file, require_not_read, require_own_folder, write_whole
 from pipelines.config.errors import ConfigError, OutputError
 from pipelines.config.load import Settings, load_settings
 

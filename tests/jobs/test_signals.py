@@ -19,7 +19,7 @@ ENDS_WITHIN = 20.0
 BUSY = """
 import sys, threading, time
 from pipelines.engine.scratch import local_scratch
-from jobs.launch import launch
+from pipelines.commands.launch import launch
 
 def main(argv):
     (local_scratch() / "rows").write_text("1")
@@ -37,7 +37,7 @@ launch(main)
 
 FAILS = """
 import time
-from jobs import launch, signals
+from pipelines.commands import launch, signals
 
 def main(argv):
     print("ready", flush=True)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.processes import PATIENCE, ROOT, ended, environment
 
-JOBS = sorted(path for path in (ROOT / "jobs").glob("*.py") if "launch(main)" in path.read_text())
+JOBS = sorted(path for path in (ROOT / "jobs").glob("[a-z]*.py") if "    main(" in path.read_text())
 
 
 def test_each_job_finds_the_project_as_a_file() -> None:
@@ -30,7 +30,7 @@ def test_a_job_as_a_file_from_another_folder(tmp_path: Path, name: str) -> None:
         timeout=PATIENCE,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"usage: {name}.py ")
+    assert done.stdout.startswith(f"usage: priorities {name.replace('_', '-')} ")
 
 
 def test_settings_that_are_a_pipe_are_not_waited_for(tmp_path: Path) -> None:

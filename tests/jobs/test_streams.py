@@ -13,11 +13,12 @@ from tests.support.processes import COMMANDS, HAS_JAVA, PATIENCE, ROOT, environm
 TALKS = """
 import logging, os, sys
 from contextlib import suppress
-from jobs.launch import Parser, launch
+from pipelines.commands.launch import launch
+from pipelines.commands.options import Parser
 from pipelines.console.progress import step
 
 def main(argv):
-    Parser("Talk.", config=False).parse_args(argv)
+    Parser("talk", "Talk.", config=False).parse_args(argv)
     for number in range(2000):
         step(f"step {number}", lambda: None)()
     logging.warning("a name with\\n a line end and \\u2028")

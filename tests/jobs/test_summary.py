@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.nightly.summary import FINDINGS, PLACES, show_summary
+from pipelines.console.invocation import name_command
+from pipelines.nightly.summary import FINDINGS, PLACES, print_summary
 from pipelines.storage.warehouse import Warehouse
 from tests.support.factories import Row, at
 from tests.support.report_warehouse import (
@@ -62,7 +63,7 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     settings = write(session, tmp_path, written)
     capsys.readouterr()
 
-    show_summary(Warehouse(session, settings.warehouse), settings, AS_OF)
+    print_summary(Warehouse(session, settings.warehouse), settings, AS_OF)
 
     text = capsys.readouterr().out
     assert table_rows(text, "Events so far") == [["message_events", "20", "14", "2", "4"]]
@@ -73,7 +74,7 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
         ["SQL1.A.[Queue 0]", "1", "0", "5", "2026-11-20T11:59:00Z"],
     ]
     assert len(waits) == PLACES
-    assert "and 3 more places: jobs/waiting.py lists them" in text
+    assert f"and 3 more places: {name_command('waiting')} lists them" in text
     findings = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
     assert findings == [
         "no input has a RECEIVED event: messages that were received, but not logged so, count as waiting",
@@ -103,14 +104,14 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
         ("2", "5", "m2"),
         ("3", "5", "m3"),
     ]
-    assert f"jobs/report.py --config {settings.path} --out page.html" in text
+    assert f"{name_command('report')} --config {settings.path} --out page.html" in text
 
 
 def test_a_run_without_anything_says_so(
     embedded: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     settings = write(embedded, tmp_path, {})
-    show_summary(Warehouse(embedded, settings.warehouse), settings, AS_OF)
+    print_summary(Warehouse(embedded, settings.warehouse), settings, AS_OF)
     text = capsys.readouterr().out
     assert "Nothing waits at 2026-11-20T13:00:00Z." in text
     assert "Look at first" not in text

@@ -10,9 +10,10 @@ import yaml
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from jobs import reassign as job, rules as rules_job
+from pipelines.commands import reassign as job, rules as rules_job
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.load import Settings, load_settings
+from pipelines.console.invocation import name_command
 from pipelines.ladder.reassign import Reassignment, reassign
 from pipelines.ladder.write import stored_history, write_rules
 from pipelines.storage.warehouse import Warehouse
@@ -116,7 +117,7 @@ def test_edits_of_the_past(company: Company, caplog: pytest.LogCaptureFixture) -
 
     # The rule was raised from the second day on, says its source now.
     company.edit(*RAISED)
-    with pytest.raises(PipelineError, match=r"run jobs/rules\.py --config .* first"):
+    with pytest.raises(PipelineError, match=f"run {name_command('rules')} --config .* first"):
         company.reassign(at(0), at(9 * DAYS), apply=True)
     company.load()
     [warning] = of_edits(caplog)

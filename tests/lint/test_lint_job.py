@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs.lint_rules import FOUND, main
+from pipelines.commands.lint import FOUND, main
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import load_for_lint
 from pipelines.lint.findings import Code

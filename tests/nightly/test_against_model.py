@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pipelines.config.model import Receive, Transmission
 from pipelines.engine.session import is_embedded
 from pipelines.schedules.write import write_schedules
-from pipelines.storage.batches import what_is_done
+from pipelines.storage.batches import completed_batches
 from tests.support.harness import Project, Row, difference, one_log
 from tests.support.model import simulate
 from tests.support.strategies import Log, logs
@@ -113,7 +113,7 @@ def test_schedules_with_settings_equal_the_model(
         transmission=Transmission.model_validate({"starvation": starvation, "blocks": blocks}),
     )
     warehouse = project.warehouse(session)
-    write_schedules(warehouse, changed, log.as_of, what_is_done(warehouse))
+    write_schedules(warehouse, changed, log.as_of, completed_batches(warehouse))
     require_equal(project, replace(log, top=top, starvation=starvation, blocks=blocks))
 
 

@@ -9,9 +9,10 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.config.errors import InputError
+from pipelines.console.invocation import name_command
 from pipelines.nightly import night
 from pipelines.nightly.publish import NOT_ENDED, Left, Run, announce, write_run
-from pipelines.storage.batches import Done
+from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.published import published_as_of
 from schemas.table import Table
 from tests.support.factories import at, by_source, catalog, endpoint_event, message_event
@@ -41,7 +42,7 @@ def test_the_row_of_a_run_takes_the_place_of_its_announcement(session: SparkSess
     warehouse, settings = project.warehouse(session), project.settings()
     write_run(warehouse, settings, Run.begin(at(60)), "succeeded", Left(last_batch=1))
     second = Run.begin(at(60))
-    announce(warehouse, settings, second, Done([{"batch": 2}]))
+    announce(warehouse, settings, second, CompletedBatches([{"batch": 2}]))
     first = ("succeeded", 1, None)
     assert told_of_runs(project) == [first, ("failed", 2, NOT_ENDED)]
     write_run(warehouse, settings, second, "succeeded", Left(row_counts={"unresolved": 3}, last_batch=2))
@@ -65,7 +66,7 @@ def test_an_announcement_that_was_written_and_raised_still_has_its_place_taken(
     with monkeypatch.context() as patched:
         patched.setattr(warehouse, "append", append_and_raise)
         with pytest.raises(InputError):
-            announce(warehouse, settings, second, Done([{"batch": 2}]))
+            announce(warehouse, settings, second, CompletedBatches([{"batch": 2}]))
     write_run(
         warehouse, settings, second, "failed", second.announced or Left(), error="the connection was lost"
     )
@@ -103,7 +104,8 @@ def test_readers_are_told_that_a_second_run_did_not_end(
         f"did not succeed ({NOT_ENDED}): the tables of this as_of may be of it and of the one before" in said
     )
     assert said.endswith(
-        f"run jobs/schedules.py --config {project.config} --as-of 2026-11-20T13:00:00Z, which makes them anew"
+        f"run {name_command('schedules')} --config {project.config} --as-of 2026-11-20T13:00:00Z, which "
+        "makes them anew"
     )
 
     with monkeypatch.context() as patched:

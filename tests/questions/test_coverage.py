@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import coverage as job
+from pipelines.commands import coverage as job
 from pipelines.config.load import load_settings
 from pipelines.questions.coverage import COLUMNS, coverage, rule_uses
 from pipelines.storage.warehouse import Warehouse

@@ -8,11 +8,11 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from pipelines.conformance.receives import asked_at, figures_at, receives_at
+from pipelines.conformance.receives import figures_at, receives_at, request_at
 from pipelines.questions.leaks import leaks_at
 from pipelines.replay.period import Period
-from pipelines.replay.read import Asked, replayed
-from pipelines.storage.collect import collected
+from pipelines.replay.read import ReplayRequest, replayed
+from pipelines.storage.collect import collect_rows
 from tests.support.factories import (
     Row,
     at,
@@ -85,10 +85,12 @@ def talk(name: str, when: Any) -> list[Row]:
 
 
 def test_it_is_no_decision(session: SparkSession, project: Project) -> None:
-    asked = asked_at(project.warehouse(session), project.settings(), as_of=AS_OF, window=None, keep=same)
-    receives, _, deviations = receives_at(asked, tolerance=timedelta(milliseconds=10), keep=same)
-    [row] = collected(receives)
-    [second] = collected(figures_at(asked))
+    asked = request_at(
+        project.warehouse(session), project.settings(), as_of=AS_OF, window=None, materialize=same
+    )
+    receives, _, deviations = receives_at(asked, tolerance=timedelta(milliseconds=10), materialize=same)
+    [row] = collect_rows(receives)
+    [second] = collect_rows(figures_at(asked))
     for found in (row, second):
         assert (found["queue"], found["decisions"], found["with_choice"], found["passed"]) == (
             "TargetQueue",
@@ -96,7 +98,7 @@ def test_it_is_no_decision(session: SparkSession, project: Project) -> None:
             0,
             0,
         )
-    assert collected(deviations) == []
+    assert collect_rows(deviations) == []
 
 
 @pytest.mark.parametrize("readers", [None, 1])
@@ -104,9 +106,9 @@ def test_nobody_knows_how_long_the_work_took_or_when_it_began(
     session: SparkSession, project: Project, readers: int | None
 ) -> None:
     """Two waiting tasks of the snapshot are no sessions of the log: open transactions tell the readers."""
-    asked = Asked(Period(at(-35), AS_OF), queues=["SQL1.B.TargetQueue"], readers=readers)
+    asked = ReplayRequest(Period(at(-35), AS_OF), queues=["SQL1.B.TargetQueue"], readers=readers)
     with replayed(project.warehouse(session), project.settings(), asked) as answer:
-        found = {name: collected(frame) for name, frame in answer.by_name().items()}
+        found = {name: collect_rows(frame) for name, frame in answer.by_name().items()}
     estimated = {row["level"]: (row["messages"], row["estimated"]) for row in found["replay_waits"]}
     assert estimated == {9: (1, 0), 5: (1, 1), 3: (2, 2)}
     [silver] = [row for row in found["replay_calibration"] if row["level"] == 3]
@@ -116,6 +118,6 @@ def test_nobody_knows_how_long_the_work_took_or_when_it_began(
 
 
 def test_it_is_no_traffic(session: SparkSession, project: Project) -> None:
-    [leaking, other] = collected(leaks_at(project.warehouse(session), AS_OF, days=30))
+    [leaking, other] = collect_rows(leaks_at(project.warehouse(session), AS_OF, days=30))
     for row in (leaking, other):
         assert (row["conversation_id"], row["reason"]) == ("Old 3", "no_traffic")

@@ -12,14 +12,14 @@ import pytest
 from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
-from jobs import replay as job
+from pipelines.commands import replay as job
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.proposal import proposed_rules
 from pipelines.replay.period import Period
-from pipelines.replay.read import Asked, replayed
-from pipelines.replay.report import told
+from pipelines.replay.read import ReplayRequest, replayed
+from pipelines.replay.report import report_replay
 from pipelines.replay.view import sentence
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from tests.nightly.test_against_model import project_of, random_logs
 from tests.support.factories import (
     NOON,
@@ -107,9 +107,9 @@ def renumbered(row: Row, number: int) -> Row:
     return row | {name: f"{number:02d}{row[name][2:]}" for name in ("instance", "message_id") if name in row}
 
 
-def answered(session: SparkSession, project: Project, asked: Asked) -> Any:
+def answered(session: SparkSession, project: Project, asked: ReplayRequest) -> Any:
     with replayed(project.warehouse(session), project.settings(), asked) as answer:
-        return {name: collected(frame) for name, frame in answer.by_name().items()}
+        return {name: collect_rows(frame) for name, frame in answer.by_name().items()}
 
 
 def require_messages(found: list[Row], expected: list[Row]) -> None:
@@ -176,7 +176,7 @@ def require_waits(found: dict[str, list[Row]], messages: list[Row], period: Peri
 
 
 def require_as_modelled(
-    session: SparkSession, project: Project, logs: list[Log], asked: Asked
+    session: SparkSession, project: Project, logs: list[Log], asked: ReplayRequest
 ) -> tuple[list[Row], list[Row]]:
     top = asked.top or project.settings().receive.top
     messages, queues = modelled(logs, asked.period, readers=asked.readers, top=top, drain=asked.drain)
@@ -195,7 +195,7 @@ def test_random_logs_play_as_the_model_does(
 ) -> None:
     project, logs = night
     period = Period(logs[0].as_of - timedelta(hours=9), logs[0].as_of - timedelta(hours=1))
-    require_as_modelled(session, project, logs, Asked(period, readers=readers, top=top, drain=drain))
+    require_as_modelled(session, project, logs, ReplayRequest(period, readers=readers, top=top, drain=drain))
 
 
 @pytest.mark.slow
@@ -213,7 +213,7 @@ def test_busy_queues_play_as_the_model_does(
     session: SparkSession, busy: tuple[Project, list[Log]], readers: int | None, top: int | None, drain: bool
 ) -> None:
     project, logs = busy
-    asked = Asked(Period(BEGIN, END), readers=readers, top=top, drain=drain)
+    asked = ReplayRequest(Period(BEGIN, END), readers=readers, top=top, drain=drain)
     messages, queues = require_as_modelled(session, project, logs, asked)
     assert sum(row["started_at"] is not None for row in messages) > 5 * BUSY
     assert any(row["idle_locked"] for row in queues)
@@ -243,7 +243,7 @@ def test_what_happens_at_one_instant_plays_as_in_the_model(
     """Ends at arrivals and at borders of the period, WHERE with and without sessions, empty periods."""
     project, logs = crowded
     period = Period(CROWDED_BEGIN + first * CROWDED_TICK, CROWDED_BEGIN + last * CROWDED_TICK)
-    require_as_modelled(session, project, logs, Asked(period, readers=readers, top=top, drain=drain))
+    require_as_modelled(session, project, logs, ReplayRequest(period, readers=readers, top=top, drain=drain))
 
 
 @pytest.mark.slow
@@ -255,22 +255,22 @@ def test_a_proposal_plays_the_same_messages_by_its_levels(
     as_if = None if since is None else NOON + since * TICK
     path = written(project.folder / "other.yaml", other_levels(one_log(logs).rules))
     proposal = proposed_rules(project.settings(), [path])
-    asked = Asked(Period(BEGIN, END), proposal=proposal, as_if=as_if, readers=2, top=2)
+    asked = ReplayRequest(Period(BEGIN, END), proposal=proposal, as_if=as_if, readers=2, top=2)
     with replayed(project.warehouse(session), project.settings(), asked) as answer:
-        found = collected(answer.by_name()["replay_messages"])
-        report = told(answer, asked, limit=20)
+        found = collect_rows(answer.by_name()["replay_messages"])
+        result = report_replay(answer, asked, limit=20)
     for scenario, rules in (("actual", None), ("proposed", other_levels)):
         messages, _ = modelled(logs, asked.period, readers=2, top=2, drain=False, other=rules, as_if=as_if)
         require_messages([row for row in found if row["scenario"] == scenario], messages)
-    assert report["waits"][0]["difference_p95"]
-    assert "With the proposal, at percentile 95, level" in sentence(report)
+    assert result["waits"][0]["difference_p95"]
+    assert "With the proposal, at percentile 95, level" in sentence(result)
 
 
 @pytest.mark.slow
 def test_a_log_that_the_replay_made_calibrates_to_nothing(session: SparkSession, tmp_path: Path) -> None:
     logs = [without_where(busy_log(number)) for number in range(100, 106)]
     first = night_of(session, tmp_path / "first", one_log(logs))
-    asked = Asked(Period(NOON - TICK, END), readers=2, top=3)
+    asked = ReplayRequest(Period(NOON - TICK, END), readers=2, top=3)
     played = answered(session, first, asked)["replay_messages"]
     second = night_of(session, tmp_path / "second", as_played(one_log(logs), played))
     again = answered(session, second, asked)
@@ -319,7 +319,7 @@ def test_without_queue_events_readers_and_work_are_not_known(session: SparkSessi
     logs = [replace(busy_log(number), queue_events=None) for number in range(4)]
     project = night_of(session, tmp_path, one_log(logs))
     for readers, drain in ((None, False), (None, True), (2, False)):
-        asked = Asked(Period(BEGIN, END), readers=readers, drain=drain)
+        asked = ReplayRequest(Period(BEGIN, END), readers=readers, drain=drain)
         messages, _ = require_as_modelled(session, project, logs, asked)
         is_served = readers is not None or drain
         assert any(row["started_at"] for row in messages) == is_served
@@ -327,9 +327,9 @@ def test_without_queue_events_readers_and_work_are_not_known(session: SparkSessi
             assert "give --readers N" in sentence(reported(session, project, asked))
 
 
-def reported(session: SparkSession, project: Project, asked: Asked) -> Any:
+def reported(session: SparkSession, project: Project, asked: ReplayRequest) -> Any:
     with replayed(project.warehouse(session), project.settings(), asked) as answer:
-        return told(answer, asked, limit=20)
+        return report_replay(answer, asked, limit=20)
 
 
 def two_tiers(folder: Path) -> Project:
@@ -396,11 +396,11 @@ def test_it_is_told_on_one_screen(
     assert started["proposed"] == dict(zip(names, map(at, (2, 3, 0, 1)), strict=True))
 
     assert job.main([*asked, "--readers", "1..3", "--drain", "--format", "json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert [row["wait_p95"] for row in report["curve"]] == [240_000.0, 120_000.0, 120_000.0]
-    [enough] = report["enough"]
+    result = json.loads(capsys.readouterr().out)
+    assert [row["wait_p95"] for row in result["curve"]] == [240_000.0, 120_000.0, 120_000.0]
+    [enough] = result["enough"]
     assert (enough["readers"], enough["locked"]) == (2, False)
-    assert [row["empty_at"] for row in report["queues"]] == [at(4).strftime("%Y-%m-%dT%H:%M:%SZ")]
+    assert [row["empty_at"] for row in result["queues"]] == [at(4).strftime("%Y-%m-%dT%H:%M:%SZ")]
 
 
 @pytest.mark.slow
@@ -412,7 +412,7 @@ def test_several_nights_make_no_difference(session: SparkSession, tmp_path: Path
         project.add(events)
         project.take_in(session)
     project.run(session, log.as_of)
-    require_as_modelled(session, project, logs, Asked(Period(BEGIN, END), top=1))
+    require_as_modelled(session, project, logs, ReplayRequest(Period(BEGIN, END), top=1))
 
 
 @pytest.mark.slow
@@ -421,7 +421,7 @@ def test_work_was_shared_with_messages_that_are_closed_since(session: SparkSessi
     project = project_of(tmp_path, one_log(logs))
     project.add(one_log(logs).events)
     project.run(session, at(day=5))
-    asked = Asked(Period(at(day=3), at(day=3, minute=300)), readers=2, top=2)
+    asked = ReplayRequest(Period(at(day=3), at(day=3, minute=300)), readers=2, top=2)
     messages, _ = require_as_modelled(session, project, logs, asked)
     worked = [row for row in messages if row["started_at"] and row["finished_at"] > row["started_at"]]
     assert any(not row["estimated"] for row in worked)
@@ -441,7 +441,7 @@ def test_a_queue_that_nobody_read_has_no_readers(session: SparkSession, tmp_path
         ]
     project.add(by_source(*rows))
     project.run(session, at(60))
-    asked = Asked(Period(at(0), at(30)), queues=["SQL1.B.TargetQueue"], drain=drain)
+    asked = ReplayRequest(Period(at(0), at(30)), queues=["SQL1.B.TargetQueue"], drain=drain)
     [queue] = answered(session, project, asked)["replay_queues"]
     busy = 0.2 if drain else 0.0
     assert (queue["readers"], queue["busy_seconds"], queue["idle_locked_seconds"]) == (int(drain), busy, 0.0)
@@ -477,9 +477,9 @@ def test_work_after_the_period_counts_for_medians(session: SparkSession, tmp_pat
     project = Project(tmp_path, catalog=catalog())
     project.add(by_source(*rows))
     project.run(session, at(120))
-    asked = Asked(Period(at(0), at(30)), readers=1)
+    asked = ReplayRequest(Period(at(0), at(30)), readers=1)
     with replayed(project.warehouse(session), project.settings(), asked) as answer:
-        messages = {row["message_id"]: row for row in collected(answer.by_name()["replay_messages"])}
+        messages = {row["message_id"]: row for row in collect_rows(answer.by_name()["replay_messages"])}
     assert messages["never/0"]["finished_at"] == at(11)
 
 

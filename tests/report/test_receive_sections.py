@@ -7,7 +7,7 @@ from axe_core_python.selenium import Axe
 from pyspark.sql import SparkSession
 from selenium.webdriver.common.by import By
 
-from jobs import report
+from pipelines.commands import report
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings
 from pipelines.report.conformance import QUEUES_SHOWN, conformance_parts

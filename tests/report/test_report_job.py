@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession, functions as F
 
-from jobs import report
+from pipelines.commands import report
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.load import Settings
 from pipelines.storage.warehouse import Warehouse

@@ -10,10 +10,11 @@ from axe_core_python.selenium import Axe
 from pyspark.sql import SparkSession
 from selenium.webdriver.common.by import By
 
-from jobs import report
+from pipelines.commands import report
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
+from pipelines.console.invocation import name_command
 from pipelines.report.whatif import whatif_parts
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
@@ -176,7 +177,7 @@ def test_a_folder_without_the_tables_is_named(full: Settings, tmp_path: Path) ->
 def test_a_what_if_of_another_as_of_is_refused(session: SparkSession, full: Settings, tmp_path: Path) -> None:
     folder = answers_at(session, tmp_path / "other", at(5)).root
     out = tmp_path / "p"
-    again = f"run jobs/whatif.py again with --as-of {format_instant(AS_OF)}"
+    again = f"run {name_command('whatif')} again with --as-of {format_instant(AS_OF)}"
     with pytest.raises(ConfigError) as told_of:
         report.main(["--config", full.path, "--whatif", folder, "--out", str(out)])
     assert str(told_of.value) == f"--whatif {folder}: is of 2026-11-20T12:05:00Z; {again}"
@@ -189,5 +190,5 @@ def test_a_what_if_of_an_unknown_as_of_is_refused(
 ) -> None:
     folder = tmp_path / "old"
     old = answers_at(session, folder) if is_there else answers_of(session, folder, WHATIF_TABLES, ANSWER)
-    with pytest.raises(ConfigError, match="does not say its as_of, so it isn't known; run jobs/whatif"):
+    with pytest.raises(ConfigError, match="does not say its as_of, so it isn't known; run "):
         report.main(["--config", full.path, "--whatif", old.root, "--out", str(tmp_path / "p")])

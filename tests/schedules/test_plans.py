@@ -14,13 +14,21 @@ from pyspark.sql.types import StructType
 
 from pipelines.config.catalog import BINDINGS
 from pipelines.config.model import Blocks, Starvation
-from pipelines.ingest.duplicates import accepted, judged, narrow, near, repeated, repeated_hashes, suspects
+from pipelines.ingest.duplicates import (
+    accepted,
+    decide_duplicates,
+    narrow,
+    near,
+    repeated,
+    repeated_hashes,
+    suspects,
+)
 from pipelines.ingest.endpoints import endpoints, first_places
-from pipelines.ingest.late_events import Reach, brought_back
+from pipelines.ingest.late_events import Lookback, brought_back
 from pipelines.ingest.queues import with_queue
-from pipelines.ingest.redelivered import given_back
+from pipelines.ingest.redelivered import redelivered
 from pipelines.ingest.retention import (
-    Until,
+    CloseAt,
     closing_conversations,
     last_of_kind,
     messages_that_stay_open,
@@ -35,7 +43,7 @@ from pipelines.schedules.ready import ready_messages
 from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import sendable, transmission_order, with_transmit_priority
 from pipelines.schedules.unresolved import unresolved
-from pipelines.schedules.with_endpoints import placed_messages
+from pipelines.schedules.with_endpoints import messages_with_endpoints
 from pipelines.state.endpoints import endpoints_at, latest_moves
 from pipelines.state.of_messages import StateOfMessages, state_of_messages
 from pipelines.state.transactions import named_locks
@@ -49,7 +57,7 @@ QUEUES = "instance string, database string, queue string, is_on boolean"
 DATABASES = "instance string, database string"
 FORBIDDEN = (SINGLE, "BroadcastNestedLoopJoin", "CartesianProduct")
 AS_OF = at(60)
-UNTIL = Until.newest(AS_OF)
+UNTIL = CloseAt.newest(AS_OF)
 DAY, DAY_BEFORE = date(2026, 11, 20), date(2026, 11, 19)
 
 
@@ -77,7 +85,9 @@ class Frames:
     @cached_property
     def state(self) -> StateOfMessages:
         events = map(self.table, ("message_events", "endpoint_events", "queue_events"))
-        return state_of_messages(*events, as_of=AS_OF, every_receive_counts=False, keep=lambda rows: rows)
+        return state_of_messages(
+            *events, as_of=AS_OF, every_receive_counts=False, materialize=lambda rows: rows
+        )
 
     # The fold
 
@@ -90,11 +100,11 @@ class Frames:
         hashes = repeated_hashes(narrow(rows, contract), recorded, full_days={DAY}, other_days={DAY_BEFORE})
         near_rows = self.kept(near(rows, self.kept(narrow(rows, contract)), hashes))
         few = suspects(near_rows, hashes)
-        verdicts = judged(few, repeated(few, recorded, contract), contract)
+        verdicts = decide_duplicates(few, repeated(few, recorded, contract), contract)
         return accepted(rows, near_rows, verdicts, contract, self.kept)
 
     def late(self) -> DataFrame:
-        reach = Reach({DAY}, {DAY_BEFORE}, everywhere=False)
+        reach = Lookback({DAY}, {DAY_BEFORE}, everywhere=False)
         return brought_back(self.table("message_events"), self.table("message_events"), ["message_id"], reach)
 
     @cached_property
@@ -102,16 +112,16 @@ class Frames:
         return conversation_sides(*map(self.table, ("endpoint_events", "message_events", "endpoints")))
 
     @cached_property
-    def given_back(self) -> DataFrame:
+    def redelivered(self) -> DataFrame:
         events = self.table("message_events"), self.table("queue_events")
         state = self.kept(self.state.uncommitted), self.kept(self.state.messages)
         sides = self.kept(self.sides)
-        return given_back(*events, *state, sides, state_at=UNTIL.state_at, keep=self.kept)
+        return redelivered(*events, *state, sides, state_at=UNTIL.state_at, materialize=self.kept)
 
     @cached_property
     def open_messages(self) -> DataFrame:
-        messages, given_back = self.table("message_events"), self.kept(self.given_back)
-        return messages_that_stay_open(messages, self.state.messages, given_back, UNTIL)
+        messages, redelivered = self.table("message_events"), self.kept(self.redelivered)
+        return messages_that_stay_open(messages, self.state.messages, redelivered, UNTIL)
 
     def open_transactions(self) -> DataFrame:
         events = self.table("message_events"), self.table("queue_events")
@@ -142,7 +152,7 @@ class Frames:
         at_as_of = endpoints_at(
             self.table("endpoints"), self.table("endpoint_events"), self.bindings, as_of=AS_OF
         )
-        return placed_messages(self.state.messages, at_as_of)
+        return messages_with_endpoints(self.state.messages, at_as_of)
 
     @cached_property
     def ready(self) -> DataFrame:
@@ -175,7 +185,7 @@ class Frames:
 STEPS: dict[str, Callable[[Frames], DataFrame]] = {
     "accepted events": Frames.verdicts,
     "late events": Frames.late,
-    "messages given back": lambda frames: frames.given_back,
+    "messages given back": lambda frames: frames.redelivered,
     "open messages": lambda frames: frames.open_messages,
     "open transactions": Frames.open_transactions,
     "open conversations": Frames.open_conversations,

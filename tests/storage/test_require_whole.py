@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from jobs import activation, rules
+from pipelines.commands import activation, rules
 from pipelines.config.errors import WarehouseError
 from pipelines.ladder.reassign import reassign
 from pipelines.nightly.night import describe

@@ -94,7 +94,7 @@ def test_utc_has_many_names(spark: SparkSession, tmp_path: Path, zone: str) -> N
 @pytest.mark.usefixtures("spark")
 @pytest.mark.slow
 def test_the_documented_shell_works_to_the_letter() -> None:
-    text = (ROOT / "docs" / "notebooks.md").read_text("utf-8").split("## In a pyspark shell")[1]
+    text = (ROOT / "docs" / "running.md").read_text("utf-8").split("## In a pyspark shell")[1]
     line, snippet = re.findall(r"```(?:python)?\n(.*?)```", text, re.DOTALL)[:2]
     # Without -i, a Python whose input is no terminal skips the start-up file that makes `spark`.
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}

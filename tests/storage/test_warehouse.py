@@ -12,6 +12,7 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError, WarehouseError
+from pipelines.console.invocation import name_command
 from pipelines.storage.id_spelling import is_marked
 from pipelines.storage.inputs.delta_log import current_version
 from pipelines.storage.small_frame import small_frame
@@ -31,7 +32,8 @@ def test_an_old_warehouse_is_refused(session: SparkSession, tmp_path: Path) -> N
     write_deltalake(f"{tmp_path}/old/ledger_batches", pa.table({"batch": [1]}))
     said = (
         f"warehouse: {tmp_path}/old was written by an older version, whose tables are not read; move the "
-        "folder away (or name another one) and run jobs/nightly.py again: it makes all tables anew from the "
+        f"folder away (or name another one) and run {name_command('nightly')} again: it makes all tables "
+        "anew from the "
         "event files (docs/operations.md, Old warehouses)"
     )
     with pytest.raises(ConfigError, match=f"^{re.escape(said)}$"):
@@ -103,7 +105,7 @@ def test_ids_in_another_spelling_are_of_an_older_version(
         f"an older version, to which {id!r} in endpoint_events was another id than {canonical_text(id)!r}; "
     )
     assert said in str(error.value)
-    assert "run jobs/nightly.py again" in str(error.value)
+    assert f"run {name_command('nightly')} again" in str(error.value)
 
 
 @pytest.mark.spark

@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.config.load import Settings, load_settings
-from pipelines.nightly.night import night, take_in_new
+from pipelines.nightly.night import ingest_new_input, night
 from pipelines.storage.warehouse import Warehouse
 from tests.support.strategies import Log
 from tests.support.strategies.spellings import is_guid
@@ -85,8 +85,14 @@ class Project:
     def take_in(self, session: SparkSession) -> None:
         """Fold what is new: the first part of a night."""
         warehouse = self.warehouse(session)
-        with warehouse.keeping() as keep:
-            take_in_new(warehouse, self.settings(), run_id="r", started_at=datetime.now(UTC), keep_state=keep)
+        with warehouse.materializing() as materialize:
+            ingest_new_input(
+                warehouse,
+                self.settings(),
+                run_id="r",
+                started_at=datetime.now(UTC),
+                materialize_state=materialize,
+            )
 
     def table(self, name: str, columns: Iterable[str] | None = None) -> list[Row]:
         """The rows of a table, read without Spark; those of the given columns only."""

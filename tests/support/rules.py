@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from itertools import count
 
 from pipelines.config.catalog import Catalog, Database, Instance, Queue, Service
-from pipelines.config.rules.history import Folded, fold_statements
+from pipelines.config.rules.history import RuleHistory, apply_statements
 from pipelines.config.rules.statements import ANY, Criterion, Kind, Origin, RuleStatement
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
@@ -37,8 +37,8 @@ def _criterion(word: str) -> Criterion:
     return ANY if word == "*" else word.replace("_", " ")
 
 
-def folded(*statements: RuleStatement) -> Folded:
-    return fold_statements(statements)
+def folded(*statements: RuleStatement) -> RuleHistory:
+    return apply_statements(statements)
 
 
 def catalog(services: dict[tuple[str, str], Iterable[str]], honor: bool = True) -> Catalog:

@@ -14,19 +14,20 @@ from deltalake import DeltaTable
 from hypothesis import given, strategies as st
 from pyspark.sql import DataFrame, SparkSession
 
-from jobs import reassign, replay, report as page, whatif as job
+from pipelines.commands import reassign, replay, report as page, whatif as job
 from pipelines.config.errors import ConfigError, PipelineError, ReconciliationError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import load_settings
 from pipelines.config.proposal import changed_rules, proposed_rules
 from pipelines.config.proposed_settings import proposed_settings
+from pipelines.console.invocation import name_command
 from pipelines.questions.inversions import passed_by_level
 from pipelines.report.whatif import whatif_parts
 from pipelines.schedules.orders import receive_order
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
-from pipelines.whatif.read import require_sums, told, what_if
+from pipelines.whatif.read import report_whatif, require_sums, what_if
 from pipelines.whatif.view import sentence
 from schemas.whatif import WHATIF_TABLES
 from tests.nightly.test_against_model import project_of, random_logs
@@ -177,7 +178,7 @@ def answered(session: SparkSession, project: Project, log: Log, proposal: Any, a
     with what_if(
         project.warehouse(session), project.settings(), proposal, as_of=log.as_of, as_if=as_if
     ) as answer:
-        return {name: collected(frame) for name, frame in answer.by_name().items()}
+        return {name: collect_rows(frame) for name, frame in answer.by_name().items()}
 
 
 def require_equal(found: dict[str, list[Row]], expected: dict[str, list[Row]]) -> None:
@@ -256,8 +257,8 @@ def test_other_settings_equal_the_model(session: SparkSession, night: tuple[Proj
     with what_if(
         project.warehouse(session), project.settings(), proposal, as_of=log.as_of, as_if=None
     ) as answer:
-        require_equal({name: collected(frame) for name, frame in answer.by_name().items()}, expected)
-        found = told(answer, limit=1)["answers"]
+        require_equal({name: collect_rows(frame) for name, frame in answer.by_name().items()}, expected)
+        found = report_whatif(answer, limit=1)["answers"]
     assert found == answers(
         log.events,
         Settings(log.catalog, log.rules, top=2),
@@ -286,7 +287,7 @@ def test_before_is_by_the_current_settings_and_not_by_those_of_the_run(
     proposed = replace(current, rules=other_levels(log.rules))
     expected = by_model(log.events, current, proposed, as_of=log.as_of, as_if=None)
     with what_if(project.warehouse(session), settings, proposal, as_of=log.as_of, as_if=None) as answer:
-        require_equal({name: collected(frame) for name, frame in answer.by_name().items()}, expected)
+        require_equal({name: collect_rows(frame) for name, frame in answer.by_name().items()}, expected)
 
 
 @pytest.mark.slow
@@ -302,10 +303,10 @@ def test_the_current_rules_change_nothing_from_now_on(
         as_of=log.as_of,
         as_if=log.as_of + timedelta(days=9),
     ) as answer:
-        report = told(answer, limit=20)
+        result = report_whatif(answer, limit=20)
         assert answer.endpoints.isEmpty()
         assert answer.messages.where("moved <> 0 or level_before <> level_after").isEmpty()
-    assert sentence(report) == "The proposal changes no level and no order."
+    assert sentence(result) == "The proposal changes no level and no order."
 
 
 @given(st.permutations(range(12)), st.lists(st.integers(1, 10), min_size=12, max_size=12))
@@ -388,10 +389,10 @@ def test_after_is_what_reassigning_would_give(
     rules = [str(project.folder / "rules.yaml"), f"SQL1={script}"]
     asked = ["--config", project.config, "--as-of", at(60).isoformat(), "--rules", *rules]
     assert job.main([*asked, "--out", str(out), "--format", "json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report["endpoints"] == {"proposal": 2, "drift": 0}
-    assert report["messages"] == {"messages": 4, "gained": 2, "lost": 2}
-    assert report["sentence"] == (
+    result = json.loads(capsys.readouterr().out)
+    assert result["endpoints"] == {"proposal": 2, "drift": 0}
+    assert result["messages"] == {"messages": 4, "gained": 2, "lost": 2}
+    assert result["sentence"] == (
         "The proposal changes the level of 2 endpoints: of 4 messages 2 come earlier and 2 later."
     )
     answer = {
@@ -402,9 +403,9 @@ def test_after_is_what_reassigning_would_give(
     parts = whatif_parts(Warehouse(session, str(out)), at(60))
     moves = [dict(zip(parts["whatif_moves"].columns, row, strict=True)) for row in parts["whatif_moves"].rows]
     assert moves == [
-        {name: row[name] for name in move} for move, row in zip(moves, report["largest_moves"], strict=True)
+        {name: row[name] for name in move} for move, row in zip(moves, result["largest_moves"], strict=True)
     ]
-    assert parts["whatif_counts"].rows == [list(report["messages"].values())]
+    assert parts["whatif_counts"].rows == [list(result["messages"].values())]
     (pairs,) = DeltaTable(str(out / "whatif_pairs")).to_pyarrow_table().to_pylist()
     assert (pairs["passing_level"], pairs["passed_level"], pairs["pairs"]) == (6, 8, 4)
 
@@ -420,7 +421,7 @@ def test_after_is_what_reassigning_would_give(
     with what_if(
         project.warehouse(session), project.settings(), current, as_of=at(60), as_if=at(90)
     ) as unchanged:
-        moves = collected(unchanged.messages)
+        moves = collect_rows(unchanged.messages)
     assert {row["message_id"]: row["position_before"] for row in moves} == {
         name: after for name, (_, after) in answer.items()
     }
@@ -443,14 +444,14 @@ def test_what_if_and_replay_take_a_change(
 
     def asked(*options: str) -> Row:
         assert job.main(["--config", project.config, "--format", "json", *options]) == 0
-        report: Row = json.loads(capsys.readouterr().out)
-        return report
+        result: Row = json.loads(capsys.readouterr().out)
+        return result
 
     def played(*options: str) -> Row:
         period = ["--from", at(0).isoformat(), "--to", at(60).isoformat(), "--readers", "1"]
         assert replay.main(["--config", project.config, *period, "--format", "json", *options]) == 0
-        report: Row = json.loads(capsys.readouterr().out)
-        return report
+        result: Row = json.loads(capsys.readouterr().out)
+        return result
 
     change = ["--change", f"SQL1={script}"]
     rules = ["--rules", str(project.folder / "rules.yaml"), f"SQL1={script}"]
@@ -487,7 +488,7 @@ def test_the_page_takes_the_answer_of_its_own_as_of_only(session: SparkSession, 
         assert job.main([*asked, "--as-of", as_of.isoformat()]) == 0
         messages = DeltaTable(str(out / "whatif_messages")).to_pyarrow_table().num_rows
         assert messages == (4 if as_of == full else 0)
-        with pytest.raises(ConfigError, match=f"is of {format_instant(as_of)}; run jobs/whatif"):
+        with pytest.raises(ConfigError, match=f"is of {format_instant(as_of)}; run {name_command('whatif')}"):
             page.main([*shown, "--as-of", other.isoformat()])
         assert page.main([*shown, "--as-of", as_of.isoformat()]) == 0
         assert "At the moment of deployment existing endpoints keep their levels" in html.read_text()

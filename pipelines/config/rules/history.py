@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import TypeAlias
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.nearest import instead
+from pipelines.config.nearest import suggest_nearest
 from pipelines.config.rules.guards import ALWAYS, Condition, Exit, Guard, Test
 from pipelines.config.rules.statements import DEFAULT_LEVEL, UNSET, Criterion, Kind, Origin, RuleStatement
 
@@ -68,7 +68,7 @@ class Refusal:
 
 
 @dataclass(frozen=True)
-class Folded:
+class RuleHistory:
     """What statements come to: versions, where each was written, and the statements that were refused.
 
     A rule of which a statement was refused has no version from then on.
@@ -98,12 +98,12 @@ def rule_history(statements: Iterable[RuleStatement]) -> list[RuleVersion]:
         ConfigError: A CREATE or ALTER would repeat a name or a triple (the engine's error 33303), or an ALTER
             or DROP is of a rule that is not there (15151); one line for each, naming all places concerned.
     """
-    folded = fold_statements(statements)
+    folded = apply_statements(statements)
     folded.require_accepted()
     return list(folded.versions)
 
 
-def fold_statements(statements: Iterable[RuleStatement]) -> Folded:
+def apply_statements(statements: Iterable[RuleStatement]) -> RuleHistory:
     """Do what `rule_history` does, and list what was refused instead of raising.
 
     Refusals come by database and in the order in which they take effect, versions as in `rule_history`.
@@ -122,7 +122,7 @@ def fold_statements(statements: Iterable[RuleStatement]) -> Folded:
         versions += [*rules.closed, *rules.standing.values()]
         origins |= rules.origins
     versions.sort(key=attrgetter("instance", "database", "name", "valid_from"))
-    return Folded(tuple(versions), origins, tuple(refusals))
+    return RuleHistory(tuple(versions), origins, tuple(refusals))
 
 
 class _Rules:
@@ -311,7 +311,7 @@ def _trace(rules: _Rules, statement: RuleStatement, statements: Sequence[RuleSta
     for other in statements:
         if other.kind is Kind.CREATE and other.name == statement.name:
             return f"it is created after that, at {other.origin}; change the order or effective_from"
-    return instead(statement.name, rules.standing)
+    return suggest_nearest(statement.name, rules.standing)
 
 
 def _version(statement: RuleStatement, before: RuleVersion | None) -> RuleVersion:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.engine.differences import Keep
+from pipelines.engine.differences import Materialize
 from pipelines.state.messages import UNKNOWN
 from schemas.events import CREATIONS
 
@@ -42,19 +42,19 @@ def named(shown: Rows, logged: Rows) -> DataFrame:
     return _named_messages(shown.messages, logged.messages, handles[0].unionByName(handles[1]))
 
 
-def named_by_views(shown: Rows, keep: Keep) -> DataFrame:
+def named_by_views(shown: Rows, materialize: Materialize) -> DataFrame:
     """The messages of first snapshots, kept: as `named` has them where nothing else knows ids or handles.
 
     Args:
         shown: rows that snapshots show.
-        keep: computes a frame once.
+        materialize: computes a frame once.
 
     No two endpoints of an instance have the same handle, unless snapshots of several moments or databases
     show it. Then one join is enough, and its rows are as many as the messages.
     """
 
     def with_ids(messages: DataFrame) -> DataFrame:
-        return keep(messages.withColumn("message_id", own_id()))
+        return materialize(messages.withColumn("message_id", own_id()))
 
     messages = shown.messages
     endpoints = shown.conversations.where(F.col("event_type").isin(*CREATIONS)).select(*HANDLE)

@@ -4,18 +4,18 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.engine.differences import Keep
+from pipelines.engine.differences import Materialize
 from pipelines.ingest.endpoints import created, first_places
 from pipelines.ingest.queues import with_queue
 from pipelines.ingest.sides import conversation_sides, without_target
 from pipelines.ingest.snapshots.identity import Rows, named
 from pipelines.ingest.snapshots.inferred_ends import endpoints_gone, messages_gone
 from pipelines.ingest.snapshots.message_endpoints import made_of_messages, without_known
-from pipelines.ingest.snapshots.moves import moves_shown
+from pipelines.ingest.snapshots.moves import moves_between_snapshots
 
 
 @dataclass(frozen=True)
-class Concluded:
+class Inference:
     """The rows of the fold.
 
     Attributes:
@@ -27,7 +27,7 @@ class Concluded:
     conversations: DataFrame
 
 
-def concluded(
+def infer(
     messages: DataFrame,
     conversations: DataFrame,
     transactions: DataFrame,
@@ -38,8 +38,8 @@ def concluded(
     bindings: DataFrame,
     number: int,
     every_receive_counts: bool,
-    keep: Keep,
-) -> Concluded:
+    materialize: Materialize,
+) -> Inference:
     """Conclude anew what snapshots say, now that other rows have come.
 
     Args:
@@ -52,7 +52,7 @@ def concluded(
         bindings: the catalog's (instance, database, service, queue).
         number: the batch, which concludes it.
         every_receive_counts: without any queue events a RECEIVED counts as committed.
-        keep: computes a frame once.
+        materialize: computes a frame once.
     """
     batch = F.lit(number).cast("bigint")
     said_before = (F.col("seen_at").isNotNull()) & (F.col("batch") < number)
@@ -61,29 +61,32 @@ def concluded(
     old = Rows(facts.messages.where(said_before), facts.conversations.where(said_before))
     rest = Rows(facts.messages.where(~said_before), facts.conversations.where(~said_before))
     if number > 1:
-        old, rest = (Rows(keep(each.messages), keep(each.conversations)) for each in (old, rest))
+        old, rest = (
+            Rows(materialize(each.messages), materialize(each.conversations)) for each in (old, rest)
+        )
         both = old.conversations.unionByName(rest.conversations)
         if not both.where(made_of_messages()).isEmpty():
             old, rest = (
-                Rows(each.messages, keep(without_known(each.conversations, both))) for each in (old, rest)
+                Rows(each.messages, materialize(without_known(each.conversations, both)))
+                for each in (old, rest)
             )
         found = named(old, Rows(rest.messages.where("seen_at is null"), rest.conversations))
         facts = Rows(rest.messages.unionByName(found), rest.conversations.unionByName(old.conversations))
-    of_messages = keep(facts.messages)
-    moves = moves_shown(facts.conversations).withColumn("batch", batch)
-    of_conversations = keep(facts.conversations.unionByName(moves))
+    of_messages = materialize(facts.messages)
+    moves = moves_between_snapshots(facts.conversations).withColumn("batch", batch)
+    of_conversations = materialize(facts.conversations.unionByName(moves))
     arrived = (
         of_messages if arrivals is None else of_messages.unionByName(arrivals.select(*of_messages.columns))
     )
-    sides = keep(conversation_sides(of_conversations, arrived, known))
+    sides = materialize(conversation_sides(of_conversations, arrived, known))
     alone = without_target(sides)
     places = first_places(
         arrived.join(alone, "conversation_id", "left_semi"),
         known.join(alone, "conversation_id", "left_semi"),
     )
-    made = keep(with_queue(created(of_conversations, sides, places), bindings))
+    made = materialize(with_queue(created(of_conversations, sides, places), bindings))
     gone = endpoints_gone(made, of_conversations, views).withColumn("batch", batch)
-    with_ends = keep(of_conversations.unionByName(gone))
+    with_ends = materialize(of_conversations.unionByName(gone))
     taken = messages_gone(
         made,
         with_ends,
@@ -92,4 +95,4 @@ def concluded(
         views,
         every_receive_counts=every_receive_counts,
     ).withColumn("batch", batch)
-    return Concluded(keep(of_messages.unionByName(taken)), with_ends)
+    return Inference(materialize(of_messages.unionByName(taken)), with_ends)

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
@@ -29,10 +29,10 @@ def monitors_of(monitors: DataFrame, tasks: DataFrame | None, with_tasks: Collec
     """
     key = (*QUEUE, "taken_at")
     running = Counter(
-        tuple(row[name] for name in key) for row in (collected(tasks.select(*key)) if tasks else ())
+        tuple(row[name] for name in key) for row in (collect_rows(tasks.select(*key)) if tasks else ())
     )
     columns = (*key, "state", "last_activated_time", "last_empty_rowset_time", "tasks_waiting")
-    rows = collected(monitors.select(*columns))
+    rows = collect_rows(monitors.select(*columns))
     # A queue has two monitors for a moment after its old one was dropped: the newer one counts.
     rows.sort(key=lambda row: _time(row["last_activated_time"]) or datetime.min.replace(tzinfo=UTC))
     found = {tuple(row[name] for name in key): row for row in rows}

@@ -7,7 +7,7 @@ from pipelines.state.events_before import moment_and_id
 from schemas.events import CREATIONS, MOVE
 
 
-def moves_shown(endpoint_events: DataFrame) -> DataFrame:
+def moves_between_snapshots(endpoint_events: DataFrame) -> DataFrame:
     """The moves that follow from the groups that snapshots show.
 
     Args:

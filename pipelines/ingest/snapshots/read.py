@@ -23,25 +23,25 @@ from pipelines.config.snapshots.views import (
     is_queue,
     queue_of,
 )
-from pipelines.engine.differences import Keep, kept_if_embedded, together
-from pipelines.engine.union import united
+from pipelines.engine.differences import Materialize, materialize_if_embedded, run_concurrently
+from pipelines.engine.union import union_all
 from pipelines.ingest.snapshots.identity import Rows, named, named_by_views
 from pipelines.ingest.snapshots.message_endpoints import endpoints_of_messages, without_known
 from pipelines.ingest.snapshots.monitors import monitors_of
-from pipelines.ingest.snapshots.validation import judged_endpoints, judged_of_queues
+from pipelines.ingest.snapshots.validation import validate_endpoints, validate_queue_events
 from pipelines.ingest.snapshots.view_events import (
     PLACE,
-    endpoints_shown,
-    messages_ready,
-    messages_waiting,
-    queues_shown,
-    sessions_shown,
-    tasks_shown,
+    endpoint_events,
+    queue_events,
+    ready_message_events,
+    session_events,
+    task_events,
+    waiting_message_events,
 )
-from pipelines.storage.collect import collected
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.unreadable import blaming_files, faulty_files
 from pipelines.storage.small_frame import empty_frame, small_frame
-from pipelines.storage.snapshots.closely import looked_at_closely
+from pipelines.storage.snapshots.closely import blame_views
 from pipelines.storage.snapshots.views import payload, read_views
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import CONTRACTS as EVENT_CONTRACTS, ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS, accepted_names
@@ -54,7 +54,7 @@ SOURCE = "snapshots"
 
 
 @dataclass(frozen=True)
-class Shown:
+class SnapshotBatch:
     """What new snapshots brought.
 
     Attributes:
@@ -85,7 +85,7 @@ def new_snapshots(
     rows = warehouse.read(SNAPSHOTS).where(F.col("batch") <= batch)
     taken = {
         (row["instance"], row["database"], row["taken_at"])
-        for row in collected(rows.select("instance", "database", "taken_at").distinct())
+        for row in collect_rows(rows.select("instance", "database", "taken_at").distinct())
     }
     return [each for each in snapshots if (*each.place, each.taken_at) not in taken]
 
@@ -112,7 +112,7 @@ def complete_views(warehouse: Warehouse, number: int) -> DataFrame | None:
     if not warehouse.exists(SNAPSHOTS):
         return None
     rows = warehouse.read(SNAPSHOTS).where(F.col("batch") <= number)
-    views = collected(rows)
+    views = collect_rows(rows)
     if not views:
         return None
     complete = [
@@ -128,15 +128,15 @@ def take_snapshots(
     warehouse: Warehouse,
     snapshots: Sequence[ServerSnapshot],
     events: Mapping[str, DataFrame],
-    keep: Keep,
-) -> Shown:
+    materialize: Materialize,
+) -> SnapshotBatch:
     """Read new snapshots, and say whose their rows are as far as it is known.
 
     Args:
         warehouse: the tables, for what is known already.
         snapshots: `new_snapshots`; at least one.
         events: the accepted events of the same batch, by input.
-        keep: computes a frame once.
+        materialize: computes a frame once.
 
     Raises:
         InputError: a view can't be read to its end.
@@ -151,8 +151,9 @@ def take_snapshots(
             ]
             if files:
                 of_kinds.setdefault(kind, []).append((snapshot, files))
-    read = together(
-        warehouse.spark, *[partial(_read, warehouse, kind, views, keep) for kind, views in of_kinds.items()]
+    read = run_concurrently(
+        warehouse.spark,
+        *[partial(_read, warehouse, kind, views, materialize) for kind, views in of_kinds.items()],
     )
     counted = [row for each in read for row in each.counts]
     reports = [each.reports for each in read if each.reports is not None]
@@ -162,17 +163,17 @@ def take_snapshots(
         table, shown = FACTS[kind]
         facts.setdefault(table.name, []).append(shown(rows).select(*accepted_names(table.name)))
     facts.setdefault(ENDPOINT_FACTS.name, []).extend(_endpoints_of_messages(snapshots, accepted))
-    made = {name: united(frames) for name, frames in facts.items() if frames}
+    made = {name: union_all(frames) for name, frames in facts.items() if frames}
     by_day, newest = Counter[date](), dict[date, datetime]()
     for row in counted:
         last = row["taken_at"] - timedelta(microseconds=1)
         by_day[last.date()] += row["rows"]
         newest[last.date()] = max(last, newest.get(last.date(), last))
-    return Shown(
+    return SnapshotBatch(
         rows=sum(row["rows"] for row in counted),
         rejected=sum(row["rejected"] for row in counted),
-        events=_with_names(warehouse, made, events, keep),
-        reports=united(reports) if reports else None,
+        events=_with_names(warehouse, made, events, materialize),
+        reports=union_all(reports) if reports else None,
         by_day=by_day,
         newest=newest,
         monitors=_monitors(dict(zip(of_kinds, read, strict=True)), of_kinds),
@@ -207,12 +208,12 @@ def _monitors(
 
 QUEUE = "queue"
 FACTS: dict[str, tuple[Table, Callable[[DataFrame], DataFrame]]] = {
-    ENDPOINTS: (ENDPOINT_FACTS, endpoints_shown),
-    TRANSMISSION: (MESSAGES, messages_waiting),
-    QUEUE: (MESSAGES, messages_ready),
-    QUEUES: (QUEUE_FACTS, queues_shown),
-    MONITORS: (QUEUE_FACTS, sessions_shown),
-    TASKS: (QUEUE_FACTS, tasks_shown),
+    ENDPOINTS: (ENDPOINT_FACTS, endpoint_events),
+    TRANSMISSION: (MESSAGES, waiting_message_events),
+    QUEUE: (MESSAGES, ready_message_events),
+    QUEUES: (QUEUE_FACTS, queue_events),
+    MONITORS: (QUEUE_FACTS, session_events),
+    TASKS: (QUEUE_FACTS, task_events),
 }
 """Views that state facts, all queues as one kind: the table that has them, and how they become its rows."""
 
@@ -228,7 +229,7 @@ class _Read:
     Attributes:
         accepted: those that state facts.
         counts: `rows` and how many of them are `rejected`, by taken_at.
-        reports: see `Shown`.
+        reports: see `SnapshotBatch`.
     """
 
     accepted: DataFrame
@@ -237,7 +238,10 @@ class _Read:
 
 
 def _read(
-    warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]], keep: Keep
+    warehouse: Warehouse,
+    kind: str,
+    views: Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]],
+    materialize: Materialize,
 ) -> _Read:
     """Read the views of one kind.
 
@@ -246,9 +250,9 @@ def _read(
     """
     with blaming_files(partial(_blame, warehouse.spark, [files for _, files in views])):
         judged = _judged(warehouse, kind, views)
-        rows = keep(judged.drop("row"))
+        rows = materialize(judged.drop("row"))
     is_no_value = F.col("reasons").contains("broken_row") | F.col("reasons").contains("unreadable_")
-    counts = collected(
+    counts = collect_rows(
         rows.groupBy("taken_at").agg(
             F.count(F.lit(1)).alias("rows"),
             F.count("reasons").alias("rejected"),
@@ -256,9 +260,9 @@ def _read(
         )
     )
     if any(row["no_values"] for row in counts):
-        closer = [(snapshot, [looked_at_closely(file) for file in files]) for snapshot, files in views]
+        closer = [(snapshot, [blame_views(file) for file in files]) for snapshot, files in views]
         if closer != [(snapshot, list(files)) for snapshot, files in views]:
-            return _read(warehouse, kind, closer, keep)
+            return _read(warehouse, kind, closer, materialize)
     # What was rejected is little, and read again: what stands in a row costs as much as to judge it.
     reports = _reports(judged) if any(row["rejected"] for row in counts) else None
     return _Read(rows.where("reasons is null"), counts, reports)
@@ -314,28 +318,28 @@ def _judged(
         if kind == ENDPOINTS:
             contracts = names(snapshot, CONTRACTS, "service_contract_id bigint, contract string")
             services = names(snapshot, SERVICES, "service_id bigint, local_service string")
-            rows = judged_endpoints(rows, contracts, services)
+            rows = validate_endpoints(rows, contracts, services)
         elif kind in (MONITORS, TASKS):
-            rows = judged_of_queues(
+            rows = validate_queue_events(
                 rows, names(snapshot, QUEUES, "queue_id bigint, queue string"), snapshot.database_id
             )
         place = zip(PLACE, (*snapshot.place, snapshot.taken_at), strict=True)
         known = {name: F.lit(it) for name, it in place}
         frames.append(rows.withColumns({**known, "has_endpoints": F.lit(snapshot.has_endpoints)}))
-    return united(frames)
+    return union_all(frames)
 
 
 def _with_names(
     warehouse: Warehouse,
     made: Mapping[str, DataFrame],
     events: Mapping[str, DataFrame],
-    keep: Keep,
+    materialize: Materialize,
 ) -> dict[str, DataFrame]:
     """The rows with the ids that events know, those of this batch and all before."""
     both = (MESSAGES, ENDPOINT_FACTS)
     shown = Rows(
         *[
-            kept_if_embedded(made[table.name], keep)
+            materialize_if_embedded(made[table.name], materialize)
             if table.name in made
             else empty_frame(warehouse.spark, table.struct).select(*accepted_names(table.name))
             for table in both
@@ -345,7 +349,7 @@ def _with_names(
     if not events and not any(map(warehouse.exists, both)):
         # Nothing else can know the ids of messages or handles.
         if MESSAGES.name in made:
-            all_made[MESSAGES.name] = named_by_views(shown, keep)
+            all_made[MESSAGES.name] = named_by_views(shown, materialize)
         if ENDPOINT_FACTS.name in made:
             all_made[ENDPOINT_FACTS.name] = shown.conversations
         return all_made
@@ -353,10 +357,11 @@ def _with_names(
     if _lack_endpoints(warehouse):
         others = logged.conversations.unionByName(shown.conversations.select(*logged.conversations.columns))
         shown, logged = (
-            Rows(each.messages, keep(without_known(each.conversations, others))) for each in (shown, logged)
+            Rows(each.messages, materialize(without_known(each.conversations, others)))
+            for each in (shown, logged)
         )
     if MESSAGES.name in made:
-        all_made[MESSAGES.name] = keep(named(shown, logged))
+        all_made[MESSAGES.name] = materialize(named(shown, logged))
     if ENDPOINT_FACTS.name in made:
         all_made[ENDPOINT_FACTS.name] = shown.conversations
     return all_made
@@ -364,7 +369,7 @@ def _with_names(
 
 def _lack_endpoints(warehouse: Warehouse) -> bool:
     """Whether a snapshot that was ever taken, this batch included, has no view of endpoints."""
-    rows = collected(warehouse.read(SNAPSHOTS).select("instance", "database", "taken_at", "view"))
+    rows = collect_rows(warehouse.read(SNAPSHOTS).select("instance", "database", "taken_at", "view"))
     place = [(row["instance"], row["database"], row["taken_at"]) for row in rows]
     return bool({*place} - {each for each, row in zip(place, rows, strict=True) if row["view"] == ENDPOINTS})
 
@@ -378,7 +383,7 @@ def _known(warehouse: Warehouse, table: Table, events: DataFrame | None) -> Data
         frames.append((recorded.where("seen_at is null") if table is MESSAGES else recorded).select(*names))
     if not frames:
         return empty_frame(warehouse.spark, table.struct).select(*names)
-    return united(frames)
+    return union_all(frames)
 
 
 def _reports(rows: DataFrame) -> DataFrame:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.engine.row_hash import hashed
+from pipelines.engine.row_hash import row_hash
 from pipelines.ingest.snapshots.view_events import ENDED, OPEN
 
 HANDLE = "conversation_handle"
@@ -20,7 +20,7 @@ STATES = {
 """The states of endpoints by what `state_desc` calls them."""
 
 
-def judged_endpoints(view: DataFrame, contracts: DataFrame, services: DataFrame) -> DataFrame:
+def validate_endpoints(view: DataFrame, contracts: DataFrame, services: DataFrame) -> DataFrame:
     """Judge the rows of one `conversation_endpoints`.
 
     Args:
@@ -63,7 +63,7 @@ def _state() -> Column:
     return state
 
 
-def judged_of_queues(view: DataFrame, queues: DataFrame, database_id: int | None) -> DataFrame:
+def validate_queue_events(view: DataFrame, queues: DataFrame, database_id: int | None) -> DataFrame:
     """Judge the rows of one view of monitors or tasks.
 
     Args:
@@ -87,7 +87,7 @@ def _repeated_handles(view: DataFrame) -> DataFrame:
 
     All rows are told apart by 8 bytes; only what shares these by chance, or is repeated, is compared whole.
     """
-    handles = view.select(HANDLE, hashed(F.col(HANDLE)).alias("identity"))
+    handles = view.select(HANDLE, row_hash(F.col(HANDLE)).alias("identity"))
     shared = handles.groupBy("identity").agg(F.count(F.lit(1)).alias("rows")).where("rows > 1")
     several = (
         handles.join(shared, "identity", "left_semi").groupBy(HANDLE).agg(F.count(F.lit(1)).alias("rows"))

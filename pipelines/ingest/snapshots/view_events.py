@@ -29,7 +29,7 @@ PLACE = ("instance", "database", "taken_at")
 """Which snapshot a row is of; every row has this and `view` beside the view's columns."""
 
 
-def endpoints_shown(view: DataFrame) -> DataFrame:
+def endpoint_events(view: DataFrame) -> DataFrame:
     """The endpoints of `conversation_endpoints`: that they exist, and which have ended.
 
     Args:
@@ -80,7 +80,7 @@ def endpoints_shown(view: DataFrame) -> DataFrame:
     return creations.unionByName(ends)
 
 
-def messages_ready(view: DataFrame) -> DataFrame:
+def ready_message_events(view: DataFrame) -> DataFrame:
     """The messages that stand ready in a queue: rows of `message_events` without batch, DELIVERED.
 
     Args:
@@ -99,7 +99,7 @@ def messages_ready(view: DataFrame) -> DataFrame:
     )
 
 
-def messages_waiting(view: DataFrame) -> DataFrame:
+def waiting_message_events(view: DataFrame) -> DataFrame:
     """The messages of `transmission_queue`: rows of `message_events` without batch, SENT."""
     type = (
         F.when(F.col("message_type_name").isNotNull(), F.col("message_type_name"))
@@ -119,7 +119,7 @@ def messages_waiting(view: DataFrame) -> DataFrame:
     )
 
 
-def queues_shown(view: DataFrame) -> DataFrame:
+def queue_events(view: DataFrame) -> DataFrame:
     """Whether the queues of `service_queues` are on: rows of `queue_events` without batch, QUEUE_ALTERED."""
     is_on = F.col("is_receive_enabled") & F.col("is_enqueue_enabled")
     return view.select(
@@ -132,7 +132,7 @@ def queues_shown(view: DataFrame) -> DataFrame:
     )
 
 
-def tasks_shown(view: DataFrame) -> DataFrame:
+def task_events(view: DataFrame) -> DataFrame:
     """The tasks of `dm_broker_activated_tasks`: rows of `queue_events` without batch, TASK_STARTED.
 
     Args:
@@ -148,7 +148,7 @@ def tasks_shown(view: DataFrame) -> DataFrame:
     )
 
 
-def sessions_shown(view: DataFrame) -> DataFrame:
+def session_events(view: DataFrame) -> DataFrame:
     """The waiting sessions of `dm_broker_queue_monitors`: rows of `queue_events` without batch, WAIT_STARTED.
 
     Args:

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.config.exports.foreign import TRACE, is_trace, sample
 from pipelines.config.exports.form import ForeignFileError, TextForm
-from pipelines.engine.union import united
+from pipelines.engine.union import union_all
 from pipelines.storage.inputs.contract import contract_problems, problems_of_each, raise_together
 from pipelines.storage.inputs.paths import unended_line
 from pipelines.storage.inputs.plain_copies import form_of, plain_copy
@@ -55,7 +55,7 @@ def read_csv(
         lines = read_lines(spark, files, with_file=with_file).where(F.col("raw") != header)
         cut_off = _cut_off(lines, Counter(ends[path] for path in files)) if is_unended else ()
         frames.append(_from_lines(lines, contract, _columns(header), cut_off, file))
-    return united(frames)
+    return union_all(frames)
 
 
 def _cut_off(lines: DataFrame, unended: Mapping[str, int]) -> list[str]:

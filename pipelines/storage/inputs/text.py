@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.engine.differences import checked_text, with_file_names
 from pipelines.engine.session import is_embedded
-from pipelines.engine.union import united
+from pipelines.engine.union import union_all
 from pipelines.storage.inputs.partitions import parted
 from pipelines.storage.inputs.paths import literal
 
@@ -51,7 +51,7 @@ def read_lines(spark: SparkSession, paths: Sequence[str], *, with_file: bool = F
     # Spark takes the mark away, Sail leaves it.
     unmarked = F.when(F.startswith(text, F.lit("\ufeff")), F.substr(text, F.lit(2))).otherwise(text)
     file = ["file"] if with_file else []
-    return united(read).select(unmarked.alias("raw"), "is_text", *file).where("trim(raw) <> ''")
+    return union_all(read).select(unmarked.alias("raw"), "is_text", *file).where("trim(raw) <> ''")
 
 
 def value_of(text: Column, type: str) -> Column:

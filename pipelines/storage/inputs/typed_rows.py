@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from pipelines.engine.differences import checked_text
-from pipelines.engine.union import united
+from pipelines.engine.union import union_all
 from pipelines.storage.inputs.contract import (
     contract_problems,
     differences,
@@ -86,7 +86,7 @@ def read_parquet(
     for path in paths:
         alike.setdefault(str(schemas[path].remove_metadata()), []).append(path)
     frames = [_of_one_schema(spark, contract, files, schemas[files[0]]) for files in alike.values()]
-    return united(frames)
+    return union_all(frames)
 
 
 def _named_twice(names: Sequence[str], wanted: Sequence[str]) -> list[str]:

@@ -11,7 +11,7 @@ from pipelines.config.snapshots.view_file import ViewFile
 from pipelines.storage.inputs.paths import file_system
 
 
-def looked_at_closely(file: ViewFile) -> ViewFile:
+def blame_views(file: ViewFile) -> ViewFile:
     """Find what the first lines of a view's file did not show.
 
     Returns:

@@ -12,7 +12,7 @@ from pipelines.config.snapshots.view_file import ViewFile
 from pipelines.config.snapshots.views import Kind, ViewColumn
 from pipelines.engine.differences import with_file_names
 from pipelines.engine.session import is_embedded
-from pipelines.engine.union import united
+from pipelines.engine.union import union_all
 from pipelines.storage.inputs.csv_rows import read_csv
 from pipelines.storage.inputs.paths import literal
 from pipelines.storage.inputs.payloads import described
@@ -58,7 +58,7 @@ def read_views(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
         is_alone = file.is_folder or not _is_named_after_view(file)
         shape = file.path if is_alone else (file.format, *columns)
         alike.setdefault(shape, []).append(file)
-    return united([_read(spark, each) for each in alike.values()])
+    return union_all([_read(spark, each) for each in alike.values()])
 
 
 def _read(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:

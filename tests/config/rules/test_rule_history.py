@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.rules.history import Fault, RuleVersion, fold_statements, rule_history
+from pipelines.config.rules.history import Fault, RuleVersion, apply_statements, rule_history
 from pipelines.config.rules.statements import ANY, UNSET, Kind, Origin, RuleStatement
 
 _lines: Iterator[int] = count(1)
@@ -338,7 +338,7 @@ def test_what_is_refused_is_listed_with_its_fault_and_the_other_statement() -> N
     first, again = create(1, "A", contract="X", level=3), create(1, "A", contract="Y")
     same, conflict = create(1, "B", contract="X", level=3), create(1, "C", contract="X", level=4)
     missing = drop(2, "D")
-    folded = fold_statements([first, same, conflict, missing, again])
+    folded = apply_statements([first, same, conflict, missing, again])
     assert [(r.statement, r.fault, r.other) for r in folded.refusals] == [
         (same, Fault.SAME_RULE, first),
         (conflict, Fault.SAME_CRITERIA, first),
@@ -353,7 +353,7 @@ def test_what_is_refused_is_listed_with_its_fault_and_the_other_statement() -> N
 def test_each_version_knows_the_statement_that_began_it() -> None:
     created, same_day, later = create(1, "A"), alter(1, "A", level=2), alter(3, "A", level=3)
     other = create(2, "B", contract="X")
-    folded = fold_statements([created, same_day, later, other])
+    folded = apply_statements([created, same_day, later, other])
     assert [(v.name, v.valid_from.day, folded.origins[v.key]) for v in folded.versions] == [
         ("A", 1, same_day.origin),
         ("A", 3, later.origin),

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.rules.history import Fault, fold_statements
+from pipelines.config.rules.history import Fault, apply_statements
 from pipelines.config.rules.rule_file import RuleFile
 from pipelines.config.rules.tsql_rules import read_tsql_rules
 
@@ -44,7 +44,7 @@ def read(tmp_path: Path) -> Read:
 
 
 def standing(file: RuleFile) -> list[tuple[str, str | None, int]]:
-    folded = fold_statements(file.statements)
+    folded = apply_statements(file.statements)
     folded.require_accepted()
     return [(each.name, each.contract, each.level) for each in folded.versions if each.valid_to is None]
 
@@ -122,7 +122,7 @@ def test_a_check_may_ask_another_database(read: Read) -> None:
 
 def test_a_check_in_another_case_is_refused(read: Read) -> None:
     file = read(f"{A}\nIF NOT {HAS_SMALL_A} {create('a')}")
-    [refused] = fold_statements(file.statements).refusals
+    [refused] = apply_statements(file.statements).refusals
     assert refused.fault is Fault.UNCLEAR_CHECK
     assert "the check of line 2 asks for 'a', and 'A' stands" in refused.message
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.rules.history import fold_statements
+from pipelines.config.rules.history import apply_statements
 from pipelines.config.rules.rule_file import NoteKind, RuleFile
 from pipelines.config.rules.tsql_rules import read_tsql_rules
 
@@ -36,7 +36,7 @@ def read(tmp_path: Path) -> Read:
 
 
 def names(file: RuleFile) -> str:
-    folded = fold_statements(file.statements)
+    folded = apply_statements(file.statements)
     folded.require_accepted()
     return "".join(each.name for each in folded.versions)
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError, InputError
 from pipelines.config.load import load_settings
-from pipelines.nightly.night import take_in_new
+from pipelines.nightly.night import ingest_new_input
 from pipelines.storage.warehouse import Warehouse
 from tests.ingest.snapshots.test_with_events import GROUP, Server, conversation, handle, ready, shown, views
 from tests.support.factories import NOON, Row, at
@@ -274,8 +274,10 @@ def test_a_large_view_that_can_not_be_read_is_named(session: SparkSession, tmp_p
     spoil(tmp_path / "snap" / f"{view}.parquet")
     settings = load_settings(settings_of(tmp_path, {"path": "snap"}))
     warehouse = Warehouse(session, settings.warehouse)
-    with pytest.raises(InputError) as caught, warehouse.keeping() as keep:
-        take_in_new(warehouse, settings, run_id="r", started_at=datetime.now(UTC), keep_state=keep)
+    with pytest.raises(InputError) as caught, warehouse.materializing() as materialize:
+        ingest_new_input(
+            warehouse, settings, run_id="r", started_at=datetime.now(UTC), materialize_state=materialize
+        )
     [head, *lines] = str(caught.value).splitlines()
     assert head == "snapshots break their contract; export these anew:"
     assert [line.startswith(f"  {tmp_path}/snap/{view}.parquet: ") for line in lines] == [True]

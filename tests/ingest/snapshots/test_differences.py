@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 from pyspark.sql import SparkSession
 
-from jobs import differences
+from pipelines.commands import differences
 from tests.ingest.snapshots.test_with_events import Server, conversation, ready, shown, views
 from tests.support.factories import NOON, at, by_source, catalog, create_rule, database, endpoint_event
 

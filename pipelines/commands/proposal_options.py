@@ -4,7 +4,7 @@ import logging
 from argparse import Namespace
 from datetime import datetime
 
-from jobs.launch import Parser, StoreOnce, instant
+from pipelines.commands.options import Parser, StoreOnce, instant
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings
 from pipelines.config.proposal import Proposal, changed_rules, proposed_rules

@@ -6,7 +6,7 @@ import socket
 from threading import Event, Thread
 from typing import NoReturn
 
-from jobs.streams import STDERR
+from pipelines.commands.streams import STDERR
 from pipelines.engine.java import stop_java
 from pipelines.engine.scratch import remove_local_scratch
 

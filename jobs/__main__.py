@@ -1,0 +1,6 @@
+"""`priorities`, started as `python -m jobs`."""
+
+from pipelines.cli import main
+
+if __name__ == "__main__":
+    main()

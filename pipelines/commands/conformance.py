@@ -1,0 +1,132 @@
+"""Say whether the server did what its rules say: its levels, its receives, its links."""
+
+from argparse import ArgumentTypeError
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from decimal import Decimal, InvalidOperation
+from functools import partial
+
+from pipelines.commands.open import warehouse_of
+from pipelines.commands.options import Parser, whole_number
+from pipelines.commands.out import require_own_folder
+from pipelines.config.load import load_settings
+from pipelines.conformance.read import (
+    count_levels_of_server,
+    levels_at,
+    links_at,
+    report_levels,
+    report_links,
+    report_receives,
+)
+from pipelines.conformance.receives import (
+    figures_at,
+    has_receives,
+    receives_at,
+    request_at,
+    require_the_same,
+    silent_queues,
+)
+from pipelines.conformance.view import of_receives, print_conformance, sentence
+from pipelines.console.terminal import as_json
+from pipelines.state.messages import facts_of_many
+from pipelines.storage.answers import answers_in, write_answers
+from pipelines.storage.published import published_as_of
+from schemas.conformance import CONFORMANCE_TABLES
+from schemas.events import MESSAGES
+
+LIMIT = 20
+HOUR = 3_600_000_000
+"""In microseconds."""
+MOST_HOURS = 1_000_000
+TOLERANCE_MS = 10
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parse the command line, and print what differs; the warehouse stays as it is."""
+    parser = Parser(
+        "conformance",
+        "Say whether the server did what its rules say: its levels, its receives, its links.",
+        example="--config conf/local.yaml --window-hours 24",
+    )
+    parser.add_as_of()
+    parser.add_argument(
+        "--window-hours",
+        type=_hours,
+        help="only creations, receives and arrivals so long before as_of, e.g. 24 or 0.5 (default all)",
+    )
+    parser.add_argument(
+        "--tolerance-ms",
+        type=whole_number(0),
+        default=TOLERANCE_MS,
+        help=f"facts so near may have been in the other order (default {TOLERANCE_MS})",
+    )
+    parser.add_argument(
+        "--check", action="store_true", help="find the figures of receives a second way too; they must agree"
+    )
+    parser.add_out()
+    parser.add_limit(LIMIT, "rows of each part")
+    parser.add_format()
+    options = parser.parse_args(argv)
+    settings = load_settings(options.config)
+    require_own_folder(options.out, settings)
+    warehouse = warehouse_of(settings, "conformance")
+    answers = answers_in(warehouse, options.out) if options.out else None
+    as_of = published_as_of(warehouse, settings, options.as_of)
+    window = options.window_hours
+    tolerance = timedelta(milliseconds=options.tolerance_ms)
+    with warehouse.materializing() as materialize:
+        asked = request_at(
+            warehouse, settings, as_of=as_of, window=window, tolerance=tolerance, materialize=materialize
+        )
+        if options.check:
+            asked = replace(asked, timeline=materialize(asked.timeline))
+        receives, hours, deviations = receives_at(asked, tolerance=tolerance, materialize=materialize)
+        if options.check:
+            require_the_same(receives, figures_at(asked))
+        # A message that was sent before the window may hold up those in it.
+        messages = asked.messages if window is None else facts_of_many(warehouse.read(MESSAGES), materialize)
+        frames = [
+            materialize(levels_at(warehouse, as_of=as_of, window=window)),
+            materialize(receives),
+            materialize(hours),
+            materialize(deviations),
+            materialize(links_at(warehouse, settings, as_of=as_of, window=window, messages=messages)),
+        ]
+        if answers:
+            named = {table.name: frame for table, frame in zip(CONFORMANCE_TABLES, frames, strict=True)}
+            write_answers(answers, CONFORMANCE_TABLES, named)
+        levels, receives, _, deviations, links = frames
+        of_server = count_levels_of_server(warehouse, as_of=as_of, window=window)
+        report = {
+            "as_of": as_of,
+            **report_levels(levels, of_server, limit=options.limit),
+            **report_receives(
+                receives,
+                deviations,
+                knows_queues=asked.knows_queues,
+                knows_receives=partial(has_receives, warehouse),
+                silent=silent_queues(warehouse, receives),
+                limit=options.limit,
+            ),
+            **report_links(links, limit=options.limit),
+        }
+    if options.format == "json":
+        print(as_json({"sentence": f"{sentence(report)} {of_receives(report)}", **report}))
+    else:
+        print_conformance(report)
+    return 0
+
+
+def _hours(text: str) -> timedelta:
+    """Read a number of hours, decimals allowed."""
+    try:
+        hours = Decimal(text)
+    except InvalidOperation:
+        hours = Decimal(0)
+    if not hours.is_finite() or not 0 < hours <= MOST_HOURS:
+        raise ArgumentTypeError(f"{text!r} is not a number of hours above 0, {MOST_HOURS:,} at most")
+    window = timedelta(microseconds=round(hours * HOUR))
+    if not window:
+        raise ArgumentTypeError(f"{text!r} hours are less than a microsecond")
+    return window

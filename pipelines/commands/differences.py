@@ -1,0 +1,35 @@
+"""Say what snapshots of a server show otherwise than rules, catalog and ledger do."""
+
+from collections.abc import Sequence
+
+from pipelines.commands.open import opened
+from pipelines.commands.options import Parser
+from pipelines.config.errors import ConfigError
+from pipelines.console.terminal import as_json
+from pipelines.questions.differences import differences, print_differences
+from pipelines.storage.published import published_as_of
+
+SHOWN = 50
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parse the command line, and print the differences; nothing is written."""
+    parser = Parser(
+        "differences",
+        "Say what snapshots of a server show otherwise than rules, catalog and ledger do.",
+        example="--config conf/snapshot.yaml",
+    )
+    parser.add_as_of()
+    parser.add_limit(SHOWN, "rows of levels")
+    parser.add_format()
+    options = parser.parse_args(argv)
+    settings, warehouse = opened(options, "differences")
+    if not settings.snapshots:
+        raise ConfigError(f"{settings.path}: snapshots: there are none to compare with; name some")
+    as_of = published_as_of(warehouse, settings, options.as_of)
+    found = differences(warehouse, settings, as_of=as_of, limit=options.limit)
+    if options.format == "json":
+        print(as_json(found))
+    else:
+        print_differences(found)
+    return 0

@@ -1,0 +1,33 @@
+"""Take in what is new and write it into the ledger: the first two steps of a night, without an as_of.
+
+priorities ingest --config conf/local.yaml
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from pipelines.commands.open import opened
+from pipelines.commands.options import Parser
+from pipelines.nightly.night import ingest_new_input
+from pipelines.storage.lock import only_writer
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parse the command line and run."""
+    parser = Parser(
+        "ingest",
+        "Take in what is new in the inputs and write it into the ledger.",
+        example="--config conf/local.yaml",
+    )
+    options = parser.parse_args(argv)
+    settings, warehouse = opened(options, "fold")
+    with only_writer(warehouse.root, "fold"), warehouse.materializing() as materialize:
+        ingest_new_input(
+            warehouse,
+            settings,
+            run_id=str(uuid4()),
+            started_at=datetime.now(UTC),
+            materialize_state=materialize,
+        )
+    return 0

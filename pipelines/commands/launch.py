@@ -1,0 +1,88 @@
+"""How every command starts and ends: its log, its signals, its exit code."""
+
+import gc
+import logging
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from pipelines.commands.signals import end_at_once_on_signals, wait_if_ending
+from pipelines.commands.streams import protect_streams
+from pipelines.config.errors import PipelineError, one_line
+from pipelines.console.terminal import visible, visible_line
+
+LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
+GARBAGE = 1_000_000
+"""So many objects more than before are worth a look for garbage; Python's own 700 takes half a second."""
+
+_suspects: list[str] = []
+
+
+def suspect(root: str) -> None:
+    """Look whether this warehouse is damaged, should the command fail over what is no user's fault."""
+    _suspects.append(root)
+
+
+def launch(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None = None) -> NoReturn:
+    """Run a command's `main` and end the process with its exit code.
+
+    A `PipelineError` is what a user can act on: its message alone, and its exit code. Anything else is a
+    fault of ours: one line and exit code 1. The traceback of each is for `--verbose`.
+
+    Args:
+        main: the command.
+        argv: its options; those of the process by default.
+    """
+    # What is imported stays, and plans are small objects by the ten thousand: most of them are no garbage.
+    gc.freeze()
+    gc.set_threshold(GARBAGE)
+    protect_streams()
+    end_at_once_on_signals()
+    argv = sys.argv[1:] if argv is None else argv
+    verbose = "--verbose" in argv
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, handlers=[_log_handler()])
+    for chatty in ("py4j", "pyspark.sql.connect"):
+        logging.getLogger(chatty).setLevel(logging.CRITICAL)
+    try:
+        try:
+            code = main(argv)
+        except SystemExit as ended:  # --help
+            code = int(ended.code or 0)
+        sys.stdout.flush()
+    except Exception as error:
+        wait_if_ending()
+        code, line = outcome_of(error)
+        print(f"error: {visible(line)}", file=sys.stderr)
+        if verbose:
+            print(visible(traceback.format_exc()), end="", file=sys.stderr)
+    sys.exit(code)
+
+
+class _Lines(logging.Formatter):
+    """A record is one line, whatever names are in it; the traceback of an error follows."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        return visible_line(super().formatMessage(record))
+
+
+def _log_handler() -> logging.Handler:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(_Lines(LOG_FORMAT))
+    return handler
+
+
+def outcome_of(error: Exception) -> tuple[int, str]:
+    """The exit code of a command that failed, and the line that says why."""
+    if isinstance(error, PipelineError):
+        return error.exit_code, str(error)
+    # Few commands fail, and all would wait for these.
+    from pipelines.engine.errors import fault_of, lacking
+    from pipelines.storage.damage import damage_of
+
+    fault = fault_of(error)
+    if advice := lacking(fault):
+        return 1, f"{fault}; {advice}"
+    if damage := [line for root in _suspects for line in damage_of(root)]:
+        return 1, "\n".join(map(one_line, damage))
+    return 1, f"{type(error).__name__}: {fault} (run again with --verbose)"

@@ -1,0 +1,101 @@
+"""Say what is wrong with the rules: by themselves, and against the catalog and the log."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from pipelines.commands.options import Parser
+from pipelines.config.errors import ConfigError
+from pipelines.config.find_settings import find_settings
+from pipelines.config.load import load_for_lint
+from pipelines.config.rules.history import apply_statements
+from pipelines.config.rules.sources import NoRuleFileError, RuleSources
+from pipelines.config.version import code_version
+from pipelines.console.terminal import as_json, terminal, visible_line
+from pipelines.engine.session import open_session
+from pipelines.lint.findings import Finding, Severity, in_order
+from pipelines.lint.run import lint_files, lint_scripts, lint_warehouse
+from pipelines.lint.sarif import sarif
+from pipelines.lint.view import from_here, plain, print_findings, relative
+from pipelines.storage.published import checked_runs
+from pipelines.storage.warehouse import Warehouse
+
+EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
+"""The moment of statements for which nothing says another one."""
+FOUND = 4
+"""Exit code: there are findings at or above --fail-on."""
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parse the command line, lint, and print what was found."""
+    parser = Parser(
+        "lint",
+        "Say what is wrong with the rules. Exit code 4: there are findings at or above --fail-on.",
+        example="--config conf/local.yaml --static",
+        config=False,
+    )
+    parser.add_argument(
+        "files",
+        metavar="FILE",
+        nargs="*",
+        help="rule files, folders or patterns to look at by themselves, without --config",
+    )
+    parser.add_config()
+    parser.add_format("sarif")
+    parser.add_argument(
+        "--fail-on", choices=[str(each) for each in Severity], default="warning", help="default warning"
+    )
+    parser.add_as_of("look at the rules of that instant (default: after the last statement)")
+    parser.add_argument(
+        "--static", action="store_true", help="rules and catalog only: no warehouse, no engine"
+    )
+    options = parser.parse_args(argv)
+    if options.files and options.config:
+        parser.error("give --config, or files to look at without settings")
+    if options.files:
+        settings_file = options.files[0]
+        found = _lint_scripts(options.files, options.as_of)
+    else:
+        settings_file = options.config = find_settings(options.config)
+        found = _lint_settings(options)
+    findings = [relative(finding) for finding in in_order(found)]
+    match options.format:
+        case "json":
+            print(as_json([plain(finding) for finding in findings]))
+        case "sarif":
+            log = sarif(findings, version=code_version(), settings_file=from_here(settings_file))
+            print(as_json(log))
+        case _:
+            print_findings(terminal(), findings)
+    worst = Severity[options.fail_on.upper()]
+    return FOUND if any(finding.severity >= worst for finding in findings) else 0
+
+
+def _lint_scripts(paths: Sequence[str], moment: datetime | None) -> list[Finding]:
+    """Lint files by themselves; where neither a file nor a statement says, nothing names the instance."""
+    sources, problems = RuleSources(), []
+    for path in paths:
+        try:
+            sources.read(path, instance="", effective_from=EARLIEST, database="")
+        except NoRuleFileError as error:
+            problems.append(f"{path}: {error}")
+        except ConfigError as error:
+            problems.extend(error.problems)
+    if problems:
+        raise ConfigError(*problems)
+    folded = apply_statements(statement for file in sources.files for statement in file.statements)
+    return lint_scripts(sources, folded, moment=moment)
+
+
+def _lint_settings(options: Namespace) -> list[Finding]:
+    settings, folded = load_for_lint(options.config)
+    if options.static:
+        return lint_files(settings, folded, moment=options.as_of)
+    warehouse = Warehouse(open_session("lint_rules", settings.warehouse), settings.warehouse)
+    warehouse.require_this_shape()
+    checked_runs(warehouse)
+    found, remarks = lint_warehouse(warehouse, settings, folded, moment=options.as_of)
+    for remark in remarks:
+        print(visible_line(remark), file=sys.stderr)
+    return found

@@ -1,0 +1,149 @@
+"""The options of the commands: those that several share, and the types of their values."""
+
+import argparse
+import os
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from itertools import takewhile
+from typing import Any, NoReturn
+
+from pipelines.config.errors import ConfigError
+from pipelines.config.find_settings import FILE, VARIABLE, find_settings
+from pipelines.config.instants import parse_instant
+from pipelines.config.nearest import nearest
+from pipelines.console.invocation import name_command
+
+LARGEST = 2_147_483_647
+"""What engines take for a count of rows."""
+CENTURY_DAYS = 36_500
+PUBLISHED = "an as_of that was run (default the newest that was published)"
+
+
+class StoreOnce(argparse.Action):
+    """The value of an option; another value for it would take the first one's place without a word."""
+
+    _is_given = False
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: Namespace,
+        values: object,
+        option_string: str | None = None,
+    ) -> None:
+        """Store the value."""
+        if option_string and self._is_given and getattr(namespace, self.dest) != values:
+            parser.error(f"{option_string} is given twice, with two values; keep one of the two")
+        self._is_given = True
+        setattr(namespace, self.dest, values)
+
+
+class Parser(argparse.ArgumentParser):
+    """The options of a command: its own, and those that several commands share.
+
+    Errors are one line and exit code 2.
+    """
+
+    def __init__(self, command: str, description: str, *, example: str = "", config: bool = True) -> None:
+        """Say what the command does and show one call of it; every command but the generator reads settings.
+
+        Args:
+            command: its name.
+            description: what it does.
+            example: the options of one call.
+            config: whether it can't do without settings.
+        """
+        prog = name_command(command)
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=f"example: {prog} {example}" if example else None,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        self.shared = self.add_argument_group("options of several commands")
+        self._has_config = config
+        if config:
+            self.add_config()
+        self.shared.add_argument(
+            "--verbose",
+            action="store_true",
+            help="log every write (table, rows, files, seconds), and show the traceback of an error",
+        )
+
+    def add_config(self) -> None:
+        """Add --config: the settings file."""
+        self.shared.add_argument(
+            "--config",
+            metavar="FILE",
+            help=f"settings file (default {VARIABLE}, else {FILE} in this folder or one above it)",
+        )
+
+    def add_as_of(self, help: str = PUBLISHED, *, required: bool = False) -> None:
+        """Add --as-of: an instant, in UTC unless it has an offset."""
+        self.shared.add_argument(
+            "--as-of", required=required, type=instant, help=f"{help}, e.g. 2026-11-21T00:00:00Z"
+        )
+
+    def add_format(self, *further: str) -> None:
+        """Add --format: what is printed is for people or for programs."""
+        self.shared.add_argument(
+            "--format", choices=("table", "json", *further), default="table", help="default table"
+        )
+
+    def add_limit(self, default: int, what: str = "rows of each part") -> None:
+        """Add --limit: how many rows are printed."""
+        self.shared.add_argument(
+            "--limit", type=whole_number(1), default=default, help=f"{what} (default {default})"
+        )
+
+    def add_out(self) -> None:
+        """Add --out: where the tables of an answer are kept."""
+        self.shared.add_argument("--out", metavar="DIR", help="a folder for the tables of the answer")
+
+    def parse_args(  # type: ignore[override]
+        self, args: Sequence[str] | None = None, namespace: Any = None
+    ) -> Any:
+        """Read the command line; in a shell that asks how a word may go on, answer that and end."""
+        if "_ARGCOMPLETE" in os.environ:
+            from argcomplete import autocomplete
+
+            autocomplete(self)
+        for word in takewhile(lambda word: word != "--", args or ()):
+            option = word.partition("=")[0]
+            if option.startswith("--") and option not in self._option_string_actions:
+                close = nearest(option, self._option_string_actions)
+                self.error(f"unknown option {option}" + (f"; the nearest is {close}" if close else ""))
+        options = super().parse_args(args, namespace)
+        if self._has_config:
+            options.config = find_settings(options.config)
+        return options
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong with the command line in one line.
+
+        Raises:
+            ConfigError: always.
+        """
+        raise ConfigError(f"command line: {message}; {self.prog} --help lists the options")
+
+
+def instant(text: str) -> datetime:
+    """Read an instant of the command line; one without an offset is UTC."""
+    try:
+        return parse_instant(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def whole_number(least: int, most: int = LARGEST) -> Callable[[str], int]:
+    """Read a whole number of the command line from `least` to `most`."""
+    allowed = f"of {least} or more" if most == LARGEST else f"from {least} to {most}"
+
+    def count(text: str) -> int:
+        if not text.isdecimal() or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a whole number {allowed}")
+        return int(text)
+
+    return count
