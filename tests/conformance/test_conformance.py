@@ -21,7 +21,6 @@ from pipelines.state.messages import facts_of_many
 from pipelines.storage.collect import collect_rows
 from schemas.events import MESSAGES
 from schemas.keys import QUEUE
-from tests.nightly.test_against_model import project_of
 from tests.support.factories import (
     INITIATOR,
     NOON,
@@ -36,6 +35,7 @@ from tests.support.factories import (
 )
 from tests.support.harness import Project, difference, one_log, same
 from tests.support.model.conformance import CLASSES, conformance, conformance_links
+from tests.support.random_logs import project_of
 from tests.support.strategies import Log
 from tests.support.strategies.busy import TICK, busy_log
 from tests.support.strategies.crowded import TICK as CROWDED_TICK, crowded_log

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.field.conftest import OpenCase
+from tests.support.open_case import OpenCase
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
