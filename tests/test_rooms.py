@@ -1,4 +1,4 @@
-"""The order of the rooms of `pipelines`: a room imports rooms of lower steps, and those of its own without a circle."""
+"""The order of the rooms: a room imports lower steps, and rooms of its own step without a circle."""
 
 import ast
 from graphlib import TopologicalSorter
