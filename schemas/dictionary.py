@@ -18,8 +18,8 @@ To query the tables, look up their columns, units and nulls here. `make docs` wr
 `schemas/`.
 
 Each table is a Delta table in the folder of its name in the warehouse. Times are UTC, with microseconds.
-Levels and priorities are 1 (lowest) to 10 (highest). `?` marks a type whose value may be null. Queries may rely
-on the public tables; the internal ones may change with any version."""
+Levels and priorities are 1 (lowest) to 10 (highest). `?` marks a type whose value may be null. Queries may
+rely on the public tables; the internal ones may change with any version."""
 
 ANSWERS = (*WHATIF_TABLES, WHATIF_ANSWERS, WHATIF_AS_OF, *REPLAY_TABLES, REPLAY_CURVE, *CONFORMANCE_TABLES)
 ANSWERS_ARE = """\
