@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import leaks as job
 from pipelines.questions.leaks import conversation_leaks, leak_kinds, leaks_at
-from pipelines.questions.leaks_view import print_leaks
+from pipelines.questions.view import print_leaks
 from pipelines.storage.collect import collect_rows
 from tests.support.factories import Row, at, by_source, catalog, endpoint_event, message_event
 from tests.support.harness import Project, difference, one_log

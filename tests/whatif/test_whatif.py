@@ -21,7 +21,7 @@ from pipelines.config.load import load_settings
 from pipelines.config.proposal import changed_rules, proposed_rules
 from pipelines.config.proposed_settings import proposed_settings
 from pipelines.console.invocation import name_command
-from pipelines.questions.inversions import passed_by_level
+from pipelines.questions.overtaken import passed_by_level
 from pipelines.report.whatif import whatif_parts
 from pipelines.schedules.orders import receive_order
 from pipelines.storage.collect import collect_rows

@@ -8,8 +8,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.rules.limits import CRITERION_LENGTH, NAME_LENGTH, level_problem, name_problem
-from pipelines.config.rules.rule_file import RuleFile
-from pipelines.config.rules.statements import ANY, UNSET, Criterion, Kind, Origin, RuleStatement
+from pipelines.config.rules.statements import ANY, UNSET, Criterion, Kind, Origin, RuleFile, RuleStatement
 from pipelines.config.shape import Instant, Shape, check, problem
 from pipelines.config.yaml_file import YamlFile, load_yaml
 

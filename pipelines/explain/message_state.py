@@ -1,20 +1,45 @@
-"""Why a message is in no schedule of an as_of."""
+"""The state of a message in one sentence: where it stands, or why it is in no schedule."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.instants import format_instant
 from pipelines.console.invocation import name_command
-from pipelines.explain.open_first import open_first
-from pipelines.explain.receipts import last_taken
+from pipelines.explain.queue import ReceivePlace, TransmissionPlace
+from pipelines.explain.read import collect_open_first
+from pipelines.state.events_before import events_before
 from pipelines.state.messages import ARRIVALS
+from pipelines.state.transactions import TRANSACTION, uncommitted
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import batches_since, last_batch_of
+from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import END_WITH_CLEANUP, END_WITH_ERROR, ENDPOINT_FACTS, ENDS, LEFT, QUEUE_FACTS
+
+
+def open_state(
+    receive: ReceivePlace | None, transmissions: Sequence[TransmissionPlace], missing: Mapping[str, str]
+) -> str:
+    """Say in one sentence where an open message stands."""
+    if receive is not None and receive.state == "ready":
+        return f"It is received with RECEIVE number {receive.receive_number} of {receive.queue}."
+    if receive is not None:
+        return f"It is in {receive.queue} and not received: {receive.state}."
+    for place in transmissions:
+        if place.waits_for is not None:
+            return (
+                f"It waits in a transmission queue of {place.instance}, held by {place.database}, for "
+                f"{place.waits_for}, which is off."
+            )
+    if transmissions:
+        return f"It waits to be sent by {' and '.join(place.instance for place in transmissions)}."
+    kind, reason = next(iter(missing.items()))
+    return f"It is open, but the {kind} schedule can't place it: {reason}."
 
 
 def closed_state(
@@ -79,7 +104,7 @@ def _dropped(
         dropping.add((known["sent_by_initiator"], END_WITH_CLEANUP))
         if not known["message_type"].endswith("/ServiceBroker/Error"):
             dropping.add((known["sent_by_initiator"], END_WITH_ERROR))
-    rows = open_first(
+    rows = collect_open_first(
         warehouse.read(ENDPOINT_FACTS).where(F.col("conversation_id") == known["conversation_id"]),
         *("event_time", "event_type", "is_initiator", "seen_at"),
         moment="event_time",
@@ -124,3 +149,64 @@ def _late(warehouse: Warehouse, before: Sequence[Mapping[str, Any]], as_of: date
 
 def _types(events: Sequence[Mapping[str, Any]]) -> set[str]:
     return {event["event_type"] for event in events}
+
+
+@dataclass(frozen=True)
+class Taken:
+    """The latest RECEIVED event that no ROLLBACK undid; `is_received` is false while one may still."""
+
+    at: datetime
+    is_received: bool
+
+
+def last_taken(
+    events: Iterable[Mapping[str, Any]], queue_events: DataFrame, *, as_of: datetime
+) -> Taken | None:
+    """Find when a message was last taken and not given back, before as_of.
+
+    Args:
+        events: all events of the message.
+        queue_events: the table of queue events; only rows of the message's transactions are read.
+        as_of: the instant.
+
+    Returns:
+        None if it never was taken, or was always given back. It is received if any of its RECEIVED events
+        counts: those of a transaction with a COMMIT, those without a transaction, and all of them where
+        there are no queue events at all.
+
+    Source: the design, "State at as_of".
+    """
+    received = [
+        event for event in events if event["event_type"] == "RECEIVED" and event["event_time"] < as_of
+    ]
+    is_open = _uncommitted(received, queue_events, as_of)
+    if any(is_open.values()) and queue_events.isEmpty():
+        is_open = {}
+    # Of a transaction that has a COMMIT, nothing is said.
+    standing = [event for event in received if is_open.get(_transaction(event)) is not False]
+    if not standing:
+        return None
+    return Taken(
+        max(event["event_time"] for event in standing),
+        any(_transaction(event) not in is_open for event in standing),
+    )
+
+
+def _uncommitted(
+    received: Iterable[Mapping[str, Any]], queue_events: DataFrame, as_of: datetime
+) -> dict[tuple[Any, ...], bool]:
+    """Of the transactions without COMMIT, whether they are open."""
+    rows = sorted({_transaction(event) for event in received if event["transaction_id"] is not None})
+    if not rows:
+        return {}
+    spark = queue_events.sparkSession
+    took = small_frame(spark, rows, "instance string, transaction_id string").withColumn(
+        "event_type", F.lit("RECEIVED")
+    )
+    of_them = queue_events.where(F.col("transaction_id").isin([row[1] for row in rows]))
+    found = collect_rows(uncommitted(took, events_before(of_them, as_of)))
+    return {_transaction(row): row["is_open"] for row in found}
+
+
+def _transaction(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    return tuple(row[name] for name in TRANSACTION)
