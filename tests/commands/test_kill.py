@@ -2,7 +2,7 @@
 
 tests/nightly/test_interrupted.py breaks off after every commit; here whole processes die, at any moment.
 One of
-Apache Spark dies in tests/jobs/test_engines.py.
+Apache Spark dies in test_engines.py.
 """
 
 import shutil
@@ -14,10 +14,10 @@ from typing import NamedTuple
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.nightly.test_interrupted import a_bit_of_everything, night_after, project_in
 from tests.support.factories import at
 from tests.support.harness import Project
 from tests.support.processes import PATIENCE, finish, kill_when, log_of, start, written
+from tests.support.small_project import a_bit_of_everything, night_after, project_in
 from tests.support.warehouses import changed, contents, last_status
 
 pytestmark = pytest.mark.slow

@@ -12,9 +12,9 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from tests.nightly.test_against_model import project_of, random_logs, require_equal
 from tests.support.harness import Project, one_log
 from tests.support.processes import PATIENCE, ROOT
+from tests.support.random_logs import project_of, random_logs, require_equal
 from tests.support.warehouses import table_names
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]

@@ -10,10 +10,10 @@ from pyspark.sql import SparkSession
 
 from pipelines.console.invocation import name_command
 from pipelines.storage.damage import MOST_TOLD, damage_of
-from tests.nightly.test_interrupted import a_bit_of_everything, project_in
 from tests.support.factories import at
 from tests.support.harness import Project, difference
 from tests.support.processes import ended
+from tests.support.small_project import a_bit_of_everything, project_in
 
 pytestmark = pytest.mark.slow
 

@@ -7,9 +7,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.field.running import run
-from tests.nightly.test_interrupted import a_bit_of_everything, project_in
 from tests.support.factories import at
 from tests.support.harness import Project
+from tests.support.small_project import a_bit_of_everything, project_in
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 

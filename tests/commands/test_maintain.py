@@ -25,10 +25,10 @@ from schemas.events import ACCEPTED
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import BATCHES, RUNS, UNRESOLVED
 from schemas.reading import as_of_key
-from tests.jobs.test_nightly_properties import DAYS, nights, stretched
-from tests.nightly.test_against_model import project_of, random_logs, require_equal
 from tests.support.factories import Events, at, catalog
 from tests.support.harness import SOURCES, Project, one_log
+from tests.support.nights import DAYS, nights, stretched
+from tests.support.random_logs import project_of, random_logs, require_equal
 from tests.support.warehouses import changed, contents
 from tests.support.written import ended_run, endpoint, write
 

@@ -1,6 +1,6 @@
 """What must hold of a night whatever the log: backfills, reruns, splits, Spark's settings, later changes."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -17,7 +17,6 @@ from pyspark.sql import SparkSession
 from pipelines.nightly.publish import COUNTED
 from pipelines.storage import batches as done
 from schemas import TABLES
-from tests.nightly.test_against_model import PUBLIC, project_of, random_logs, require_equal
 from tests.support import plans
 from tests.support.factories import (
     INITIATOR,
@@ -35,31 +34,16 @@ from tests.support.factories import (
 )
 from tests.support.harness import SOURCES, Project, difference, marked, one_log
 from tests.support.model import simulate
+from tests.support.nights import DAYS, nights, stretched
+from tests.support.random_logs import PUBLIC, project_of, random_logs, require_equal
 from tests.support.strategies import Log, logs, splits
 from tests.support.strategies.base import START, Batch
 from tests.support.warehouses import changed, commits, contents
 
 pytestmark = pytest.mark.slow
 
-DAYS = (START + timedelta(hours=18), START + timedelta(hours=36), START + timedelta(hours=60))
-"""Moments of three days; events happen at them, before them and after them."""
 LONG = {"COMMIT": "Long commit", "ROLLBACK": "Long rollback"}
 COMMITS_A_NIGHT = 15
-
-
-def stretched(log: Log, factor: int) -> Log:
-    """The log with its twenty hours made days."""
-    return at_other_times(log, lambda moment: START + (moment - START) * factor)
-
-
-def at_other_times(log: Log, moved: Callable[[datetime], datetime]) -> Log:
-    """The log with all its events and rules at other times."""
-    sources = {
-        source: [row | {"event_time": moved(row["event_time"])} for row in rows]
-        for source, rows in log.events.items()
-    }
-    rules = [rule | {"effective_from": moved(rule["effective_from"])} for rule in log.rules]
-    return replace(log, **sources, rules=rules)
 
 
 def long_transactions() -> Events:
@@ -86,22 +70,6 @@ def long_transactions() -> Events:
         ]
         rows[-10:] = [row | {"instance": instance} for row in rows[-10:]]
     return by_source(*rows)
-
-
-def nights(events: Events, random: Random, days: Sequence[datetime] = DAYS) -> list[Events]:
-    """The events by the day on which they happened, but one in ten came in any night, and some twice."""
-    dealt: list[Events] = [{source: [] for source in SOURCES} for _ in days]
-    for source, rows in events.items():
-        for row in rows:
-            own = sum(row["event_time"] >= day for day in days[:-1])
-            night = random.randrange(len(days)) if random.random() < 0.1 else own
-            dealt[night][source].append(row)
-            if random.random() < 0.1:
-                dealt[random.randrange(len(days))][source].append(dict(row))
-    for night_events in dealt:
-        for rows in night_events.values():
-            random.shuffle(rows)
-    return dealt
 
 
 @dataclass(frozen=True)

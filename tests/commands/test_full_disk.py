@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.nightly.test_interrupted import a_bit_of_everything, project_in
 from tests.support.disks import disk_at, fills
 from tests.support.factories import at
 from tests.support.harness import Project
 from tests.support.processes import finish
+from tests.support.small_project import a_bit_of_everything, project_in
 from tests.support.warehouses import changed, contents
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]

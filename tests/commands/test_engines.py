@@ -7,10 +7,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from schemas import TABLES
-from tests.nightly.test_interrupted import a_bit_of_everything, night_after, project_in
 from tests.support.factories import Row, at, by_source, endpoint_event, message_event, queue_event
 from tests.support.harness import Project, difference
 from tests.support.processes import HAS_JAVA, ROOT, ended, finish, kill_when, written
+from tests.support.small_project import a_bit_of_everything, night_after, project_in
 from tests.support.warehouses import changed, contents, table_names
 
 READ = """
