@@ -130,7 +130,7 @@ airflow-test: airflow-setup ## load the DAG, and run two nights and a backfill w
 
 .PHONY: airflow-lock
 airflow-lock: ## pin the dependencies of Airflow anew (needs uv)
-	@uv pip compile tools/airflow/requirements.in --python-version 3.11 --universal --fork-strategy fewest \
+	@$(PYTHON_IN_VENV) -m uv pip compile tools/airflow/requirements.in --python-version 3.11 --universal --fork-strategy fewest \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet \
 	  --output-file tools/airflow/requirements.lock
 
@@ -172,8 +172,8 @@ docs: setup ## write docs/data-dictionary.md from the schemas
 	@mv build/data-dictionary.md docs/data-dictionary.md
 
 .PHONY: lock
-lock: ## pin the dependencies of pyproject.toml anew in requirements.lock (needs uv)
-	@uv pip compile pyproject.toml --group spark --group embedded --group dev --group build --group bench \
+lock: setup ## pin the dependencies of pyproject.toml anew in requirements.lock
+	@$(PYTHON_IN_VENV) -m uv pip compile pyproject.toml --group spark --group embedded --group dev --group build --group bench \
 	  --group notebooks --group s3 --universal --fork-strategy fewest \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock
 
