@@ -6,7 +6,8 @@ from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
 from pipelines.console.terminal import as_json
-from pipelines.questions.differences import differences, print_differences
+from pipelines.questions.differences import differences
+from pipelines.questions.view import print_differences
 from pipelines.storage.published import published_as_of
 
 SHOWN = 50

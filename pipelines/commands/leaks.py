@@ -6,7 +6,7 @@ from pipelines.commands.open import opened
 from pipelines.commands.options import CENTURY_DAYS, Parser, whole_number
 from pipelines.console.terminal import as_json
 from pipelines.questions.leaks import DAYS, conversation_leaks
-from pipelines.questions.leaks_view import print_leaks
+from pipelines.questions.view import print_leaks
 from pipelines.storage.published import published_as_of
 
 SHOWN = 20

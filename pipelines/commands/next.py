@@ -8,7 +8,7 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.queue_filter import FORMS, QueueFilter
 from pipelines.console.terminal import as_json
 from pipelines.questions.next import next_messages
-from pipelines.questions.next_view import print_next
+from pipelines.questions.view import print_next
 from pipelines.storage.published import published_as_of
 
 LIMIT = 20

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.console.terminal import as_json
-from pipelines.questions.rejected import print_rejected, rejected_rows
+from pipelines.questions.rejected import rejected_rows
+from pipelines.questions.view import print_rejected
 from pipelines.storage.published import checked_runs
 
 SAMPLES = 3

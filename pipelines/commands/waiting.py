@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.console.terminal import as_json
-from pipelines.questions.waiting import print_waiting, waiting_messages
+from pipelines.questions.view import print_waiting
+from pipelines.questions.waiting import waiting_messages
 from pipelines.storage.published import published_as_of
 
 SHOWN = 50

@@ -11,7 +11,7 @@ from pipelines.config.load import Settings, rule_history_of, rule_statements
 from pipelines.config.nearest import suggest_nearest
 from pipelines.config.rules.history import Fault, Refusal, RuleHistory, RuleVersion, apply_statements
 from pipelines.config.rules.read import read_rules
-from pipelines.config.rules.rule_file import Note, NoteKind, RuleFile
+from pipelines.config.rules.statements import Note, NoteKind, RuleFile
 from pipelines.config.yaml_file import load_yaml
 
 log = logging.getLogger(__name__)

@@ -26,6 +26,7 @@ from pipelines.ingest.sides import conversation_sides, without_target
 from pipelines.ingest.snapshots.inference import infer
 from pipelines.ingest.working_set import KEYS, Batch, WorkingSet, read_working_set, union_batches
 from pipelines.state.endpoints import latest_moves
+from pipelines.state.ledger import Ledger
 from pipelines.state.of_messages import StateOfMessages, state_of_messages
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse, sql_text
@@ -145,14 +146,10 @@ def _facts(warehouse: Warehouse, batch: Batch, looked: WorkingSet, materialize: 
 
 
 def _state(batch: Batch, facts: _Facts, materialize: Materialize) -> StateOfMessages:
-    return state_of_messages(
-        facts.messages,
-        facts.conversations,
-        facts.transactions,
-        as_of=batch.until.state_at,
-        every_receive_counts=not batch.has_queue_events,
-        materialize=materialize,
+    ledger = Ledger(
+        facts.messages, facts.conversations, facts.transactions, facts.known, batch.has_queue_events
     )
+    return state_of_messages(ledger, as_of=batch.until.state_at, materialize=materialize)
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from pipelines.config.rules.statements import DEFAULT_LEVEL, Origin
 from pipelines.console.wording import SHOWN, endpoint, level_and_rule, listed, place_name
 from pipelines.lint.findings import Code, Finding, Severity
 from pipelines.lint.log_kinds import Kind, LogKinds
+from pipelines.lint.pairs import suggested_rule
 from pipelines.lint.standing_rules import Names, Place, StandingRules, mirrored
-from pipelines.lint.suggestion import suggested_rule
 
 _NO_RULES = StandingRules(())
 

@@ -3,15 +3,14 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pipelines.config.nearest_name import NearestNames, differences
+from pipelines.config.nearest import NearestNames, differences
 from pipelines.config.rules.history import RuleVersion, VersionKey
 from pipelines.config.rules.statements import Origin
 from pipelines.console.wording import criteria, listed, place_name
 from pipelines.ladder.steps import CRITERIA
 from pipelines.lint.findings import Code, Finding
 from pipelines.lint.log_kinds import LogKinds
-from pipelines.lint.service_places import ServicePlaces
-from pipelines.lint.standing_rules import Place, StandingRules, mirrored
+from pipelines.lint.standing_rules import Place, ServicePlaces, StandingRules, mirrored
 
 BUILT_IN_CONTRACT = "DEFAULT"
 """Every database has it; BEGIN DIALOG takes it where ON CONTRACT is missing (the vendor's documentation)."""

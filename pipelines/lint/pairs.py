@@ -6,17 +6,22 @@ of two rules, here one of each end: taking other names away keeps both rules in 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 
 from pipelines.config.rules.history import RuleVersion, VersionKey
+from pipelines.config.rules.limits import NAME_LENGTH
 from pipelines.config.rules.statements import DEFAULT_LEVEL, Origin
+from pipelines.config.rules.tsql_script import bracketed, create_statement
 from pipelines.console.wording import SHOWN, criteria, level_and_rule, listed, place_name
 from pipelines.ladder.steps import STEPS
 from pipelines.lint.findings import Code, Finding, Severity
-from pipelines.lint.service_places import ServicePlaces
-from pipelines.lint.standing_rules import Place, StandingRules, joined, mirrored
-from pipelines.lint.suggestion import suggested_rule
+from pipelines.lint.standing_rules import Names, Place, ServicePlaces, StandingRules, joined, mirrored
 
 _NO_RULES = StandingRules(())
+
+
+_ANY_MOMENT = datetime(1, 1, 1, tzinfo=UTC)
+"""A CREATE does not say when it takes effect."""
 
 
 def lint_pairs(
@@ -138,3 +143,15 @@ def _asymmetric(
     )
     fix = "give both ends the same level, unless sending one way is meant to count for more"
     return Finding(code, code.severity, place, rule.name, origins.get(rule.key), sentence, fix)
+
+
+def suggested_rule(place: Place, names: Names, level: int) -> str:
+    """Return USE and CREATE BROKER PRIORITY for endpoints with these names, which make the rule's name.
+
+    A database without a name needs no USE.
+    """
+    instance, database = place
+    name = " ".join(each for each in names if each is not None)[: NAME_LENGTH // 2]
+    rule = RuleVersion(instance, database, name, *names, level, _ANY_MOMENT)
+    use = f"USE {bracketed(database)}; " if database else ""
+    return f"{use}{create_statement(rule)}".rstrip()

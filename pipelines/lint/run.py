@@ -1,25 +1,27 @@
 """The whole lint: rules by themselves, against the catalog, and against what the warehouse has."""
 
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
+from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.load import Settings
-from pipelines.config.rules.history import RuleHistory
+from pipelines.config.rules.history import Fault, Refusal, RuleHistory
 from pipelines.config.rules.sources import RuleSources
-from pipelines.lint.findings import Finding
+from pipelines.config.rules.statements import HonorSetting, Note, NoteKind
+from pipelines.lint.findings import Code, Finding
 from pipelines.lint.log import lint_log
-from pipelines.lint.log_kinds import Kind, LogKinds
+from pipelines.lint.log_kinds import Kind, LogKinds, endpoint_kinds, queued_before
 from pipelines.lint.names import lint_names
+from pipelines.lint.pairs import lint_pairs
 from pipelines.lint.queued import QueuedKind, last_changes, lint_queued
-from pipelines.lint.service_places import ServicePlaces
-from pipelines.lint.standing_rules import standing_rules
-from pipelines.lint.static import lint_static
-from pipelines.lint.unread import lint_unread
-from pipelines.questions.endpoint_kinds import NAMES, endpoint_kinds, queued_before
+from pipelines.lint.redundant import lint_levels, lint_redundant
+from pipelines.lint.standing_rules import ServicePlaces, standing_rules
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_runs
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
+from schemas.keys import ENDPOINT_NAMES
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
 
@@ -27,6 +29,22 @@ MOST_KINDS = 200_000
 """Kinds of endpoints that the driver takes (some 100 MB); a company has hundreds."""
 
 CHANGES = "instance string, database string, changed_at timestamp"
+
+
+_CODES_OF_FAULTS = {
+    Fault.SAME_CRITERIA: Code.SAME_CRITERIA,
+    Fault.SAME_RULE: Code.SAME_RULE,
+    Fault.NAME_TAKEN: Code.NAME_TAKEN,
+    Fault.NO_SUCH_RULE: Code.NO_SUCH_RULE,
+    Fault.UNCLEAR_CHECK: Code.UNCLEAR_CHECK,
+}
+_CODES_OF_NOTES = {
+    NoteKind.NOT_READ: Code.NOT_READ,
+    NoteKind.ROLLED_BACK: Code.ROLLED_BACK,
+    NoteKind.NO_RULES: Code.NO_RULES,
+    NoteKind.ASSUMED: Code.ASSUMED,
+    NoteKind.OTHER_CASE: Code.OTHER_CASE,
+}
 
 
 def lint_files(settings: Settings, folded: RuleHistory, *, moment: datetime | None) -> list[Finding]:
@@ -93,7 +111,7 @@ def lint_warehouse(
     if not rows:
         remark = f"no endpoints in {settings.warehouse}: the rules were not compared with a log"
         return lint_files(settings, folded, moment=moment), [remark]
-    log = LogKinds(tuple(Kind(*[row[name] for name in (*NAMES, "endpoints")]) for row in rows))
+    log = LogKinds(tuple(Kind(*[row[name] for name in (*ENDPOINT_NAMES, "endpoints")]) for row in rows))
     databases = standing_rules(folded.versions, moment)
     findings = [
         *_of_sources(settings, folded, moment),
@@ -123,3 +141,46 @@ def _queued(warehouse: Warehouse, folded: RuleHistory, as_of: datetime) -> list[
     )
     kinds = [QueuedKind(**row) for row in collect_rows(queued)]
     return [*lint_queued(folded.versions, kinds, folded.origins, moment=as_of)]
+
+
+def lint_static(
+    folded: RuleHistory,
+    catalog: Catalog | None,
+    *,
+    moment: datetime | None,
+    honor_settings: Sequence[HonorSetting] = (),
+) -> Iterator[Finding]:
+    """Yield the findings R101 to R206, in no order.
+
+    Args:
+        folded: the rules, from all sources.
+        catalog: where services are, and which databases honor priorities; None if nothing is known of that.
+        honor_settings: what the scripts say of the latter, in their order.
+        moment: the rules that stand then are looked at; None is after the last statement, even if that
+            is still to come. Statements that are refused are told of whenever they take effect; their
+            rules stand nowhere.
+    """
+    databases = standing_rules(folded.versions, moment)
+    yield from lint_refused(folded.refusals)
+    for place, rules in databases.items():
+        yield from lint_redundant(place, rules, folded.origins)
+    yield from lint_pairs(databases, ServicePlaces(catalog or Catalog()), folded.origins)
+    yield from lint_levels(databases, catalog, folded.origins, honor_settings)
+
+
+def lint_refused(refusals: Iterable[Refusal]) -> Iterator[Finding]:
+    """Yield one finding for each statement that was refused, whenever it takes effect."""
+    for refusal in refusals:
+        statement, code = refusal.statement, _CODES_OF_FAULTS[refusal.fault]
+        # The message is "<place>: <what>; <what to do>", as a night would print it.
+        said = refusal.message.removeprefix(f"{statement.origin}: ")
+        sentence, _, fix = said.partition("; ")
+        place = statement.instance, statement.database
+        yield Finding(code, code.severity, place, statement.name, statement.origin, sentence, fix)
+
+
+def lint_unread(notes: Iterable[Note]) -> Iterator[Finding]:
+    """Yield one finding for each note; its place is the source's, as far as that is known."""
+    for note in notes:
+        code, place = _CODES_OF_NOTES[note.kind], (note.instance, note.database)
+        yield Finding(code, code.severity, place, note.rule, note.origin, note.message, note.fix)

@@ -20,10 +20,10 @@ from pipelines.console.terminal import print_rows, terminal
 from pipelines.console.wording import queue_name
 from pipelines.engine.differences import run_concurrently
 from pipelines.questions.caveats import caveats
-from pipelines.questions.next_messages import next_received, next_transmitted
-from pipelines.questions.next_view import print_received, print_sent
-from pipelines.questions.transmission_status import print_statuses, transmission_statuses
-from pipelines.questions.unplaced import print_unplaced, unplaced
+from pipelines.questions.next import next_received, next_transmitted
+from pipelines.questions.transmission_status import transmission_statuses
+from pipelines.questions.unplaced import unplaced
+from pipelines.questions.view import print_received, print_sent, print_statuses, print_unplaced
 from pipelines.questions.waiting import QUEUES, overtaken
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse

@@ -9,7 +9,6 @@ from typing import Any
 
 import yaml
 from pyspark.sql import Column, DataFrame, functions as F
-from rich.console import Console
 
 from pipelines.config.catalog import Catalog
 from pipelines.console.invocation import name_command
@@ -103,12 +102,6 @@ def unplaced_lines(rows: Sequence[Row], catalog: Catalog, catalog_path: str | No
     )
     if lacking:
         yield from _to_add(list(lacking), catalog, catalog_path)
-
-
-def print_unplaced(console: Console, rows: Sequence[Row], catalog: Catalog, catalog_path: str | None) -> None:
-    """Print `unplaced_lines`; the first stands out."""
-    for number, line in enumerate(unplaced_lines(rows, catalog, catalog_path)):
-        console.print(line, style=None if number else "bold", soft_wrap=True)
 
 
 def _messages(events: DataFrame, lost: DataFrame) -> DataFrame:

@@ -16,6 +16,7 @@ from pipelines.schedules.transmission import sendable, transmission_order, with_
 from pipelines.schedules.with_endpoints import messages_with_endpoints, needed_endpoints
 from pipelines.state.endpoints import SIDE, endpoints_at
 from pipelines.state.events_before import events_before
+from pipelines.state.ledger import Ledger
 from pipelines.state.of_messages import StateOfMessages, state_of_messages
 from pipelines.state.transactions import named_locks
 
@@ -96,14 +97,8 @@ def backlog(
     """
     state = known
     if state is None or state.as_of != as_of:
-        state = state_of_messages(
-            message_events,
-            endpoint_events,
-            queue_events,
-            as_of=as_of,
-            every_receive_counts=every_receive_counts,
-            materialize=materialize,
-        )
+        ledger = Ledger(message_events, endpoint_events, queue_events, endpoints, not every_receive_counts)
+        state = state_of_messages(ledger, as_of=as_of, materialize=materialize)
     so_far = events_before(queue_events, as_of)
     return Backlog(
         messages=state.messages,

@@ -6,6 +6,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.differences import Materialize
 from pipelines.state.events_before import ever, moment_rank_and_id
+from pipelines.state.ledger import Ledger
 from pipelines.state.several import single_and_repeated
 from pipelines.state.transactions import TRANSACTION
 from schemas.events import LEFT
@@ -33,13 +34,12 @@ def order_of_events() -> Column:
     return moment_rank_and_id(kind)
 
 
-def undecided(message_events: DataFrame, uncommitted: DataFrame, *, every_receive_counts: bool) -> DataFrame:
+def undecided(ledger: Ledger, uncommitted: DataFrame) -> DataFrame:
     """The messages that were sent or arrived and are not received for good: most are, so these are few.
 
     Args:
-        message_events: the message events that count.
+        ledger: the message events that count.
         uncommitted: `transactions.uncommitted` of them; few.
-        every_receive_counts: without any queue events a RECEIVED counts as committed.
 
     Returns:
         One row per message_id: `sent` (and a transmission queue may still hold it), `arrived` (whether it
@@ -48,10 +48,10 @@ def undecided(message_events: DataFrame, uncommitted: DataFrame, *, every_receiv
     Source: the design, "State at as_of".
     """
     event_type = F.col("event_type")
-    rows = message_events.where(event_type.isin("SENT", LEFT, *ARRIVALS)).select(
+    rows = ledger.message_events.where(event_type.isin("SENT", LEFT, *ARRIVALS)).select(
         "message_id", "event_type", *TRANSACTION
     )
-    if every_receive_counts:
+    if not ledger.has_queue_events:
         flagged = rows.withColumns({"counts": event_type == "RECEIVED", "holds": F.lit(False)})
     else:
         exceptions = uncommitted.select(*TRANSACTION, F.col("is_open"))

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.questions.inversions import by_key, passed_by_level
+from pipelines.questions.overtaken import by_key, passed_by_level
 from schemas.keys import QUEUE
 from schemas.whatif import WHATIF_PAIRS
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.nightly.test_interrupted import a_bit_of_everything, project_in
 from tests.support.factories import at
 from tests.support.processes import ended
+from tests.support.small_project import a_bit_of_everything, project_in
 from tests.support.warehouses import changed, contents
 
 AS_OF = at(60)

@@ -8,18 +8,16 @@ import pytest
 
 from pipelines.config.catalog import Catalog, load_catalog
 from pipelines.config.rules.history import apply_statements
-from pipelines.config.rules.instance_names import misspelt_places
 from pipelines.config.rules.read import read_rules
-from pipelines.config.rules.rule_file import RuleFile
+from pipelines.config.rules.sources import misspelt_places
+from pipelines.config.rules.statements import RuleFile
 from pipelines.lint.findings import Code
 from pipelines.lint.log import lint_log
 from pipelines.lint.log_kinds import Kind, LogKinds
 from pipelines.lint.names import lint_names
 from pipelines.lint.queued import QueuedKind, lint_queued
-from pipelines.lint.service_places import ServicePlaces
-from pipelines.lint.standing_rules import standing_rules
-from pipelines.lint.static import lint_static
-from pipelines.lint.unread import lint_unread
+from pipelines.lint.run import lint_static, lint_unread
+from pipelines.lint.standing_rules import ServicePlaces, standing_rules
 
 PAGE = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
 YAML = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)

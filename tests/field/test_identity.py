@@ -10,9 +10,9 @@ import yaml
 from pyspark.sql import SparkSession
 
 from pipelines.console.wording import queue_name
-from tests.field.conftest import OpenCase
 from tests.field.running import AS_OF, Case
 from tests.support.factories import Row, at, message_event
+from tests.support.open_case import OpenCase
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.field.conftest import OpenCase
 from tests.field.running import Case, Outcome, run
+from tests.support.open_case import OpenCase
 
 Lint = Callable[..., list[dict[str, Any]]]
 RULE = ("name", "database", "contract", "local_service", "remote_service", "level")

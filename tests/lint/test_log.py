@@ -16,8 +16,7 @@ from pipelines.lint.log import lint_log
 from pipelines.lint.log_kinds import Kind, LogKinds
 from pipelines.lint.names import lint_names
 from pipelines.lint.queued import QueuedKind, last_changes, lint_queued
-from pipelines.lint.service_places import ServicePlaces
-from pipelines.lint.standing_rules import standing_rules
+from pipelines.lint.standing_rules import ServicePlaces, standing_rules
 from tests.support.model.rules import Rule, resolve
 from tests.support.rules import I_A, I_B, catalog, create, folded
 

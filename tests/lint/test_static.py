@@ -16,9 +16,8 @@ from pipelines.console.wording import level_of
 from pipelines.lint.findings import Code, Finding, Severity
 from pipelines.lint.pairs import pairs
 from pipelines.lint.redundant import changed_without, removal, takers_of
-from pipelines.lint.service_places import ServicePlaces
-from pipelines.lint.standing_rules import Names, StandingRules, mirrored, standing_rules
-from pipelines.lint.static import lint_static
+from pipelines.lint.run import lint_static
+from pipelines.lint.standing_rules import Names, ServicePlaces, StandingRules, mirrored, standing_rules
 from tests.support.model.rules import Rule, resolve
 from tests.support.rules import I_A, I_B, LONG_AGO, catalog, create, folded
 

@@ -45,6 +45,7 @@ from pipelines.schedules.transmission import sendable, transmission_order, with_
 from pipelines.schedules.unresolved import unresolved
 from pipelines.schedules.with_endpoints import messages_with_endpoints
 from pipelines.state.endpoints import endpoints_at, latest_moves
+from pipelines.state.ledger import Ledger
 from pipelines.state.of_messages import StateOfMessages, state_of_messages
 from pipelines.state.transactions import named_locks
 from schemas import CONTRACTS, TABLES
@@ -82,12 +83,15 @@ class Frames:
     def bindings(self) -> DataFrame:
         return self.of_unknown_size(BINDINGS)
 
+    @property
+    def ledger(self) -> Ledger:
+        names = ("message_events", "endpoint_events", "queue_events", "endpoints")
+        messages, conversations, queues, endpoints = map(self.table, names)
+        return Ledger(messages, conversations, queues, endpoints, has_queue_events=True)
+
     @cached_property
     def state(self) -> StateOfMessages:
-        events = map(self.table, ("message_events", "endpoint_events", "queue_events"))
-        return state_of_messages(
-            *events, as_of=AS_OF, every_receive_counts=False, materialize=lambda rows: rows
-        )
+        return state_of_messages(self.ledger, as_of=AS_OF, materialize=lambda rows: rows)
 
     # The fold
 

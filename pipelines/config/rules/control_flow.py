@@ -3,10 +3,8 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from pipelines.config.rules.guards import ALWAYS, Condition, Exit, Guard, Test
-from pipelines.config.rules.reserved_words import STARTERS
-from pipelines.config.rules.script_tokens import Token
-from pipelines.config.rules.statements import Origin
+from pipelines.config.rules.script_tokens import STARTERS, Token
+from pipelines.config.rules.statements import ALWAYS, Condition, Exit, Guard, Origin, Test
 
 _OF_ERRORS = ("ERROR", "TRANCOUNT", "XACT_STATE", "SUCCESS")
 """Words in the conditions with which scripts look whether their own statements failed."""

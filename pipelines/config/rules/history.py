@@ -9,8 +9,19 @@ from typing import TypeAlias
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.nearest import suggest_nearest
-from pipelines.config.rules.guards import ALWAYS, Condition, Exit, Guard, Test
-from pipelines.config.rules.statements import DEFAULT_LEVEL, UNSET, Criterion, Kind, Origin, RuleStatement
+from pipelines.config.rules.statements import (
+    ALWAYS,
+    DEFAULT_LEVEL,
+    UNSET,
+    Condition,
+    Criterion,
+    Exit,
+    Guard,
+    Kind,
+    Origin,
+    RuleStatement,
+    Test,
+)
 
 _Triple: TypeAlias = tuple[str | None, str | None, str | None]
 VersionKey: TypeAlias = tuple[str, str, str, datetime]

@@ -7,8 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from pipelines.config.rules.reserved_words import RESERVED, STARTERS
-from pipelines.config.rules.script_tokens import Token, Tokens
+from pipelines.config.rules.script_tokens import RESERVED, STARTERS, Token, Tokens
 from pipelines.config.rules.statements import Origin
 
 NAMES = ("WORD", "BRACKETED", "QUOTED")

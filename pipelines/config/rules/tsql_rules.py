@@ -10,11 +10,21 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.instants import parse_instant
 from pipelines.config.rules.existence_checks import text_of
 from pipelines.config.rules.limits import CRITERION_LENGTH, NAME_LENGTH, level_problem, name_problem
-from pipelines.config.rules.rule_file import HonorSetting, Note, NoteKind, RuleFile
 from pipelines.config.rules.script_statements import Statement, Statements
 from pipelines.config.rules.script_tokens import DIRECTIVE, Comment, Token, Tokens
 from pipelines.config.rules.sqlcmd import VARIABLE, read_tokens
-from pipelines.config.rules.statements import ANY, DEFAULT_LEVEL, Criterion, Kind, Origin, RuleStatement
+from pipelines.config.rules.statements import (
+    ANY,
+    DEFAULT_LEVEL,
+    Criterion,
+    HonorSetting,
+    Kind,
+    Note,
+    NoteKind,
+    Origin,
+    RuleFile,
+    RuleStatement,
+)
 from pipelines.config.text_file import read_text
 
 _FIELDS = {

@@ -10,7 +10,7 @@ import pytest
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.rules.history import Fault, apply_statements
-from pipelines.config.rules.rule_file import RuleFile
+from pipelines.config.rules.statements import RuleFile
 from pipelines.config.rules.tsql_rules import read_tsql_rules
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)

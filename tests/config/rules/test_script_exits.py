@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.rules.history import apply_statements
-from pipelines.config.rules.rule_file import NoteKind, RuleFile
+from pipelines.config.rules.statements import NoteKind, RuleFile
 from pipelines.config.rules.tsql_rules import read_tsql_rules
 
 Read = Callable[[str], RuleFile]

@@ -10,8 +10,7 @@ from hypothesis import given, settings, strategies as st
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.rules.history import rule_history
-from pipelines.config.rules.rule_file import RuleFile
-from pipelines.config.rules.statements import ANY, UNSET, Kind, Origin, RuleStatement
+from pipelines.config.rules.statements import ANY, UNSET, Kind, Origin, RuleFile, RuleStatement
 from pipelines.config.rules.tsql_rules import read_tsql_rules
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
