@@ -34,7 +34,7 @@ from pipelines.ingest.snapshots.read import (
 )
 from pipelines.ingest.working_set import Batch
 from pipelines.ingest.write_ledger import write_ledger
-from pipelines.state.of_messages import StateOfMessages
+from pipelines.state.open_messages import StateOfMessages
 from pipelines.storage.batches import CompletedBatches, completed_batches
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.contract import contract_problems, raise_together

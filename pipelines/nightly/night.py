@@ -18,7 +18,7 @@ from pipelines.ingest.ingest import IngestResult, ingest, new_input
 from pipelines.ladder.write import stored_history, write_rules
 from pipelines.nightly.publish import Left, Run, announce, publish, require_good_input, write_run
 from pipelines.schedules.write import write_schedules
-from pipelines.state.of_messages import StateOfMessages
+from pipelines.state.open_messages import StateOfMessages
 from pipelines.storage.batches import CompletedBatches, completed_batches
 from pipelines.storage.require_whole import require_whole
 from pipelines.storage.warehouse import Warehouse
