@@ -54,7 +54,7 @@ SAMPLE_LOG := samples/generated
 .PHONY: samples
 samples: $(SAMPLE_LOG)/.made ## make the sample log, if it is missing or its generator changed
 
-$(SAMPLE_LOG)/.made: jobs/generate_log.py \
+$(SAMPLE_LOG)/.made: pipelines/commands/generate_log.py \
   $(wildcard pipelines/generator/*.py conf/catalog.yaml conf/rules/* samples/documentation/*) | setup
 	@rm -rf $(SAMPLE_LOG)
 	@$(PYTHON_IN_VENV) -m jobs.generate_log --preset sample --out $(SAMPLE_LOG)
@@ -170,6 +170,10 @@ docs: setup ## write docs/data-dictionary.md from the schemas
 	@mkdir -p docs build
 	@$(PYTHON_IN_VENV) -m schemas.dictionary > build/data-dictionary.md
 	@mv build/data-dictionary.md docs/data-dictionary.md
+
+.PHONY: schemas
+schemas: setup ## write the JSON Schemas of settings, catalog and rules from their models
+	@$(PYTHON_IN_VENV) -m pipelines.config.json_schema
 
 .PHONY: lock
 lock: ## pin the dependencies of pyproject.toml anew in requirements.lock (needs uv)

@@ -2,7 +2,6 @@
 
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from functools import partial
@@ -20,11 +19,9 @@ from pipelines.conformance.read import (
     report_receives,
 )
 from pipelines.conformance.receives import (
-    figures_at,
     has_receives,
     receives_at,
     request_at,
-    require_the_same,
     silent_queues,
 )
 from pipelines.conformance.view import of_receives, print_conformance, sentence
@@ -61,9 +58,6 @@ def main(argv: Sequence[str]) -> int:
         default=TOLERANCE_MS,
         help=f"facts so near may have been in the other order (default {TOLERANCE_MS})",
     )
-    parser.add_argument(
-        "--check", action="store_true", help="find the figures of receives a second way too; they must agree"
-    )
     parser.add_out()
     parser.add_limit(LIMIT, "rows of each part")
     parser.add_format()
@@ -79,11 +73,7 @@ def main(argv: Sequence[str]) -> int:
         asked = request_at(
             warehouse, settings, as_of=as_of, window=window, tolerance=tolerance, materialize=materialize
         )
-        if options.check:
-            asked = replace(asked, timeline=materialize(asked.timeline))
         receives, hours, deviations = receives_at(asked, tolerance=tolerance, materialize=materialize)
-        if options.check:
-            require_the_same(receives, figures_at(asked))
         # A message that was sent before the window may hold up those in it.
         messages = asked.messages if window is None else facts_of_many(warehouse.read(MESSAGES), materialize)
         frames = [

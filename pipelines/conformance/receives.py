@@ -5,13 +5,10 @@ from datetime import datetime, timedelta
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.config.errors import ReconciliationError
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueName
 from pipelines.conformance.timeline import Ledger, timeline
-from pipelines.conformance.windows import FIGURES, figures
 from pipelines.conformance.workers import watched
-from pipelines.console.wording import queue_name
 from pipelines.engine.differences import Materialize
 from pipelines.schedules.read import catalog_frames
 from pipelines.state.messages import facts_of_many
@@ -27,8 +24,6 @@ from schemas.ledger import ENDPOINTS
 
 MICROSECOND = timedelta(microseconds=1)
 SECONDS = 3600
-RATIOS = ("fitness", "skill")
-SECOND_WAY = (*FIGURES, *RATIOS)
 UNKNOWN_WITHOUT_QUEUE_EVENTS = ("lock_skipped", "where_clause", "own_group")
 
 
@@ -143,20 +138,6 @@ def receives_at(
     )
 
 
-def figures_at(asked: ConformanceRequest) -> DataFrame:
-    """The figures of `conformance` that follow from the groups that were there, by running sums.
-
-    Args:
-        asked: what happened.
-
-    Returns:
-        as_of, the queue, and `SECOND_WAY`; queues without decisions have no row.
-    """
-    found = figures(asked.timeline, start=asked.start, every_receive_counts=not asked.knows_queues)
-    rated = _rated(_named(found.where("decisions > 0"), asked), asked)
-    return rated.select("as_of", *QUEUE, *SECOND_WAY)
-
-
 def _named(found: DataFrame, asked: ConformanceRequest) -> DataFrame:
     return F.broadcast(asked.numbered).join(found, "queue_number").withColumn("as_of", F.lit(asked.as_of))
 
@@ -170,39 +151,6 @@ def _rated(totals: DataFrame, asked: ConformanceRequest) -> DataFrame:
             **{name: F.lit(None).cast("bigint") for name in unknown},
         }
     )
-
-
-def require_the_same(receives: DataFrame, second: DataFrame) -> None:
-    """Compare the two ways to the figures.
-
-    Args:
-        receives: of `receives_at`.
-        second: of `figures_at`.
-
-    Raises:
-        ReconciliationError: they give different figures of a queue.
-    """
-    ways = {"machine": receives.where("decisions > 0"), "windows": second}
-    machine, windows = (rows.select(*QUEUE, _text().alias(way)) for way, rows in ways.items())
-    joined = machine.join(windows, list(QUEUE), "full").where(~F.col("machine").eqNullSafe(F.col("windows")))
-    wrong = collect_rows(joined.orderBy(*QUEUE).limit(1))
-    if wrong:
-        [first] = wrong
-        place = queue_name(first)
-        raise ReconciliationError(
-            f"the two ways to the figures of {place} disagree: the machine says {first['machine']}; windows "
-            f"say {first['windows']}; keep the warehouse and report it"
-        )
-
-
-def _text() -> Column:
-    """The figures as one text; doubles agree where nine decimals do."""
-    figures_of = {name: F.round(name, 9) if name in RATIOS else F.col(name) for name in SECOND_WAY}
-    shown = [
-        F.concat(F.lit(f"{name} "), F.coalesce(value.cast("string"), F.lit("unknown")))
-        for name, value in figures_of.items()
-    ]
-    return F.concat_ws(", ", *shown)
 
 
 def _kept(of: Column) -> Column:

@@ -6,20 +6,19 @@ from typing import Any
 from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.history import RuleVersion
 from pipelines.config.rules.statements import DEFAULT_LEVEL
-from pipelines.lint.standing_rules import Names
 from schemas.keys import QUEUE
 
 SHOWN = 3
 """How many of a list are named before the rest is counted."""
 
 
-def criteria(names: Names) -> str:
+def criteria(names: Sequence[str | None]) -> str:
     """Write what a rule asks for."""
     contract, local, remote = ("ANY" if name is None else repr(name) for name in names)
     return f"contract {contract}, local service {local}, remote service {remote}"
 
 
-def endpoint(names: Names) -> str:
+def endpoint(names: Sequence[str | None]) -> str:
     """Write an endpoint; a name of None is one that no rule mentions, an empty one is not known."""
     contract, local, remote = (
         "any other" if name is None else repr(name) if name else "not known" for name in names

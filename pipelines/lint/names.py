@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from pipelines.config.nearest_name import NearestNames, differences
+from pipelines.config.nearest import NearestNames, differences
 from pipelines.config.rules.history import RuleVersion, VersionKey
 from pipelines.config.rules.statements import Origin
 from pipelines.console.wording import criteria, listed, place_name

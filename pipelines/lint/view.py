@@ -15,8 +15,14 @@ from pipelines.lint.findings import Finding, Severity
 
 
 def from_here(path: str) -> str:
-    """A file's path as seen from the current folder, which is the root of the checkout; / parts it."""
-    return os.path.relpath(path).replace(os.sep, "/")
+    """A file's path as seen from the current folder, which is the root of the checkout; / parts it.
+
+    On Windows a file on another drive can't be seen from there, and keeps its path.
+    """
+    try:
+        return os.path.relpath(path).replace(os.sep, "/")
+    except ValueError:
+        return path.replace(os.sep, "/")
 
 
 def relative(finding: Finding) -> Finding:

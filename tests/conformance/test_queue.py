@@ -9,11 +9,10 @@ import pyarrow as pa
 import pytest
 
 from pipelines.conformance import event_codes as h
-from pipelines.conformance.facts import facts
 from pipelines.conformance.queue import Queue
 from pipelines.conformance.timeline import PAYLOAD
-from pipelines.conformance.windows import FIGURES, figures_of
 from pipelines.state.timeline_rows import BITS
+from tests.support.running_sums import FIGURES, facts, figures_of
 
 TYPES = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
 GROUPS = ("g1", "g2", "g3", "g4")

@@ -8,7 +8,7 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from pipelines.conformance.receives import figures_at, receives_at, request_at
+from pipelines.conformance.receives import receives_at, request_at
 from pipelines.questions.leaks import leaks_at
 from pipelines.replay.period import Period
 from pipelines.replay.read import ReplayRequest, replayed
@@ -24,6 +24,7 @@ from tests.support.factories import (
     queue_event,
 )
 from tests.support.harness import Project, same
+from tests.support.running_sums import figures_at
 from tests.support.server import write_csv
 
 pytestmark = pytest.mark.slow
@@ -90,7 +91,7 @@ def test_it_is_no_decision(session: SparkSession, project: Project) -> None:
     )
     receives, _, deviations = receives_at(asked, tolerance=timedelta(milliseconds=10), materialize=same)
     [row] = collect_rows(receives)
-    [second] = collect_rows(figures_at(asked))
+    [second] = figures_at(asked)
     for found in (row, second):
         assert (found["queue"], found["decisions"], found["with_choice"], found["passed"]) == (
             "TargetQueue",

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.rules.limits import CRITERION_LENGTH, NAME_LENGTH, level_problem, name_problem
@@ -38,8 +38,15 @@ def _level(level: int) -> int:
 
 
 _RuleName = Annotated[str, AfterValidator(_rule_name)]
-_Criterion = Annotated[Any, BeforeValidator(_criterion)]
-_Level = Annotated[int, Field(strict=True), AfterValidator(_level)]
+_Criterion = Annotated[
+    Any, BeforeValidator(_criterion, json_schema_input_type=str | dict[Literal["name"], str])
+]
+_Level = Annotated[
+    int,
+    Field(strict=True),
+    AfterValidator(_level),
+    WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 10}),
+]
 _Name = Annotated[str, Field(min_length=1)]
 _WHERE_TO_ADD = "add it here or to the file's entry under rules: in the settings"
 
@@ -70,6 +77,10 @@ class _Entry(Shape):
         yield Kind.DROP, self.drop
 
 
+RuleEntries: TypeAlias = tuple[_Entry, ...]
+"""The content of a file of rules."""
+
+
 def read_yaml_rules(
     path: str,
     *,
@@ -87,7 +98,7 @@ def read_yaml_rules(
             effect, or has not exactly one of create, alter and drop, or alters nothing; one line for each.
     """
     file = load_yaml(path)
-    entries = () if file.data is None else check(tuple[_Entry, ...], file)
+    entries = () if file.data is None else check(RuleEntries, file)
     statements: list[RuleStatement] = []
     problems: list[str] = []
     for index, entry in enumerate(entries):

@@ -2,7 +2,7 @@
 
 tests/nightly/test_interrupted.py breaks off after every commit; here whole processes die, at any moment.
 One of
-Apache Spark dies in tests/jobs/test_engines.py.
+Apache Spark dies in test_engines.py.
 """
 
 import shutil

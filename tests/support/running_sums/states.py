@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from pipelines.conformance.facts import Array, last_of
-from pipelines.conformance.spans import Spans
 from pipelines.queue_machine.groups import LEVELS
+
+from .facts import Array, last_of
+from .spans import Spans
 
 HIGHEST = np.array([bits.bit_length() - 1 if bits else 0 for bits in range(1 << LEVELS)])
 """The highest level of a number that has a bit for each level."""

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from pipelines.conformance import event_codes as h
-from pipelines.conformance.facts import Array, Facts, Flags, expand, found, place_of
+
+from .facts import Array, Facts, Flags, expand, found, place_of
 
 
 class Members:

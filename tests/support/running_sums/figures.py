@@ -1,70 +1,64 @@
-"""The figures of conformance by running sums: the second way to them, with no machine.
+"""The figures of each queue, from the intervals in which its groups are ready and held."""
 
-Groups become free, change their level and are free no more: a running sum of +1 and -1 over a queue says
-before each decision how many there were at each level. Source: our choice; docs/conformance.md has the
-definitions.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
+import pyarrow.compute as pc
 
 from pipelines.conformance import event_codes as h
 from pipelines.conformance.decisions import OF_AN_HOUR
-from pipelines.conformance.facts import COLUMNS, Array, Facts, facts
-from pipelines.conformance.spans import Decisions, Members, Spans, decisions_of, spans
-from pipelines.conformance.states import States
+from pipelines.conformance.receives import ConformanceRequest
 from pipelines.conformance.timeline import ORDER
-from pipelines.engine.ordered import sort_within_keys, split_by_key
-from pipelines.engine.python_workers import Work
 from pipelines.queue_machine.groups import LEVELS
+from pipelines.storage.collect import collect_rows
+from schemas.keys import QUEUE
+
+from .facts import COLUMNS, Array, Facts, Flags, facts
+from .spans import Decisions, Members, Spans, decisions_of, spans
+from .states import States
 
 FIGURES = (*OF_AN_HOUR, "ties", "lock_skipped", "not_ready")
 """What both ways give, beside `blind`."""
-FOUND = {"queue_number": "int", **dict.fromkeys(FIGURES, "bigint"), "blind": "double"}
+SECOND_WAY = (*FIGURES, "fitness", "skill")
+"""The columns of `conformance` that both ways give."""
 PAIRS = 1 << 20
 """Decisions are looked at with what their transactions hold: about so many pairs at once."""
 
 
-def figures(timeline: DataFrame, *, start: int, every_receive_counts: bool) -> DataFrame:
-    """Compare what was chosen with what was there.
-
-    Args:
-        timeline: see `pipelines.conformance.timeline`.
-        start: decisions before it are not counted, in microseconds.
-        every_receive_counts: without any queue events a RECEIVED counts as committed.
-
-    Returns:
-        `FOUND`: a row per queue; no order. A queue is one task, with memory for all that happened on it.
-    """
-    ordered = sort_within_keys(timeline.select(*COLUMNS), "queue_number", ORDER)
-    ddl = ", ".join(f"{name} {type}" for name, type in FOUND.items())
-    return ordered.mapInArrow(_sum(start, every_receive_counts), ddl)
+def comparable(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The part of `conformance` rows that `figures_at` gives too."""
+    names = ("as_of", *QUEUE, *SECOND_WAY)
+    found = [{name: row[name] for name in names} for row in rows if row["decisions"]]
+    return [row | {"skill": row["skill"] and round(row["skill"], 9)} for row in found]
 
 
-def _sum(start: int, every_receive_counts: bool) -> Work:
-    def told(number: int, rows: list[pa.RecordBatch]) -> pa.RecordBatch:
-        found = figures_of(
-            facts(pa.Table.from_batches(rows)), start, every_receive_counts=every_receive_counts
-        )
-        schema = pa.schema(
-            [("queue_number", pa.int32()), *((name, pa.int64()) for name in FIGURES), ("blind", pa.float64())]
-        )
-        return pa.RecordBatch.from_pylist([{"queue_number": number, **found}], schema=schema)
+def figures_at(request: ConformanceRequest) -> list[dict[str, Any]]:
+    """The figures of queues with decisions: as_of, the queue and `SECOND_WAY`; skill has nine decimals."""
+    timeline = request.timeline.select(*COLUMNS).toArrow().sort_by([(name, "ascending") for name in ORDER])
+    found = []
+    for queue in collect_rows(request.numbered):
+        rows = timeline.filter(pc.equal(timeline["queue_number"], queue["queue_number"]))
+        figures = _figures_of_rows(rows, request)
+        if figures["decisions"]:
+            names = {name: queue[name] for name in QUEUE}
+            found.append({"as_of": request.as_of, **names, **{name: figures[name] for name in SECOND_WAY}})
+    return found
 
-    def sum_up(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        rows: list[pa.RecordBatch] = []
-        for number, stretch, is_last in split_by_key(batches):
-            rows.append(stretch)
-            if is_last:
-                yield told(number, rows)
-                rows = []
 
-    return sum_up
+def _figures_of_rows(rows: pa.Table, request: ConformanceRequest) -> dict[str, Any]:
+    if not rows.num_rows:
+        return {"decisions": 0}
+    figures = figures_of(facts(rows), request.start, every_receive_counts=not request.knows_queues)
+    passed, passable, blind = (figures[name] for name in ("passed", "passable", "blind"))
+    return {
+        **figures,
+        "lock_skipped": figures["lock_skipped"] if request.knows_queues else None,
+        "fitness": 1 - passed / passable if passable else None,
+        "skill": round(1 - passed / blind, 9) if blind else None,
+    }
 
 
 def figures_of(facts: Facts, start: int, *, every_receive_counts: bool) -> dict[str, Any]:
@@ -131,9 +125,7 @@ def _add_own(there: Array, locked: Array, decisions: Decisions, held: Spans, sta
         begin = until
 
 
-def _summed(
-    level: Array, has_where: np.typing.NDArray[np.bool_], there: Array, locked: Array
-) -> dict[str, Any]:
+def _summed(level: Array, has_where: Flags, there: Array, locked: Array) -> dict[str, Any]:
     """Sum up decisions: the level that was chosen, and how many groups were there and locked at each."""
     levels = np.arange(LEVELS)
     is_ready = level > 0
