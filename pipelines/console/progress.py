@@ -4,7 +4,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from pipelines.console.terminal import visible_line
+from pipelines.console.terminal import escape_line
 
 
 def step(name: str, work: Callable[[], str | None]) -> Callable[[], None]:
@@ -30,5 +30,5 @@ def step(name: str, work: Callable[[], str | None]) -> Callable[[], None]:
 
 def _say(line: str) -> None:
     # In one piece: steps may run side by side.
-    sys.stderr.write(f"{visible_line(line)}\n")
+    sys.stderr.write(f"{escape_line(line)}\n")
     sys.stderr.flush()
