@@ -11,7 +11,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 import pipelines
-from pipelines.console.terminal import as_json
+from pipelines.console.terminal import to_json
 from tests.field.running import run
 from tests.support.factories import at
 from tests.support.processes import PATIENCE, ROOT, environment
@@ -92,7 +92,7 @@ def test_answers_are_those_of_the_commands(
     words = [str(word) for name, value in options.items() for word in (f"--{name}", value)]
     done = run(ask, "--config", config, "--format", "json", *words)
     assert done.code == 0, done.err
-    assert json.loads(as_json(getattr(warehouse, ask)(**options))) == json.loads(done.out)
+    assert json.loads(to_json(getattr(warehouse, ask)(**options))) == json.loads(done.out)
 
 
 def test_explanations(warehouse: pipelines.OpenWarehouse) -> None:

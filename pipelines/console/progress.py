@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from pipelines.console.terminal import visible_line
+from pipelines.console.terminal import escape_line
 
 
 @contextmanager
@@ -28,5 +28,5 @@ def step(name: str) -> Iterator[Callable[[str], None]]:
 
 def _print(line: str) -> None:
     # One write: steps that run concurrently do not mix their lines.
-    sys.stderr.write(f"{visible_line(line)}\n")
+    sys.stderr.write(f"{escape_line(line)}\n")
     sys.stderr.flush()

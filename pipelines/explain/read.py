@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import PipelineError
 from pipelines.config.snapshots.views import PRIORITIES
-from pipelines.console.wording import listed
+from pipelines.console.wording import format_list
 from pipelines.explain.endpoint import Endpoint
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
@@ -57,7 +57,8 @@ def find_conversation(warehouse: Warehouse, handle: str) -> str | None:
     ids = sorted(row["conversation_id"] for row in collect_rows(rows.select("conversation_id").distinct()))
     if len(ids) > 1:
         raise PipelineError(
-            f"handle {handle!r}: endpoints of several conversations have it: {listed(ids)}; name one of them"
+            f"handle {handle!r}: endpoints of several conversations have it: {format_list(ids)}; name one "
+            "of them"
         )
     return ids[0] if ids else None
 

@@ -12,7 +12,7 @@ from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import KnownQueues, QueueFilter
 from pipelines.console.invocation import name_command
-from pipelines.console.wording import counted
+from pipelines.console.wording import format_count
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
@@ -106,7 +106,7 @@ def _require_all_placed(warehouse: Warehouse, place: QueueFilter, as_of: datetim
     if unplaced := warehouse.read_as_of(UNRESOLVED, as_of).count():
         raise PipelineError(
             f"{place}: no schedule has a message there at {format_instant(as_of)}, but "
-            f"{counted(unplaced, 'open message')} can't be placed and may belong there; "
+            f"{format_count(unplaced, 'open message')} can't be placed and may belong there; "
             f"{name_command('waiting')} says "
             "why, and lists what waits"
         )

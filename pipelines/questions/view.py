@@ -10,8 +10,8 @@ from rich.console import Console
 from pipelines.activation.queues_off import off_sentence
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import cell, print_rows, table, terminal
-from pipelines.console.wording import counted, place_name, queue_name
+from pipelines.console.terminal import format_cell, make_table, open_console, print_rows
+from pipelines.console.wording import format_count, format_database, format_queue
 from pipelines.questions.differences import DIFFERENT, LEVELS
 from pipelines.questions.leaks import KIND
 from pipelines.questions.rejected import COLUMNS as REJECTED, SAMPLE
@@ -40,7 +40,7 @@ NOTHING = "(no transmission_status: not tried yet, or no snapshot shows the mess
 
 def print_next(found: Row) -> None:
     """Print what comes next to standard output: of a queue RECEIVE by RECEIVE."""
-    console = terminal()
+    console = open_console()
     at = format_instant(found["as_of"])
     if "queue" not in found:
         title = f"Sent next at {at}: {found['instance']}"
@@ -49,9 +49,9 @@ def print_next(found: Row) -> None:
         else:
             console.print(f"{title}: {_nothing(found, 'sent')}", soft_wrap=True)
         for row in found.get("queues_off", ()):
-            console.print(f"{queue_name(row)}: {off_sentence(row)}", soft_wrap=True)
+            console.print(f"{format_queue(row)}: {off_sentence(row)}", soft_wrap=True)
         return
-    title = f"Received next at {at}: {queue_name(found)}"
+    title = f"Received next at {at}: {format_queue(found)}"
     if found["next"]:
         print_received(console, title, found["next"])
     else:
@@ -59,7 +59,7 @@ def print_next(found: Row) -> None:
     for state, messages in found["held_back"].items():
         console.print(f"{messages:,} more held back: {state}")
     if found.get("queue_off"):
-        console.print(f"{queue_name(found)}: {off_sentence(found['queue_off'])}", soft_wrap=True)
+        console.print(f"{format_queue(found)}: {off_sentence(found['queue_off'])}", soft_wrap=True)
 
 
 def _nothing(found: Row, done: str) -> str:
@@ -70,10 +70,10 @@ def _nothing(found: Row, done: str) -> str:
 
 def print_received(console: Console, title: str, rows: Iterable[Row]) -> None:
     """Print what `next_received` found: of each RECEIVE the group, its conversations and their messages."""
-    grid = table("position", "what", "level", "arrived_at", "id")
+    grid = make_table("position", "what", "level", "arrived_at", "id")
     for number, of_receive in groupby(rows, itemgetter("receive_number")):
         for cells in _receive(number, list(of_receive)):
-            grid.add_row(*map(cell, cells))
+            grid.add_row(*map(format_cell, cells))
         grid.add_section()
     console.print(title, style="bold", soft_wrap=True)
     console.print(grid)
@@ -117,12 +117,12 @@ def _what(row: Row) -> str:
 
 def print_leaks(report: Mapping[str, Any]) -> None:
     """Print the report to standard output."""
-    console, at = terminal(), format_instant(report["as_of"])
+    console, at = open_console(), format_instant(report["as_of"])
     not_known = report["traffic_not_known"]
     if report["endpoints"]:
         leak = "leaks" if report["endpoints"] == 1 else "leak"
         title = (
-            f"{counted(report['endpoints'], 'endpoint')} {leak} at {at}: the "
+            f"{format_count(report['endpoints'], 'endpoint')} {leak} at {at}: the "
             f"far side ended, or it is CLOSED and "
             f"older than half an hour, or {report['days']} days passed without traffic"
         )
@@ -133,7 +133,8 @@ def print_leaks(report: Mapping[str, Any]) -> None:
         return
     if not_known:
         console.print(
-            f"{counted(not_known, 'endpoint')} had no known traffic for {report['days']} days, but no input "
+            f"{format_count(not_known, 'endpoint')} had no known traffic for {report['days']} days, but "
+            "no input "
             "has a log of messages of these days: whether they leak is not known (traffic_not_known).",
             soft_wrap=True,
         )
@@ -145,11 +146,11 @@ def print_waiting(
     report: Mapping[str, Any], catalog: Catalog | None = None, catalog_path: str | None = None
 ) -> None:
     """Print the report to standard output."""
-    console = terminal()
+    console = open_console()
     print_statuses(console, report["transmission_status"])
     print_unplaced(console, report["unplaced"], catalog or Catalog(), catalog_path)
     for row in report["queues_off"]:
-        console.print(f"{queue_name(row)}: {off_sentence(row)}", soft_wrap=True)
+        console.print(f"{format_queue(row)}: {off_sentence(row)}", soft_wrap=True)
     for kind in (QUEUES, TRANSMISSION):
         found = report[kind.name]
         title = f"Waiting for {kind.name}, the longest first"
@@ -159,7 +160,7 @@ def print_waiting(
 
 def print_differences(found: Row) -> None:
     """Print the differences to standard output."""
-    console = terminal()
+    console = open_console()
     parts = (
         ("rules", "Rules that differ", DIFFERENT),
         ("catalog", "Catalog entries that differ", DIFFERENT),
@@ -178,7 +179,7 @@ def print_differences(found: Row) -> None:
         )
     for view in found["maybe_cut"]:
         console.print(
-            f"{place_name((view['instance'], view['database']))}: conversation_endpoints has "
+            f"{format_database((view['instance'], view['database']))}: conversation_endpoints has "
             f"{view['rows']:,} endpoints exactly: was it exported with TOP? Export it without",
             soft_wrap=True,
         )
@@ -186,7 +187,7 @@ def print_differences(found: Row) -> None:
 
 def print_rejected(found: Sequence[Mapping[str, Any]]) -> None:
     """Print what was rejected to standard output."""
-    console = terminal()
+    console = open_console()
     if not found:
         console.print("No row was rejected.", soft_wrap=True)
         return
@@ -201,7 +202,7 @@ def print_statuses(console: Console, rows: Sequence[dict[str, Any]]) -> None:
         console.print("Why messages still wait to be sent, as the server says", style="bold")
     for row in rows:
         console.print(
-            f"  {counted(row['messages'], 'message')}: {row['why_still_here'] or NOTHING} (oldest "
+            f"  {format_count(row['messages'], 'message')}: {row['why_still_here'] or NOTHING} (oldest "
             f"{format_instant(row['oldest'])}, such as {row['example_message_id']})",
             soft_wrap=True,
         )
