@@ -14,8 +14,10 @@ PYTHON_IN_VENV := .venv/bin/python
 AS_OF ?= 2026-11-21T00:00:00Z
 ARGS ?=
 
-# spark: Apache Spark. embedded: Sail, in the process of the job, without Java. The same jobs, the same tables.
-ENGINE ?= spark
+# spark: Apache Spark. embedded: Sail, in the process of the command, without Java. The same commands, the same tables.
+# Where none is named it is the one that make setup has installed, and spark before the first make setup.
+INSTALLED := $(firstword $(shell cat .venv/.setup 2>/dev/null))
+ENGINE ?= $(or $(INSTALLED),spark)
 ifeq ($(filter $(ENGINE),spark embedded),)
 $(error ENGINE=$(ENGINE) is no engine; write ENGINE=spark or ENGINE=embedded)
 endif
@@ -24,11 +26,12 @@ unexport ENGINE
 # These are about Apache Spark, whatever the environment says.
 cluster-run cluster-test s3-test test-spark attack-spark airflow-setup airflow-test bench: ENGINE := spark
 
-# $(call JOB,nightly): what runs the job.
+PRIORITIES := .venv/bin/priorities
+# $(call RUN,lint,lint_rules): what runs a command on the engine; its file in jobs/ is named where it is another.
 ifeq ($(ENGINE),embedded)
-JOB = $(PYTHON_IN_VENV) -m jobs.$(1)
+RUN = $(PRIORITIES) $(1)
 else
-JOB = ./spark-submit.sh jobs/$(1).py
+RUN = ./spark-submit.sh jobs/$(or $(2),$(1)).py
 endif
 
 .PHONY: help
@@ -40,12 +43,12 @@ setup: ## create .venv and fetch Delta's jars, or ENGINE=embedded without Java; 
 	@tools/setup $(ENGINE)
 
 .PHONY: run
-run: setup samples ## the nightly job on the sample log (ENGINE=embedded, AS_OF=... for another moment)
-	@$(call JOB,nightly) --config conf/local.yaml --as-of $(AS_OF) $(ARGS)
+run: setup samples ## a night on the sample log (AS_OF=... for another moment)
+	@$(call RUN,nightly) --config conf/local.yaml --as-of $(AS_OF) $(ARGS)
 
 .PHONY: snapshot-run
-snapshot-run: setup ## the nightly job on the views of a server alone, samples/snapshot (ENGINE=embedded)
-	@$(call JOB,nightly) --config conf/snapshot.yaml --as-of $(AS_OF) $(ARGS)
+snapshot-run: setup ## a night on the views of a server alone, samples/snapshot
+	@$(call RUN,nightly) --config conf/snapshot.yaml --as-of $(AS_OF) $(ARGS)
 
 # The sample log is made, not kept; the other folders in samples are kept by hand.
 SAMPLE_LOG := samples/generated
@@ -54,10 +57,10 @@ SAMPLE_LOG := samples/generated
 .PHONY: samples
 samples: $(SAMPLE_LOG)/.made ## make the sample log, if it is missing or its generator changed
 
-$(SAMPLE_LOG)/.made: jobs/generate_log.py \
+$(SAMPLE_LOG)/.made: pipelines/commands/generate_log.py \
   $(wildcard pipelines/generator/*.py conf/catalog.yaml conf/rules/* samples/documentation/*) | setup
 	@rm -rf $(SAMPLE_LOG)
-	@$(PYTHON_IN_VENV) -m jobs.generate_log --preset sample --out $(SAMPLE_LOG)
+	@$(PRIORITIES) generate-log --preset sample --out $(SAMPLE_LOG)
 	@touch $@
 	@if [ -e warehouse ]; then echo "make: the sample log is new; make clean removes the tables of the old one" >&2; fi
 
@@ -129,8 +132,8 @@ airflow-test: airflow-setup ## load the DAG, and run two nights and a backfill w
 	@$(PYTHON_IN_VENV) -m pytest tests/airflow/test_nights.py $(ARGS)
 
 .PHONY: airflow-lock
-airflow-lock: ## pin the dependencies of Airflow anew (needs uv)
-	@uv pip compile tools/airflow/requirements.in --python-version 3.11 --universal --fork-strategy fewest \
+airflow-lock: setup ## pin the dependencies of Airflow anew
+	@$(PYTHON_IN_VENV) -m uv pip compile tools/airflow/requirements.in --python-version 3.11 --universal --fork-strategy fewest \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet \
 	  --output-file tools/airflow/requirements.lock
 
@@ -145,7 +148,7 @@ notebooks: setup ## run the notebooks on the warehouse of make run, into build/n
 .PHONY: report
 report: setup ## write build/report.html, the page about the last night of make run
 	@mkdir -p build
-	@$(call JOB,report) --config conf/local.yaml --out build/report.html $(ARGS)
+	@$(call RUN,report) --config conf/local.yaml --out build/report.html $(ARGS)
 
 .PHONY: lint
 lint: setup ## style and likely mistakes
@@ -154,7 +157,7 @@ lint: setup ## style and likely mistakes
 
 .PHONY: lint-rules
 lint-rules: setup ## what is wrong with the rules of conf/local.yaml (ARGS="--static" without a warehouse)
-	@$(call JOB,lint_rules) --config conf/local.yaml $(ARGS)
+	@$(call RUN,lint,lint_rules) --config conf/local.yaml $(ARGS)
 
 .PHONY: types
 types: setup ## type checks of the packages
@@ -171,10 +174,21 @@ docs: setup ## write docs/data-dictionary.md from the schemas
 	@$(PYTHON_IN_VENV) -m schemas.dictionary > build/data-dictionary.md
 	@mv build/data-dictionary.md docs/data-dictionary.md
 
+.PHONY: package
+package: setup ## write the wheel of the command and its packages to build/
+	@rm -rf build/lib build/bdist.* build/*.whl
+	@$(PYTHON_IN_VENV) -m pip wheel --quiet --no-deps --no-index --no-build-isolation --wheel-dir build .
+	@rm -rf build/lib build/bdist.*
+	@ls build/*.whl
+
+.PHONY: schemas
+schemas: setup ## write the JSON Schemas of settings, catalog and rules from their models
+	@$(PYTHON_IN_VENV) -m pipelines.config.json_schema
+
 .PHONY: lock
-lock: ## pin the dependencies of pyproject.toml anew in requirements.lock (needs uv)
-	@uv pip compile pyproject.toml --group spark --group embedded --group dev --group build --group bench \
-	  --group notebooks --group s3 --universal --fork-strategy fewest \
+lock: setup ## pin the dependencies of pyproject.toml anew in requirements.lock
+	@$(PYTHON_IN_VENV) -m uv pip compile pyproject.toml --extra spark --extra embedded --extra notebooks \
+	  --group dev --group build --group bench --group s3 --universal --fork-strategy fewest \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock
 
 .PHONY: clean

@@ -87,7 +87,7 @@ submit=(--master "$master" --properties-file "$conf/$profile.conf")
 if [[ $profile == local ]]; then
   export PYSPARK_PYTHON=$python PYSPARK_DRIVER_PYTHON=$python
   # The same as the embedded engine takes: pipelines/engine/session.py.
-  half='import os; print(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**21, "m", sep="")'
+  half='import psutil; print(psutil.virtual_memory().total // 2**21, "m", sep="")'
   export SPARK_DRIVER_MEMORY=${memory:-$("$python" -c "$half")}
   # What is said after --spark goes before these.
   while read -r setting; do

@@ -24,7 +24,7 @@ import pandas as pd
 
 from pipelines.config.load import load_for_lint
 from pipelines.config.proposal import Proposal
-from pipelines.lint.findings import in_order
+from pipelines.lint.findings import sort_findings
 from pipelines.lint.run import lint_warehouse
 from pipelines.questions.coverage import coverage
 from pipelines.storage.collect import collect_rows
@@ -103,7 +103,7 @@ findings, remarks = lint_warehouse(warehouse, checked, folded, moment=None)
 found = pd.DataFrame(
     [
         (str(each.severity), each.code.id, ".".join(each.place), each.rule, each.sentence, each.fix)
-        for each in in_order(findings)
+        for each in sort_findings(findings)
     ],
     columns=["severity", "code", "where", "rule", "finding", "what to do"],
 )

@@ -43,7 +43,14 @@ GROUPS = {
         "reassign": "decide the endpoints of an interval anew, under the rules as they are now",
         "generate-log": "write a made-up event log with its catalog, rules and settings",
     },
+    "this installation": {
+        "init": "write a commented skeleton of settings, catalog and rules",
+        "check": "check what a run needs: settings, inputs, engine, memory, disk",
+        "version": "which version this is, and on what it runs",
+        "completion": "what makes a shell complete commands and options on Tab",
+    },
 }
+WITHOUT_ENGINE = ("init", "check", "version", "completion")
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
 
 
@@ -60,12 +67,16 @@ def run(argv: Sequence[str]) -> int:
     """Run a subcommand and return its exit code.
 
     Raises:
-        ConfigError: there is no such subcommand.
+        ConfigError: there is no such subcommand, or not the packages of one engine.
     """
     if "_ARGCOMPLETE" in os.environ:
         argv = _words_to_complete()
     name, *options = argv or ["--help"]
     if name in COMMANDS:
+        if name not in WITHOUT_ENGINE:
+            from pipelines.engine.packages import require_engine
+
+            require_engine()
         command = import_module(f"pipelines.commands.{name.replace('-', '_')}")
         # What was imported stays.
         gc.freeze()

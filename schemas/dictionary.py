@@ -18,8 +18,8 @@ To query the tables, look up their columns, units and nulls here. `make docs` wr
 `schemas/`.
 
 Each table is a Delta table in the folder of its name in the warehouse. Times are UTC, with microseconds.
-Levels and priorities are 1 (lowest) to 10 (highest). Queries may rely on the public tables; the internal ones
-may change with any version."""
+Levels and priorities are 1 (lowest) to 10 (highest). `?` marks a type whose value may be null. Queries may
+rely on the public tables; the internal ones may change with any version."""
 
 ANSWERS = (*WHATIF_TABLES, WHATIF_ANSWERS, WHATIF_AS_OF, *REPLAY_TABLES, REPLAY_CURVE, *CONFORMANCE_TABLES)
 ANSWERS_ARE = """\
@@ -74,8 +74,14 @@ def _table(table: Table) -> Iterator[str]:
     if table.file_ranges:
         facts.append(f"- Never parted: rows of the same {_names(table.file_ranges)}")
     facts += [f"- Check `{name}`: `{check}`" for name, check in table.checks.items()]
+    if table.name in CONTRACTS:
+        source = CONTRACTS[table.name]
+        columns = [column for column in table.columns if column not in source.columns]
+        facts.append(f"- Columns: all of the [input](#input-{source.source}), and these")
+    else:
+        columns = list(table.columns)
     yield "\n".join(facts)
-    yield _columns(table.columns)
+    yield _columns(columns)
 
 
 def _contract(contract: EventContract) -> Iterator[str]:
@@ -88,9 +94,9 @@ def _contract(contract: EventContract) -> Iterator[str]:
 
 
 def _columns(columns: Iterable[Column]) -> str:
-    lines = ["| column | type | null | meaning |", "|---|---|---|---|"]
+    lines = ["| column | type | meaning |", "|---|---|---|"]
     for column in columns:
-        cells = (f"`{column.name}`", f"`{column.type}`", "yes" if column.nullable else "no", column.comment)
+        cells = (f"`{column.name}`", f"`{column.type}{'?' if column.nullable else ''}`", column.comment)
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines)
 

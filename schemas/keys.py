@@ -5,3 +5,6 @@ QUEUE = ["instance", "database", "queue"]
 
 GROUP = [*QUEUE, "conversation_group_id"]
 """A conversation group is always on one queue."""
+
+ENDPOINT_NAMES = ("instance", "database", "contract", "local_service", "remote_service")
+"""What rules ask of an endpoint: its database, its contract and its services."""

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
-from pipelines.console.terminal import as_json
-from pipelines.questions.differences import differences, print_differences
+from pipelines.console.terminal import to_json
+from pipelines.questions.differences import differences
+from pipelines.questions.view import print_differences
 from pipelines.storage.published import published_as_of
 
 SHOWN = 50
@@ -29,7 +30,7 @@ def main(argv: Sequence[str]) -> int:
     as_of = published_as_of(warehouse, settings, options.as_of)
     found = differences(warehouse, settings, as_of=as_of, limit=options.limit)
     if options.format == "json":
-        print(as_json(found))
+        print(to_json(found))
     else:
         print_differences(found)
     return 0

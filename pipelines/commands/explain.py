@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
-from pipelines.console.terminal import as_json
+from pipelines.console.terminal import to_json
 from pipelines.explain.explain import explain_conversation, explain_group, explain_message, honors
 from pipelines.explain.view import Explained, print_explanation
 from pipelines.storage.published import published_as_of
@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
     else:
         found = explain_group(warehouse, options.group, as_of=as_of)
     if options.format == "json":
-        print(as_json([asdict(one) for one in found] if isinstance(found, tuple) else asdict(found)))
+        print(to_json([asdict(one) for one in found] if isinstance(found, tuple) else asdict(found)))
     else:
         print_explanation(found, as_of)
     return 0

@@ -30,7 +30,6 @@ from pipelines.generator.plan import Plan, Volume
 from pipelines.generator.world import World
 from schemas.events import CONTRACTS
 
-PROJECT = Path(__file__).resolve().parent.parent
 MESSAGES_PER_FILE = 250_000
 SAMPLE_MESSAGES = 20_000
 PIECES = ".pieces"
@@ -165,10 +164,9 @@ def _volume(
 def _add_documentation(out: Path) -> None:
     """Add the documentation's example, which is kept by hand, to the sample: events and rules."""
     for source in CONTRACTS:
-        shutil.copyfile(
-            PROJECT / "samples" / "documentation" / f"{source}.jsonl", out / source / "documentation.jsonl"
-        )
-    shutil.copyfile(PROJECT / "conf" / "rules" / DOCUMENTATION["path"], out / DOCUMENTATION["path"])
+        events = presets.SAMPLE / "documentation" / f"{source}.jsonl"
+        shutil.copyfile(events, out / source / "documentation.jsonl")
+    shutil.copyfile(presets.SAMPLE / DOCUMENTATION["path"], out / DOCUMENTATION["path"])
     settings_file = out / "settings.yaml"
     settings = yaml.safe_load(settings_file.read_text(encoding="utf-8"))
     settings["rules"].insert(0, DOCUMENTATION)

@@ -171,7 +171,8 @@ def _as_before(partial: Path, target: Path) -> None:
     """Give the new file what the one that it replaces has."""
     with suppress(FileNotFoundError):
         old, new = target.stat(), partial.stat()
-        if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
+        # On Windows a file has no such owner.
+        if hasattr(os, "chown") and (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid):
             with suppress(PermissionError):
                 os.chown(partial, old.st_uid, old.st_gid)
         partial.chmod(stat.S_IMODE(old.st_mode))
@@ -182,7 +183,7 @@ def _lies_in(path: str, folder: str) -> bool:
     if on_local_disk(path) is None:
         return f"{path.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/")
     inner, outer = os.path.realpath(path), os.path.realpath(folder)
-    return inner == outer or inner.startswith(f"{outer.rstrip('/')}/")
+    return inner == outer or inner.startswith(f"{outer.rstrip(os.sep)}{os.sep}")
 
 
 def _is_same(one: Path, other: str) -> bool:

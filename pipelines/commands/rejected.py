@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
-from pipelines.console.terminal import as_json
-from pipelines.questions.rejected import print_rejected, rejected_rows
+from pipelines.console.terminal import to_json
+from pipelines.questions.rejected import rejected_rows
+from pipelines.questions.view import print_rejected
 from pipelines.storage.published import checked_runs
 
 SAMPLES = 3
@@ -25,7 +26,7 @@ def main(argv: Sequence[str]) -> int:
     checked_runs(warehouse)
     found = rejected_rows(warehouse, limit=options.limit)
     if options.format == "json":
-        print(as_json(found))
+        print(to_json(found))
     else:
         print_rejected(found)
     return 0

@@ -14,7 +14,7 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import load_settings
 from pipelines.config.queue_filter import FORMS
-from pipelines.console.terminal import as_json
+from pipelines.console.terminal import to_json
 from pipelines.replay.read import open_replay, require_known
 from pipelines.replay.report import report_replay
 from pipelines.replay.request import Period, ReplayRequest, find_queues
@@ -99,7 +99,7 @@ def main(argv: Sequence[str]) -> int:
         has_queue_events = completed_batches(warehouse).has_queue_events
         report = report_replay(answer, asked, has_queue_events=has_queue_events, limit=options.limit)
     if options.format == "json":
-        print(as_json({"sentence": sentence(report), **report}))
+        print(to_json({"sentence": sentence(report), **report}))
     else:
         print_replay(report)
     return 0

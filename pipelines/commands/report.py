@@ -8,7 +8,7 @@ from pipelines.commands.options import Parser
 from pipelines.commands.out import plain_file, require_not_read, write_whole
 from pipelines.config.load import load_settings
 from pipelines.console.invocation import name_command
-from pipelines.console.terminal import visible_line
+from pipelines.console.terminal import escape_line
 from pipelines.report.conformance import conformance_parts
 from pipelines.report.content import parts
 from pipelines.report.page import page
@@ -66,5 +66,5 @@ def main(argv: Sequence[str]) -> int:
     text = page(as_of, shown)
     write_whole(text, out)
     size = len(text.encode()) / 1e6
-    print(visible_line(f"{options.out}: {size:.1f} MB; open it in a browser"))
+    print(escape_line(f"{options.out}: {size:.1f} MB; open it in a browser"))
     return 0

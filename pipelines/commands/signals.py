@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 from threading import Event, Thread
 from typing import NoReturn
 
@@ -12,11 +13,14 @@ from pipelines.engine.scratch import remove_local_scratch
 SIGNALLED = 128
 """What a shell adds to the number of the signal that ended a process."""
 BROKEN_OFF = "error: {}; run it again, it takes up where it broke off"
-REASONS = {
-    signal.SIGINT: "interrupted",
-    signal.SIGTERM: "asked to end",
-    signal.SIGHUP: "its terminal was closed",
+REASONS_BY_NAME = {
+    "SIGINT": "interrupted",
+    "SIGTERM": "asked to end",
+    "SIGHUP": "its terminal was closed",
+    "SIGBREAK": "interrupted, or its terminal was closed",
 }
+"""Windows has no SIGHUP, and only Windows has SIGBREAK."""
+REASONS = {signal.Signals[name]: why for name, why in REASONS_BY_NAME.items() if hasattr(signal, name)}
 TOLD_WITHIN = 1.0
 """Seconds that the last line may take: nobody may read standard error any more."""
 _ending = Event()
@@ -24,24 +28,25 @@ _ending = Event()
 
 
 def end_at_once_on_signals() -> None:
-    """End the process on Ctrl-C, SIGTERM and SIGHUP with the exit code that a shell gives it.
+    """End the process on Ctrl-C, SIGTERM, SIGHUP and SIGBREAK with the exit code that a shell gives it.
 
     The embedded engine listens to Ctrl-C itself and ends, and threads that wait for it would try again for
     ten minutes. A process may end at any moment, and nothing is lost. `nohup` keeps its meaning: a SIGHUP
     that is ignored at the start stays so.
     """
-    told, tells = os.pipe()
-    os.set_blocking(tells, False)
-    signal.set_wakeup_fd(tells, warn_on_full_buffer=False)
+    # Sockets: a pipe that does not block is not to be had on Windows.
+    told, tells = socket.socketpair()
+    tells.setblocking(False)
+    signal.set_wakeup_fd(tells.detach(), warn_on_full_buffer=False)
     for number in REASONS:
-        if number != signal.SIGHUP or signal.getsignal(number) != signal.SIG_IGN:
-            # It is told by the pipe: a handler would wait for the main thread, which may wait for others.
+        if number.name != "SIGHUP" or signal.getsignal(number) != signal.SIG_IGN:
+            # The socket has the signal: a handler would wait for the main thread, which may wait for others.
             signal.signal(number, lambda *_: None)
 
     def wait() -> None:
         number = 0
         while number not in REASONS:
-            number = os.read(told, 1)[0]
+            number = told.recv(1)[0]
         _end(signal.Signals(number))
 
     Thread(target=wait, name="signals", daemon=True).start()

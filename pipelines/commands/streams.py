@@ -2,13 +2,16 @@
 
 import io
 import os
-import select
 import sys
+import time
 from typing import Any, TextIO
 
 from pipelines.config.errors import OutputError
+from pipelines.engine.errors import is_broken_pipe
 
 STDIN, STDOUT, STDERR = range(3)
+WAITS_FOR_ROOM = 0.01
+"""Seconds after which a full pipe is tried again."""
 
 
 def protect_streams() -> None:
@@ -29,15 +32,25 @@ def protect_streams() -> None:
     sys.stderr = _text(_Remarks(STDERR), like=sys.stderr, line_buffering=True)
 
 
-class _Raw(io.FileIO):
+class _Raw(io.RawIOBase):
     """A stream whose writes wait for room, also where another process has made its pipe non-blocking."""
 
     def __init__(self, number: int) -> None:
-        super().__init__(number, "wb", closefd=False)
+        # open() knows the console of Windows, which takes text and no bytes of a code page.
+        self._stream = open(number, "wb", buffering=0, closefd=False)  # noqa: SIM115
+
+    def writable(self) -> bool:
+        return True
+
+    def fileno(self) -> int:
+        return self._stream.fileno()
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
 
     def write(self, data: Any) -> int:
-        while (written := super().write(data)) is None:
-            select.select([], [self], [])
+        while (written := self._stream.write(data)) is None:
+            time.sleep(WAITS_FOR_ROOM)
         return written
 
 
@@ -66,10 +79,10 @@ class _Output(_Raw):
             if not self._is_closed:
                 return super().write(data)
             reason = "it is closed"
-        except BrokenPipeError:
-            self._is_lost = True
-            return len(data)
         except OSError as error:
+            if is_broken_pipe(error):
+                self._is_lost = True
+                return len(data)
             reason = error.strerror or str(error)
         self._is_lost = True
         raise OutputError(

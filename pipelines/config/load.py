@@ -13,10 +13,8 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.config.paths import overlap
 from pipelines.config.rules.history import RuleHistory, RuleVersion, apply_statements
-from pipelines.config.rules.instance_names import misspelt_places
-from pipelines.config.rules.rule_file import Note, RuleFile
-from pipelines.config.rules.sources import NoRuleFileError, RuleSources
-from pipelines.config.rules.statements import RuleStatement
+from pipelines.config.rules.sources import NoRuleFileError, RuleSources, misspelt_places
+from pipelines.config.rules.statements import Note, RuleFile, RuleStatement
 from pipelines.config.shape import check
 from pipelines.config.snapshots.server import ServerSnapshot, read_snapshots, shown_statements, with_databases
 from pipelines.config.yaml_file import Loc, YamlFile, field_path, load_yaml

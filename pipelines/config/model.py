@@ -55,7 +55,9 @@ def _warehouse_place(value: object, info: ValidationInfo) -> str | SparkSchema:
     return place
 
 
-WarehousePlace = Annotated[str | SparkSchema, PlainValidator(_warehouse_place)]
+WarehousePlace = Annotated[
+    str | SparkSchema, PlainValidator(_warehouse_place, json_schema_input_type=str | SparkSchema)
+]
 """Where the tables are: a folder, or the schema whose location is that folder."""
 
 
@@ -122,7 +124,7 @@ def _values(given: object) -> dict[str, str]:
     return values
 
 
-Variables = Annotated[dict[str, str], PlainValidator(_values)]
+Variables = Annotated[dict[str, str], PlainValidator(_values, json_schema_input_type=dict[str, str | int])]
 """Values of the variables of sqlcmd in rule scripts, $(name), by name in small letters."""
 
 

@@ -3,15 +3,17 @@
 import os
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from pydantic import ValidationInfo
 
 from pipelines.config.shape import problem
 
 URI = re.compile(r"\s*(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/+")
+DRIVE = re.compile(r"^/(?=[A-Za-z]:)")
+"""What stands before a drive in the path of a URI."""
 CONTAINERS = ("abfs", "abfss", "wasb", "wasbs")
 """URIs with a container ahead of the host, which is no secret."""
 USERS = (*CONTAINERS, "hdfs", "webhdfs", "viewfs")
@@ -27,13 +29,13 @@ ALIASES = {"s3a": "s3", "s3n": "s3", "abfss": "abfs", "wasbs": "wasb"}
 
 
 def table_path(path: str, info: ValidationInfo) -> str:
-    """A path that an engine reads or writes: absolute, or a URI.
+    """A path that an engine reads or writes: absolute, or a URI; on Windows with slashes, such as C:/data.
 
     Raises:
         PydanticCustomError: it has a secret in it.
     """
     _refuse_unfit(path)
-    return path if URI.match(path) else os.path.abspath(_from_directory(path, info))
+    return path if URI.match(path) else with_slashes(os.path.abspath(_from_directory(path, info)))
 
 
 def local_path(path: str, info: ValidationInfo) -> str:
@@ -46,6 +48,22 @@ def local_path(path: str, info: ValidationInfo) -> str:
         raise problem(f"{without_secrets(path)!r} is not on the local disk; write a path")
     _refuse_unfit(path)
     return os.path.normpath(_from_directory(path, info))
+
+
+def with_slashes(path: str) -> str:
+    """A local path of Windows with slashes, which Python, Arrow and Delta take there too; others as they are.
+
+    The paths of tables and files are joined with slashes, and a table's path may have no backslash.
+    """
+    return path.replace("\\", "/") if os.name == "nt" else path
+
+
+def local_part(uri: SplitResult) -> str:
+    """The local path that a URI of the scheme file names: /data, C:/data or //server/share/data."""
+    path = "/" + unquote(uri.path).lstrip("/")
+    if os.name == "nt":
+        return f"//{uri.netloc}{path}" if uri.netloc else DRIVE.sub("", path)
+    return path
 
 
 def _from_directory(path: str, info: ValidationInfo) -> str:
@@ -90,7 +108,8 @@ class Folder:
 
     Attributes:
         system: the file system; empty for the local disk.
-        parts: the names from its root on. Links of the local disk are followed.
+        parts: the names from its root on; on the local disk the drive comes first, which is empty but on
+            Windows. Links of the local disk are followed.
     """
 
     system: str
@@ -104,7 +123,7 @@ class Folder:
             return cls._local(path)
         split = urlsplit(path.strip())
         if split.scheme == "file":
-            return cls._local("/" + unquote(split.path).lstrip("/"))
+            return cls._local(local_part(split))
         # Nothing follows a host of one slash.
         inner = posixpath.normpath("/" + unquote(split.path))
         system = f"{ALIASES.get(split.scheme, split.scheme)}://{split.netloc.lower()}"
@@ -112,7 +131,8 @@ class Folder:
 
     @classmethod
     def _local(cls, path: str) -> "Folder":
-        return cls("", tuple(part for part in os.path.realpath(path).split(os.sep) if part))
+        drive, names = os.path.splitdrive(os.path.normcase(os.path.realpath(path)))
+        return cls("", (drive, *(part for part in names.split(os.sep) if part)))
 
     def is_in(self, other: "Folder") -> bool:
         """Whether this is the other folder, or inside it."""
@@ -120,16 +140,18 @@ class Folder:
             return False
         if self.parts[: len(other.parts)] == other.parts:
             return True
-        return not self.system and any(_is_same(folder, other._path) for folder in self._above())
+        path = _local_path(other.parts)
+        return not self.system and any(_is_same(folder, path) for folder in self._above())
 
     def _above(self) -> Iterator[str]:
-        """This folder and those above it."""
+        """This folder and those above it, as paths of the local disk."""
         for length in range(len(self.parts), 0, -1):
-            yield os.sep + os.path.join(*self.parts[:length])
+            yield _local_path(self.parts[:length])
 
-    @property
-    def _path(self) -> str:
-        return os.sep + os.path.join("", *self.parts)
+
+def _local_path(parts: Sequence[str]) -> str:
+    drive, *names = parts
+    return drive + os.sep + os.sep.join(names)
 
 
 def _is_same(one: str, other: str) -> bool:

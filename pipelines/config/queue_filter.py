@@ -9,8 +9,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import ConfigError
-from pipelines.config.nearest import suggest_nearest
-from pipelines.config.nearest_name import loosely
+from pipelines.config.nearest import loosely, suggest_nearest
 from schemas.keys import QUEUE
 
 QueueName = tuple[str, str, str]

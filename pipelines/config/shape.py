@@ -3,9 +3,17 @@
 from collections.abc import Mapping
 from datetime import datetime
 from types import NoneType, UnionType
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    TypeAdapter,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from pipelines.config.errors import ConfigError
@@ -14,6 +22,8 @@ from pipelines.config.nearest import suggest_nearest
 from pipelines.config.yaml_file import Loc, Position, UnquotedTimestamp, YamlFile
 
 T = TypeVar("T")
+INSTANT = r"^\d{4}-\d{2}-\d{2}"
+"""What an editor asks of an instant: that it begins with a date."""
 
 
 class Shape(BaseModel):
@@ -61,10 +71,17 @@ def _instant(value: object) -> datetime:
         raise problem(str(error)) from error
 
 
-Switch = Annotated[bool, BeforeValidator(_switch)]
+Switch = Annotated[
+    bool,
+    BeforeValidator(_switch, json_schema_input_type=bool | Literal["on", "off"]),
+]
 """on, off, true or false; quotes and case don't matter. (YAML 1.1 readers turn a plain `on` into true.)"""
 
-Instant = Annotated[datetime, BeforeValidator(_instant)]
+Instant = Annotated[
+    datetime,
+    BeforeValidator(_instant),
+    WithJsonSchema({"type": "string", "pattern": INSTANT, "examples": ["2026-01-01T00:00:00Z"]}),
+]
 """A date or time, as an aware datetime in UTC."""
 
 

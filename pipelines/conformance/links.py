@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.engine.python_workers import Work
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
-from pipelines.questions.inversions import by_key, passed_by_level
+from pipelines.questions.overtaken import by_key, passed_by_level
 from pipelines.state.endpoints import SIDE
 
 if TYPE_CHECKING:

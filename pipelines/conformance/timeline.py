@@ -6,10 +6,9 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.conformance import event_codes as codes
 from pipelines.engine.union import union_all
-from pipelines.ingest.queues import with_queue
 from pipelines.queue_machine.timeline import endpoint_text, row_position
 from pipelines.schedules.ready import system_first
-from pipelines.state.endpoints import SIDE
+from pipelines.state.endpoints import SIDE, with_queue
 from pipelines.state.ledger import Ledger
 from pipelines.state.transactions import LOCKING, TRANSACTION, first_outcomes
 from schemas.events import MOVE

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import blake2b
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TypeVar, overload
 from uuid import uuid4
 
@@ -97,6 +97,12 @@ def _url(spark: SparkSession, folder: Path) -> str:
     escapes.
     """
     return folder.as_uri() if is_embedded(spark) else f"file://{folder}"
+
+
+def located(path: str) -> str:
+    """A path or URI as an engine takes it: on Windows a URI, as C:/data would be one of the scheme c."""
+    windows = PureWindowsPath(path)
+    return windows.as_uri() if os.name == "nt" and windows.is_absolute() else path
 
 
 def _literal(spark: SparkSession, path: str) -> str:

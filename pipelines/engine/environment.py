@@ -3,6 +3,8 @@
 import os
 import tempfile
 
+import psutil
+
 from pipelines.config.errors import ConfigError
 
 ENGINE = "ENGINE"
@@ -35,7 +37,7 @@ def memory() -> int:
     Raises:
         ConfigError: ENGINE_MEMORY is no size, is too little for an engine, or is more than the machine has.
     """
-    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    whole = int(psutil.virtual_memory().total)
     given = os.environ.get(MEMORY, "")
     if not given:
         return whole // 2

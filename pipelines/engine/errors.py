@@ -1,5 +1,7 @@
 """What an engine's error says, in one line."""
 
+import errno
+import os
 import re
 from collections.abc import Iterator
 
@@ -21,6 +23,11 @@ LACKING = {
 def lacking(fault: str) -> str | None:
     """What to do about a fault that only says that disk or memory did not suffice; None if it says else."""
     return next((advice for said, advice in LACKING.items() if said in fault), None)
+
+
+def is_broken_pipe(error: OSError) -> bool:
+    """Whether a write failed because no process reads any more; Windows calls the argument invalid."""
+    return isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL)
 
 
 def fault_of(error: Exception) -> str:

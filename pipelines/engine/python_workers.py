@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING
 from pyspark import cloudpickle
 from pyspark.sql import DataFrame
 
+from pipelines.engine.errors import is_broken_pipe
 from pipelines.engine.session import is_embedded
 
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ def _elsewhere(
             stdout=subprocess.PIPE,
             stderr=said,
             env={**os.environ, "PYTHONPATH": path},
-            process_group=0,  # Ctrl-C ends the job, and the end of the job ends this.
+            # Ctrl-C ends the job, and the end of the job ends this.
+            process_group=0,
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         ) as process,
     ):
         assert process.stdin
@@ -84,8 +87,7 @@ def _elsewhere(
         reader = Thread(target=_read, args=(process.stdout, done), daemon=True)
         reader.start()
         try:
-            # A process that has failed reads no more; why it failed is said below.
-            with suppress(BrokenPipeError):
+            try:
                 process.stdin.write(len(pickled).to_bytes(LENGTH) + pickled)
                 with pa.ipc.new_stream(process.stdin, begun[0].schema) as to_process:
                     while begun:
@@ -94,6 +96,10 @@ def _elsewhere(
                         to_process.write_batch(batch)
                         yield from _there(done)
                 process.stdin.close()
+            except OSError as error:
+                # A process that has failed reads no more; why it failed is said below.
+                if not is_broken_pipe(error):
+                    raise
             while (found := done.get()) is not None:
                 yield found
             if process.wait():

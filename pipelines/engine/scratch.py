@@ -1,23 +1,26 @@
 """A folder on the local disk for what a process keeps while it runs."""
 
 import atexit
-import fcntl
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from threading import Lock
-from typing import TextIO
+from uuid import uuid4
+
+from filelock import FileLock, Timeout
 
 from pipelines.console.invocation import is_under_spark_submit
 
 PREFIX = "conversation-priorities-"
-LOCK = "in_use"
+LOCK = ".lock"
+"""The end of the name of a file beside a folder; the process that uses the folder holds the file's lock."""
 
 _one_at_a_time = Lock()
-_folders: dict[Path, TextIO] = {}
-"""The folder of this process, with the lock that says so for as long as the process lives."""
+_folders: dict[Path, FileLock] = {}
+"""The folder of this process, with its lock."""
 
 
 def local_scratch() -> Path:
@@ -33,15 +36,18 @@ def local_scratch() -> Path:
 def _made() -> Path:
     parent = _parent()
     _remove_abandoned(parent)
-    folder = Path(tempfile.mkdtemp(prefix=PREFIX, dir=parent))
-    # Others look for the lock by its name, so it is held before it has it.
-    unnamed = folder / f"{LOCK}.new"
-    lock = unnamed.open("w")
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    unnamed.rename(folder / LOCK)
+    folder = parent / f"{PREFIX}{uuid4()}"
+    # The lock comes first: a folder without one would be removed by others.
+    lock = _lock_of(folder)
+    lock.acquire()
+    folder.mkdir(0o700)
     _folders[folder] = lock
     atexit.register(remove_local_scratch)
     return folder
+
+
+def _lock_of(folder: Path) -> FileLock:
+    return FileLock(folder.with_name(f"{folder.name}{LOCK}"), thread_local=False)
 
 
 def _parent() -> Path:
@@ -54,21 +60,29 @@ def _parent() -> Path:
 
 def is_in_local_scratch(path: str) -> bool:
     """Whether a path leads into the folder of this process."""
-    return any(path.startswith(f"{folder}/") for folder in _folders)
+    return any(path.startswith(f"{folder.as_posix()}/") for folder in _folders)
 
 
 def remove_local_scratch() -> None:
     """Remove the folder of this process, if it has one."""
-    for folder in _folders:
-        shutil.rmtree(folder, ignore_errors=True)
+    for folder, lock in _folders.items():
+        _remove(folder, lock)
 
 
 def _remove_abandoned(parent: Path) -> None:
-    """Remove the folders whose lock nobody holds; one without a lock is just being made."""
-    for path in parent.glob(f"{PREFIX}*/{LOCK}"):
-        try:
-            with path.open("a") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                shutil.rmtree(path.parent, ignore_errors=True)
-        except OSError:
-            continue
+    """Remove the folders whose lock no process holds."""
+    for path in parent.glob(f"{PREFIX}*{LOCK}"):
+        folder = path.with_name(path.name.removesuffix(LOCK))
+        lock = _lock_of(folder)
+        with suppress(Timeout, OSError):
+            lock.acquire(timeout=0)
+            _remove(folder, lock)
+
+
+def _remove(folder: Path, lock: FileLock) -> None:
+    """Remove a folder whose lock this process holds, then the lock unless Windows has a file in use."""
+    shutil.rmtree(folder, ignore_errors=True)
+    if not folder.exists():
+        lock.release()
+        with suppress(OSError):
+            Path(lock.lock_file).unlink()

@@ -45,9 +45,11 @@ def open_session(name: str, warehouse: str | SparkSchema | None = None) -> Spark
         EngineError: Apache Spark did not start.
     """
     check_environment()
-    # Collected timestamps come in the time zone of the process.
+    # PySpark collects timestamps in the time zone of the process, which Windows can't change: what is read
+    # for people and programs is collected as microseconds (storage/collect.py).
     os.environ["TZ"] = "UTC"
-    time.tzset()
+    if hasattr(time, "tzset"):
+        time.tzset()
     if is_under_spark_submit():
         _require_submitted()
         builder = SparkSession.builder.appName(name)

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from difflib import SequenceMatcher
 from typing import Any, TypeAlias
 
+from pipelines.config.nearest import likeness
 from pipelines.config.rules.history import RuleVersion
 from pipelines.ladder.ladder import DEFAULT_PRIORITY, STANDING
 from pipelines.ladder.steps import CRITERIA, STEPS
@@ -224,8 +224,9 @@ def _near_misses(in_force: Iterable[RuleVersion], names: tuple[str, ...]) -> lis
         if len(wrong) == 1:
             step = STEPS.index(tuple(asked is not None for asked in rule.triple))
             criterion, asked, has = wrong[0]
-            likeness = SequenceMatcher(None, asked, has, autojunk=False).ratio()
-            found[step].append((-likeness, NearMiss(rule.name, rule.level, criterion, asked, has)))
+            found[step].append(
+                (-likeness(asked, has), NearMiss(rule.name, rule.level, criterion, asked, has))
+            )
     return [
         [miss for _, miss in sorted(step, key=lambda item: (item[0], item[1].rule_name))] for step in found
     ]

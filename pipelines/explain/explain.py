@@ -4,7 +4,7 @@ Of the ledger and of the schedules only rows of what is asked about are read.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -14,12 +14,9 @@ from pipelines.activation.queues_off import queues_off_at, rollbacks, with_queue
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
-from pipelines.config.snapshots.views import PRIORITIES
-from pipelines.console.wording import listed
 from pipelines.engine.differences import run_concurrently
-from pipelines.explain.closed import closed_state
 from pipelines.explain.endpoint import Endpoint, explain_endpoint
-from pipelines.explain.open_first import open_first
+from pipelines.explain.message_state import closed_state, open_state
 from pipelines.explain.queue import (
     Group,
     ReceivePlace,
@@ -28,21 +25,26 @@ from pipelines.explain.queue import (
     explain_receive,
     explain_transmission,
 )
+from pipelines.explain.read import (
+    collect_open_first,
+    find_conversation,
+    read_endpoint_events,
+    read_endpoints,
+    read_rule_snapshots,
+)
 from pipelines.questions.endpoint_states import snapshot_states
 from pipelines.state.messages import facts
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
-from schemas.events import ENDPOINT_FACTS, ENDS, MESSAGES, accepted_names
+from schemas.events import ENDS, MESSAGES, accepted_names
 from schemas.ids import canonical_text
 from schemas.keys import QUEUE
-from schemas.ledger import ENDPOINTS
 from schemas.outputs import (
     GROUP_PRIORITIES,
     PRIORITY_RULES,
     RECEIVE_SCHEDULE,
-    SNAPSHOTS,
     TRANSMISSION_SCHEDULE,
     UNRESOLVED,
 )
@@ -113,10 +115,10 @@ def explain_conversation(warehouse: Warehouse, name: str, *, as_of: datetime) ->
         PipelineError: no endpoint of the conversation is known, or the handle is of several conversations.
     """
     conversation_id = canonical_text(name)
-    found = _found_endpoints(warehouse, conversation_id)
-    if not found and (of_handle := _of_handle(warehouse, conversation_id)):
+    found = read_endpoints(warehouse, conversation_id)
+    if not found and (of_handle := find_conversation(warehouse, conversation_id)):
         conversation_id = of_handle
-        found = _found_endpoints(warehouse, conversation_id)
+        found = read_endpoints(warehouse, conversation_id)
     endpoints = _explained(warehouse, found, as_of)
     if not endpoints:
         raise PipelineError(
@@ -154,7 +156,7 @@ def explain_message(
     """
     catalog = catalog or Catalog()
     message_id = canonical_text(message_id)
-    events = open_first(
+    events = collect_open_first(
         warehouse.read(MESSAGES).where(F.col("message_id") == message_id),
         *FACTS,
         "batch",
@@ -168,10 +170,10 @@ def explain_message(
     # Queries that need nothing of each other run side by side: on Apache Spark most of each is planning.
     likely = events[0]["conversation_id"]
     known, found = run_concurrently(
-        warehouse.spark, lambda: _facts(warehouse, events), lambda: _found_endpoints(warehouse, likely)
+        warehouse.spark, lambda: _facts(warehouse, events), lambda: read_endpoints(warehouse, likely)
     )
     if known["conversation_id"] != likely:
-        found = _found_endpoints(warehouse, known["conversation_id"])
+        found = read_endpoints(warehouse, known["conversation_id"])
     endpoints, (receive, group) = run_concurrently(
         warehouse.spark,
         lambda: _explained(warehouse, found, as_of),
@@ -190,7 +192,7 @@ def explain_message(
         missing = {row["kind"]: row["reason"] for row in collect_rows(lost.select("kind", "reason"))}
     rolled_back = None
     if receive is not None or transmissions or missing:
-        state = _open_state(receive, transmissions, missing)
+        state = open_state(receive, transmissions, missing)
         rolled_back = _rolled_back(warehouse, message_id, events, as_of)
     else:
         state = closed_state(warehouse, events, known, as_of)
@@ -269,31 +271,6 @@ def _groups(warehouse: Warehouse, group_id: str, as_of: datetime) -> list[Group]
     )
 
 
-def _found_endpoints(warehouse: Warehouse, conversation_id: str) -> list[dict[str, Any]]:
-    """What the ledger knows of a conversation's endpoints."""
-    columns = {field.name for field in fields(Endpoint)} | {"priority", "rule_name", "ladder_step"}
-    return open_first(
-        warehouse.read(ENDPOINTS).where(F.col("conversation_id") == conversation_id),
-        *[name for name in ENDPOINTS.names if name in columns],
-        moment="created_at",
-    )
-
-
-def _of_handle(warehouse: Warehouse, handle: str) -> str | None:
-    """The conversation whose endpoint has the handle; None if no endpoint has it.
-
-    Raises:
-        PipelineError: several conversations have one.
-    """
-    rows = warehouse.read(ENDPOINTS).where(F.col("conversation_handle") == handle)
-    ids = sorted(row["conversation_id"] for row in collect_rows(rows.select("conversation_id").distinct()))
-    if len(ids) > 1:
-        raise PipelineError(
-            f"handle {handle!r}: endpoints of several conversations have it: {listed(ids)}; name one of them"
-        )
-    return ids[0] if ids else None
-
-
 def _explained(
     warehouse: Warehouse, endpoints: Sequence[Mapping[str, Any]], as_of: datetime
 ) -> tuple[Endpoint, ...]:
@@ -305,8 +282,8 @@ def _explained(
         theirs |= (F.col("instance") == row["instance"]) & (F.col("database") == row["database"])
     rules = stored_versions(warehouse.read(PRIORITY_RULES).where(theirs))
     initiator_first = sorted(endpoints, key=lambda row: not row["is_initiator"])
-    shown = _rules_shown(warehouse)
-    events = _events_of(warehouse, endpoints[0]["conversation_id"])
+    shown = read_rule_snapshots(warehouse)
+    events = read_endpoint_events(warehouse, endpoints[0]["conversation_id"])
     states = snapshot_states(events, as_of)
     return tuple(
         replace(
@@ -316,25 +293,6 @@ def _explained(
             state_seen_at=states[row["is_initiator"]].seen_at if row["is_initiator"] in states else None,
         )
         for row in initiator_first
-    )
-
-
-def _rules_shown(warehouse: Warehouse) -> dict[tuple[str, str], list[datetime]]:
-    """When snapshots with rules were taken, by instance and database."""
-    found: dict[tuple[str, str], list[datetime]] = {}
-    if warehouse.exists(SNAPSHOTS):
-        for row in collect_rows(warehouse.read(SNAPSHOTS).where(F.col("view") == PRIORITIES)):
-            found.setdefault((row["instance"], row["database"]), []).append(row["taken_at"])
-    return found
-
-
-def _events_of(warehouse: Warehouse, conversation_id: str) -> list[dict[str, Any]]:
-    """What a warehouse with snapshots knows of a conversation's endpoints; without one no state is known."""
-    if not warehouse.exists(SNAPSHOTS):
-        return []
-    events = warehouse.read(ENDPOINT_FACTS).where(F.col("conversation_id") == conversation_id)
-    return open_first(
-        events, *("event_id", "event_type", "event_time", "is_initiator", "seen_at"), moment="event_time"
     )
 
 
@@ -349,22 +307,3 @@ def _ended_by(endpoint: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) 
         and (event["is_initiator"], event["event_time"]) == (endpoint["is_initiator"], endpoint["ended_at"])
     ]
     return "log" if not shown or None in shown else "snapshot"
-
-
-def _open_state(
-    receive: ReceivePlace | None, transmissions: Sequence[TransmissionPlace], missing: Mapping[str, str]
-) -> str:
-    if receive is not None and receive.state == "ready":
-        return f"It is received with RECEIVE number {receive.receive_number} of {receive.queue}."
-    if receive is not None:
-        return f"It is in {receive.queue} and not received: {receive.state}."
-    for place in transmissions:
-        if place.waits_for is not None:
-            return (
-                f"It waits in a transmission queue of {place.instance}, held by {place.database}, for "
-                f"{place.waits_for}, which is off."
-            )
-    if transmissions:
-        return f"It waits to be sent by {' and '.join(place.instance for place in transmissions)}."
-    kind, reason = next(iter(missing.items()))
-    return f"It is open, but the {kind} schedule can't place it: {reason}."

@@ -10,8 +10,8 @@ from rich.console import Console
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
 from pipelines.console.invocation import name_command
-from pipelines.console.terminal import lines, table, terminal
-from pipelines.console.wording import counted, place_name
+from pipelines.console.terminal import cell_lines, make_table, open_console
+from pipelines.console.wording import format_count, format_database
 from pipelines.explain.endpoint import SERVER, Endpoint, Outcome, Step
 from pipelines.explain.explain import Conversation, Message
 from pipelines.explain.queue import Ahead, Group, ReceivePlace, TransmissionPlace
@@ -41,7 +41,7 @@ def print_explanation(found: Explained, as_of: datetime) -> None:
 
 def print_conversation(found: Conversation) -> None:
     """Print both endpoints with their steps, and the groups that have ready messages."""
-    console = terminal()
+    console = open_console()
     _say(console, f"Conversation {found.conversation_id} at {format_instant(found.as_of)}")
     for endpoint in found.endpoints:
         _endpoint(console, endpoint)
@@ -56,7 +56,7 @@ def print_conversation(found: Conversation) -> None:
 
 def print_message(found: Message) -> None:
     """Print where a message stands, what is ahead of it, and the endpoint whose level decides."""
-    console = terminal()
+    console = open_console()
     number = (
         "unsequenced" if found.message_sequence_number is None else f"number {found.message_sequence_number}"
     )
@@ -72,7 +72,7 @@ def print_message(found: Message) -> None:
         back = found.rolled_back
         _say(
             console,
-            f"It was received and rolled back {counted(back['rollbacks'], 'time')}, last at "
+            f"It was received and rolled back {format_count(back['rollbacks'], 'time')}, last at "
             f"{_time(back['last_received_at'])} in transaction {back['last_transaction_id']}.",
         )
     if found.receive is not None:
@@ -89,7 +89,7 @@ def print_message(found: Message) -> None:
 
 def print_groups(found: Iterable[Group], as_of: datetime) -> None:
     """Print a group's level and place in each queue."""
-    console = terminal()
+    console = open_console()
     for group in found:
         _say(console, f"Group {group.conversation_group_id} at {format_instant(as_of)}")
         _group(console, group)
@@ -110,7 +110,7 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
     outcome = partial(_of_the_server, no_rule=no_rule) if by_server else _outcome
     _say(
         console,
-        f"\n{side} endpoint in {place_name((endpoint.instance, endpoint.database))}, created "
+        f"\n{side} endpoint in {format_database((endpoint.instance, endpoint.database))}, created "
         f"{created}{inferred}, {_ended(endpoint)}: {outcome(endpoint.given)}",
     )
     if endpoint.state is not None and endpoint.state_seen_at is not None:
@@ -141,13 +141,13 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
             f"The rules as they are now would give it {_outcome(endpoint.by_present_rules)}: they were "
             f"edited for that moment after it was decided; {name_command('reassign')} restates it.",
         )
-    grid = table(
+    grid = make_table(
         "step", "contract", "local service", "remote service", "found", "near misses and other times"
     )
     for step in endpoint.steps:
         criteria = (step.contract, step.local_service, step.remote_service)
         wanted = ["ANY" if name is None else name or NOT_KNOWN for name in criteria]
-        grid.add_row(str(step.step), *wanted, _found(step, by_server), lines(_near(step)))
+        grid.add_row(str(step.step), *wanted, _found(step, by_server), cell_lines(_near(step)))
     console.print(grid)
     for later in endpoint.later:
         seen = " (a snapshot first shows these rules then; they may be older)" if later.first_seen else ""
@@ -210,10 +210,11 @@ def _group(console: Console, group: Group) -> None:
         console,
         f"\nGroup {group.conversation_group_id} in {_queue(group)}: level "
         f"{group.priority}, from conversation {group.deciding_conversation_id}; {group.state}, {place}; "
-        f"{counted(group.messages, 'ready message')} of {counted(group.conversations, 'conversation')}",
+        f"{format_count(group.messages, 'ready message')} of "
+        f"{format_count(group.conversations, 'conversation')}",
     )
     _ahead(console, "groups", group.ahead)
-    grid = table("conversation", "endpoint", "level", "ready messages", "oldest arrival", "")
+    grid = make_table("conversation", "endpoint", "level", "ready messages", "oldest arrival", "")
     for one in group.listed:
         side = "initiator" if one.is_initiator else "target"
         decides = "gives the group its level" if one.decides else ""
@@ -227,7 +228,7 @@ def _group(console: Console, group: Group) -> None:
         )
     console.print(grid)
     if group.conversations > len(group.listed):
-        _say(console, f"... and {counted(group.conversations - len(group.listed), 'more conversation')}")
+        _say(console, f"... and {format_count(group.conversations - len(group.listed), 'more conversation')}")
 
 
 def _queue(at: Group | ReceivePlace) -> str:

@@ -12,14 +12,15 @@ from pipelines.generator.conversations import HOT_EVERY
 from pipelines.generator.plan import Plan, Volume
 from pipelines.generator.rulebook import Statement
 
-CONF = Path(__file__).resolve().parents[2] / "conf"
+SAMPLE = Path(__file__).parent / "sample"
+"""The catalog and the rules of the company; conf/ has links to them."""
+FOR_EDITORS = "# yaml-language-server:"
 
 
 def sample(volume: Volume) -> Plan:
-    """The sample: the company with the catalog and rules of conf/."""
+    """The sample: the company with its catalog and rules."""
     volume = dataclasses.replace(volume, tail=timedelta(minutes=10), delivered_logged=0.97, autocommit=0.1)
-    catalog_text = (CONF / "catalog.yaml").read_text(encoding="utf-8")
-    rules_text = (CONF / "rules" / "company.yaml").read_text(encoding="utf-8")
+    catalog_text, rules_text = _text("catalog.yaml"), _text("company.yaml")
     world = company.world(
         yaml.safe_load(catalog_text),
         _statements(yaml.safe_load(rules_text)),
@@ -35,6 +36,12 @@ def numbered(volume: Volume, size: synthetic.Size) -> Plan:
         size = dataclasses.replace(size, hot=min(HOT_EVERY, size.kinds))
     world = synthetic.world(size, draws=volume.draws, start=volume.start, days=volume.days)
     return Plan(world, volume)
+
+
+def _text(name: str) -> str:
+    """The text of a file of the sample, without the line that tells editors of its schema."""
+    text = (SAMPLE / name).read_text(encoding="utf-8")
+    return text.partition("\n")[2] if text.startswith(FOR_EDITORS) else text
 
 
 def _statements(rules: list[dict[str, Any]]) -> list[Statement]:

@@ -16,14 +16,14 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter
 from pipelines.console.invocation import name_command
-from pipelines.console.terminal import print_rows, terminal
-from pipelines.console.wording import queue_name
+from pipelines.console.terminal import open_console, print_rows
+from pipelines.console.wording import format_queue
 from pipelines.engine.differences import run_concurrently
 from pipelines.questions.caveats import caveats
-from pipelines.questions.next_messages import next_received, next_transmitted
-from pipelines.questions.next_view import print_received, print_sent
-from pipelines.questions.transmission_status import print_statuses, transmission_statuses
-from pipelines.questions.unplaced import print_unplaced, unplaced
+from pipelines.questions.next import next_received, next_transmitted
+from pipelines.questions.transmission_status import transmission_statuses
+from pipelines.questions.unplaced import unplaced
+from pipelines.questions.view import print_received, print_sent, print_statuses, print_unplaced
 from pipelines.questions.waiting import QUEUES, overtaken
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
@@ -75,9 +75,9 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     )
     # What all figures depend on comes first, then the most pressing ones.
     first, *others = found
-    findings = [*first, *(f"{queue_name(row)}: {off_sentence(row)}" for row in off)]
+    findings = [*first, *(f"{format_queue(row)}: {off_sentence(row)}" for row in off)]
     findings += [finding for each in others for finding in each]
-    console = terminal()
+    console = open_console()
     print_statuses(console, said)
     print_unplaced(console, lost, catalog, settings.catalog_path)
     if findings:
@@ -151,7 +151,7 @@ def _queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:
             F.min("oldest_arrival").alias("oldest"),
         )
     )
-    return [{**row, "where": queue_name(row)} for row in collect_rows(rows)]
+    return [{**row, "where": format_queue(row)} for row in collect_rows(rows)]
 
 
 def _instances(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> list[Row]:
@@ -203,17 +203,17 @@ def _of_activation(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) ->
         F.desc("need_seconds"),
     ]
     # Of queues that are off more is said than the window knows.
-    said = {queue_name(row) for row in off}
+    said = {format_queue(row) for row in off}
     rows = collect_rows(troubled.orderBy(*first, *QUEUE).limit(len(off) + 2).select(*QUEUE, "sentence"))
-    for row in [row for row in rows if queue_name(row) not in said][:2]:
-        yield f"{queue_name(row)}: {row['sentence']}"
+    for row in [row for row in rows if format_queue(row) not in said][:2]:
+        yield f"{format_queue(row)}: {row['sentence']}"
 
 
 def _of_monitors(catalog: Catalog, warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     """Monitors that a snapshot shows as NOTIFIED on queues to which the catalog gives none."""
     for row in unconfigured_monitors(warehouse, catalog, as_of):
         if row["advice"] == "not_received":
-            yield f"{queue_name(row)}: {row['sentence']}"
+            yield f"{format_queue(row)}: {row['sentence']}"
 
 
 def _of_overtaken(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
@@ -221,7 +221,7 @@ def _of_overtaken(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     for row in collect_rows(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)):
         if row["passed_by"]:
             yield (
-                f"{queue_name(row)}: message {row['message_id']} waits since "
+                f"{format_queue(row)}: message {row['message_id']} waits since "
                 f"{format_instant(row['since'])}; {row['passed_by']:,} that came later go before it"
             )
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from pipelines.config.instants import format_instant
-from pipelines.console.wording import counted
+from pipelines.console.wording import format_count
 from pipelines.storage.batches import completed_batches
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES
@@ -19,7 +19,7 @@ def caveats(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     if newest is not None and as_of - newest > OLD:
         yield (
             f"the newest fact of all inputs is of {format_instant(newest)}, more than "
-            f"{counted((as_of - newest).days, 'day')} before as_of: what happened since is not known"
+            f"{format_count((as_of - newest).days, 'day')} before as_of: what happened since is not known"
         )
     logged = warehouse.read(MESSAGES).where("seen_at is null").select("event_type")
     if not logged.isEmpty() and logged.where("event_type = 'RECEIVED'").isEmpty():

@@ -11,18 +11,16 @@ from pipelines.config.load import Settings
 from pipelines.config.rules.history import RuleVersion
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.config.snapshots.views import PRIORITIES, QUEUES, SERVICES
-from pipelines.console.terminal import print_rows, terminal
-from pipelines.console.wording import place_name
 from pipelines.ladder.ladder import STANDING, with_priority
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
+from schemas.keys import ENDPOINT_NAMES
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES, UNRESOLVED
 
 Row = dict[str, Any]
-NAMES = ("instance", "database", "contract", "local_service", "remote_service")
 DIFFERENT = ("instance", "database", "taken_at", "what", "name", "server", "here")
-LEVELS = (*NAMES, "level_source", "server", "here", "endpoints")
+LEVELS = (*ENDPOINT_NAMES, "level_source", "server", "here", "endpoints")
 CUT = 100
 """A view with a multiple of so many rows may have been cut by TOP (our choice)."""
 
@@ -84,33 +82,6 @@ def level_differences(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
         .groupBy(*LEVELS[:-1])
         .agg(F.count(F.lit(1)).alias("endpoints"))
     )
-
-
-def print_differences(found: Row) -> None:
-    """Print the differences to standard output."""
-    console = terminal()
-    parts = (
-        ("rules", "Rules that differ", DIFFERENT),
-        ("catalog", "Catalog entries that differ", DIFFERENT),
-        ("levels", "Levels that differ: the server's, and ours", LEVELS),
-    )
-    for name, title, columns in parts:
-        if found[name]:
-            print_rows(console, title, found[name], columns)
-        else:
-            console.print(f"{title}: none", soft_wrap=True)
-    if found["handles_unknown"]:
-        console.print(
-            f"{found['handles_unknown']:,} messages have a handle that no endpoint has: views are not "
-            "read at one instant, or conversation_endpoints lacks rows",
-            soft_wrap=True,
-        )
-    for view in found["maybe_cut"]:
-        console.print(
-            f"{place_name((view['instance'], view['database']))}: conversation_endpoints has "
-            f"{view['rows']:,} endpoints exactly: was it exported with TOP? Export it without",
-            soft_wrap=True,
-        )
 
 
 def _rules(snapshot: ServerSnapshot, history: Sequence[RuleVersion]) -> Iterator[Row]:

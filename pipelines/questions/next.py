@@ -1,10 +1,10 @@
-"""What comes next in one queue, or out of one instance: for the job and for notebooks."""
+"""The messages that come next in one queue, or that one instance sends next."""
 
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.activation.queues_off import queues_off_at, with_queue_off
 from pipelines.config.catalog import Catalog
@@ -12,8 +12,7 @@ from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import KnownQueues, QueueFilter
 from pipelines.console.invocation import name_command
-from pipelines.console.wording import counted
-from pipelines.questions.next_messages import next_received, next_transmitted
+from pipelines.console.wording import format_count
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
@@ -107,7 +106,82 @@ def _require_all_placed(warehouse: Warehouse, place: QueueFilter, as_of: datetim
     if unplaced := warehouse.read_as_of(UNRESOLVED, as_of).count():
         raise PipelineError(
             f"{place}: no schedule has a message there at {format_instant(as_of)}, but "
-            f"{counted(unplaced, 'open message')} can't be placed and may belong there; "
+            f"{format_count(unplaced, 'open message')} can't be placed and may belong there; "
             f"{name_command('waiting')} says "
             "why, and lists what waits"
         )
+
+
+def next_received(queue: DataFrame, limit: int) -> DataFrame:
+    """The next messages of a queue.
+
+    Args:
+        queue: rows of `receive_schedule` of one as_of and one queue.
+        limit: how many.
+
+    Returns:
+        In order of `position`: the RECEIVE that returns the message, the group that this RECEIVE chooses,
+        the group's priority then and the conversation that gives it (`deciding_conversation_id`), the
+        message's own conversation, level, number, type and arrival.
+
+    What a RECEIVE returns begins with the conversation of the highest level that is left in the group, so
+    that is the one which decides.
+    Source: the design, "Orders" and "Receive schedule".
+    """
+    of_receive = Window.partitionBy("receive_number").orderBy("position")
+    return (
+        queue.where(F.col("position") <= limit)
+        .withColumn("deciding_conversation_id", F.first("conversation_id").over(of_receive))
+        .select(
+            "position",
+            "receive_number",
+            "conversation_group_id",
+            "group_priority",
+            "deciding_conversation_id",
+            "conversation_id",
+            "priority",
+            "message_sequence_number",
+            "message_type",
+            "arrived_at",
+            "message_id",
+        )
+        .orderBy("position")
+    )
+
+
+def next_transmitted(instance: DataFrame, limit: int) -> DataFrame:
+    """The next messages of an instance's transmission queues.
+
+    Args:
+        instance: rows of `transmission_schedule` of one as_of and one sending instance.
+        limit: how many.
+
+    Returns:
+        In order of `position`: the level that counts and the one that is shown, whether waiting raised it
+        or the message is only forwarded, its block, when it became sendable, what it is, where it goes, and
+        what the server says of it. With `waits_for` (`pipelines.activation.queues_off.with_queue_off`),
+        messages that wait
+        for a queue that is off are left out.
+    """
+    if "waits_for" in instance.columns:
+        first = instance.where("waits_for is null").orderBy("position").limit(limit)
+    else:
+        first = instance.where(F.col("position") <= limit)
+    return first.select(
+        "position",
+        "transmit_priority",
+        "priority",
+        "elevated",
+        "forwarded",
+        "block",
+        "sendable_at",
+        "database",
+        "conversation_id",
+        "message_sequence_number",
+        "message_type",
+        "destination_instance",
+        "destination_database",
+        "to_service",
+        "message_id",
+        "why_still_here",
+    ).orderBy("position")

@@ -1,12 +1,11 @@
 """Rejected rows by input and reason, with some of each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
 from pyspark.sql import functions as F
 
-from pipelines.console.terminal import print_rows, terminal
 from pipelines.engine.differences import run_concurrently
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
@@ -40,14 +39,3 @@ def rejected_rows(warehouse: Warehouse, *, limit: int) -> list[dict[str, Any]]:
         {**{name: row[name] for name in COLUMNS}, "samples": some}
         for row, some in zip(found, taken, strict=True)
     ]
-
-
-def print_rejected(found: Sequence[Mapping[str, Any]]) -> None:
-    """Print what was rejected to standard output."""
-    console = terminal()
-    if not found:
-        console.print("No row was rejected.", soft_wrap=True)
-        return
-    print_rows(console, "Rejected rows by reason", found, COLUMNS)
-    for row in found:
-        print_rows(console, f"{row['source']}: {row['reason']}, for example", row["samples"], SAMPLE)

@@ -1,21 +1,15 @@
 """What the server says of messages that wait to be sent: transmission_status."""
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
-from rich.console import Console
 
-from pipelines.config.instants import format_instant
-from pipelines.console.wording import counted
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import TRANSMISSION_SCHEDULE
 
 COLUMNS = ("messages", "why_still_here", "oldest", "example_message_id")
-NOTHING = "(no transmission_status: not tried yet, or no snapshot shows the message)"
-"""What stands for the text of messages without one."""
 
 
 def statuses(schedule: DataFrame) -> DataFrame:
@@ -43,15 +37,3 @@ def transmission_statuses(warehouse: Warehouse, as_of: datetime, limit: int) -> 
     order = [F.col("why_still_here").isNull(), F.desc("messages"), F.col("why_still_here")]
     rows = collect_rows(statuses(schedule).orderBy(*order).limit(limit))
     return rows if any(row["why_still_here"] is not None for row in rows) else []
-
-
-def print_statuses(console: Console, rows: Sequence[dict[str, Any]]) -> None:
-    """Print what the server says, grouped; nothing if it says nothing. Texts are whole, each in one line."""
-    if rows:
-        console.print("Why messages still wait to be sent, as the server says", style="bold")
-    for row in rows:
-        console.print(
-            f"  {counted(row['messages'], 'message')}: {row['why_still_here'] or NOTHING} (oldest "
-            f"{format_instant(row['oldest'])}, such as {row['example_message_id']})",
-            soft_wrap=True,
-        )

@@ -9,11 +9,10 @@ from typing import Any
 
 import yaml
 from pyspark.sql import Column, DataFrame, functions as F
-from rich.console import Console
 
 from pipelines.config.catalog import Catalog
 from pipelines.console.invocation import name_command
-from pipelines.console.wording import counted, place_name
+from pipelines.console.wording import format_count, format_database
 from pipelines.state.messages import ARRIVALS, order_of_events
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
@@ -93,7 +92,7 @@ def unplaced_lines(rows: Sequence[Row], catalog: Catalog, catalog_path: str | No
     for row in rows:
         by_reason[row["reason"]] += row["messages"]
     reasons = ", ".join(f"{messages:,} {reason}" for reason, messages in by_reason.most_common())
-    yield f"{counted(by_reason.total(), 'message')} can't be placed: {reasons}"
+    yield f"{format_count(by_reason.total(), 'message')} can't be placed: {reasons}"
     for row in rows[:SHOWN]:
         yield f"  {row['messages']:,}: {_why(row)}"
     if len(rows) > SHOWN:
@@ -103,12 +102,6 @@ def unplaced_lines(rows: Sequence[Row], catalog: Catalog, catalog_path: str | No
     )
     if lacking:
         yield from _to_add(list(lacking), catalog, catalog_path)
-
-
-def print_unplaced(console: Console, rows: Sequence[Row], catalog: Catalog, catalog_path: str | None) -> None:
-    """Print `unplaced_lines`; the first stands out."""
-    for number, line in enumerate(unplaced_lines(rows, catalog, catalog_path)):
-        console.print(line, style=None if number else "bold", soft_wrap=True)
 
 
 def _messages(events: DataFrame, lost: DataFrame) -> DataFrame:
@@ -135,7 +128,7 @@ def _first(one: str, other: str, name: str) -> Column:
 
 
 def _why(row: Mapping[str, Any]) -> str:
-    where = f" in {place_name((row['instance'], row['database']))}" if row["instance"] else ""
+    where = f" in {format_database((row['instance'], row['database']))}" if row["instance"] else ""
     if row["reason"] == LACKING:
         return f"the catalog has no service {row['local_service']}{where} ({LACKING})"
     if row["reason"] == "handle_unknown":
@@ -158,7 +151,8 @@ def _to_add(
     elsewhere = {row[:2]: known[row[2]][:2] for row in lacking if row[2] in known}
     for place, other in elsewhere.items():
         yield (
-            f"The catalog has these services in {place_name(other)}: if that is {place_name(place)}, "
+            f"The catalog has these services in {format_database(other)}: if that is "
+            f"{format_database(place)}, "
             "correct its name there."
         )
     misses_queues = any(service not in known for _, _, service in lacking)

@@ -1,19 +1,17 @@
 """Who waits, and how long already: by queue or sending instance, and by level."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.activation.queues_off import off_sentence, queues_off_at, with_queue_off
+from pipelines.activation.queues_off import queues_off_at, with_queue_off
 from pipelines.config.catalog import Catalog
-from pipelines.console.terminal import print_rows, terminal
-from pipelines.console.wording import queue_name
 from pipelines.questions.overtaken import MOST, most_overtaken
-from pipelines.questions.transmission_status import print_statuses, transmission_statuses
-from pipelines.questions.unplaced import print_unplaced, unplaced
+from pipelines.questions.transmission_status import transmission_statuses
+from pipelines.questions.unplaced import unplaced
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
@@ -129,19 +127,3 @@ def waiting_messages(
             ),
         }
     return report
-
-
-def print_waiting(
-    report: Mapping[str, Any], catalog: Catalog | None = None, catalog_path: str | None = None
-) -> None:
-    """Print the report to standard output."""
-    console = terminal()
-    print_statuses(console, report["transmission_status"])
-    print_unplaced(console, report["unplaced"], catalog or Catalog(), catalog_path)
-    for row in report["queues_off"]:
-        console.print(f"{queue_name(row)}: {off_sentence(row)}", soft_wrap=True)
-    for kind in (QUEUES, TRANSMISSION):
-        found = report[kind.name]
-        title = f"Waiting for {kind.name}, the longest first"
-        print_rows(console, title, found["waiting"], [*kind.within, kind.level, *WAITING])
-        print_rows(console, f"Starvation: {kind.title}", found["overtaken"], [*kind.within, *OVERTAKEN])

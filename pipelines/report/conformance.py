@@ -9,8 +9,7 @@ from pipelines.config.instants import format_instant
 from pipelines.conformance.links import LINK
 from pipelines.conformance.report import worst_first
 from pipelines.conformance.view import QUEUES
-from pipelines.report.page import Part
-from pipelines.report.parts import numbered, part, sums
+from pipelines.report.page import Part, numbered, part, sums
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import (

@@ -2,8 +2,7 @@
 
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.report.page import Part
-from pipelines.report.parts import part
+from pipelines.report.page import Part, part
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE

@@ -7,8 +7,7 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.console.invocation import name_command
-from pipelines.report.page import Part
-from pipelines.report.parts import part, sums
+from pipelines.report.page import Part, part, sums
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.answers import read_answers

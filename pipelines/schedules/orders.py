@@ -16,7 +16,7 @@ from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import sendable, transmission_order, with_transmit_priority
 from pipelines.state.endpoints import SIDE, endpoints_at
 from pipelines.state.ledger import Ledger
-from pipelines.state.of_messages import StateOfMessages, state_of_messages
+from pipelines.state.open_messages import StateOfMessages, state_of_messages
 from pipelines.state.transactions import named_locks
 
 

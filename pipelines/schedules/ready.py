@@ -2,8 +2,8 @@
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
+from pipelines.engine.ordered import single_and_repeated
 from pipelines.state.events_before import moment_and_id, moment_of
-from pipelines.state.several import single_and_repeated
 from schemas.keys import GROUP, QUEUE
 
 

@@ -1,7 +1,6 @@
 """A lease: how jobs on several machines see which of them writes a warehouse behind a URI."""
 
 import logging
-import os
 import signal
 import time
 from collections.abc import Iterator
@@ -86,7 +85,7 @@ def _renew(store: fs.FileSystem, path: str, own: str, ended: Event) -> None:
                 log.error(
                     "the lease %s was taken over by another job (%s); ending", path, _holder(found or "")
                 )
-                os.kill(os.getpid(), signal.SIGTERM)
+                signal.raise_signal(signal.SIGTERM)
                 return
             _write(store, path, f"{own}{count}\n")
         except OSError as error:

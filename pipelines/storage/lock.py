@@ -1,14 +1,16 @@
 """One job at a time writes a warehouse."""
 
-import fcntl
+import errno
 import logging
 import os
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
-from typing import TextIO
+from pathlib import Path
+
+from filelock import FileLock, Timeout
 
 from pipelines.config.errors import BusyError, ConfigError
 from pipelines.config.instants import format_instant
@@ -17,10 +19,14 @@ from pipelines.storage.inputs.paths import file_system, on_local_disk
 from pipelines.storage.lease import HeldError, leased
 
 LOCK = "_writer.lock"
-"""Its name begins with an underscore, so no engine takes it for data."""
+"""The file that is locked. Its name begins with an underscore, so no engine takes it for data."""
+HOLDER = "_writer.txt"
+"""The file with one line about the job that has the lock. On Windows no other process reads a locked file."""
 BUSY = "warehouse: another job is writing {}: {}; wait until it has ended, then run this again"
 NAMED_WITHIN = 1
-"""Seconds in which who has the lock has written its name into it (our choice)."""
+"""Seconds in which a job that has got the lock writes its line."""
+NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EINVAL)
+"""What a file system without locks answers."""
 log = logging.getLogger(__name__)
 
 
@@ -28,8 +34,9 @@ log = logging.getLogger(__name__)
 def only_writer(root: str, job: str) -> Iterator[None]:
     """Be the only job that writes this warehouse, for the time of the block.
 
-    On a local disk the operating system holds the lock for the process and lets go of it when the process
-    ends, however that happens, so nothing is left to remove. Behind a URI the file is a lease (`leased`).
+    On a local disk the operating system holds the lock for the process and releases it when the process
+    ends, however that happens: the files that a killed job leaves lock nothing. Behind a URI the file is a
+    lease (`leased`).
     Where neither works, a warning says so (docs/operations.md, One writer at a time).
 
     Args:
@@ -60,35 +67,46 @@ def _leased(root: str, job: str) -> Iterator[None]:
 
 @contextmanager
 def _locked(root: str, folder: str, job: str) -> Iterator[None]:
-    try:
-        os.makedirs(folder, exist_ok=True)
-        lock = os.open(f"{folder}/{LOCK}", os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise ConfigError(
-            f"warehouse: {root} can't be written ({error.strerror}); give this user the right to write, or "
-            "name another folder"
-        ) from error
-    with os.fdopen(lock, "r+") as file:
+    holder = Path(folder, HOLDER)
+    lock = FileLock(Path(folder, LOCK), timeout=0, fallback_to_soft=False)
+    with ExitStack() as stack:
         try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise BusyError(BUSY.format(root, _named_in(file))) from None
+            os.makedirs(folder, exist_ok=True)
+            stack.enter_context(lock)
+        except Timeout:
+            raise BusyError(BUSY.format(root, _line_in(holder))) from None
         except OSError as error:
-            # Some network file systems have no locks.
+            if error.errno not in NO_LOCKS:
+                raise _not_written(root, error) from error
             log.warning("%s can't be locked (%s); see that no other job writes it", root, error.strerror)
-        file.truncate(0)
-        file.write(f"{_holder(job)}\n")
-        file.flush()
-        yield
+        try:
+            holder.write_text(f"{_holder(job)}\n", encoding="utf-8")
+        except OSError as error:
+            raise _not_written(root, error) from error
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                holder.unlink()
 
 
-def _named_in(file: TextIO) -> str:
-    """Who holds the lock; it says so just after it got it, so it is waited for a moment."""
+def _not_written(root: str, error: OSError) -> ConfigError:
+    return ConfigError(
+        f"warehouse: {root} can't be written ({error.strerror}); give this user the right to write, or "
+        "name another folder"
+    )
+
+
+def _line_in(holder: Path) -> str:
+    """The line of the job that has the lock; the job writes it just after it has got the lock."""
     until = time.monotonic() + NAMED_WITHIN
-    while not (named := file.read().strip()) and time.monotonic() < until:
+    while True:
+        with suppress(OSError):
+            if line := holder.read_text(encoding="utf-8").strip():
+                return line
+        if time.monotonic() >= until:
+            return "it has just begun"
         time.sleep(0.01)
-        file.seek(0)
-    return named or "it has just begun"
 
 
 def _holder(job: str) -> str:

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
-from urllib.parse import unquote, urlparse
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 from deltalake import DeltaTable, QueryBuilder, WriterProperties, write_deltalake
 from deltalake.fs import DeltaStorageHandler
 from pyarrow import fs
 
+from pipelines.config.paths import local_part
 from pipelines.storage.older_shape import OLD_TABLE, older_shape
 from schemas.events import FOLD, LEDGER_PARTITIONS
 from schemas.outputs import AS_OF_KEY, BATCHES
@@ -165,4 +166,4 @@ def _spread(partitions: Iterable[tuple[Any, ...]], last_fold: int) -> list[date]
 
 def local_folder(root: str) -> str:
     """The folder as a path of this machine, where Spark's catalog gives it as file:/folder."""
-    return unquote(urlparse(root).path) if root.startswith("file:") else root
+    return local_part(urlsplit(root)) if root.startswith("file:") else root

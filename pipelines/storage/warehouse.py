@@ -12,10 +12,12 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession, functions as F
 
 from pipelines.config.errors import ConfigError, WarehouseError
 from pipelines.config.model import SparkSchema
+from pipelines.config.paths import with_slashes
 from pipelines.engine.differences import (
     Materialize,
     check_constraints_last,
     identifier_of_new,
+    located,
     materialized,
     with_nullable_values,
 )
@@ -65,7 +67,7 @@ class Warehouse:
         self.spark = spark
         self._schema = None if isinstance(place, str) else place
         self._written = set[str]()
-        self.root = (place if isinstance(place, str) else folder_of(spark, place)).rstrip("/")
+        self.root = (with_slashes(place) if isinstance(place, str) else folder_of(spark, place)).rstrip("/")
         if found := UNREADABLE.search(self.root):
             raise ConfigError(
                 f"warehouse: no tables can be kept under {self.root}, for the character {found[0]!r}; name a "
@@ -171,7 +173,7 @@ class Warehouse:
         path, told = self.path(table), log.isEnabledFor(logging.INFO)
         before = current_version(path) if told else 0
         began = time.monotonic()
-        writer.save(path)
+        writer.save(located(path))
         if told:
             seconds, version = time.monotonic() - began, current_version(path)
             # The embedded engine makes no commit of nothing.
@@ -179,13 +181,13 @@ class Warehouse:
             log.info("%s: %s rows in %s files, version %s, %.1f s", table.name, rows, files, version, seconds)
 
     def _load(self, table: Table) -> DataFrame:
-        return read_in_one_task(self.spark.read.format("delta").load(self.path(table)))
+        return read_in_one_task(self.spark.read.format("delta").load(located(self.path(table))))
 
     def _types(self, path: str) -> dict[str, str]:
         """The types of the columns of the table at a path, by name; none if there is no table."""
         try:
             # Nothing is looked up until the schema is wanted.
-            fields = self.spark.read.format("delta").load(path).schema.fields
+            fields = self.spark.read.format("delta").load(located(path)).schema.fields
         except AnalysisException as error:
             if not _says_not_written(error):
                 raise
@@ -195,7 +197,7 @@ class Warehouse:
     def create_missing(self, table: Table) -> None:
         """Create the table if it was never written, and see that the schema knows it."""
         if not self.exists(table):
-            self.spark.sql(_create_statement(self.spark, table, self.path(table)))
+            self.spark.sql(_create_statement(self.spark, table, located(self.path(table))))
             self._written.add(table.name)
         if self._schema is not None:
             register(self.spark, self._schema, table.name, self.path(table))

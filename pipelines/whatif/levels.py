@@ -8,15 +8,15 @@ from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from pipelines.config.rules.history import RuleVersion
 from pipelines.ladder.ladder import STANDING, with_priority
-from pipelines.questions.endpoint_kinds import NAMES
 from pipelines.storage.small_frame import small_frame
+from schemas.keys import ENDPOINT_NAMES
 
 RULE = (
     "instance string, database string, name string, contract string, local_service string, "
     "remote_service string, level int, valid_from timestamp, valid_to timestamp"
 )
 RULE_COLUMNS = [column.split()[0] for column in RULE.split(", ")]
-OF_KIND = (*NAMES, "recorded")
+OF_KIND = (*ENDPOINT_NAMES, "recorded")
 
 
 def rules_frame(spark: SparkSession, versions: Sequence[RuleVersion]) -> DataFrame:
@@ -43,7 +43,7 @@ def changed_kinds(endpoints: DataFrame, proposed: DataFrame, *, as_if: datetime 
     """
     kinds = (
         _concerned(endpoints, as_if)
-        .groupBy(*NAMES, F.col("priority").alias("recorded"))
+        .groupBy(*ENDPOINT_NAMES, F.col("priority").alias("recorded"))
         .agg(F.count(F.lit(1)).alias("endpoints"))
     )
     names = {"priority": "proposed", "rule_name": "rule_after", "ladder_step": "step_after"}
@@ -78,11 +78,11 @@ def as_proposed(endpoints: DataFrame, changed: DataFrame, *, as_if: datetime | N
         changed: `changed_kinds`, kept.
         as_if: as there.
     """
-    levels = F.broadcast(changed.select(*NAMES, F.col("recorded").alias("priority"), "proposed"))
+    levels = F.broadcast(changed.select(*ENDPOINT_NAMES, F.col("recorded").alias("priority"), "proposed"))
     stays = F.lit(False) if as_if is None else F.col("created_at") < F.lit(as_if)
     level = F.when(stays | F.col("proposed").isNull(), F.col("priority")).otherwise(F.col("proposed"))
     # The small side stands on the left: the embedded engine holds that one in memory.
-    found = levels.join(endpoints, [*NAMES, "priority"], "right")
+    found = levels.join(endpoints, [*ENDPOINT_NAMES, "priority"], "right")
     return found.withColumn("priority", level).drop("proposed").select(*endpoints.columns)
 
 

@@ -11,12 +11,10 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.config.load import Settings
 from pipelines.config.proposal import Proposal, standing
 from pipelines.engine.differences import Materialize
-from pipelines.ingest.queues import with_queue
-from pipelines.questions.endpoint_kinds import NAMES
 from pipelines.schedules.orders import receive_order, send_order
 from pipelines.schedules.read import catalog_frames
 from pipelines.schedules.ready import in_conversations
-from pipelines.state.endpoints import SIDE
+from pipelines.state.endpoints import SIDE, with_queue
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import settings_of
 from pipelines.storage.warehouse import Warehouse
@@ -30,7 +28,7 @@ from pipelines.whatif.moves import (
     sent_by_level,
     sent_moved,
 )
-from schemas.keys import GROUP, QUEUE
+from schemas.keys import ENDPOINT_NAMES, GROUP, QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
 from schemas.table import Table
@@ -155,7 +153,9 @@ class WhatIfRequest:
         endpoints = self.warehouse.read_open(ENDPOINTS, self.as_of).where(self._exist())
         # The few stand on the left: the embedded engine holds that side in memory.
         there = owners.join(endpoints, SIDE)
-        recorded = there.select(*SIDE, *NAMES, "created_at", "priority", F.col("priority").alias("recorded"))
+        recorded = there.select(
+            *SIDE, *ENDPOINT_NAMES, "created_at", "priority", F.col("priority").alias("recorded")
+        )
         proposed = as_proposed(recorded, kinds, as_if=self.as_if).withColumnRenamed("priority", "proposed")
         return self.materialize(proposed.select(*SIDE, "contract", "local_service", "recorded", "proposed"))
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.union import union_all
-from pipelines.questions.inversions import by_key, passed_by_level
+from pipelines.questions.overtaken import by_key, passed_by_level
 from schemas.keys import QUEUE
 from schemas.whatif import WHATIF_PAIRS, WHATIF_SUMMARY
 

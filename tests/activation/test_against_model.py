@@ -12,7 +12,6 @@ from pipelines.activation.write import write_activation
 from pipelines.ingest import ingest as fold
 from pipelines.storage.batches import completed_batches
 from pipelines.storage.warehouse import Warehouse
-from tests.jobs.test_nightly_properties import at_other_times, nights
 from tests.support.factories import message_event
 from tests.support.harness import Project, difference, one_log
 from tests.support.model.activation import activation as expected_rows
@@ -21,6 +20,7 @@ from tests.support.model.endpoints import read_endpoints
 from tests.support.model.messages import read_messages
 from tests.support.model.rules import rule_history
 from tests.support.model.vocabulary import ENDS, Side
+from tests.support.nights import at_other_times, nights
 from tests.support.strategies import Log
 from tests.support.strategies.logs import split
 from tests.support.strategies.monitored import AS_OF, TIMINGS, Timing, monitored_logs

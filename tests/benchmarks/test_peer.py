@@ -12,9 +12,9 @@ from benchmarks import peer
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import load_settings
 from schemas.events import CONTRACTS
-from tests.nightly.test_against_model import random_logs
 from tests.support.harness import Project, Row, difference, one_log
 from tests.support.model import simulate
+from tests.support.random_logs import random_logs
 from tests.support.strategies import Log
 
 TABLES = ("endpoints", "group_priorities", "receive_schedule", "transmission_schedule", "unresolved")

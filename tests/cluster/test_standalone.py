@@ -17,8 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.nightly.test_against_model import project_of, random_logs, require_equal
 from tests.support.harness import Project, one_log
+from tests.support.random_logs import project_of, random_logs, require_equal
 from tests.support.strategies import Log
 from tests.support.warehouses import changed, contents
 from tools.local_cluster import Cluster, cluster

@@ -15,10 +15,10 @@ from pipelines.config.load import Settings, load_settings
 from pipelines.config.proposal import Proposal, changed_rules, proposed_rules, standing
 from pipelines.config.proposed_settings import proposed_settings
 from pipelines.config.rules.history import RuleVersion
-from tests.ingest.snapshots.test_with_events import Server, views
 from tests.support.factories import NOON, Row, catalog, create_rule
 from tests.support.harness import Project
 from tests.support.model.whatif import changed, standing as standing_by_model
+from tests.support.snapshot_views import Server, views
 from tests.support.strategies import Log, logs
 
 

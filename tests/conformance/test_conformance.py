@@ -15,11 +15,10 @@ from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.conformance.read import links_at, request_at
 from pipelines.conformance.receives import receives_at
 from pipelines.conformance.view import WITHOUT_QUEUE_EVENTS, print_conformance
-from pipelines.console.wording import queue_name
+from pipelines.console.wording import format_queue
 from pipelines.state.messages import facts_of_many
 from pipelines.storage.collect import collect_rows
 from schemas.events import MESSAGES
-from tests.nightly.test_against_model import project_of
 from tests.support.factories import (
     INITIATOR,
     NOON,
@@ -34,6 +33,7 @@ from tests.support.factories import (
 )
 from tests.support.harness import Project, difference, one_log, same
 from tests.support.model.conformance import CLASSES, conformance, conformance_links
+from tests.support.random_logs import project_of
 from tests.support.running_sums import comparable, figures_at
 from tests.support.strategies import Log
 from tests.support.strategies.busy import TICK, busy_log
@@ -367,7 +367,7 @@ def test_without_queue_events_locks_are_not_known(
     assert WITHOUT_QUEUE_EVENTS in text
     worst = tables["conformance_deviations"][0]
     assert (
-        f"took group {worst['conversation_group_id']} of {queue_name(worst)} at level {worst['level']}"
+        f"took group {worst['conversation_group_id']} of {format_queue(worst)} at level {worst['level']}"
         in text
     )
     assert "no lock, no WHERE" not in text

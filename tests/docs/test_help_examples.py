@@ -13,7 +13,7 @@ KEPT = re.compile(r"(?:conf|samples)/[^\s=]+")
 """Files of the checkout; what a command writes lies elsewhere."""
 
 
-@pytest.mark.parametrize("name", cli.COMMANDS)
+@pytest.mark.parametrize("name", sorted(cli.COMMANDS.keys() - {"version"}))
 def test_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         cli.run([name, "--help"])

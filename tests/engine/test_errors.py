@@ -1,10 +1,12 @@
 """What is said of an engine's error."""
 
+import errno
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import pytest
 
-from pipelines.engine.errors import LACKING, fault_of, lacking
+from pipelines.engine.errors import LACKING, fault_of, is_broken_pipe, lacking
 
 
 @dataclass
@@ -83,3 +85,12 @@ def test_a_machine_that_is_too_small(fault: str, advice: str) -> None:
 
 def test_other_faults_lack_nothing() -> None:
     assert lacking("Error while reading /in/a.gz: Unexpected end of input stream") is None
+
+
+def test_a_pipe_without_a_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    invalid = OSError(errno.EINVAL, "Invalid argument")
+    assert is_broken_pipe(BrokenPipeError())
+    assert not is_broken_pipe(invalid)
+    monkeypatch.setattr("pipelines.engine.errors.os", SimpleNamespace(name="nt"))
+    assert is_broken_pipe(invalid)
+    assert not is_broken_pipe(OSError(errno.ENOSPC, "No space left on device"))

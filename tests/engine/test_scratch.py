@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.engine.scratch import LOCK
+
 SHOWS_ITS_FOLDER = """
 import sys
 from pipelines.engine.scratch import local_scratch
@@ -56,7 +58,8 @@ def test_the_next_process_removes_what_a_killed_one_left_and_nothing_else(tmp_pa
         killed.wait()
         assert left.exists()
         with process(tmp_path) as (_, third):
-            assert set(tmp_path.iterdir()) == {being_made, others, living, third}
+            locks = {folder.with_name(f"{folder.name}{LOCK}") for folder in (living, third)}
+            assert set(tmp_path.iterdir()) == {being_made, others, living, third} | locks
             assert (living / "rows").exists()
 
 

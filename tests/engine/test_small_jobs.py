@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 
 from pipelines.engine.small_jobs import is_set_for_small_jobs, set_for_small_jobs, small_job_settings
 from pipelines.storage import batches as done
-from tests.nightly.test_interrupted import a_bit_of_everything, night_after, project_in
 from tests.support.factories import at
+from tests.support.small_project import a_bit_of_everything, night_after, project_in
 from tests.support.warehouses import changed, contents
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
@@ -29,7 +29,7 @@ def much(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[Spark
     """The session as it is where much is expected; no night takes its work for little."""
     for name, value in MUCH.items():
         spark.conf.set(name, value)
-    monkeypatch.setattr(done, "LITTLE_EVENTS", -1)
+    monkeypatch.setattr(done, "SMALL_LEDGER", -1)
     yield spark
     set_for_small_jobs(spark)
 

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.config.errors import PipelineError
 from pipelines.console.invocation import name_command
-from pipelines.console.terminal import as_json
+from pipelines.console.terminal import to_json
 from pipelines.explain.endpoint import Outcome
 from pipelines.explain.explain import explain_conversation, explain_group, explain_message
 from pipelines.explain.queue import Ahead, transmit_reason
@@ -270,7 +270,7 @@ def test_endpoints_whose_level_is_the_servers(
     assert "Target, level 3: would" in said
     assert "reassign" not in said
     assert "default" not in said
-    printed = json.loads(as_json(asdict(found)))["endpoints"]
+    printed = json.loads(to_json(asdict(found)))["endpoints"]
     assert [(one["level_source"], one["created_by"]) for one in printed] == [
         ("server", "snapshot"),
         ("server", "lifetime"),
@@ -560,6 +560,6 @@ def test_unknown_ids(warehouse: Warehouse) -> None:
 
 
 def test_json_has_everything(warehouse: Warehouse) -> None:
-    found = json.loads(as_json(asdict(explain_conversation(warehouse, "c1", as_of=AS_OF))))
+    found = json.loads(to_json(asdict(explain_conversation(warehouse, "c1", as_of=AS_OF))))
     assert found["endpoints"][1]["steps"][1]["rule"]["rule_name"] == "Target"
     assert found["as_of"] == "2026-11-20T13:00:00Z"

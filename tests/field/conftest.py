@@ -1,14 +1,12 @@
 """Cases from the field, each in a copy of its own."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
 from tests.field.running import Case
-
-OpenCase = Callable[..., Case]
+from tests.support.open_case import OpenCase
 
 
 @pytest.fixture

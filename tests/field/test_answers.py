@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.field.conftest import OpenCase
 from tests.field.running import Case, table_of
+from tests.support.open_case import OpenCase
 
 pytestmark = pytest.mark.slow
 

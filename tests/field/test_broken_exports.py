@@ -9,11 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.field.conftest import OpenCase
 from tests.field.exports import read_clean, text_of
 from tests.field.running import Case, Outcome
-from tests.field.test_exports import CLEAN, clean, tables
-from tests.field.test_view_files import convert
+from tests.support.field import CLEAN, clean, convert, tables
+from tests.support.open_case import OpenCase
 
 __all__ = ["clean"]
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from tests.field.conftest import OpenCase
 from tests.field.running import Case
+from tests.support.open_case import OpenCase
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

@@ -9,8 +9,8 @@ from pyspark.sql import SparkSession
 from pipelines.config.load import load_settings
 from pipelines.conformance.read import request_at
 from pipelines.storage.warehouse import Warehouse
-from tests.field.conftest import OpenCase
 from tests.support.harness import same
+from tests.support.open_case import OpenCase
 from tests.support.running_sums import figures_at
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]

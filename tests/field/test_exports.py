@@ -4,44 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.field.conftest import OpenCase
 from tests.field.exports import READABLE, read_clean
-from tests.field.running import Case, Row, table_of
+from tests.support.field import CLEAN, tables
+from tests.support.open_case import OpenCase
 
 pytestmark = pytest.mark.slow
 ON_SPARK = ("sqlcmd-padded", "export-csv-unicode", "mysql-null", "gzip")
 """Forms that are tried on Apache Spark as well: it reads the same copies."""
-
-CLEAN = "field-12-idle-server-crash"
-TABLES = (
-    "message_events",
-    "endpoint_events",
-    "queue_events",
-    "endpoints",
-    "receive_schedule",
-    "transmission_schedule",
-    "unresolved",
-    "rejected_events",
-)
-
-
-def tables(case: Case, warehouse: str = "warehouse") -> dict[str, list[str]]:
-    """All that a night made of a snapshot, without the moments of the run itself."""
-
-    def comparable(row: Row) -> str:
-        return repr(
-            sorted((name, value) for name, value in row.items() if name not in ("run_id", "first_seen"))
-        )
-
-    root = case.folder / warehouse
-    return {name: sorted(map(comparable, table_of(root, name))) for name in TABLES if (root / name).exists()}
-
-
-@pytest.fixture(scope="module")
-def clean(session: object, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    case = Case.copied(CLEAN, tmp_path_factory.mktemp("clean") / "case")
-    assert case.nightly().code == 0
-    return tables(case)
 
 
 @pytest.mark.parametrize(

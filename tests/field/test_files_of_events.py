@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.field.test_rejections import BODY, message, project
+from tests.support.rejections import BODY, message, project
 
 pytestmark = pytest.mark.slow
 

@@ -9,8 +9,8 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from tests.field.conftest import OpenCase
 from tests.field.running import AS_OF, Case
+from tests.support.open_case import OpenCase
 
 pytestmark = pytest.mark.slow
 

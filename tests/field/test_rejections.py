@@ -3,47 +3,23 @@
 import csv
 import gzip
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-import yaml
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
 from pipelines.console.invocation import name_command
 from tests.field.running import AS_OF, Case
+from tests.support.rejections import BODY, Row, message, project
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-Row = dict[str, Any]
-BODY = 'S3CRET <body>, of a "customer"'
 FORMATS = ("json", "csv", "parquet", "delta")
-
-
-def message(event_id: str, **changes: Any) -> Row:
-    """A SENT with a body beside the declared columns, as written in a file."""
-    return {
-        "message_body": BODY,
-        "event_id": event_id,
-        "event_time": "2026-11-20T09:00:00.000001Z",
-        "instance": "I",
-        "database": "D",
-        "event_type": "SENT",
-        "message_id": event_id,
-        "conversation_id": "c1",
-        "sent_by_initiator": True,
-        "message_sequence_number": 0,
-        "message_type": "Order",
-        "size_bytes": 3,
-        "queuing_order": None,
-        "transaction_id": None,
-        "other": BODY,
-        **changes,
-    }
 
 
 TYPES = {
@@ -76,23 +52,6 @@ def write(folder: Path, format: str, rows: Sequence[Row]) -> None:
 
 def _typed(name: str, value: Any) -> Any:
     return value if name != "event_time" or value is None else pa.scalar(value).cast(TYPES[name]).as_py()
-
-
-def project(folder: Path, format: str = "json", *, share: float = 1.0, **more: Mapping[str, Any]) -> Case:
-    """A project of messages alone in this format."""
-    (folder / "endpoint_events").mkdir(parents=True)
-    (folder / "catalog.yaml").write_text("instances: []\n")
-    settings = {
-        "warehouse": "warehouse",
-        "inputs": {
-            "endpoint_events": {"path": "endpoint_events", "format": "json"},
-            "message_events": {"path": "message_events", "format": format},
-        },
-        "catalog": "catalog.yaml",
-        "quality": {"max_rejected_share": share, **more.get("quality", {})},
-    }
-    (folder / "settings.yaml").write_text(yaml.safe_dump(settings))
-    return Case(folder)
 
 
 def rejected(case: Case) -> list[tuple[str | None, str, Any]]:

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.field.conftest import OpenCase
 from tests.field.running import Case, Outcome, Row, table_of
+from tests.support.open_case import OpenCase
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 

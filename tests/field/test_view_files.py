@@ -2,15 +2,13 @@
 
 import gzip
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
 import pyarrow.csv as pc
-import pyarrow.parquet as pq
 import pytest
-from deltalake import write_deltalake
 
-from tests.field.conftest import OpenCase
 from tests.field.running import Case, table_of
+from tests.support.field import convert
+from tests.support.open_case import OpenCase
 
 pytestmark = pytest.mark.slow
 
@@ -329,18 +327,6 @@ def test_any_view_may_be_empty(open_case: OpenCase, format: str, empty: str) -> 
     waiting = 0 if "dbo.MillQueue" in EMPTY[empty] else 3
     placed = len(case.table("receive_schedule"))
     assert placed + len([row for row in case.table("unresolved") if row["kind"] == "receive"]) == waiting
-
-
-def convert(path: Path, format: str) -> None:
-    """Write a CSV file as another format, with texts only."""
-    header = path.read_text(encoding="utf-8-sig").splitlines()[0].split(",")
-    types = pc.ConvertOptions(column_types=dict.fromkeys(header, "string"), strings_can_be_null=True)
-    table = pc.read_csv(path, convert_options=types)
-    path.unlink()
-    if format == "delta":
-        write_deltalake(str(path.with_suffix(".delta")), table)
-    else:
-        pq.write_table(table, path.with_suffix(".parquet"))
 
 
 def test_a_packed_file_stands_for_its_view(open_case: OpenCase) -> None:

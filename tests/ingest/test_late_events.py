@@ -11,11 +11,11 @@ from pyspark.sql import SparkSession
 
 from pipelines.ingest import days, ingest as fold, late_events as late, write_ledger as close
 from pipelines.nightly.night import describe
-from tests.jobs.test_nightly_properties import at_other_times, stretched
-from tests.nightly.test_against_model import PUBLIC, project_of, random_logs
 from tests.support.factories import Events, at, by_source, catalog, endpoint_event, message_event, queue_event
 from tests.support.harness import SOURCES, Project, difference, one_log
 from tests.support.model import simulate
+from tests.support.nights import at_other_times, stretched
+from tests.support.random_logs import PUBLIC, project_of, random_logs
 from tests.support.strategies import Log
 from tests.support.strategies.base import START
 

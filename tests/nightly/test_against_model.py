@@ -5,71 +5,18 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from pyspark.sql import SparkSession
 
 from pipelines.config.model import Receive, Transmission
 from pipelines.engine.session import is_embedded
 from pipelines.schedules.write import write_schedules
 from pipelines.storage.batches import completed_batches
-from tests.support.harness import Project, Row, difference, one_log
-from tests.support.model import simulate
-from tests.support.strategies import Log, logs
+from tests.support.harness import Project, Row, one_log
+from tests.support.random_logs import project_of, random_logs, require_equal
+from tests.support.strategies import Log
 from tests.support.strategies.logs import split
 
 LOGS_A_RUN = 20
-
-PUBLIC = (
-    "endpoints",
-    "priority_rules",
-    "group_priorities",
-    "receive_schedule",
-    "transmission_schedule",
-    "unresolved",
-)
-
-
-def random_logs(count: int, number: int) -> list[Log]:
-    """Random logs, the same for the same number.
-
-    One example is one small log, and one run of the pipeline tries them all: a run costs seconds.
-    """
-    found: list[Log] = []
-
-    @seed(number)
-    @settings(
-        max_examples=count,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(logs())
-    def collect(log: Log) -> None:
-        found.append(log)
-
-    collect()
-    return found
-
-
-def project_of(folder: Path, log: Log) -> Project:
-    return Project(
-        folder,
-        catalog=log.catalog,
-        rules=log.rules,
-        queue_events=log.queue_events is not None,
-        receive={"top": log.top},
-        transmission={"starvation": log.starvation, "blocks": log.blocks},
-    )
-
-
-def require_equal(project: Project, log: Log) -> None:
-    expected = simulate(log.events, **log.settings)
-    for table in PUBLIC:
-        rows = expected[table]
-        columns = rows[0].keys() if rows else None
-        found = project.table(table, columns)
-        assert difference(found, rows) == [], table
 
 
 STARVATION = {"after_seconds": 5400, "raise_by": 3}

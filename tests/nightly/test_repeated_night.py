@@ -15,8 +15,6 @@ from pipelines.ingest import ingest as fold
 from pipelines.ingest.days import end_of
 from pipelines.nightly.night import describe
 from pipelines.schedules import orders
-from tests.jobs.test_nightly_properties import nights, stretched
-from tests.nightly.test_against_model import PUBLIC, project_of, random_logs, require_equal
 from tests.support.factories import (
     INITIATOR,
     TARGET,
@@ -32,6 +30,8 @@ from tests.support.factories import (
 )
 from tests.support.harness import SOURCES, Project, difference, one_log
 from tests.support.model import simulate
+from tests.support.nights import nights, stretched
+from tests.support.random_logs import PUBLIC, project_of, random_logs, require_equal
 from tests.support.warehouses import changed, closed_files, contents
 
 pytestmark = pytest.mark.slow

@@ -12,8 +12,8 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from tests.notebooks.test_notebooks import EXPECTED, NOTEBOOKS, figures, shown
 from tests.support.harness import Project
+from tests.support.notebooks import EXPECTED, NOTEBOOKS, figures, shown
 from tools import notebooks
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.usefixtures("spark")]

@@ -20,12 +20,12 @@ from schemas.events import MESSAGES
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES, RECEIVE_SCHEDULE, RUNS, TRANSMISSION_SCHEDULE
 from schemas.reading import as_of_key
-from tests.nightly.test_against_model import random_logs
 from tests.support.factories import Row, at, catalog, message_event, rule
 from tests.support.harness import Project, difference, one_log
 from tests.support.model import simulate
 from tests.support.model.messages import read_messages
 from tests.support.plans import SINGLE, operators
+from tests.support.random_logs import random_logs
 from tests.support.strategies import Log
 from tests.support.written import ended_run, endpoint, write
 

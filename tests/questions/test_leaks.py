@@ -11,12 +11,12 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import leaks as job
 from pipelines.questions.leaks import conversation_leaks, leak_kinds, leaks_at
-from pipelines.questions.leaks_view import print_leaks
+from pipelines.questions.view import print_leaks
 from pipelines.storage.collect import collect_rows
-from tests.nightly.test_against_model import project_of, random_logs
 from tests.support.factories import Row, at, by_source, catalog, endpoint_event, message_event
 from tests.support.harness import Project, difference, one_log
 from tests.support.model.vocabulary import ENDS
+from tests.support.random_logs import project_of, random_logs
 
 HOURS = 6
 """Random logs span less than a day."""

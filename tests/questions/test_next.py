@@ -13,7 +13,7 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.queue_filter import QueueFilter
 from pipelines.questions.next import next_messages
-from pipelines.questions.next_view import print_next
+from pipelines.questions.view import print_next
 from pipelines.questions.waiting import waiting_messages
 from pipelines.storage.warehouse import Warehouse
 from schemas.reading import as_of_key

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.explain.ahead import ahead_in_queue, ahead_in_transmission
 from pipelines.questions.overtaken import later_before, most_overtaken
 from pipelines.questions.waiting import waiting
 from tests.support.factories import Row, at
@@ -108,24 +107,3 @@ def test_waiting_is_told_by_queue_and_level(session: SparkSession) -> None:
         for row in found.collect()
     ]
     assert sorted(rows_found) == sorted(expected, key=lambda row: row[:2])
-
-
-def test_what_is_ahead_adds_up(session: SparkSession) -> None:
-    given = [row for row in rows(30, seed=4) if row["queue"] == "Q"]
-    frame = session.createDataFrame(given, ROWS)
-    asked = max((row for row in given if row["position"]), key=lambda row: row["position"])
-    before = [row for row in given if row["position"] and row["position"] < asked["position"]]
-    expected = {}
-    for level in {row["group_priority"] for row in before}:
-        of_level = [row for row in before if row["group_priority"] == level]
-        receives = {row["receive_number"] for row in of_level} - {asked["receive_number"]}
-        expected[level] = (len(of_level), len(receives))
-    found = ahead_in_queue(frame, position=asked["position"], receive_number=asked["receive_number"])
-    assert {row.group_priority: (row.messages, row.receives) for row in found.collect()} == expected
-    assert sum(messages for messages, _ in expected.values()) == asked["position"] - 1
-    assert sum(receives for _, receives in expected.values()) == asked["receive_number"] - 1
-    sent = frame.withColumnRenamed("group_priority", "transmit_priority")
-    found = ahead_in_transmission(sent, position=asked["position"])
-    assert {row.transmit_priority: row.messages for row in found.collect()} == {
-        level: messages for level, (messages, _) in expected.items()
-    }

@@ -20,7 +20,6 @@ from pipelines.replay.report import report_replay
 from pipelines.replay.request import Period, ReplayRequest
 from pipelines.replay.view import sentence
 from pipelines.storage.collect import collect_rows
-from tests.nightly.test_against_model import project_of, random_logs
 from tests.support.factories import (
     NOON,
     Row,
@@ -37,11 +36,12 @@ from tests.support.model.endpoints import Endpoint
 from tests.support.model.replay import Inputs, as_logged, is_off, replay as by_model, waits
 from tests.support.model.rules import Rule
 from tests.support.model.whatif import decided, standing
+from tests.support.proposals import other_levels, written
+from tests.support.random_logs import project_of, random_logs
 from tests.support.strategies import Log
 from tests.support.strategies.busy import BEGIN, END, TICK, busy_log
 from tests.support.strategies.crowded import BEGIN as CROWDED_BEGIN, TICK as CROWDED_TICK, crowded_log
 from tests.support.strategies.logs import split
-from tests.whatif.test_whatif import other_levels, written
 
 LOGS = 12
 BUSY = 20

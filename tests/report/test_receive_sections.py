@@ -15,9 +15,9 @@ from pipelines.report.replay import MOMENTS, STEPS, replay_parts
 from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import CONFORMANCE_TABLES
 from schemas.replay import REPLAY_TABLES
-from tests.report.test_browser import Browser, complaints, first_column, opened, requests, table
-from tests.report.test_whatif_section import answers_of
+from tests.support.browser import Browser, complaints, first_column, opened, requests, table
 from tests.support.factories import Row, at
+from tests.support.report_answers import answers_of
 from tests.support.report_warehouse import AS_OF, NASTY
 
 QUEUE = {"instance": "SQL1", "database": "A", "queue": NASTY}

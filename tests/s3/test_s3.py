@@ -14,8 +14,8 @@ from moto.server import ThreadedMotoServer
 from pyspark.sql import SparkSession
 
 from pipelines.storage.lock import LOCK
-from tests.nightly.test_against_model import project_of, random_logs
 from tests.support.harness import SOURCES, Project, one_log
+from tests.support.random_logs import project_of, random_logs
 from tests.support.warehouses import changed, contents
 
 pytestmark = pytest.mark.spark

@@ -1,6 +1,6 @@
 """Of two jobs that would write a warehouse, one does."""
 
-import fcntl
+import errno
 import os
 import re
 import subprocess
@@ -9,10 +9,11 @@ from pathlib import Path
 from threading import Timer
 
 import pytest
+from filelock import FileLock
 from pyarrow import fs
 
 from pipelines.config.errors import BusyError, ConfigError
-from pipelines.storage.lock import LOCK, only_writer
+from pipelines.storage.lock import HOLDER, LOCK, only_writer
 
 HOLDS = "import sys, time; from pipelines.storage.lock import only_writer\n"
 HOLDS += "with only_writer(sys.argv[1], 'fold'): print('holds', flush=True); time.sleep(600)"
@@ -33,15 +34,15 @@ def test_the_second_is_told_who_writes_and_the_next_one_may(tmp_path: Path) -> N
         with only_writer(f"{tmp_path}/other", "fold"):
             pass
     with only_writer(root, "fold"):
-        text = Path(root, LOCK).read_text()
+        text = Path(root, HOLDER).read_text()
+    assert not Path(root, HOLDER).exists()
     assert text.startswith("fold, since ")
     assert text.count("\n") == 1
 
 
 def test_who_just_got_the_lock_is_waited_for_until_it_has_said_its_name(tmp_path: Path) -> None:
-    with (tmp_path / LOCK).open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        saying = Timer(0.2, lambda: (tmp_path / LOCK).write_text("nightly, since now\n"))
+    with FileLock(tmp_path / LOCK):
+        saying = Timer(0.2, lambda: (tmp_path / HOLDER).write_text("nightly, since now\n"))
         saying.start()
         with pytest.raises(BusyError, match=": nightly, since now; wait"), only_writer(str(tmp_path), "fold"):
             pass
@@ -58,7 +59,7 @@ def test_a_process_that_was_killed_blocks_nobody(tmp_path: Path) -> None:
     holder.kill()
     holder.communicate()
     with only_writer(root, "nightly"):
-        assert Path(root, LOCK).read_text().startswith("nightly")
+        assert Path(root, HOLDER).read_text().startswith("nightly")
 
 
 def test_a_block_that_fails_lets_go(tmp_path: Path) -> None:
@@ -74,6 +75,20 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     said = f"^warehouse: {root} can't be written \\(.*\\); give this user the right to write, or name another"
     with pytest.raises(ConfigError, match=said), only_writer(str(root), "nightly"):
         pass
+
+
+def test_a_file_system_without_locks_is_not_guarded_and_says_so(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, tmp_path: Path
+) -> None:
+    def no_locks(_: int) -> bool:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("filelock._native._unix.lock_fd_nonblocking", no_locks)
+    with only_writer(str(tmp_path), "nightly"):
+        pass
+    assert caplog.messages == [
+        f"{tmp_path} can't be locked (No locks available); see that no other job writes it"
+    ]
 
 
 def test_behind_a_uri_a_lease_says_who_writes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ from pipelines.config.errors import WarehouseError
 from pipelines.ladder.reassign import reassign
 from pipelines.nightly.night import describe
 from pipelines.storage.maintain import maintain
-from tests.nightly.test_interrupted import a_bit_of_everything, night_after, project_in
 from tests.support.factories import at
 from tests.support.harness import Project
+from tests.support.small_project import a_bit_of_everything, night_after, project_in
 from tests.support.warehouses import changed, contents
 
 pytestmark = pytest.mark.slow

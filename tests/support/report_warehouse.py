@@ -7,8 +7,7 @@ import yaml
 from pyspark.sql import SparkSession
 
 from pipelines.config.load import Settings, load_settings
-from pipelines.report.content import parts
-from pipelines.report.nights import SUMS
+from pipelines.report.content import SUMS, parts
 from pipelines.report.page import page
 from pipelines.storage.published import published_as_of
 from pipelines.storage.warehouse import Warehouse

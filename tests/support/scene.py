@@ -16,9 +16,9 @@ from deltalake import write_deltalake
 
 from schemas import CONTRACTS
 from tests.conftest import ON_SPARK
-from tests.nightly.test_interrupted import a_bit_of_everything, night_after, project_in
 from tests.support.factories import Events, Row, at
 from tests.support.harness import SOURCES, Project, marked
+from tests.support.small_project import a_bit_of_everything, night_after, project_in
 from tests.support.warehouses import changed, contents
 
 ENGINE = "spark" if ON_SPARK else "embedded"

@@ -21,7 +21,7 @@ from pipelines.config.load import load_settings
 from pipelines.config.proposal import changed_rules, proposed_rules
 from pipelines.config.proposed_settings import proposed_settings
 from pipelines.console.invocation import name_command
-from pipelines.questions.inversions import passed_by_level
+from pipelines.questions.overtaken import passed_by_level
 from pipelines.report.whatif import whatif_parts
 from pipelines.schedules.orders import receive_order
 from pipelines.storage.collect import collect_rows
@@ -30,25 +30,16 @@ from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.read import report_whatif, require_sums, what_if
 from pipelines.whatif.view import sentence
 from schemas.whatif import WHATIF_TABLES
-from tests.nightly.test_against_model import project_of, random_logs
 from tests.support.factories import Row, at, by_source, catalog, create_rule, endpoint_event, message_event
 from tests.support.harness import Project, difference, one_log
 from tests.support.model.whatif import Settings, answers, changed, standing, what_if as by_model
+from tests.support.proposals import other_levels, written
+from tests.support.random_logs import project_of, random_logs
 from tests.support.strategies import Log
 
 LOGS = 12
 SINCE = timedelta(hours=5)
 """An instant this long before as_of is one at which endpoints are created, and others before it."""
-
-
-def other_levels(statements: list[Row]) -> list[Row]:
-    """The same rules with the levels upside down."""
-    changed = copy.deepcopy(statements)
-    for statement in changed:
-        for form in statement.values():
-            if isinstance(form, dict) and form.get("level") is not None:
-                form["level"] = 11 - form["level"]
-    return changed
 
 
 def other_honors(places: Row) -> Row:
@@ -58,13 +49,6 @@ def other_honors(places: Row) -> Row:
             honors = database.get("honor_broker_priority")
             database["honor_broker_priority"] = honors not in (True, "on", "ON", "true")
     return changed
-
-
-def written(path: Path, content: Any) -> str:
-    path.write_text(
-        yaml.safe_dump(json.loads(json.dumps(content, default=datetime.isoformat)), allow_unicode=True)
-    )
-    return str(path)
 
 
 def with_edges(log: Log) -> Log:

@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from pipelines.config.rules.guards import Exists, Not, Several, Test
-from pipelines.config.rules.reserved_words import RESERVED
 from pipelines.config.rules.rule_grammar import NAMES, UndefinedError
-from pipelines.config.rules.script_tokens import Token
+from pipelines.config.rules.script_tokens import RESERVED, Token
 from pipelines.config.rules.sqlcmd import VARIABLE
+from pipelines.config.rules.statements import Exists, Not, Several, Test
 
 VIEW = ("SYS", "CONVERSATION_PRIORITIES")
 QUOTES = {"BRACKETED": "]", "QUOTED": '"', "STRING": "'"}

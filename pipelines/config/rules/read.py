@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.rules.rule_file import RuleFile
+from pipelines.config.rules.statements import RuleFile
 from pipelines.config.rules.tsql_rules import read_tsql_rules
 from pipelines.config.rules.yaml_rules import read_yaml_rules
 

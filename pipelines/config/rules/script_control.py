@@ -3,10 +3,9 @@
 from pipelines.config.errors import ConfigError
 from pipelines.config.rules.control_flow import Branch
 from pipelines.config.rules.existence_checks import ExistenceCheck, text_of
-from pipelines.config.rules.reserved_words import STARTERS
 from pipelines.config.rules.rule_grammar import NAMES, UndefinedError
 from pipelines.config.rules.script_reading import Honor, ScriptReading
-from pipelines.config.rules.script_tokens import Token
+from pipelines.config.rules.script_tokens import STARTERS, Token
 
 _DEEPEST = 500
 """Blocks and conditions in each other; more are no script that a server runs."""
@@ -22,7 +21,7 @@ def follow(reading: ScriptReading, word: str, token: Token) -> bool:
     """
     after = reading.word(reading.at + 1)
     if reading.flow.depth > _DEEPEST:
-        place = reading.script.origin(token)
+        place = reading.script.location(token)
         raise ConfigError(f"{place}: IF and BEGIN are nested more than {_DEEPEST} deep; part the script")
     match word:
         case "IF" if not _is_drop_if_exists(reading):

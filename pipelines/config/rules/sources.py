@@ -3,14 +3,13 @@
 import glob
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.rules.read import read_rules, suffix_problem
-from pipelines.config.rules.rule_file import Note, NoteKind, RuleFile
-from pipelines.config.rules.source_location import Origin
+from pipelines.config.rules.statements import Note, NoteReason, RuleFile, SourceLocation
 
 _NUMBER = re.compile(r"(\d+)")
 _REPEATABLE = re.compile(r"R__", re.IGNORECASE)
@@ -77,8 +76,8 @@ class RuleSources:
             )
             self.unread.append(
                 Note(
-                    NoteKind.NOT_READ,
-                    Origin(each, 1, 1),
+                    NoteReason.NOT_READ,
+                    SourceLocation(each, 1, 1),
                     f"the file is not read: {reason}",
                     "move it out of the folder, or name the rule files by a pattern",
                     instance or "",
@@ -156,11 +155,11 @@ def _of_several(
     path: str, files: list[RuleFile], unread: list[Note], instance: str, database: str
 ) -> list[RuleFile]:
     """Say of a folder as a whole, not of each file, that it has no rules."""
-    without = NoteKind.NO_RULES
+    without = NoteReason.NO_RULES
     if not any(file.statements for file in files):
         message = f"{path}: none of its {len(files)} files has a rule statement that counts"
-        origin = Origin(files[0].path, 1, 1)
-        unread.append(Note(without, origin, message, "take it out of rules:", instance, database))
+        location = SourceLocation(files[0].path, 1, 1)
+        unread.append(Note(without, location, message, "take it out of rules:", instance, database))
     return [
         RuleFile(
             file.path,
@@ -171,3 +170,30 @@ def _of_several(
         )
         for file in files
     ]
+
+
+def misspelt_places(files: Iterable[RuleFile], known: Iterable[tuple[str, str]]) -> Iterator[Note]:
+    """Yield a note for the first statement of each place that is known in another case.
+
+    Args:
+        files: what was read.
+        known: instance and database, of all that catalog and snapshots have.
+    """
+    places = set(known)
+    alike = {
+        (instance.casefold(), database.casefold()): (instance, database) for instance, database in places
+    }
+    said = set(places)
+    for file in files:
+        for statement in file.statements:
+            place = statement.instance, statement.database
+            meant = alike.get((place[0].casefold(), place[1].casefold()))
+            if meant is None or place in said:
+                continue
+            said.add(place)
+            message = (
+                f"the rules of {'.'.join(place)} count for no endpoint of {'.'.join(meant)}, which catalog "
+                "or snapshots have"
+            )
+            fix = "write instance and database in the same case"
+            yield Note(NoteReason.OTHER_CASE, statement.location, message, fix, *place)

@@ -1,18 +1,124 @@
-"""Rule statements: what CREATE, ALTER and DROP BROKER PRIORITY say, whatever form they were written in."""
+"""Rule statements, the conditions under which they are carried out, and what a rule file holds of them."""
 
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import Enum
 from typing import Final, Literal, TypeAlias
 
-from pipelines.config.rules.guards import ALWAYS, Condition
-from pipelines.config.rules.source_location import Origin as Origin
-
+Lookup = Callable[[str, str | None], bool]
+"""Whether a database has a rule of this name; of any name, if the name is None."""
 DEFAULT_LEVEL: Final = 5
 """The level of a rule that names none, and of an endpoint that no rule matches."""
 
 
-class Kind(Enum):
+@dataclass(frozen=True, order=True)
+class SourceLocation:
+    """Where a statement stands; line and column count from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        """Return file:line:column, as editors understand it."""
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class Test(ABC):
+    """A condition; two of them are equal only if they stand at one place of one script."""
+
+    __test__ = False
+
+    @abstractmethod
+    def holds(self, has_rule: Lookup) -> bool:
+        """Evaluate it."""
+
+    @abstractmethod
+    def names(self) -> Iterator[tuple[str, str | None]]:
+        """Yield each database and name that it asks for."""
+
+
+@dataclass(frozen=True, eq=False)
+class Exists(Test):
+    """A database has a rule of one of these names; no names at all stand for any name."""
+
+    database: str
+    rules: tuple[str, ...]
+
+    def holds(self, has_rule: Lookup) -> bool:
+        """Evaluate it."""
+        return any(has_rule(*each) for each in self.names())
+
+    def names(self) -> Iterator[tuple[str, str | None]]:
+        """Yield the database with each of the names."""
+        for name in self.rules or (None,):
+            yield self.database, name
+
+
+@dataclass(frozen=True, eq=False)
+class Not(Test):
+    """Negate the condition."""
+
+    test: Test
+
+    def holds(self, has_rule: Lookup) -> bool:
+        """Evaluate it."""
+        return not self.test.holds(has_rule)
+
+    def names(self) -> Iterator[tuple[str, str | None]]:
+        """Yield those of the test."""
+        yield from self.test.names()
+
+
+@dataclass(frozen=True, eq=False)
+class Several(Test):
+    """AND (`every`) or OR of tests."""
+
+    tests: tuple[Test, ...]
+    every: bool
+
+    def holds(self, has_rule: Lookup) -> bool:
+        """Evaluate it."""
+        return (all if self.every else any)(test.holds(has_rule) for test in self.tests)
+
+    def names(self) -> Iterator[tuple[str, str | None]]:
+        """Yield those of all tests."""
+        for test in self.tests:
+            yield from test.names()
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A branch that a statement stands in: the test of the IF at `location`, and what it has to come to."""
+
+    test: Test
+    outcome: bool
+    location: SourceLocation
+
+
+@dataclass(frozen=True, eq=False)
+class Exit:
+    """A RETURN before a statement: the batch is left if all its guards hold, or if it was left `before`."""
+
+    guards: tuple[Guard, ...]
+    before: "Exit | None" = field(default=None, repr=False)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """When a statement is carried out: every guard holds, and the batch was not left before it."""
+
+    guards: tuple[Guard, ...] = ()
+    exit: Exit | None = None
+
+
+ALWAYS = Condition()
+"""Carried out whatever stands."""
+
+
+class StatementType(Enum):
     """What a statement does to its rule."""
 
     CREATE = "CREATE"
@@ -44,14 +150,76 @@ class RuleStatement:
     criteria nor level. It is carried out only if its `condition` holds.
     """
 
-    kind: Kind
+    kind: StatementType
     effective_from: datetime
     instance: str
     database: str
     name: str
-    origin: Origin
+    location: SourceLocation
     contract: Criterion = UNSET
     local_service: Criterion = UNSET
     remote_service: Criterion = UNSET
     level: int | None = None
     condition: Condition = ALWAYS
+
+
+class NoteReason(Enum):
+    """Why something of a rule source does not count."""
+
+    NOT_READ = "text about rules, or a file, that is not read"
+    ROLLED_BACK = "a rule that its transaction takes back"
+    NO_RULES = "a source without a rule statement"
+    ASSUMED = "a rule that is read as if a condition before it did not hold"
+    OTHER_CASE = "rules of a database that is known in another case"
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something of a rule source that does not count, or not for sure.
+
+    Attributes:
+        kind: why.
+        location: where it stands.
+        message: what it is, in one sentence.
+        fix: what to do.
+        instance: of the source; empty if it has none.
+        database: that of the last USE, or of the source; empty without one.
+        rule: the rule's name, if it is about one.
+    """
+
+    kind: NoteReason
+    location: SourceLocation
+    message: str
+    fix: str
+    instance: str = ""
+    database: str = ""
+    rule: str | None = None
+
+    def __str__(self) -> str:
+        """Return the line that reports it."""
+        return f"{self.location}: {self.message}; {self.fix}"
+
+
+@dataclass(frozen=True)
+class HonorSetting:
+    """An ALTER DATABASE of a script that turns HONOR_BROKER_PRIORITY on or off."""
+
+    instance: str
+    database: str
+    is_on: bool
+    location: SourceLocation
+
+
+@dataclass(frozen=True)
+class RuleFile:
+    """The statements of a rule file in its order.
+
+    `passed_over` counts the statements of a script that are not about rules; YAML has none. `notes` says
+    what of the file does not count, in its order.
+    """
+
+    path: str
+    statements: tuple[RuleStatement, ...]
+    passed_over: int = 0
+    notes: tuple[Note, ...] = ()
+    honor_settings: tuple[HonorSetting, ...] = ()

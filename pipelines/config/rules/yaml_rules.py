@@ -2,14 +2,21 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.rules.limits import CRITERION_LENGTH, NAME_LENGTH, level_problem, name_problem
-from pipelines.config.rules.rule_file import RuleFile
-from pipelines.config.rules.statements import ANY, UNSET, Criterion, Kind, Origin, RuleStatement
+from pipelines.config.rules.statements import (
+    ANY,
+    UNSET,
+    Criterion,
+    RuleFile,
+    RuleStatement,
+    SourceLocation,
+    StatementType,
+)
 from pipelines.config.shape import Instant, Shape, check, problem
 from pipelines.config.yaml_file import YamlFile, load_yaml
 
@@ -38,8 +45,15 @@ def _level(level: int) -> int:
 
 
 _RuleName = Annotated[str, AfterValidator(_rule_name)]
-_Criterion = Annotated[Any, BeforeValidator(_criterion)]
-_Level = Annotated[int, Field(strict=True), AfterValidator(_level)]
+_Criterion = Annotated[
+    Any, BeforeValidator(_criterion, json_schema_input_type=str | dict[Literal["name"], str])
+]
+_Level = Annotated[
+    int,
+    Field(strict=True),
+    AfterValidator(_level),
+    WithJsonSchema({"type": "integer", "minimum": 1, "maximum": 10}),
+]
 _Name = Annotated[str, Field(min_length=1)]
 _WHERE_TO_ADD = "add it here or to the file's entry under rules: in the settings"
 
@@ -64,10 +78,14 @@ class _Entry(Shape):
     alter: _Rule | None = None
     drop: _Drop | None = None
 
-    def bodies(self) -> Iterator[tuple[Kind, _Rule | _Drop | None]]:
-        yield Kind.CREATE, self.create
-        yield Kind.ALTER, self.alter
-        yield Kind.DROP, self.drop
+    def bodies(self) -> Iterator[tuple[StatementType, _Rule | _Drop | None]]:
+        yield StatementType.CREATE, self.create
+        yield StatementType.ALTER, self.alter
+        yield StatementType.DROP, self.drop
+
+
+RuleEntries: TypeAlias = tuple[_Entry, ...]
+"""The content of a file of rules."""
 
 
 def read_yaml_rules(
@@ -87,7 +105,7 @@ def read_yaml_rules(
             effect, or has not exactly one of create, alter and drop, or alters nothing; one line for each.
     """
     file = load_yaml(path)
-    entries = () if file.data is None else check(tuple[_Entry, ...], file)
+    entries = () if file.data is None else check(RuleEntries, file)
     statements: list[RuleStatement] = []
     problems: list[str] = []
     for index, entry in enumerate(entries):
@@ -129,6 +147,6 @@ def _statement(
         effective_from=effective_from,
         instance=instance,
         database=database,
-        origin=Origin(file.path, place.line, place.column),
+        location=SourceLocation(file.path, place.line, place.column),
         **dict(body),
     )

@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Collection, Iterable, Mapping
-from difflib import get_close_matches
 
+from pipelines.config.nearest import nearest
 from pipelines.config.snapshots.views import VIEWS, is_queue, queue_of
 
 BRACKETED = re.compile(r"\[(?P<inner>(?:[^\]]|\]\])*)\](?=\.|$)|(?P<bare>[^.]*)(?=\.|$)")
@@ -81,9 +81,9 @@ def complete_views(
 
 
 def nearest_view(stem: str) -> str | None:
-    """The view whose name is most like this one, if any is."""
+    """Return the view whose name is most like this one; None if none is like it."""
     name = _parts(stem)[-1].lower()
-    return next(iter(get_close_matches(name, list(VIEWS), n=1, cutoff=0.75)), None)
+    return nearest(name, VIEWS, cutoff=0.75)
 
 
 def as_the_server_spells(views: Iterable[str], queues: Iterable[str]) -> Mapping[str, str]:

@@ -73,14 +73,22 @@ def _opened(spark: SparkSession, contract: EventContract, paths: Sequence[str]) 
     found: dict[str, TextForm] = {}
 
     def problems(path: str) -> list[str]:
-        try:
-            found[path] = replace(form_of(path, contract.names), has_breaks=False)
-        except ForeignFileError as error:
-            return [f"{path}: {error}"]
-        return [] if found[path].is_empty else _of_header(path, contract, found[path])
+        form, differences = header_problems(path, contract)
+        if form is not None:
+            found[path] = form
+        return differences
 
     raise_together([contract_problems(contract, problems_of_each(paths, problems))])
     return [_plain(spark, contract, path, found[path]) for path in paths]
+
+
+def header_problems(path: str, contract: EventContract) -> tuple[TextForm | None, list[str]]:
+    """The form of a CSV file, None if it is no CSV, and what its header lacks of the contract."""
+    try:
+        form = replace(form_of(path, contract.names), has_breaks=False)
+    except ForeignFileError as error:
+        return None, [f"{path}: {error}"]
+    return form, [] if form.is_empty else _of_header(path, contract, form)
 
 
 def _of_header(path: str, contract: EventContract, form: TextForm) -> list[str]:

@@ -45,7 +45,7 @@ def read_json(spark: SparkSession, contract: EventContract, paths: Sequence[str]
     Raises:
         InputError: a file seems to be something else, such as a trace in XML.
     """
-    raise_together([contract_problems(contract, problems_of_each(paths, _foreign))])
+    raise_together([contract_problems(contract, problems_of_each(paths, foreign_problems))])
     rows = _looked_at(spark, contract, paths)
     values = {
         column.name: value_of(F.col(column.name), column.type)
@@ -89,7 +89,7 @@ def name_mistyped(spark: SparkSession, contract: EventContract, paths: Sequence[
     return problems_of_each(paths, problems)
 
 
-def _foreign(path: str) -> list[str]:
+def foreign_problems(path: str) -> list[str]:
     """What a file seems to be that begins with no JSON lines."""
     try:
         with unpacked(path) as stream:

@@ -72,4 +72,4 @@ def _copied(path: str) -> tuple[str, str]:
                     others.write(line.decode(errors="replace").encode())
                 else:
                     texts.write(line)
-    return str(text), str(other)
+    return text.as_posix(), other.as_posix()

@@ -11,6 +11,8 @@ from pyarrow import fs
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError, InputError
+from pipelines.config.paths import with_slashes
+from pipelines.engine.differences import located
 from pipelines.engine.scratch import is_in_local_scratch
 from pipelines.engine.session import is_embedded
 
@@ -115,6 +117,9 @@ def unended_line(path: str) -> str:
 
 def literal(spark: SparkSession, paths: Sequence[str]) -> list[str]:
     """The paths so that the engine takes no sign in them for a pattern."""
+    if os.name == "nt":
+        # In a URI these signs are escaped.
+        return [located(path) for path in paths]
     # Hadoop knows a backslash before the sign, Sail only a class of one sign.
     if is_embedded(spark):
         return [re.sub(r"[\[\]{}*?]", r"[\g<0>]", path) for path in paths]
@@ -142,7 +147,7 @@ def file_system(path: str) -> tuple[fs.FileSystem, str, str]:
 def _broken_links(folder: str) -> Iterator[str]:
     """Links below a folder that lead to nothing; a listing passes over them."""
     for place, _, names in os.walk(folder):
-        for path in (os.path.join(place, name) for name in names):
+        for path in (with_slashes(os.path.join(place, name)) for name in names):
             if os.path.islink(path) and not os.path.exists(path):
                 yield path
 

@@ -73,4 +73,4 @@ def plain_copy(spark: SparkSession, path: str, form: TextForm, name: str) -> str
             out.writelines(rewrite(stream, form))
     except ForeignFileError as error:
         raise InputError(f"{path}: {error}") from None
-    return str(copy)
+    return copy.as_posix()

@@ -20,6 +20,7 @@ from pyspark.sql import DataFrame, SparkSession, types as T
 
 from pipelines.config.errors import InputError
 from pipelines.config.model import LINE_BYTES, Format
+from pipelines.engine.differences import located
 from pipelines.engine.session import is_embedded
 from pipelines.storage.inputs.contract import contract_problems, raise_together
 from pipelines.storage.inputs.csv_rows import read_csv
@@ -109,7 +110,7 @@ def _delta(spark: SparkSession, contract: EventContract, files: Sequence[InputFi
         )
     if table.since is None:
         require_own_columns(table.path, contract.names, table.version)
-        rows = spark.read.format("delta").option("versionAsOf", table.version).load(table.path)
+        rows = spark.read.format("delta").option("versionAsOf", table.version).load(located(table.path))
         return read_delta(rows, contract, table.path)
     appended = appended_files(table.path, contract.names, table.since, table.version)
     if appended:

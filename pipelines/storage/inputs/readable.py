@@ -5,6 +5,7 @@ A gz of 1 MB may hold a line of 1 GB, which an engine would hold in memory sever
 
 import hashlib
 import re
+import shutil
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path, PurePosixPath
@@ -70,7 +71,7 @@ def _readable(spark: SparkSession, path: str, limit: int) -> str:
                 f"{path}: a line has more than {limit:,} bytes (quality.max_line_bytes), and on a cluster no "
                 "copy without it can be read; take the line away, or allow more"
             )
-        return str(_shortened(found, limit))
+        return _shortened(found, limit).as_posix()
     except (OSError, pa.ArrowException):
         # The engine says what is wrong.
         return path
@@ -86,8 +87,12 @@ def _with_small_ending(spark: SparkSession, path: str) -> str:
             f"{path}: the ending has capitals; rename the file so that it ends {name.suffix.lower()}"
         )
     link = _new_place(name.suffix.lower())
-    link.symlink_to(Path(local).resolve())
-    return str(link)
+    try:
+        link.symlink_to(Path(local).resolve())
+    except OSError:
+        # On Windows few users may make links.
+        shutil.copyfile(local, link)
+    return link.as_posix()
 
 
 def _has_long_line(path: str, limit: int) -> bool:

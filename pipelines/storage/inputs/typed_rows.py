@@ -67,18 +67,10 @@ def read_parquet(
     schemas: dict[str, pa.Schema] = {}
 
     def problems(path: str) -> list[str]:
-        try:
-            schemas[path], types = _footer(path)
-        except FileNotFoundError:
-            return [f"{path} {f'is gone, as after VACUUM; {ANEW}' if may_lack else GONE}"]
-        except (pa.ArrowException, OSError) as error:
-            return [f"{path}: not a readable Parquet file ({first_line(error)})"]
-        twice = _named_twice(schemas[path].names, contract.names)
-        if twice:
-            return [f"{path}: column {name} is there twice; write it once" for name in twice]
-        if may_lack:
-            types = {**{column.name: column.type for column in contract.columns}, **types}
-        return [f"{path}: {difference}" for difference in differences(contract, types)]
+        schema, found = footer_problems(path, contract, may_lack=may_lack)
+        if schema is not None:
+            schemas[path] = schema
+        return found
 
     raise_together([contract_problems(contract, problems_of_each(paths, problems))])
     # Sail reads files of one schema only: a narrower number in one of them would stop it.
@@ -87,6 +79,29 @@ def read_parquet(
         alike.setdefault(str(schemas[path].remove_metadata()), []).append(path)
     frames = [_of_one_schema(spark, contract, files, schemas[files[0]]) for files in alike.values()]
     return union_all(frames)
+
+
+def footer_problems(
+    path: str, contract: EventContract, *, may_lack: bool = False
+) -> tuple[pa.Schema | None, list[str]]:
+    """The schema of a Parquet file, None if it can't be read, and what it lacks of the contract."""
+    try:
+        schema, types = _footer(path)
+    except FileNotFoundError:
+        return None, [f"{path} {f'is gone, as after VACUUM; {ANEW}' if may_lack else GONE}"]
+    except (pa.ArrowException, OSError) as error:
+        return None, [f"{path}: not a readable Parquet file ({first_line(error)})"]
+    if twice := _named_twice(schema.names, contract.names):
+        return schema, [f"{path}: column {name} is there twice; write it once" for name in twice]
+    if may_lack:
+        types = {**{column.name: column.type for column in contract.columns}, **types}
+    return schema, [f"{path}: {difference}" for difference in differences(contract, types)]
+
+
+def schema_problems(path: str, contract: EventContract, schema: pa.Schema) -> list[str]:
+    """What the schema of a Delta table lacks of the contract."""
+    types = {field.name: _type_in_spark(field.type) for field in schema}
+    return [f"{path}: {difference}" for difference in differences(contract, types)]
 
 
 def _named_twice(names: Sequence[str], wanted: Sequence[str]) -> list[str]:

@@ -15,9 +15,9 @@ from pipelines.config.errors import ConfigError, InputError
 from pipelines.config.load import load_settings
 from pipelines.nightly.night import ingest_new_input
 from pipelines.storage.warehouse import Warehouse
-from tests.ingest.snapshots.test_with_events import GROUP, Server, conversation, handle, ready, shown, views
 from tests.support.factories import NOON, Row, at
 from tests.support.server import write_csv, write_views
+from tests.support.snapshot_views import GROUP, Server, conversation, handle, ready, shown, views
 
 
 def settings_of(folder: Path, *snapshots: Row) -> Path:

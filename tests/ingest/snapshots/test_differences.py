@@ -8,8 +8,8 @@ import yaml
 from pyspark.sql import SparkSession
 
 from pipelines.commands import differences
-from tests.ingest.snapshots.test_with_events import Server, conversation, ready, shown, views
 from tests.support.factories import NOON, at, by_source, catalog, create_rule, database, endpoint_event
+from tests.support.snapshot_views import Server, conversation, ready, shown, views
 
 COMPARED = ("what", "name", "server", "here")
 

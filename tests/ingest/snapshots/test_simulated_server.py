@@ -9,11 +9,11 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from tests.nightly.test_against_model import random_logs
 from tests.support.factories import Row
 from tests.support.harness import Project, difference, one_log
 from tests.support.model import simulate
 from tests.support.model.messages import read_messages
+from tests.support.random_logs import random_logs
 from tests.support.server import message_id, server_views, snapshots, state_of
 from tests.support.strategies import Log
 

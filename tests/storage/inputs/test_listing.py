@@ -16,8 +16,8 @@ from pipelines.storage.inputs.listing import InputFile, new_files
 from pipelines.storage.inputs.paths import files_under
 from pipelines.storage.inputs.read import read_input
 from schemas import CONTRACTS
-from tests.storage.inputs.test_read import ARROW, values
 from tests.support.factories import message_event
+from tests.support.inputs import ARROW, values
 
 SOURCE = "message_events"
 CONTRACT = CONTRACTS[SOURCE]

@@ -21,14 +21,8 @@ from pipelines.storage.inputs.read import mistyped_fields, read_input, require_j
 from pipelines.storage.inputs.text import read_lines
 from schemas import CONTRACTS
 from tests.support.factories import FACTORIES, Row, endpoint_event, message_event, queue_event
+from tests.support.inputs import ARROW, values
 
-ARROW = {
-    "string": pa.string(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "boolean": pa.bool_(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-}
 JSON_SAMPLES = {
     "a string": ("text", ("string", "timestamp")),
     "a number": (7, ("int", "bigint")),
@@ -46,12 +40,6 @@ def text(value: object) -> object:
 
 def line(row: Row) -> str:
     return json.dumps(row, default=text, ensure_ascii=False)
-
-
-def values(found: Iterable[SparkRow], *columns: str) -> list[Any]:
-    """One value a row where one column is asked for, else one tuple a row."""
-    rows = [tuple(row[column] for column in columns) for row in found]
-    return [row[0] for row in rows] if len(columns) == 1 else rows
 
 
 pytestmark = pytest.mark.spark

@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 from pipelines.config.model import Snapshot
 from pipelines.config.snapshots.files import view_files
 from pipelines.storage.snapshots.views import read_views
-from tests.ingest.snapshots.test_with_events import ready
 from tests.support.server import write_csv, write_views
+from tests.support.snapshot_views import ready
 
 MOMENT = "2026-11-20T12:00:00Z"
 PLAIN = ("dbo.OrderQueue", "dbo.two.dots", "sales.OrderQueue")

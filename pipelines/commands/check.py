@@ -1,0 +1,171 @@
+"""Check what a run needs before one is started: settings, inputs, engine, Java, memory, disk."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from pipelines.commands.options import Parser
+from pipelines.config.errors import ConfigError, InputError, PipelineError
+from pipelines.config.find_settings import find_settings
+from pipelines.config.load import Settings, load_settings
+from pipelines.console.invocation import is_under_spark_submit
+from pipelines.console.terminal import escape_line
+from pipelines.console.wording import format_count
+from pipelines.engine.environment import check_environment, memory
+from pipelines.engine.packages import installed_clients, require_engine
+
+OK, FAILED, SKIPPED = "ok", "ERROR", "-"
+Line = tuple[str, str, str]
+"""What was looked at, how that went, and what was found."""
+JAVA_WITHIN = 20
+"""Seconds in which Java has said its version."""
+GIB = 1 << 30
+
+
+class _Report:
+    """Prints a line for each thing that was looked at; the first failure decides the exit code."""
+
+    def __init__(self) -> None:
+        self.exit_code = 0
+
+    def add(self, subject: str, look: Callable[[], Iterable[str]], *, needed: bool = True) -> bool:
+        """Look, print what was found or what is wrong, and return whether that went well."""
+        if not needed:
+            self._print(subject, SKIPPED, "not looked at, because of the above")
+            return False
+        try:
+            for found in look():
+                self._print(subject, OK, found)
+        except PipelineError as error:
+            for problem in error.problems:
+                self._print(subject, FAILED, problem)
+            self.exit_code = self.exit_code or error.exit_code
+            return False
+        return True
+
+    def _print(self, subject: str, state: str, found: str) -> None:
+        print(escape_line(f"{subject:9} {state:5} {found}"))
+
+
+def main(argv: Sequence[str]) -> int:
+    """Parse the command line, look, and print a line for each thing; nothing is written, no engine starts."""
+    parser = Parser(
+        "check",
+        "Check what a run needs: settings, catalog, rules, the columns of every input, engine, Java, "
+        "memory, disk.",
+        example="--config conf/local.yaml",
+        config=False,
+    )
+    parser.add_config()
+    options = parser.parse_args(argv)
+    report, loaded = _Report(), list[Settings]()
+
+    def load() -> Iterator[str]:
+        loaded.append(load_settings(find_settings(options.config)))
+        yield loaded[0].path
+
+    is_loaded = report.add("settings", load)
+    report.add("catalog", lambda: _catalog(loaded[0]), needed=is_loaded)
+    report.add("rules", lambda: _rules(loaded[0]), needed=is_loaded)
+    report.add("engine", _engine)
+    report.add("inputs", lambda: _inputs(loaded[0]), needed=is_loaded and installed_clients() is not None)
+    report.add("java", _java)
+    report.add("memory", _memory)
+    report.add("disk", lambda: _disk(loaded[0]), needed=is_loaded)
+    return report.exit_code
+
+
+def _catalog(settings: Settings) -> Iterator[str]:
+    catalog = settings.catalog
+    databases, queues = [*catalog.database_rows()], [*catalog.queue_rows()]
+    services = [*catalog.service_bindings()]
+    yield (
+        f"{settings.catalog_path or 'from snapshots'}: {format_count(len(catalog.instances), 'instance')}, "
+        f"{format_count(len(databases), 'database')}, {format_count(len(queues), 'queue')}, "
+        f"{format_count(len(services), 'service')}"
+    )
+
+
+def _rules(settings: Settings) -> Iterator[str]:
+    statements = sum(len(file.statements) for file in settings.rule_files)
+    yield f"{format_count(len(settings.rule_files), 'file')}, {format_count(statements, 'statement')}"
+
+
+def _inputs(settings: Settings) -> Iterator[str]:
+    # Only this part of the check imports an engine's packages.
+    from pipelines.storage.inputs.columns import compare_columns
+    from schemas import CONTRACTS
+
+    problems: list[str] = []
+    for name, given in settings.inputs.by_name().items():
+        try:
+            files, differences = compare_columns(CONTRACTS[name], given)
+        except FileNotFoundError:
+            problems.append(f"inputs.{name}: {given.path} is not there; make that folder, or name another")
+            continue
+        except PipelineError as error:
+            problems += error.problems
+            continue
+        problems += differences
+        if not differences:
+            found = (
+                f"{format_count(files, 'file')} with the columns of the contract" if files else "no file yet"
+            )
+            yield f"{name}: {found} ({given.format}, {given.path})"
+    for snapshot in settings.snapshots:
+        declared = snapshot.declared
+        yield (
+            f"snapshot of {declared.instance}.{declared.database}: "
+            f"{format_count(len(snapshot.files), 'view')}"
+        )
+    if problems:
+        raise InputError(*problems)
+
+
+def _engine() -> Iterator[str]:
+    require_engine()
+    if is_under_spark_submit():
+        yield "Apache Spark"
+    elif "SPARK_REMOTE" in os.environ:
+        yield "the Spark Connect server of SPARK_REMOTE (it was not asked)"
+    else:
+        yield "the embedded engine"
+
+
+def _java() -> Iterator[str]:
+    if not is_under_spark_submit():
+        yield "not needed: only Apache Spark does"
+        return
+    home = os.environ.get("JAVA_HOME")
+    java = shutil.which("java", path=f"{home}/bin" if home else None)
+    if java is None:
+        raise ConfigError("no java found; install Java 17 or newer, or set JAVA_HOME")
+    try:
+        said = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=JAVA_WITHIN)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ConfigError(
+            f"{java} does not say its version ({error}); set JAVA_HOME to another Java"
+        ) from error
+    yield (said.stderr or said.stdout).partition("\n")[0]
+
+
+def _memory() -> Iterator[str]:
+    check_environment()
+    yield f"the engine may use {memory() / GIB:.1f} GiB"
+
+
+def _disk(settings: Settings) -> Iterator[str]:
+    from pipelines.storage.inputs.paths import on_local_disk
+
+    folder = on_local_disk(settings.warehouse) if isinstance(settings.warehouse, str) else None
+    if folder is None:
+        yield f"{settings.warehouse} is not on this disk"
+        return
+    place = Path(folder)
+    while not place.exists():
+        place = place.parent
+    if not os.access(place, os.W_OK):
+        raise ConfigError(f"{place} can't be written, where the warehouse would be; name another folder")
+    yield f"{shutil.disk_usage(place).free / GIB:.1f} GiB are free where the warehouse is, in {place}"

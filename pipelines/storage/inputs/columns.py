@@ -1,0 +1,78 @@
+"""The columns of an input, compared with its contract without an engine and without reading its rows."""
+
+import json
+from io import TextIOWrapper
+from itertools import islice
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from pipelines.config.model import EventSource
+from pipelines.storage.inputs.contract import first_line, problems_of_each
+from pipelines.storage.inputs.csv_rows import header_problems
+from pipelines.storage.inputs.json_lines import foreign_problems
+from pipelines.storage.inputs.paths import files_under, is_empty_folder, unpacked
+from pipelines.storage.inputs.typed_rows import footer_problems, schema_problems
+from schemas import EventContract
+
+LINES = 20
+"""Of a file of JSON lines, so many are looked at: each line has its own fields."""
+JSON_TYPES = {"boolean": bool, "int": int, "bigint": int}
+"""The type of a field by the column's; all others are text."""
+
+
+def compare_columns(contract: EventContract, given: EventSource) -> tuple[int, list[str]]:
+    """Compare all files of an input with its contract.
+
+    Returns:
+        How many files it has (1 for a Delta table with rows), and a line for each difference.
+
+    Raises:
+        FileNotFoundError: there is no such folder.
+        PipelineError: it can't be listed.
+    """
+    if given.format == "delta":
+        if is_empty_folder(given.path):
+            return 0, []
+        try:
+            schema = pa.schema(DeltaTable(given.path).schema())
+        except DeltaError as error:
+            return 0, [f"{given.path}: no Delta table ({first_line(error)})"]
+        return 1, schema_problems(given.path, contract, schema)
+    compare = {
+        "csv": lambda path: header_problems(path, contract)[1],
+        "parquet": lambda path: footer_problems(path, contract)[1],
+        "json": lambda path: foreign_problems(path) or _problems_of_lines(path, contract),
+    }
+    files = [file.path for file in files_under(given.path)]
+    return len(files), problems_of_each(files, compare[given.format])
+
+
+def _problems_of_lines(path: str, contract: EventContract) -> list[str]:
+    """What the first lines of a file of JSON lines lack, or have of another type."""
+    with unpacked(path) as stream:
+        first = islice(TextIOWrapper(stream, encoding="utf-8-sig", errors="replace"), LINES)
+        lines = [line for line in first if line.strip()]
+    for number, line in enumerate(lines, 1):
+        try:
+            row = json.loads(line)
+        except ValueError:
+            row = None
+        if not isinstance(row, dict):
+            return [f"{path}:{number}: is no JSON object; write one object a line"]
+        if problems := _problems_of_row(row, contract):
+            return [f"{path}:{number}: {problem}" for problem in problems]
+    return []
+
+
+def _problems_of_row(row: dict[str, Any], contract: EventContract) -> list[str]:
+    problems = []
+    for column in contract.columns:
+        value, wanted = row.get(column.name), JSON_TYPES.get(column.type, str)
+        if value is None and not column.nullable:
+            problems.append(f"field {column.name} is missing; it must be {column.type}")
+        elif value is not None and type(value) is not wanted:
+            problems.append(f"field {column.name} is {json.dumps(value)}; it must be {column.type}")
+    return problems

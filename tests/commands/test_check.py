@@ -1,0 +1,125 @@
+"""`priorities check`: a line for each thing, and the exit code of the job that would meet it first."""
+
+from pathlib import Path
+
+import pytest
+
+from pipelines import cli
+from pipelines.config.find_settings import VARIABLE
+from pipelines.engine import packages
+from tests.support.processes import ROOT
+
+GIVEN = "  endpoint_events: {path: events/endpoint_events, format: json}"
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Path:
+    """A folder as `priorities init` leaves it, and the current one."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    assert cli.run(["init"]) == 0
+    capsys.readouterr()
+    return tmp_path
+
+
+def check(capsys: pytest.CaptureFixture[str]) -> tuple[int, dict[str, list[str]]]:
+    """The exit code, and the lines by what they are about."""
+    code = cli.run(["check"])
+    lines: dict[str, list[str]] = {}
+    for line in capsys.readouterr().out.splitlines():
+        subject, found = line.split(maxsplit=1)
+        lines.setdefault(subject, []).append(found)
+    assert [*lines] == ["settings", "catalog", "rules", "engine", "inputs", "java", "memory", "disk"]
+    return code, lines
+
+
+def test_what_init_writes_passes(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, lines = check(capsys)
+    assert code == 0
+    assert lines["settings"] == ["ok    priorities.yaml"]
+    assert lines["catalog"] == ["ok    catalog.yaml: 1 instance, 1 database, 2 queues, 2 services"]
+    assert [line.split(" (")[0] for line in lines["inputs"]] == [
+        "ok    endpoint_events: no file yet",
+        "ok    message_events: no file yet",
+    ]
+    assert not list(project.glob("warehouse"))
+
+
+def test_settings_that_are_wrong(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "priorities.yaml").write_text("warehous: w\n")
+    code, lines = check(capsys)
+    assert code == 2
+    assert "ERROR priorities.yaml:1:1: warehous: unknown key; did you mean 'warehouse'?" in lines["settings"]
+    assert lines["inputs"] == lines["disk"] == ["-     not looked at, because of the above"]
+
+
+def test_no_settings_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv(VARIABLE, raising=False)
+    code, lines = check(capsys)
+    assert code == 2
+    assert lines["settings"][0].startswith("ERROR settings: none found; name the file with --config or ")
+
+
+@pytest.mark.parametrize(
+    ("format", "text", "says"),
+    [
+        ("json", '{"event_id": "1"\n', ":1: is no JSON object; write one object a line"),
+        ("json", '{"event_id": 1}\n', ":1: field event_id is 1; it must be string"),
+        ("csv", "event_id,event_time\n", "the header has only event_id and event_time of the 13 columns"),
+        ("parquet", "no file of that", "not a readable Parquet file"),
+    ],
+)
+def test_columns_that_break_the_contract(
+    project: Path, capsys: pytest.CaptureFixture[str], format: str, text: str, says: str
+) -> None:
+    settings = project / "priorities.yaml"
+    assert GIVEN in settings.read_text()
+    settings.write_text(settings.read_text().replace(GIVEN, GIVEN.replace("json", format)))
+    (project / "events" / "endpoint_events" / "a").write_text(text)
+    code, lines = check(capsys)
+    assert code == 3
+    assert any(line.startswith("ERROR") and says in line for line in lines["inputs"]), lines["inputs"]
+
+
+def test_a_folder_that_is_missing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "events" / "message_events").rmdir()
+    code, lines = check(capsys)
+    assert code == 3
+    assert lines["inputs"][1].endswith("message_events is not there; make that folder, or name another")
+
+
+def test_memory_that_is_no_size(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("ENGINE_MEMORY", "much")
+    code, lines = check(capsys)
+    assert code == 2
+    assert lines["memory"] == ["ERROR ENGINE_MEMORY: 'much' is no size; write one such as 4g or 512m"]
+
+
+@pytest.mark.parametrize("clients", [None, ["pyspark", "pyspark_client"]])
+def test_no_engine_and_two_are_one_line(
+    project: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    clients: list[str] | None,
+) -> None:
+    monkeypatch.setattr(packages, "installed_clients", lambda: clients)
+    code, lines = check(capsys)
+    assert code == 2
+    (line,) = lines["engine"]
+    assert line.startswith("ERROR engine: ")
+    assert "conversation-priorities[embedded]" in line
+
+
+@pytest.mark.parametrize("name", ["local", "snapshot"])
+def test_the_samples_pass_but_for_files_that_are_made(
+    name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv(VARIABLE, str(ROOT / "conf" / f"{name}.yaml"))
+    _, lines = check(capsys)
+    wrong = [line for found in lines.values() for line in found if line.startswith("ERROR")]
+    assert [line for line in wrong if "samples/generated" not in line] == []

@@ -1,0 +1,119 @@
+"""Standard output and standard error of a job: closed, full, or read to the first line only."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from tests.support.processes import COMMANDS, HAS_JAVA, PATIENCE, ROOT, environment
+
+TALKS = """
+import logging, os, sys
+from contextlib import suppress
+from pipelines.commands.launch import launch
+from pipelines.commands.options import Parser
+from pipelines.console.progress import step
+
+def main(argv):
+    Parser("talk", "Talk.", config=False).parse_args(argv)
+    for number in range(2000):
+        with step(f"step {number}"):
+            pass
+    logging.warning("a name with\\n a line end and \\u2028")
+    with suppress(OSError):
+        os.write(1, b"the engine\\n")
+    for number in range(20000):
+        print("answer", number)
+    return 4
+
+launch(main)
+"""
+NO_ROOM = (
+    "error: standard output can't be written (No space left on device); send it to a file or to a program "
+    "that reads it\n"
+)
+CLOSED = NO_ROOM.replace("No space left on device", "it is closed")
+
+
+def shell(line: str, job: str = f'"{sys.executable}" -c "$TALKS"') -> CompletedProcess[str]:
+    """Run a line of bash with the job's command in place of JOB; the exit codes of its pipe come last."""
+    return subprocess.run(
+        ["bash", "-c", f"{line.replace('JOB', job)}\necho codes ${{PIPESTATUS[*]}} >&2"],
+        cwd=ROOT,
+        env=environment() | {"TALKS": TALKS, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+
+
+def codes(done: CompletedProcess[str]) -> str:
+    return done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("stderr", ["2>&-", "2>/dev/full"])
+def test_a_line_that_can_not_be_written_is_lost_and_the_job_goes_on(stderr: str) -> None:
+    done = shell(f"JOB {stderr}")
+    assert done.stdout.splitlines()[-1] == "answer 19999"
+    assert done.stderr == "codes 4\n"
+
+
+def test_both_streams_read_to_the_first_line() -> None:
+    done = shell("JOB 2>&1 | head -1")
+    assert (done.stdout, done.stderr) == ("step 0 ...\n", "codes 4 0\n")
+
+
+def test_standard_output_read_to_the_first_line() -> None:
+    """The exit code is what the job found, and there is no line about the pipe."""
+    done = shell("JOB 2>/dev/null | head -1")
+    assert (done.stdout, done.stderr) == ("answer 0\n", "codes 4 0\n")
+    assert "Pipe" not in shell("JOB | head -1").stderr
+
+
+@pytest.mark.parametrize(("stdout", "says"), [(">/dev/full", NO_ROOM), (">&-", CLOSED), ("<&- >&-", CLOSED)])
+def test_standard_output_that_can_not_be_written(stdout: str, says: str) -> None:
+    done = shell(f"JOB {stdout}")
+    assert codes(done) == "codes 1"
+    assert done.stderr.endswith(f"the engine\n{says}codes 1\n")
+    assert shell(f"JOB {stdout} 2>&-").stderr == "codes 1\n"
+
+
+def test_help_that_can_not_be_written() -> None:
+    done = shell("JOB --help >/dev/full")
+    assert done.stderr == f"{NO_ROOM}codes 1\n"
+
+
+def test_only_the_answer_is_on_standard_output() -> None:
+    done = shell("JOB")
+    assert done.stdout.splitlines() == [f"answer {number}" for number in range(20000)]
+    assert "the engine\n" in done.stderr
+
+
+def test_a_line_of_the_log_is_one_line() -> None:
+    log = [line for line in shell("JOB").stderr.splitlines() if "WARNING" in line]
+    assert [line.partition("WARNING ")[2] for line in log] == [r"a name with\u000a a line end and \u2028"]
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.skipif(not HAS_JAVA, reason="no java on the PATH, so no Apache Spark")
+def test_answers_of_apache_spark(tmp_path: Path) -> None:
+    """Warnings and progress go to standard error; a full disk and a reader that has gone mean the same."""
+    text = (ROOT / "conf" / "snapshot.yaml").read_text()
+    text = text.replace("../build/warehouse-snapshot", "warehouse").replace("../samples", f"{ROOT}/samples")
+    (tmp_path / "settings.yaml").write_text(text)
+    config = f"--config {tmp_path}/settings.yaml"
+    night = f"{' '.join(COMMANDS['spark'])} {config} --as-of 2026-11-21T00:00:00Z"
+    done = shell("JOB 2>&1 >/dev/full | grep -v WARN", night)
+    assert done.stdout.splitlines()[0] == "rules ..."
+    assert done.stdout.endswith(NO_ROOM)
+    assert codes(done).startswith("codes 1 ")
+    asked = f"{ROOT}/spark-submit.sh jobs/next.py {config} --queue TargetQueue --format json"
+    done = shell("JOB --verbose", asked)
+    assert codes(done) == "codes 0"
+    assert json.loads(done.stdout)["as_of"] == "2026-11-21T00:00:00Z"
+    done = shell("JOB | head -1", asked)
+    assert (done.stdout, codes(done)) == ("{\n", "codes 0 0")

@@ -1,0 +1,63 @@
+"""What delta-rs, Arrow and the engine get for a path of Windows, as far as another system can tell."""
+
+import os
+from pathlib import Path
+from types import SimpleNamespace
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from pyspark.sql import SparkSession
+
+from pipelines.engine.differences import located
+from pipelines.storage.inputs.paths import file_system, literal, on_local_disk
+from pipelines.storage.upkeep import local_folder
+
+
+@pytest.fixture
+def windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("config.paths", "engine.differences", "storage.inputs.paths"):
+        monkeypatch.setattr(f"pipelines.{module}.os", SimpleNamespace(name="nt", sep="\\", path=os.path))
+
+
+@pytest.mark.usefixtures("windows")
+@pytest.mark.parametrize(
+    ("path", "uri"),
+    [
+        ("C:/data/a b", "file:///C:/data/a%20b"),
+        ("//server/share/x", "file://server/share/x"),
+        ("s3a://bucket/events", "s3a://bucket/events"),
+        ("file:///C:/data", "file:///C:/data"),
+    ],
+)
+def test_an_engine_gets_a_uri(path: str, uri: str) -> None:
+    assert located(path) == uri
+
+
+@pytest.mark.usefixtures("windows")
+def test_a_uri_has_no_pattern(embedded: SparkSession) -> None:
+    assert literal(embedded, ["C:/data/[a]*.json"]) == ["file:///C:/data/%5Ba%5D%2A.json"]
+
+
+@pytest.mark.usefixtures("windows")
+def test_spark_names_a_folder_by_a_uri() -> None:
+    assert local_folder("file:/C:/warehouse") == "C:/warehouse"
+    assert local_folder("C:/warehouse") == "C:/warehouse"
+
+
+def test_elsewhere_an_engine_gets_the_path() -> None:
+    for path in ("/data/a b", "C:/data", "s3a://bucket/x"):
+        assert located(path) == path
+
+
+@pytest.mark.parametrize("path", ["C:/data/x", "//server/share/x"])
+def test_a_drive_is_no_scheme(path: str) -> None:
+    assert on_local_disk(path) == path
+    assert file_system(path)[1:] == (path, "")
+
+
+def test_a_drive_is_no_scheme_to_delta_rs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_deltalake("C:/warehouse/runs", pa.table({"a": [1]}))
+    assert DeltaTable("C:/warehouse/runs").version() == 0
+    assert (tmp_path / "C:" / "warehouse" / "runs" / "_delta_log").is_dir()
