@@ -24,8 +24,8 @@ def conformance_levels(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
     The first explanation that holds counts: other_version (a version of a rule of that database has criteria
     that fit, whatever the ladder, and the logged level), default_on_server (the server has 5, ours found a
     rule), near_miss (such a version, but one criterion differs in case or blanks alone), rule_unknown (ours
-    is 5), unexplained. Of several versions that explain, the one whose validity is nearest to a creation counts,
-    then the earliest, then by name.
+    is 5), unexplained. Of several versions that explain, the one whose validity is nearest to a creation
+    counts, then the earliest, then by name.
     """
     counted = endpoints.groupBy(*KIND).agg(F.count(F.lit(1)).alias("endpoints"))
     differing = endpoints.where("logged_priority <> priority").select(*KIND, "created_at")
