@@ -10,7 +10,7 @@ from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueName
 from pipelines.conformance.levels import KIND, conformance_levels
 from pipelines.conformance.links import LINK, conformance_links
-from pipelines.questions.differences import level_differences
+from pipelines.questions.differences import count_level_differences
 from pipelines.schedules.read import catalog_frames
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
@@ -46,7 +46,7 @@ def count_levels_of_server(
     own = _created(warehouse, as_of, window).where("level_source = 'server' and logged_priority is not null")
     counts = {"of_server": own.count(), "differing_today": 0}
     if counts["of_server"]:
-        differing = level_differences(own, warehouse.read(PRIORITY_RULES))
+        differing = count_level_differences(own, warehouse.read(PRIORITY_RULES))
         [sums] = collect_rows(differing.agg(F.sum("endpoints").alias("endpoints")))
         counts["differing_today"] = sums["endpoints"] or 0
     return counts

@@ -45,9 +45,7 @@ def test_two_rules_that_cover_both_ends_alike_are_fine() -> None:
 def test_refused_statements_are_findings_with_their_place() -> None:
     first = create("A", "C * *", 3)
     statements = [first, create("B", "C * *", 3), create("C", "C * *", 4), create("A", "D * *", 4)]
-    statements.append(
-        RuleStatement(Verb.DROP, LONG_AGO, *I_A, "Z", SourceLocation("rules.sql", 99, 2))
-    )
+    statements.append(RuleStatement(Verb.DROP, LONG_AGO, *I_A, "Z", SourceLocation("rules.sql", 99, 2)))
     refused = [finding for finding in found(*statements) if finding.severity is Severity.ERROR]
     assert [(f.code.id, f.rule, f.location) for f in refused] == [
         ("R102", "B", statements[1].location),

@@ -9,7 +9,7 @@ import yaml
 from pyspark.sql import SparkSession
 
 from pipelines.conformance.receives import receives_at, request_at
-from pipelines.questions.leaks import leaks_at
+from pipelines.questions.leaks import read_leaks
 from pipelines.replay.period import Period
 from pipelines.replay.read import ReplayRequest, replayed
 from pipelines.storage.collect import collect_rows
@@ -119,6 +119,6 @@ def test_nobody_knows_how_long_the_work_took_or_when_it_began(
 
 
 def test_it_is_no_traffic(session: SparkSession, project: Project) -> None:
-    [leaking, other] = collect_rows(leaks_at(project.warehouse(session), AS_OF, days=30))
+    [leaking, other] = collect_rows(read_leaks(project.warehouse(session), AS_OF, days=30))
     for row in (leaking, other):
         assert (row["conversation_id"], row["reason"]) == ("Old 3", "no_traffic")
