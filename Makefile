@@ -132,8 +132,8 @@ airflow-test: airflow-setup ## load the DAG, and run two nights and a backfill w
 	@$(PYTHON_IN_VENV) -m pytest tests/airflow/test_nights.py $(ARGS)
 
 .PHONY: airflow-lock
-airflow-lock: ## pin the dependencies of Airflow anew (needs uv)
-	@uv pip compile tools/airflow/requirements.in --python-version 3.11 --universal --fork-strategy fewest \
+airflow-lock: setup ## pin the dependencies of Airflow anew
+	@$(PYTHON_IN_VENV) -m uv pip compile tools/airflow/requirements.in --python-version 3.11 --universal --fork-strategy fewest \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet \
 	  --output-file tools/airflow/requirements.lock
 
@@ -186,8 +186,8 @@ schemas: setup ## write the JSON Schemas of settings, catalog and rules from the
 	@$(PYTHON_IN_VENV) -m pipelines.config.json_schema
 
 .PHONY: lock
-lock: ## pin the dependencies of pyproject.toml anew in requirements.lock (needs uv)
-	@uv pip compile pyproject.toml --extra spark --extra embedded --extra notebooks \
+lock: setup ## pin the dependencies of pyproject.toml anew in requirements.lock
+	@$(PYTHON_IN_VENV) -m uv pip compile pyproject.toml --extra spark --extra embedded --extra notebooks \
 	  --group dev --group build --group bench --group s3 --universal --fork-strategy fewest \
 	  --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet --output-file requirements.lock
 

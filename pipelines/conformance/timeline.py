@@ -7,9 +7,8 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.conformance import event_codes as h
 from pipelines.engine.union import union_all
-from pipelines.ingest.queues import with_queue
 from pipelines.schedules.ready import system_first
-from pipelines.state.endpoints import SIDE
+from pipelines.state.endpoints import SIDE, with_queue
 from pipelines.state.events_before import events_before
 from pipelines.state.timeline_rows import row_position, side_text
 from pipelines.state.transactions import LOCKING, TRANSACTION, first_outcomes

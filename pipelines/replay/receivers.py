@@ -2,10 +2,9 @@
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.ingest.queues import with_queue
 from pipelines.replay.period import Period
 from pipelines.schedules.orders import Catalog
-from pipelines.state.endpoints import SIDE, group_after_moves, latest_moves
+from pipelines.state.endpoints import SIDE, group_after_moves, latest_moves, with_queue
 from pipelines.state.events_before import events_before
 
 

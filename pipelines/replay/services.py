@@ -3,8 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.engine.differences import Materialize
+from pipelines.engine.ordered import single_and_repeated
 from pipelines.replay.period import Period
-from pipelines.state.several import single_and_repeated
 from pipelines.state.transactions import TRANSACTION
 from schemas.keys import QUEUE
 

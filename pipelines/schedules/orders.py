@@ -17,7 +17,7 @@ from pipelines.schedules.with_endpoints import messages_with_endpoints, needed_e
 from pipelines.state.endpoints import SIDE, endpoints_at
 from pipelines.state.events_before import events_before
 from pipelines.state.ledger import Ledger
-from pipelines.state.of_messages import StateOfMessages, state_of_messages
+from pipelines.state.open_messages import StateOfMessages, state_of_messages
 from pipelines.state.transactions import named_locks
 
 

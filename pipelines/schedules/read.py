@@ -6,7 +6,7 @@ from pipelines.config.catalog import BINDINGS
 from pipelines.config.load import Settings
 from pipelines.engine.differences import Materialize
 from pipelines.schedules.orders import Backlog, Catalog, backlog
-from pipelines.state.of_messages import StateOfMessages
+from pipelines.state.open_messages import StateOfMessages
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS

@@ -2,9 +2,9 @@
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
+from pipelines.engine.ordered import single_and_repeated
 from pipelines.schedules.queue_state import with_state
 from pipelines.state.events_before import moment_of
-from pipelines.state.several import single_and_repeated
 from schemas.keys import GROUP
 
 CONVERSATION = [*GROUP, "conversation_id", "is_initiator"]

@@ -11,7 +11,7 @@ from pipelines.schedules.orders import orders, with_endpoints
 from pipelines.schedules.read import catalog_frames, read_backlog
 from pipelines.schedules.transmission import forwarded_elsewhere
 from pipelines.schedules.unresolved import unresolved
-from pipelines.state.of_messages import StateOfMessages
+from pipelines.state.open_messages import StateOfMessages
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED

@@ -11,11 +11,10 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.config.load import Settings
 from pipelines.config.proposal import Proposal, standing
 from pipelines.engine.differences import Materialize
-from pipelines.ingest.queues import with_queue
 from pipelines.schedules.orders import receive_order, send_order
 from pipelines.schedules.read import catalog_frames
 from pipelines.schedules.ready import in_conversations
-from pipelines.state.endpoints import SIDE
+from pipelines.state.endpoints import SIDE, with_queue
 from pipelines.storage.published import settings_of
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.levels import as_proposed, changed_endpoints, changed_kinds, rules_frame, with_cause
