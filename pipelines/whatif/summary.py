@@ -7,7 +7,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.union import union_all
-from pipelines.questions.overtaken import by_key, passed_by_level
+from pipelines.questions.overtaken import count_passed_by_level, group_by_key
 from schemas.keys import QUEUE
 from schemas.whatif import WHATIF_PAIRS, WHATIF_SUMMARY
 
@@ -86,9 +86,9 @@ def _count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return
     rows = pa.Table.from_batches(whole)
     columns = [rows[name].to_numpy() for name in ("position_before", "position_after", "level_before")]
-    for place, there in by_key(rows, QUEUE):
+    for place, there in group_by_key(rows, QUEUE):
         own = there[np.argsort(columns[0][there])]
-        found = passed_by_level(columns[1][own], columns[2][own])
+        found = count_passed_by_level(columns[1][own], columns[2][own])
         passing, passed = np.nonzero(found)
         yield pa.record_batch(
             [
