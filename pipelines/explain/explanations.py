@@ -30,7 +30,7 @@ from pipelines.explain.read import (
     read_rule_snapshots,
 )
 from pipelines.questions.endpoint_states import find_snapshot_states
-from pipelines.state.messages import facts
+from pipelines.state.messages import describe_messages
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.stored_rules import stored_versions
@@ -55,7 +55,7 @@ KNOWN = (
     "sent_at",
     "arrived_at",
 )
-"""The columns of `facts` that an explanation has."""
+"""The columns of `describe_messages` that an explanation has."""
 CASE = "case counts unless it is a GUID"
 
 
@@ -237,7 +237,7 @@ def _message_facts(warehouse: Warehouse, events: Sequence[Mapping[str, Any]]) ->
     """Return the facts of a message, from all its events."""
     schema = T.StructType([column.field for column in MESSAGES.columns if column.name in FACTS])
     rows = [[event[name] for name in FACTS] for event in events]
-    return collect_rows(facts(small_frame(warehouse.spark, rows, schema)).select(*KNOWN))[0]
+    return collect_rows(describe_messages(small_frame(warehouse.spark, rows, schema)).select(*KNOWN))[0]
 
 
 def _explain_receive(
