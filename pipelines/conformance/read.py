@@ -11,6 +11,7 @@ from pipelines.conformance.links import LinkRows, conformance_links
 from pipelines.conformance.receives import ConformanceRequest
 from pipelines.conformance.timeline import timeline
 from pipelines.engine.differences import Materialize
+from pipelines.engine.small_frame import small_frame
 from pipelines.questions.differences import count_level_differences
 from pipelines.schedules.read import catalog_frames
 from pipelines.state.ledger import Ledger
@@ -19,7 +20,6 @@ from pipelines.state.read import read_ledger
 from pipelines.state.transactions import LOCKING, OUTCOMES
 from pipelines.storage.batches import completed_batches
 from pipelines.storage.collect import collect_rows, micros
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import CONFORMANCE_LINKS
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS

@@ -12,6 +12,7 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.engine.differences import run_concurrently
+from pipelines.engine.small_frame import small_frame
 from pipelines.explain.endpoint import Endpoint, explain_endpoint
 from pipelines.explain.message_state import describe_closed, describe_open
 from pipelines.explain.positions import (
@@ -32,7 +33,6 @@ from pipelines.explain.read import (
 from pipelines.questions.endpoint_states import find_snapshot_states
 from pipelines.state.messages import describe_messages
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDS, MESSAGES, accepted_names
