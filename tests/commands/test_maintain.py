@@ -13,13 +13,13 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import maintain as job
 from pipelines.config.errors import ConfigError, PipelineError
+from pipelines.engine.small_frame import small_frame
 from pipelines.ingest.ingest import ingest, new_input
 from pipelines.ladder.write import write_rules
 from pipelines.schedules.write import write_schedules
 from pipelines.storage.batches import completed_batches
 from pipelines.storage.maintain import maintain
 from pipelines.storage.published import published_as_of
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ACCEPTED
 from schemas.ledger import ENDPOINTS
