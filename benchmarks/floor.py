@@ -32,7 +32,7 @@ def run(settings: Settings, finished: Warehouse, out: Warehouse) -> None:
         out: the warehouse to write to; none of its tables is there yet.
     """
     # As a night of this size does.
-    if completed_batches(finished).is_little:
+    if completed_batches(finished).is_small:
         set_for_small_jobs(out.spark)
     for source, place in settings.inputs.by_name().items():
         rows = out.spark.read.parquet(place.path).select(*CONTRACTS[source].names)

@@ -24,9 +24,9 @@ import pandas as pd
 
 from pipelines.config.load import load_for_lint
 from pipelines.config.proposal import Proposal
-from pipelines.lint.findings import in_order
+from pipelines.lint.findings import sort_findings
 from pipelines.lint.run import lint_warehouse
-from pipelines.questions.coverage import coverage
+from pipelines.questions.coverage import report_coverage
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_as_of
 from pipelines.storage.tables import open_warehouse
@@ -46,7 +46,7 @@ settings, warehouse = open_warehouse(SETTINGS)
 # %%
 as_of = published_as_of(warehouse, settings, None)
 # In the order of their versions, so that a rule's last level is that of its newest version.
-versions = pd.DataFrame(coverage(warehouse, as_of))
+versions = pd.DataFrame(report_coverage(warehouse, as_of))
 without = versions["level"].isna().map({False: "default", True: "no rule, the server's level"})
 versions["decided_by"] = versions["rule_name"].fillna(without)
 rules = (
@@ -103,7 +103,7 @@ findings, remarks = lint_warehouse(warehouse, checked, folded, moment=None)
 found = pd.DataFrame(
     [
         (str(each.severity), each.code.id, ".".join(each.place), each.rule, each.sentence, each.fix)
-        for each in in_order(findings)
+        for each in sort_findings(findings)
     ],
     columns=["severity", "code", "where", "rule", "finding", "what to do"],
 )

@@ -30,13 +30,14 @@ from pyspark.sql import functions as F
 
 from pipelines.config.load import load_for_lint
 from pipelines.config.proposal import Proposal
-from pipelines.conformance.receives import receives_at, request_at
+from pipelines.conformance.read import request_at
+from pipelines.conformance.receives import receives_at
 from pipelines.conformance.view import CLASSES
-from pipelines.replay.period import Period
-from pipelines.replay.read import ReplayRequest, replayed
+from pipelines.replay.read import open_replay
 from pipelines.replay.report import report_replay
+from pipelines.replay.request import Period, ReplayRequest
 from pipelines.replay.view import sentence
-from pipelines.report.replay import replay_parts
+from pipelines.report.replay import read_replay_tables
 from pipelines.storage.answers import answers_in, write_answers
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_as_of
@@ -133,7 +134,7 @@ asked = ReplayRequest(
     curve=range(1, 5),
 )
 with (
-    replayed(warehouse, settings, asked) as answer,
+    open_replay(warehouse, settings, asked) as answer,
     TemporaryDirectory() as folder,
 ):
     result = report_replay(answer, asked, limit=20)
@@ -145,7 +146,7 @@ with (
     }
     answers = answers_in(warehouse, folder)
     write_answers(answers, REPLAY_TABLES, frames)
-    parts = replay_parts(answers)
+    parts = read_replay_tables(answers)
 print(*lowest, "raised to 10.", sentence(result))
 curve = pd.DataFrame(result["curve"])
 curve[["scenario", "readers", "served", "wait_p95", "at_least", "utilisation", "calibrated"]]

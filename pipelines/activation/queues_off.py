@@ -6,12 +6,12 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.activation.messages import returning_transactions
+from pipelines.activation.messages import rolled_back_transactions
 from pipelines.config.catalog import BINDINGS, Catalog
 from pipelines.config.instants import format_instant
-from pipelines.console.wording import counted, queue_name
+from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.differences import run_concurrently
-from pipelines.schedules.queue_state import queues_off
+from pipelines.schedules.ready import queues_off
 from pipelines.state.events_before import events_before
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.collect import collect_rows
@@ -72,7 +72,7 @@ def queues_off_at(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> li
                     "rolled_back": {name: poison[key][name] for name in POISON} if key in poison else None,
                 }
             )
-    return sorted(rows, key=lambda row: (-row["messages"] - row["waiting"], queue_name(row)))
+    return sorted(rows, key=lambda row: (-row["messages"] - row["waiting"], format_queue(row)))
 
 
 def with_queue_off(transmissions: DataFrame, catalog: Catalog, off: Sequence[Row]) -> DataFrame:
@@ -83,7 +83,7 @@ def with_queue_off(transmissions: DataFrame, catalog: Catalog, off: Sequence[Row
         catalog: what binds services to queues.
         off: `queues_off_at`, or any rows that name the queues that are off.
     """
-    names = {tuple(row[name] for name in QUEUE): queue_name(row) for row in off}
+    names = {tuple(row[name] for name in QUEUE): format_queue(row) for row in off}
     bound = [
         (instance, database, service, names[instance, database, queue])
         for instance, database, service, queue in catalog.service_bindings()
@@ -126,7 +126,7 @@ def rolled_back_sentence(row: Row) -> str:
     return (
         f"message {poison['message_id']} of conversation {poison['conversation_id']} in group "
         f"{poison['conversation_group_id']} was received and rolled back "
-        f"{counted(poison['rollbacks'], 'time')}, last at {format_instant(poison['last_received_at'])}"
+        f"{format_count(poison['rollbacks'], 'time')}, last at {format_instant(poison['last_received_at'])}"
     )
 
 
@@ -140,7 +140,7 @@ def _how_off(row: Row) -> str:
 
 def _what_waits(row: Row) -> str:
     stand = "stands" if row["messages"] == 1 else "stand"
-    parts = [f"{counted(row['messages'], 'message')} {stand} in it"] if row["messages"] else []
+    parts = [f"{format_count(row['messages'], 'message')} {stand} in it"] if row["messages"] else []
     return " and ".join([*parts, *filter(None, [waiting_sentence(row)])])
 
 
@@ -177,7 +177,7 @@ def _standing(warehouse: Warehouse, as_of: datetime) -> DataFrame:
 
 
 def _waiting(warehouse: Warehouse, catalog: Catalog, off: Sequence[Row], as_of: datetime) -> DataFrame:
-    names = [[row[name] for name in QUEUE] + [queue_name(row)] for row in off]
+    names = [[row[name] for name in QUEUE] + [format_queue(row)] for row in off]
     queues = small_frame(warehouse.spark, names, f"{NAMES}, waits_for string")
     schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
     counts = (
@@ -220,7 +220,7 @@ def rollbacks(warehouse: Warehouse, messages: DataFrame, as_of: datetime) -> Dat
         One row per message that was: message_id, `rollbacks` (distinct transactions with a ROLLBACK and no
         COMMIT that RECEIVED it), `last_received_at` and `last_transaction_id` of the latest of them.
     """
-    returning = returning_transactions(events_before(warehouse.read_open(QUEUE_FACTS, as_of), as_of))
+    returning = rolled_back_transactions(events_before(warehouse.read_open(QUEUE_FACTS, as_of), as_of))
     received = events_before(warehouse.read_open(MESSAGES, as_of), as_of).where("event_type = 'RECEIVED'")
     return (
         F.broadcast(returning)

@@ -8,7 +8,7 @@ from pyspark.sql import functions as F
 from pipelines.activation.evidence import NOTIFIED
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
-from pipelines.console.wording import counted, queue_name
+from pipelines.console.wording import format_count, format_queue
 from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import events_before
 from pipelines.storage.collect import collect_rows
@@ -44,12 +44,12 @@ def unconfigured_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetim
     counts = groups.agg(
         F.sum("messages").alias("ready"), (F.count_if(F.col("state") == "queue_off") > 0).alias("is_off")
     )
-    known = {queue_name(row): (row["ready"], row["is_off"]) for row in collect_rows(counts)}
-    notified = [row for row in monitors if queue_name(row) in known and _is_notified(row)]
+    known = {format_queue(row): (row["ready"], row["is_off"]) for row in collect_rows(counts)}
+    notified = [row for row in monitors if format_queue(row) in known and _is_notified(row)]
     last = _last_receives(warehouse, as_of, min(map(_since, notified))) if notified else {}
     found = []
     for row in monitors:
-        name = queue_name(row)
+        name = format_queue(row)
         ready, is_off = known.get(name, (0, False))
         was_read = name in last and last[name] >= _since(row)
         found.append({**row, "ready": ready, **_advice(row, ready, is_off=is_off, was_read=was_read)})
@@ -80,11 +80,11 @@ def _last_receives(warehouse: Warehouse, as_of: datetime, since: datetime) -> di
     times = statements.where("event_type = 'RECEIVE'").select(*QUEUE, "event_time")
     rows = times.unionByName(placed.where("queue is not null").select(*QUEUE, "event_time"))
     last = collect_rows(rows.groupBy(*QUEUE).agg(F.max("event_time").alias("last")))
-    return {queue_name(row): row["last"] for row in last}
+    return {format_queue(row): row["last"] for row in last}
 
 
 def _advice(monitor: Row, ready: int, *, is_off: bool, was_read: bool) -> dict[str, str]:
-    stand = f"{counted(ready, 'message')} {'stands' if ready == 1 else 'stand'} in the queue"
+    stand = f"{format_count(ready, 'message')} {'stands' if ready == 1 else 'stand'} in the queue"
     if is_off:
         return {"advice": "queue_off", "sentence": f"The queue is off; {stand}"}
     if ready and _is_notified(monitor) and not was_read:

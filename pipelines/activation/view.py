@@ -9,8 +9,8 @@ from rich.table import Table as Grid
 
 from pipelines.activation.queues_off import rolled_back_sentence, waiting_sentence
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import terminal
-from pipelines.console.wording import queue_name
+from pipelines.console.terminal import open_console
+from pipelines.console.wording import format_queue
 
 BINS = 96
 """Pieces of the drawn timeline; of a day, a quarter of an hour each."""
@@ -26,8 +26,8 @@ NOT_KNOWN = "not known"
 
 def print_activation(told: Mapping[str, Any], start: datetime, end: datetime) -> None:
     """Print what `activation_of_queue` says of the window from start to end."""
-    console = terminal()
-    name = queue_name(told)
+    console = open_console()
+    name = format_queue(told)
     mode = told["mode"] or "no monitor in the catalog"
     console.print(f"{name} ({mode}), {_minute(start)} to {_minute(end)}", soft_wrap=True)
     console.print(told["sentence"], soft_wrap=True)

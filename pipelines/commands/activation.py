@@ -10,7 +10,7 @@ from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import load_settings
 from pipelines.config.queue_filter import FORMS
-from pipelines.console.terminal import as_json
+from pipelines.console.terminal import to_json
 from pipelines.storage.batches import completed_batches
 from pipelines.storage.lock import only_writer
 from pipelines.storage.published import checked_runs, published_as_of
@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
     queue = find_queue(settings, warehouse, as_of, options.queue)
     told = activation_of_queue(warehouse, as_of, queue, settings.catalog)
     if options.format == "json":
-        print(as_json(told))
+        print(to_json(told))
     else:
         print_activation(told, as_of - settings.activation.window, as_of)
     return 0

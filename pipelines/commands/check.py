@@ -11,8 +11,8 @@ from pipelines.config.errors import ConfigError, InputError, PipelineError
 from pipelines.config.find_settings import find_settings
 from pipelines.config.load import Settings, load_settings
 from pipelines.console.invocation import is_under_spark_submit
-from pipelines.console.terminal import visible_line
-from pipelines.console.wording import counted
+from pipelines.console.terminal import escape_line
+from pipelines.console.wording import format_count
 from pipelines.engine.environment import check_environment, memory
 from pipelines.engine.packages import installed_clients, require_engine
 
@@ -46,7 +46,7 @@ class _Report:
         return True
 
     def _print(self, subject: str, state: str, found: str) -> None:
-        print(visible_line(f"{subject:9} {state:5} {found}"))
+        print(escape_line(f"{subject:9} {state:5} {found}"))
 
 
 def main(argv: Sequence[str]) -> int:
@@ -82,15 +82,15 @@ def _catalog(settings: Settings) -> Iterator[str]:
     databases, queues = [*catalog.database_rows()], [*catalog.queue_rows()]
     services = [*catalog.service_bindings()]
     yield (
-        f"{settings.catalog_path or 'from snapshots'}: {counted(len(catalog.instances), 'instance')}, "
-        f"{counted(len(databases), 'database')}, {counted(len(queues), 'queue')}, "
-        f"{counted(len(services), 'service')}"
+        f"{settings.catalog_path or 'from snapshots'}: {format_count(len(catalog.instances), 'instance')}, "
+        f"{format_count(len(databases), 'database')}, {format_count(len(queues), 'queue')}, "
+        f"{format_count(len(services), 'service')}"
     )
 
 
 def _rules(settings: Settings) -> Iterator[str]:
     statements = sum(len(file.statements) for file in settings.rule_files)
-    yield f"{counted(len(settings.rule_files), 'file')}, {counted(statements, 'statement')}"
+    yield f"{format_count(len(settings.rule_files), 'file')}, {format_count(statements, 'statement')}"
 
 
 def _inputs(settings: Settings) -> Iterator[str]:
@@ -110,11 +110,16 @@ def _inputs(settings: Settings) -> Iterator[str]:
             continue
         problems += differences
         if not differences:
-            found = f"{counted(files, 'file')} with the columns of the contract" if files else "no file yet"
+            found = (
+                f"{format_count(files, 'file')} with the columns of the contract" if files else "no file yet"
+            )
             yield f"{name}: {found} ({given.format}, {given.path})"
     for snapshot in settings.snapshots:
         declared = snapshot.declared
-        yield f"snapshot of {declared.instance}.{declared.database}: {counted(len(snapshot.files), 'view')}"
+        yield (
+            f"snapshot of {declared.instance}.{declared.database}: "
+            f"{format_count(len(snapshot.files), 'view')}"
+        )
     if problems:
         raise InputError(*problems)
 

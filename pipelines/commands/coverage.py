@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import as_json, print_rows, terminal
-from pipelines.questions.coverage import COLUMNS, coverage
+from pipelines.console.terminal import open_console, print_rows, to_json
+from pipelines.questions.coverage import COLUMNS, report_coverage
 from pipelines.storage.published import published_as_of
 
 
@@ -22,9 +22,9 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "coverage")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    rows = coverage(warehouse, as_of)
+    rows = report_coverage(warehouse, as_of)
     if options.format == "json":
-        print(as_json({"as_of": as_of, "coverage": rows}))
+        print(to_json({"as_of": as_of, "coverage": rows}))
     else:
-        print_rows(terminal(), f"What each rule version decides, {format_instant(as_of)}", rows, COLUMNS)
+        print_rows(open_console(), f"What each rule version decides, {format_instant(as_of)}", rows, COLUMNS)
     return 0

@@ -9,7 +9,7 @@ from pipelines.config.errors import ConfigError, OutputError
 from pipelines.config.find_settings import FILE
 from pipelines.config.json_schema import FOLDER
 from pipelines.console.invocation import name_command
-from pipelines.console.terminal import visible_line
+from pipelines.console.terminal import escape_line
 
 FILES = (FILE, "catalog.yaml", "rules.yaml")
 SCHEMAS = ".priorities"
@@ -36,8 +36,8 @@ def main(argv: Sequence[str]) -> int:
             f"init: {error.filename or folder} can't be written ({error.strerror}); name another folder "
             "with --out"
         ) from error
-    print(visible_line(f"wrote {', '.join(str(folder / name) for name in FILES)}"))
-    print(visible_line(f"made the folders {' and '.join(str(folder / name) for name in EVENTS)}"))
+    print(escape_line(f"wrote {', '.join(str(folder / name) for name in FILES)}"))
+    print(escape_line(f"made the folders {' and '.join(str(folder / name) for name in EVENTS)}"))
     print("next: write your instances, databases, queues and services into catalog.yaml and your rules into")
     print(f"rules.yaml, put event files into the folders, and run {name_command('check')}")
     return 0

@@ -10,7 +10,7 @@ from typing import NoReturn
 from pipelines.commands.signals import end_at_once_on_signals, wait_if_ending
 from pipelines.commands.streams import protect_streams
 from pipelines.config.errors import PipelineError, one_line
-from pipelines.console.terminal import visible, visible_line
+from pipelines.console.terminal import escape_invisible, escape_line
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 GARBAGE = 1_000_000
@@ -53,9 +53,9 @@ def launch(main: Callable[[Sequence[str]], int], argv: Sequence[str] | None = No
     except Exception as error:
         wait_if_ending()
         code, line = outcome_of(error)
-        print(f"error: {visible(line)}", file=sys.stderr)
+        print(f"error: {escape_invisible(line)}", file=sys.stderr)
         if verbose:
-            print(visible(traceback.format_exc()), end="", file=sys.stderr)
+            print(escape_invisible(traceback.format_exc()), end="", file=sys.stderr)
     sys.exit(code)
 
 
@@ -63,7 +63,7 @@ class _Lines(logging.Formatter):
     """A record is one line, whatever names are in it; the traceback of an error follows."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
-        return visible_line(super().formatMessage(record))
+        return escape_line(super().formatMessage(record))
 
 
 def _log_handler() -> logging.Handler:

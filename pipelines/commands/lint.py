@@ -12,9 +12,9 @@ from pipelines.config.load import load_for_lint
 from pipelines.config.rules.history import apply_statements
 from pipelines.config.rules.sources import NoRuleFileError, RuleSources
 from pipelines.config.version import code_version
-from pipelines.console.terminal import as_json, terminal, visible_line
+from pipelines.console.terminal import escape_line, open_console, to_json
 from pipelines.engine.session import open_session
-from pipelines.lint.findings import Finding, Severity, in_order
+from pipelines.lint.findings import Finding, Severity, sort_findings
 from pipelines.lint.run import lint_files, lint_scripts, lint_warehouse
 from pipelines.lint.sarif import sarif
 from pipelines.lint.view import from_here, plain, print_findings, relative
@@ -57,17 +57,19 @@ def main(argv: Sequence[str]) -> int:
         settings_file = options.files[0]
         found = _lint_scripts(options.files, options.as_of)
     else:
-        settings_file = options.config = find_settings(options.config)
+        settings_file = options.config = find_settings(
+            options.config, otherwise="; or give rule files to look at without settings"
+        )
         found = _lint_settings(options)
-    findings = [relative(finding) for finding in in_order(found)]
+    findings = [relative(finding) for finding in sort_findings(found)]
     match options.format:
         case "json":
-            print(as_json([plain(finding) for finding in findings]))
+            print(to_json([plain(finding) for finding in findings]))
         case "sarif":
             log = sarif(findings, version=code_version(), settings_file=from_here(settings_file))
-            print(as_json(log))
+            print(to_json(log))
         case _:
-            print_findings(terminal(), findings)
+            print_findings(open_console(), findings)
     worst = Severity[options.fail_on.upper()]
     return FOUND if any(finding.severity >= worst for finding in findings) else 0
 
@@ -84,18 +86,18 @@ def _lint_scripts(paths: Sequence[str], moment: datetime | None) -> list[Finding
             problems.extend(error.problems)
     if problems:
         raise ConfigError(*problems)
-    folded = apply_statements(statement for file in sources.files for statement in file.statements)
-    return lint_scripts(sources, folded, moment=moment)
+    history = apply_statements(statement for file in sources.files for statement in file.statements)
+    return lint_scripts(sources, history, moment=moment)
 
 
 def _lint_settings(options: Namespace) -> list[Finding]:
-    settings, folded = load_for_lint(options.config)
+    settings, history = load_for_lint(options.config)
     if options.static:
-        return lint_files(settings, folded, moment=options.as_of)
+        return lint_files(settings, history, moment=options.as_of)
     warehouse = Warehouse(open_session("lint_rules", settings.warehouse), settings.warehouse)
     warehouse.require_this_shape()
     checked_runs(warehouse)
-    found, remarks = lint_warehouse(warehouse, settings, folded, moment=options.as_of)
+    found, remarks = lint_warehouse(warehouse, settings, history, moment=options.as_of)
     for remark in remarks:
-        print(visible_line(remark), file=sys.stderr)
+        print(escape_line(remark), file=sys.stderr)
     return found

@@ -12,7 +12,7 @@ from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.config.instants import format_instant
 from pipelines.console.invocation import name_command
-from pipelines.console.wording import counted
+from pipelines.console.wording import format_count
 from pipelines.nightly.night import night
 from pipelines.nightly.summary import print_summary
 from pipelines.storage.lock import only_writer
@@ -45,7 +45,8 @@ def main(argv: Sequence[str]) -> int:
     unresolved = warehouse.read_as_of(UNRESOLVED, run.as_of).count() if options.fail_on else 0
     if unresolved:
         print(
-            f"error: --fail-on unresolved: published, but {counted(unresolved, 'open message')} can't be "
+            f"error: --fail-on unresolved: published, but {format_count(unresolved, 'open message')} "
+            "can't be "
             f"placed at {format_instant(run.as_of)}; {name_command('waiting')} --config {settings.path} "
             "says why",
             file=sys.stderr,

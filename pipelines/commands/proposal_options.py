@@ -9,7 +9,7 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings
 from pipelines.config.proposal import Proposal, changed_rules, proposed_rules
 from pipelines.config.proposed_settings import proposed_settings
-from pipelines.console.wording import counted
+from pipelines.console.wording import format_count
 
 log = logging.getLogger(__name__)
 
@@ -96,8 +96,8 @@ def _warn_replaced(option: str, proposal: Proposal) -> None:
         "%s replaces %s that stand now; %s afterwards; to lay statements over the rules that stand, take "
         "--change",
         option,
-        counted(proposal.replaced or 0, "rule"),
-        "1 rule stands" if proposal.rules() == 1 else f"{counted(proposal.rules(), 'rule')} stand",
+        format_count(proposal.replaced or 0, "rule"),
+        "1 rule stands" if proposal.rules() == 1 else f"{format_count(proposal.rules(), 'rule')} stand",
     )
 
 

@@ -1,7 +1,6 @@
 """Write the rule history of the settings' rule sources to `priority_rules`, or print it as T-SQL."""
 
 from collections.abc import Sequence
-from functools import partial
 
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
@@ -36,7 +35,8 @@ def main(argv: Sequence[str]) -> int:
     settings, warehouse = opened(options, "rules")
     with only_writer(warehouse.root, "rules"):
         require_whole(warehouse)
-        step("rules", partial(write_rules, warehouse, settings, stored_history(warehouse)))()
+        with step("rules") as print_details:
+            print_details(write_rules(warehouse, settings, stored_history(warehouse)))
     return 0
 
 

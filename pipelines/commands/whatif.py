@@ -12,8 +12,8 @@ from pipelines.commands.options import Parser
 from pipelines.commands.out import require_own_folder
 from pipelines.commands.proposal_options import add_proposal_options, as_if_of, read_proposal
 from pipelines.config.load import load_settings
-from pipelines.console.terminal import as_json
-from pipelines.lint.findings import in_order
+from pipelines.console.terminal import to_json
+from pipelines.lint.findings import sort_findings
 from pipelines.lint.run import lint_files
 from pipelines.lint.view import plain, relative
 from pipelines.storage.answers import answers_in, write_answers
@@ -46,7 +46,7 @@ def main(argv: Sequence[str]) -> int:
     require_own_folder(options.out, settings)
     proposal = read_proposal(settings, options)
     assert proposal is not None
-    findings = in_order(lint_files(proposal.settings, proposal.folded, moment=None))
+    findings = sort_findings(lint_files(proposal.settings, proposal.folded, moment=None))
     warehouse = warehouse_of(settings, "whatif")
     answers = answers_in(warehouse, options.out) if options.out else None
     as_of = published_as_of(warehouse, settings, options.as_of)
@@ -66,7 +66,7 @@ def main(argv: Sequence[str]) -> int:
     findings = [relative(finding) for finding in findings]
     if options.format == "json":
         found = [plain(finding) for finding in findings]
-        print(as_json({"sentence": sentence(report), "findings": found, **report}))
+        print(to_json({"sentence": sentence(report), "findings": found, **report}))
     else:
         print_whatif(report, findings)
     return 0

@@ -11,7 +11,7 @@ from pipelines.config.load import Settings, rule_history_of, rule_statements
 from pipelines.config.nearest import suggest_nearest
 from pipelines.config.rules.history import Fault, Refusal, RuleHistory, RuleVersion, apply_statements
 from pipelines.config.rules.read import read_rules
-from pipelines.config.rules.statements import Note, NoteKind, RuleFile
+from pipelines.config.rules.statements import Note, NoteReason, RuleFile
 from pipelines.config.yaml_file import load_yaml
 
 log = logging.getLogger(__name__)
@@ -49,7 +49,7 @@ class Proposal:
     def notes(self) -> Iterator[Note]:
         """Yield what of its files does not count; a file without rules has its own warning."""
         for file in self.files:
-            yield from (note for note in file.notes if note.kind is not NoteKind.NO_RULES)
+            yield from (note for note in file.notes if note.kind is not NoteReason.NO_RULES)
 
     def ignored_settings(self) -> Iterator[str]:
         """Yield a line for each HONOR_BROKER_PRIORITY that its files turn, which changes no answer."""
@@ -59,7 +59,8 @@ class Proposal:
             if known.get(place, each.is_on) != each.is_on:
                 turned, is_now = ("on", "off") if each.is_on else ("off", "on")
                 yield (
-                    f"{each.origin}: HONOR_BROKER_PRIORITY is turned {turned}, and the answer takes it as it "
+                    f"{each.location}: HONOR_BROKER_PRIORITY is turned {turned}, and the answer takes it "
+                    "as it "
                     f"is now, {is_now}; to ask for both, name settings by --proposed"
                 )
 
@@ -165,7 +166,7 @@ def _files(current: Settings, option: str, given: Sequence[str]) -> list[RuleFil
 
 def _nothing_said(message: str, files: Sequence[RuleFile]) -> ConfigError:
     """The error for files without a statement, with the places of what they have instead."""
-    instead_of = (note for file in files for note in file.notes if note.kind is not NoteKind.NO_RULES)
+    instead_of = (note for file in files for note in file.notes if note.kind is not NoteReason.NO_RULES)
     return ConfigError(message, *map(str, instead_of))
 
 
@@ -200,7 +201,7 @@ def _file(places: Places, option: str, argument: str, variables: Mapping[str, st
     )
     if homeless := [statement for statement in file.statements if statement.instance == UNSAID]:
         raise ConfigError(
-            f"{homeless[0].origin}: nothing names its instance, and the catalog has "
+            f"{homeless[0].location}: nothing names its instance, and the catalog has "
             f"{', '.join(sorted(places)) or 'none'}; write {option} INSTANCE={path}"
         )
     return file
@@ -232,7 +233,7 @@ def _unknown_places(current: Settings, files: Sequence[RuleFile]) -> list[str]:
         else:
             continue
         known = "neither catalog, snapshots nor rule files of the settings have"
-        problems.setdefault(what, f"{statement.origin}: {known} {what}; {hint}")
+        problems.setdefault(what, f"{statement.location}: {known} {what}; {hint}")
     return list(problems.values())
 
 

@@ -5,8 +5,8 @@ from math import floor
 from typing import Any
 
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import print_rows, terminal
-from pipelines.console.wording import counted, queue_name
+from pipelines.console.terminal import open_console, print_rows
+from pipelines.console.wording import format_count, format_queue
 
 SHOWN = (
     "endpoints",
@@ -72,8 +72,9 @@ def _of_server(counts: Mapping[str, int]) -> str:
     differing = counts["differing_today"]
     verb = "differs" if differing == 1 else "differ"
     return (
-        f"The levels of {counted(counts['of_server'], 'endpoint')} are not checkable: these levels are the "
-        f"server's own, shown by a snapshot; {counted(differing, 'endpoint')} {verb} from today's rules."
+        f"The levels of {format_count(counts['of_server'], 'endpoint')} are not checkable: these levels "
+        "are the "
+        f"server's own, shown by a snapshot; {format_count(differing, 'endpoint')} {verb} from today's rules."
     )
 
 
@@ -90,7 +91,7 @@ def _compared(counts: Mapping[str, int]) -> str:
 
 def print_conformance(report: Mapping[str, Any]) -> None:
     """Print the answer, and the kinds of endpoints whose levels differ."""
-    console = terminal()
+    console = open_console()
     console.print(f"{format_instant(report['as_of'])}: {sentence(report)}", style="bold", soft_wrap=True)
     console.print(of_receives(report), style="bold", soft_wrap=True)
     if report["levels"]:
@@ -132,7 +133,8 @@ def of_receives(report: Mapping[str, Any]) -> str:
         return answer
     verb = "has" if silent == 1 else "have"
     return (
-        f"{answer} {counted(silent, 'queue')} {verb} no RECEIVE, COMMIT or ROLLBACK events: nothing is known "
+        f"{answer} {format_count(silent, 'queue')} {verb} no RECEIVE, COMMIT or ROLLBACK events: nothing "
+        "is known "
         "of locks and WHERE there."
     )
 
@@ -142,11 +144,11 @@ def deviation(row: Mapping[str, Any]) -> str:
     is_known = row["locks_known"] or row["class"] != "unexplained"
     why = CLASSES[row["class"]] if is_known else "unexplained; locks and WHERE are not known"
     who = f"transaction {row['transaction_id']}" if row["transaction_id"] else "a receive"
-    groups = counted(row["passed_groups"], "group")
+    groups = format_count(row["passed_groups"], "group")
     were = "was" if row["passed_groups"] == 1 else "were"
     return (
         f"at {format_instant(row['at'])} {who} took group {row['conversation_group_id']} of "
-        f"{queue_name(row)} at level {row['level']} while {groups} up to level {row['best_level']} {were} "
+        f"{format_queue(row)} at level {row['level']} while {groups} up to level {row['best_level']} {were} "
         f"there, with message {row['witness_message_id']}: {why}"
     )
 

@@ -1,34 +1,32 @@
-"""What a run is doing, said while it does it: one line a step on stderr, in a terminal and in a log alike."""
+"""Progress on stderr: one line when a step begins and one when it ends, in a terminal and in a log alike."""
 
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
-from pipelines.console.terminal import visible_line
+from pipelines.console.terminal import escape_line
 
 
-def step(name: str, work: Callable[[], str | None]) -> Callable[[], None]:
-    """Make a task of work: one that says when it begins, and when it is done, in how many seconds.
+@contextmanager
+def step(name: str) -> Iterator[Callable[[str], None]]:
+    """Print when the step begins, and how many seconds it took when it ends.
 
-    Args:
-        name: the step.
-        work: returns what it has done, in words, if there is more to say than that.
+    Yields:
+        A function that takes the details to print behind the duration.
     """
-
-    def task() -> None:
-        _say(f"{name} ...")
-        began = time.monotonic()
-        try:
-            details = work()
-        except BaseException:
-            _say(f"{name} failed after {time.monotonic() - began:.1f} s")
-            raise
-        _say(f"{name} done in {time.monotonic() - began:.1f} s{': ' + details if details else ''}")
-
-    return task
+    details: list[str] = []
+    _print(f"{name} ...")
+    began = time.monotonic()
+    try:
+        yield details.append
+    except BaseException:
+        _print(f"{name} failed after {time.monotonic() - began:.1f} s")
+        raise
+    _print(": ".join([f"{name} done in {time.monotonic() - began:.1f} s", *filter(None, details)]))
 
 
-def _say(line: str) -> None:
-    # In one piece: steps may run side by side.
-    sys.stderr.write(f"{visible_line(line)}\n")
+def _print(line: str) -> None:
+    # One write: steps that run concurrently do not mix their lines.
+    sys.stderr.write(f"{escape_line(line)}\n")
     sys.stderr.flush()

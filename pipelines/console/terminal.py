@@ -15,38 +15,38 @@ from pipelines.config.instants import format_instant
 
 PLAIN_WIDTH = 160
 """Columns of text where there is no terminal to ask."""
-LEAST_WIDTH = 60
+MINIMUM_WIDTH = 60
 """A narrower terminal breaks the lines of a table; a table of its width would lack whole columns."""
-MANY = 1000
+ONE_DECIMAL_FROM = 1000
 """From here on numbers have one decimal, below it five figures."""
 BREAKS = re.compile(r"(?<=_)")
 """Where the name of a column may be broken."""
-UNSEEN = re.compile(
+INVISIBLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
     r"\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
     r"\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
 """Characters that a terminal obeys in place of showing them, or that take no room: escapes, line ends other
 than a line feed, changes of the direction of text, marks of no width, fillers, tags."""
-BREAKING = re.compile(r"[\t\n]")
+LINE_BREAKS = re.compile(r"[\t\n]")
 
 
-def visible(text: str) -> str:
+def escape_invisible(text: str) -> str:
     """The text with each character that is not seen written as JSON does; line feeds and tabs stay."""
-    return UNSEEN.sub(_written_out, text)
+    return INVISIBLE.sub(_escape, text)
 
 
-def visible_line(text: str) -> str:
+def escape_line(text: str) -> str:
     """The same, with line feeds and tabs written out as well: a name can't begin a line of its own."""
-    return BREAKING.sub(_written_out, visible(text))
+    return LINE_BREAKS.sub(_escape, escape_invisible(text))
 
 
-def lines(texts: Iterable[str]) -> Text:
+def cell_lines(texts: Iterable[str]) -> Text:
     """Several lines for one cell of a table."""
-    return Text("\n".join(map(visible_line, texts)))
+    return Text("\n".join(map(escape_line, texts)))
 
 
-def _written_out(character: re.Match[str]) -> str:
+def _escape(character: re.Match[str]) -> str:
     # As JSON does: what is beyond four digits takes two escapes.
     units = character[0].encode("utf-16-be").hex()
     return "".join(f"\\u{units[place : place + 4]}" for place in range(0, len(units), 4))
@@ -56,13 +56,13 @@ class _Console(Console):
     """A console that takes a text for one line: what goes on further lines is a `Text`."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        return super().render_str(visible_line(text), **options)
+        return super().render_str(escape_line(text), **options)
 
 
-def terminal() -> Console:
+def open_console() -> Console:
     """Standard output; names are printed as they are, whatever brackets they have, and steer nothing."""
     console = _Console(highlight=False, markup=False, emoji=False)
-    width = max(console.width, LEAST_WIDTH) if console.is_terminal else PLAIN_WIDTH
+    width = max(console.width, MINIMUM_WIDTH) if console.is_terminal else PLAIN_WIDTH
     return _Console(width=width, highlight=False, markup=False, emoji=False)
 
 
@@ -75,69 +75,71 @@ def print_rows(
     """
     # Not as the grid's title, which breaks where the grid ends.
     console.print(title, style="bold", soft_wrap=True)
-    shown, headers = list(rows), [visible_line(column) for column in columns]
-    cells = [[cell(row[column]) for row in shown] for column in columns]
-    if _needed(headers, cells) > console.width:
-        headers = [_broken(header, _widest(each)) for header, each in zip(headers, cells, strict=True)]
-    if _needed(headers, cells) > console.width:
-        cells = [[_in_two(row[column]) for row in shown] for column in columns]
+    rows, headers = list(rows), [escape_line(column) for column in columns]
+    cells = [[format_cell(row[column]) for row in rows] for column in columns]
+    if _grid_width(headers, cells) > console.width:
+        headers = [
+            _wrap_header(header, _text_width(each)) for header, each in zip(headers, cells, strict=True)
+        ]
+    if _grid_width(headers, cells) > console.width:
+        cells = [[_wrap_time(row[column]) for row in rows] for column in columns]
     grid = Grid()
     for column, header in zip(columns, headers, strict=True):
-        numbers = all(isinstance(row[column], int | float | None) for row in shown)
+        numbers = all(isinstance(row[column], int | float | None) for row in rows)
         grid.add_column(Text(header), overflow="fold", justify="right" if numbers else "left")
     for texts in zip(*cells, strict=True):
         grid.add_row(*map(Text, texts))
     console.print(grid)
 
 
-def table(*headers: str) -> Grid:
+def make_table(*headers: str) -> Grid:
     """A table to add rows of text to: what is too long for its column goes on below, nothing is cut off."""
     return Grid(*[Column(header, overflow="fold") for header in headers])
 
 
-def _needed(headers: Sequence[str], cells: Iterable[Iterable[str]]) -> int:
+def _grid_width(headers: Sequence[str], cells: Iterable[Iterable[str]]) -> int:
     """How wide the table is if nothing is broken any further."""
     columns = zip(headers, cells, strict=True)
-    return 1 + sum(_widest([header, *each]) + len(" │ ") for header, each in columns)
+    return 1 + sum(_text_width([header, *each]) + len(" │ ") for header, each in columns)
 
 
-def _widest(texts: Iterable[str]) -> int:
+def _text_width(texts: Iterable[str]) -> int:
     return max((cell_len(line) for text in texts for line in text.split("\n")), default=0)
 
 
-def cell(value: object) -> str:
+def format_cell(value: object) -> str:
     """A value as people read it: null is blank, times are as in settings, decimals are few."""
     if value is None:
         return ""
     if isinstance(value, datetime):
         return format_instant(value)
     if isinstance(value, float):
-        return f"{value:.1f}" if abs(value) >= MANY else f"{value:.5g}"
-    return visible_line(str(value))
+        return f"{value:.1f}" if abs(value) >= ONE_DECIMAL_FROM else f"{value:.5g}"
+    return escape_line(str(value))
 
 
-def as_json(content: Any) -> str:
+def to_json(content: Any) -> str:
     """Write plain values as JSON; times as in the settings."""
-    return visible(json.dumps(content, default=_text, ensure_ascii=False, indent=2))
+    return escape_invisible(json.dumps(content, default=_json_text, ensure_ascii=False, indent=2))
 
 
-def _broken(column: str, width: int) -> str:
+def _wrap_header(column: str, width: int) -> str:
     """The name of a column in lines that are no wider than its cells, as far as it can be broken."""
-    lines = [""]
+    cell_lines = [""]
     for part in BREAKS.split(column):
-        if len(lines[-1] + part) > width:
-            lines.append("")
-        lines[-1] += part
-    return "\n".join(line for line in lines if line)
+        if len(cell_lines[-1] + part) > width:
+            cell_lines.append("")
+        cell_lines[-1] += part
+    return "\n".join(line for line in cell_lines if line)
 
 
-def _in_two(value: object) -> str:
+def _wrap_time(value: object) -> str:
     """A value with its time below its date."""
-    text = cell(value)
+    text = format_cell(value)
     return text.replace("T", "\nT", 1) if isinstance(value, datetime) else text
 
 
-def _text(value: object) -> str:
+def _json_text(value: object) -> str:
     if isinstance(value, datetime):
         return format_instant(value)
     if isinstance(value, date):

@@ -8,17 +8,17 @@ from pipelines.config.rules.history import RuleVersion
 from pipelines.config.rules.statements import DEFAULT_LEVEL
 from schemas.keys import QUEUE
 
-SHOWN = 3
+LIST_LENGTH = 3
 """How many of a list are named before the rest is counted."""
 
 
-def criteria(names: Sequence[str | None]) -> str:
+def format_criteria(names: Sequence[str | None]) -> str:
     """Write what a rule asks for."""
     contract, local, remote = ("ANY" if name is None else repr(name) for name in names)
     return f"contract {contract}, local service {local}, remote service {remote}"
 
 
-def endpoint(names: Sequence[str | None]) -> str:
+def format_endpoint(names: Sequence[str | None]) -> str:
     """Write an endpoint; a name of None is one that no rule mentions, an empty one is not known."""
     contract, local, remote = (
         "any other" if name is None else repr(name) if name else "not known" for name in names
@@ -26,7 +26,7 @@ def endpoint(names: Sequence[str | None]) -> str:
     return f"contract {contract}, local service {local}, remote service {remote}"
 
 
-def level_and_rule(rule: RuleVersion | None) -> str:
+def format_level(rule: RuleVersion | None) -> str:
     """Write the level that a rule gives, and its name; None is the default."""
     if rule is None:
         return f"{DEFAULT_LEVEL}, the default"
@@ -38,24 +38,24 @@ def level_of(rule: RuleVersion | None) -> int:
     return DEFAULT_LEVEL if rule is None else rule.level
 
 
-def listed(words: Sequence[str], total: int | None = None) -> str:
+def format_list(words: Sequence[str], total: int | None = None) -> str:
     """Write the first of some words and count the rest: a, b, c and 4 more."""
-    shown, more = list(words[:SHOWN]), (len(words) if total is None else total) - SHOWN
+    shown, more = list(words[:LIST_LENGTH]), (len(words) if total is None else total) - LIST_LENGTH
     if more > 0:
         return f"{', '.join(shown)} and {more:,} more"
     return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
 
 
-def counted(count: int, thing: str) -> str:
+def format_count(count: int, thing: str) -> str:
     """Write how many there are: 1 conversation, 2,000 conversations."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
-def queue_name(row: Mapping[str, Any]) -> str:
+def format_queue(row: Mapping[str, Any]) -> str:
     """Write the queue of a row: INSTANCE.DATABASE.QUEUE, as --queue of every job takes it."""
     return queue_text([row[name] for name in QUEUE])
 
 
-def place_name(place: tuple[str, str]) -> str:
+def format_database(place: tuple[str, str]) -> str:
     """Write instance and database; either is empty where a script is read that names none."""
     return queue_text([part for part in place if part]) or "the database"

@@ -1,7 +1,7 @@
 """The fold: take in what is new, write it into the ledger, and close what no as_of needs any more.
 
 A fold that was broken off is done again: its rows carry its number, so the next attempt passes over those of
-its own batch and replaces all that it wrote. The rows of `batches` come last and say that it is done.
+its own batch and replaces all that it wrote. The rows of `batches` come last and say that it is completed.
 """
 
 import hashlib
@@ -34,7 +34,7 @@ from pipelines.ingest.snapshots.read import (
 )
 from pipelines.ingest.working_set import Batch
 from pipelines.ingest.write_ledger import write_ledger
-from pipelines.state.of_messages import StateOfMessages
+from pipelines.state.open_messages import StateOfMessages
 from pipelines.storage.batches import CompletedBatches, completed_batches
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.contract import contract_problems, raise_together
@@ -50,8 +50,8 @@ FILE = ("source", "path", "length", "modified_at", "version")
 SUMS = ("events", "accepted", "duplicates", "rejected")
 
 
-LITTLE_BYTES = 16 << 20
-"""Up to so many new bytes a fold on a small ledger is little work (our choice)."""
+SMALL_INPUT_BYTES = 16 << 20
+"""Bytes of new input up to which the settings for small jobs are faster, on a small ledger."""
 
 
 @dataclass(frozen=True)
@@ -61,32 +61,32 @@ class New:
     Attributes:
         files: what was not taken yet.
         snapshots: likewise.
-        done: what the completed folds have done.
+        completed: the completed batches.
         bindings: `fingerprint` of the settings.
         broken_off: whether an earlier attempt at this fold left rows.
     """
 
     files: Sequence[InputFile]
     snapshots: Sequence[ServerSnapshot]
-    done: CompletedBatches
+    completed: CompletedBatches
     bindings: str
     broken_off: bool
 
     @property
-    def is_nothing(self) -> bool:
+    def is_empty(self) -> bool:
         """Whether the ledger is up to date."""
         return (
             not self.files
             and not self.snapshots
             and not self.broken_off
-            and self.done.bindings in (None, self.bindings)
+            and self.completed.bindings in (None, self.bindings)
         )
 
     @property
-    def is_little(self) -> bool:
+    def is_small(self) -> bool:
         """Whether files and ledger are small; of a Delta input the size is not known."""
-        size = sum(LITTLE_BYTES + 1 if file.length is None else file.length for file in self.files)
-        return self.done.is_little and not self.snapshots and size <= LITTLE_BYTES
+        size = sum(SMALL_INPUT_BYTES + 1 if file.length is None else file.length for file in self.files)
+        return self.completed.is_small and not self.snapshots and size <= SMALL_INPUT_BYTES
 
 
 def new_input(warehouse: Warehouse, settings: Settings) -> New:
@@ -95,31 +95,31 @@ def new_input(warehouse: Warehouse, settings: Settings) -> New:
     Raises:
         InputError: an input is missing or unreadable, or a file changed after it was taken.
     """
-    done, taken = run_concurrently(
+    completed, taken = run_concurrently(
         warehouse.spark, partial(completed_batches, warehouse), lambda: collect_rows(warehouse.read(FILES))
     )
-    completed = [InputFile(*[row[name] for name in FILE]) for row in taken if row["batch"] <= done.batch]
+    files = [InputFile(*[row[name] for name in FILE]) for row in taken if row["batch"] <= completed.batch]
     return New(
-        files=new_files(settings.inputs.by_name(), completed),
-        snapshots=new_snapshots(warehouse, settings.snapshots, done.batch),
-        done=done,
+        files=new_files(settings.inputs.by_name(), files),
+        snapshots=new_snapshots(warehouse, settings.snapshots, completed.batch),
+        completed=completed,
         bindings=fingerprint(settings),
-        broken_off=any(row["batch"] > done.batch for row in taken),
+        broken_off=any(row["batch"] > completed.batch for row in taken),
     )
 
 
 @dataclass(frozen=True)
 class IngestResult:
-    """What a fold has done.
+    """What a fold has completed.
 
     Attributes:
-        done: what all folds have done now.
-        said: what came in, in words.
+        completed: the completed batches, with this one.
+        details: what came in, in words.
         state: the state of messages at the end of the log's newest day; None if nothing came in.
     """
 
-    done: CompletedBatches
-    said: str
+    completed: CompletedBatches
+    details: str
     state: StateOfMessages | None = None
 
 
@@ -145,9 +145,9 @@ def ingest(
     Raises:
         InputError: an input breaks its contract, or a file changed while it was read.
     """
-    if new.is_nothing:
-        return IngestResult(new.done, "nothing new")
-    done, number, state = new.done, new.done.batch + 1, None
+    if new.is_empty:
+        return IngestResult(new.completed, "nothing new")
+    completed, number, state = new.completed, new.completed.batch + 1, None
     # No other table is ever there without it (`pipelines.storage.integrity`).
     warehouse.create_missing(RUNS)
     with warehouse.materializing() as materialize:
@@ -161,7 +161,7 @@ def ingest(
             events = {each.source: each.events for each in came}
             shown = take_snapshots(warehouse, new.snapshots, events, materialize)
             write_monitors(warehouse, number, shown.monitors)
-        newest = _newest(_brought(came, shown), done.newest)
+        newest = _newest(_brought(came, shown), completed.newest)
         # Files with types are read again where their rows are written.
         with blaming_files(partial(_blame, warehouse, settings, new.files)):
             if newest is not None:
@@ -169,7 +169,7 @@ def ingest(
                 moments = {each.taken_at for each in new.snapshots}
                 is_one_moment = number == 1 and not came and len(moments) == 1
                 views = None if is_one_moment else complete_views(warehouse, number)
-                batch = _batch(settings, came, shown, views, done, number, newest)
+                batch = _batch(settings, came, shown, views, completed, number, newest)
                 state = write_ledger(warehouse, batch, materialize_state)
             # They have been read for the last time. What was cut off as a file was still growing is no row.
             require_unchanged(settings.inputs.by_name(), new.files)
@@ -185,8 +185,8 @@ def ingest(
     totals = Counter[str]()
     for count in counts:
         totals.update(dict(zip(SUMS, count[1:], strict=True)))
-    said = ", ".join(f"{totals[name]:,} {name}" for name in SUMS)
-    return IngestResult(CompletedBatches([*done.batches, *batches]), said, state)
+    details = ", ".join(f"{totals[name]:,} {name}" for name in SUMS)
+    return IngestResult(CompletedBatches([*completed.batches, *batches]), details, state)
 
 
 def _take_in(
@@ -255,7 +255,7 @@ def _batch(
     came: Sequence[InputBatch],
     shown: SnapshotBatch | None,
     views: DataFrame | None,
-    done: CompletedBatches,
+    completed: CompletedBatches,
     number: int,
     newest: datetime,
 ) -> Batch:
@@ -270,11 +270,11 @@ def _batch(
         shown={} if shown is None else shown.events,
         views=views,
         until=CloseAt.newest(newest),
-        reach=Lookback(full, by_day.keys() - full, everywhere=done.events <= SMALL_HISTORY),
+        reach=Lookback(full, by_day.keys() - full, everywhere=completed.events <= SMALL_HISTORY),
         bindings=list(settings.catalog.service_bindings()),
-        has_queue_events=done.has_queue_events or queue_events > 0,
+        has_queue_events=completed.has_queue_events or queue_events > 0,
         # Without queue events every RECEIVED counted; what was closed by that means something else now.
-        starts_anew=not done.has_queue_events and queue_events > 0,
+        starts_anew=not completed.has_queue_events and queue_events > 0,
     )
 
 

@@ -1,23 +1,16 @@
 """Messages that are received for good, and that a ROLLBACK gives back to their queue all the same."""
 
-from datetime import datetime
-
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.engine.differences import Materialize
+from pipelines.state.ledger import Ledger
 from pipelines.state.messages import order_of_events
+from pipelines.state.open_messages import StateOfMessages
 from pipelines.state.transactions import TRANSACTION
 
 
 def redelivered(
-    message_events: DataFrame,
-    queue_events: DataFrame,
-    uncommitted: DataFrame,
-    with_state: DataFrame,
-    sides: DataFrame,
-    *,
-    state_at: datetime,
-    materialize: Materialize,
+    ledger: Ledger, state: StateOfMessages, sides: DataFrame, *, materialize: Materialize
 ) -> DataFrame:
     """The messages without a state that a ROLLBACK has given back last, or may still give back: hardly any.
 
@@ -25,13 +18,10 @@ def redelivered(
     other RECEIVED events take nothing, committed or not.
 
     Args:
-        message_events: all message events that the fold looks at.
-        queue_events: all queue events that the fold looks at.
-        uncommitted: `state.uncommitted` at `state_at`, kept.
-        with_state: `state.open_messages` at `state_at`, kept.
-        sides: `sides.conversation_sides`, kept.
-        state_at: the moment.
-        materialize: computes a frame once (`pipelines.engine.differences.kept`).
+        ledger: the working set.
+        state: the state of its messages at the end of the log's newest day, materialized.
+        sides: `sides.conversation_sides`, materialized.
+        materialize: computes a frame once.
 
     Returns:
         (message_id, conversation_id), unique: a transaction without a COMMIT has received it, and has not
@@ -40,17 +30,17 @@ def redelivered(
     Narrow passes find the messages of such transactions; only their events are looked at.
     Source: the design, "Activation".
     """
-    received = message_events.where("event_type = 'RECEIVED' and transaction_id is not null")
+    received = ledger.message_events.where("event_type = 'RECEIVED' and transaction_id is not null")
     takes = materialize(
-        uncommitted.select(*TRANSACTION)
+        state.uncommitted.select(*TRANSACTION)
         .join(received.select("message_id", *TRANSACTION, "event_time"), TRANSACTION, "inner")
-        .join(with_state.select("message_id"), "message_id", "left_anti")
+        .join(state.messages.select("message_id"), "message_id", "left_anti")
     )
-    rollbacks = queue_events.where("event_type = 'ROLLBACK' and transaction_id is not null")
+    rollbacks = ledger.queue_events.where("event_type = 'ROLLBACK' and transaction_id is not null")
     last_rollback = rollbacks.groupBy(*TRANSACTION).agg(F.max("event_time").alias("rolled_back_at"))
     place = order_of_events()
     messages = (
-        message_events.join(takes.select("message_id").distinct(), "message_id", "left_semi")
+        ledger.message_events.join(takes.select("message_id").distinct(), "message_id", "left_semi")
         .groupBy("message_id")
         .agg(
             F.min_by("conversation_id", place).alias("conversation_id"),
@@ -61,7 +51,7 @@ def redelivered(
     ended_at = F.when(F.col("sent_by_initiator"), F.col("target_ended_at")).otherwise(
         F.col("initiator_ended_at")
     )
-    has_ended = F.coalesce(ended_at < F.lit(state_at), F.lit(False))
+    has_ended = F.coalesce(ended_at < F.lit(state.as_of), F.lit(False))
     return (
         takes.join(last_rollback, TRANSACTION, "left")
         .join(messages, "message_id", "inner")

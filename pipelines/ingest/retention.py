@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.engine.union import union_all
 from pipelines.ingest.days import end_of
 from pipelines.state.events_before import moment_and_id, moment_and_id_of
+from pipelines.state.ledger import Ledger
 from pipelines.state.transactions import LOCKING, TRANSACTION
 from schemas.keys import QUEUE
 
@@ -65,17 +66,12 @@ def messages_that_stay_open(
 
 
 def open_transactions(
-    message_events: DataFrame,
-    queue_events: DataFrame,
-    uncommitted: DataFrame,
-    open_messages: DataFrame,
-    until: CloseAt,
+    ledger: Ledger, uncommitted: DataFrame, open_messages: DataFrame, until: CloseAt
 ) -> DataFrame:
     """The transactions whose events stay open.
 
     Args:
-        message_events: all message events that the fold looks at.
-        queue_events: all queue events that the fold looks at.
+        ledger: the working set.
         uncommitted: `state.uncommitted` at `until.state_at`.
         open_messages: `messages_that_stay_open`.
         until: up to when the fold closes.
@@ -84,9 +80,9 @@ def open_transactions(
         (instance, transaction_id), unique: open ones, those with events that are not settled, and those
         that received a message that stays open, which needs their outcome.
     """
-    received = message_events.where("event_type = 'RECEIVED' and transaction_id is not null")
+    received = ledger.message_events.where("event_type = 'RECEIVED' and transaction_id is not null")
     needed = received.join(open_messages.select("message_id"), "message_id", "left_semi").select(*TRANSACTION)
-    late = _not_settled(queue_events, until).where("transaction_id is not null").select(*TRANSACTION)
+    late = _not_settled(ledger.queue_events, until).where("transaction_id is not null").select(*TRANSACTION)
     is_open = uncommitted.where("is_open").select(*TRANSACTION)
     return needed.unionByName(late).unionByName(is_open).distinct()
 

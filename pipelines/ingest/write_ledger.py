@@ -11,7 +11,6 @@ from pipelines.engine.differences import Materialize, run_concurrently
 from pipelines.engine.session import is_embedded
 from pipelines.engine.small_jobs import is_set_for_small_jobs, materialize_if_small
 from pipelines.ingest.endpoints import endpoints, first_places
-from pipelines.ingest.queues import with_queue
 from pipelines.ingest.redelivered import redelivered
 from pipelines.ingest.retention import (
     CloseAt,
@@ -25,9 +24,9 @@ from pipelines.ingest.retention import (
 from pipelines.ingest.sides import conversation_sides, without_target
 from pipelines.ingest.snapshots.inference import infer
 from pipelines.ingest.working_set import KEYS, Batch, WorkingSet, read_working_set, union_batches
-from pipelines.state.endpoints import latest_moves
+from pipelines.state.endpoints import latest_moves, with_queue
 from pipelines.state.ledger import Ledger
-from pipelines.state.of_messages import StateOfMessages, state_of_messages
+from pipelines.state.open_messages import StateOfMessages, state_of_messages
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse, sql_text
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
@@ -63,7 +62,9 @@ def write_ledger(warehouse: Warehouse, batch: Batch, materialize_state: Material
         facts = _facts(warehouse, batch, looked, materialize)
         state, made = run_concurrently(
             warehouse.spark,
-            partial(_state, batch, facts, materialize_state),
+            partial(
+                state_of_messages, facts.ledger, as_of=batch.until.state_at, materialize=materialize_state
+            ),
             partial(_endpoints, warehouse, batch, facts, materialize),
         )
         still_open = _still_open(warehouse, batch, facts, state, made.sides, materialize)
@@ -74,19 +75,19 @@ def write_ledger(warehouse: Warehouse, batch: Batch, materialize_state: Material
             partial(
                 write,
                 MESSAGES,
-                _with_day(facts.messages, still_open.messages, until),
+                _with_day(facts.ledger.message_events, still_open.messages, until),
                 looked.messages.late,
             ),
             partial(
                 write,
                 ENDPOINT_FACTS,
-                _with_day(facts.conversations, still_open.conversations, until),
+                _with_day(facts.ledger.endpoint_events, still_open.conversations, until),
                 looked.conversations.late,
             ),
             partial(
                 write,
                 QUEUE_FACTS,
-                _with_day(facts.transactions, still_open.queue_events, until),
+                _with_day(facts.ledger.queue_events, still_open.queue_events, until),
                 looked.transactions.late,
             ),
             partial(
@@ -98,20 +99,16 @@ def write_ledger(warehouse: Warehouse, batch: Batch, materialize_state: Material
 
 @dataclass(frozen=True)
 class _Facts:
-    """All rows that the fold looks at, with what follows from snapshots.
+    """The rows of the working set, with what snapshots imply.
 
     Attributes:
-        messages, conversations, transactions: accepted events with `batch`.
-        creations: as conversations, each once.
-        known: `endpoints` rows of earlier folds.
-        arrived: messages, and the closed arrivals of conversations whose creation comes late.
+        ledger: accepted events with `batch`, and the `endpoints` rows of earlier batches.
+        creations: the endpoint events, each once.
+        arrived: the message events, and the closed arrivals of conversations whose creation comes late.
     """
 
-    messages: DataFrame
-    conversations: DataFrame
-    transactions: DataFrame
+    ledger: Ledger
     creations: DataFrame
-    known: DataFrame
     arrived: DataFrame
 
 
@@ -122,34 +119,24 @@ def _facts(warehouse: Warehouse, batch: Batch, looked: WorkingSet, materialize: 
         *[partial(materialize_if_small, rows.all(warehouse), materialize) for rows in of_events],
         partial(materialize_if_small, looked.known, materialize),
     )
-    if batch.views is None:
-        # Kept rows stay as they are when the table is written.
-        are_kept = is_set_for_small_jobs(warehouse.spark)
-        creations = conversations if are_kept else looked.conversations.each_once(warehouse)
-    else:
-        with_shown = infer(
-            messages,
-            conversations,
-            transactions,
-            known,
+    ledger = Ledger(messages, conversations, transactions, known, batch.has_queue_events)
+    if batch.views is not None:
+        ledger = infer(
+            ledger,
             arrivals=looked.arrivals,
             views=batch.views,
             bindings=small_frame(warehouse.spark, batch.bindings, BINDINGS),
             number=batch.number,
-            every_receive_counts=not batch.has_queue_events,
             materialize=materialize,
         )
-        messages, conversations = with_shown.messages, with_shown.conversations
-        creations = conversations
-    arrived = union_batches(warehouse, MESSAGES, messages, looked.arrivals)
-    return _Facts(messages, conversations, transactions, creations, known, arrived)
-
-
-def _state(batch: Batch, facts: _Facts, materialize: Materialize) -> StateOfMessages:
-    ledger = Ledger(
-        facts.messages, facts.conversations, facts.transactions, facts.known, batch.has_queue_events
-    )
-    return state_of_messages(ledger, as_of=batch.until.state_at, materialize=materialize)
+        creations = ledger.endpoint_events
+    elif is_set_for_small_jobs(warehouse.spark):
+        # Materialized rows stay the same when the table is written.
+        creations = ledger.endpoint_events
+    else:
+        creations = looked.conversations.each_once(warehouse)
+    arrived = union_batches(warehouse, MESSAGES, ledger.message_events, looked.arrivals)
+    return _Facts(ledger, creations, arrived)
 
 
 @dataclass(frozen=True)
@@ -166,16 +153,18 @@ class _Endpoints:
 
 
 def _endpoints(warehouse: Warehouse, batch: Batch, facts: _Facts, materialize: Materialize) -> _Endpoints:
-    sides = materialize(conversation_sides(facts.conversations, facts.arrived, facts.known))
+    sides = materialize(
+        conversation_sides(facts.ledger.endpoint_events, facts.arrived, facts.ledger.endpoints)
+    )
     alone = without_target(sides)
     places = first_places(
         facts.arrived.join(alone, "conversation_id", "left_semi"),
-        facts.known.join(alone, "conversation_id", "left_semi"),
+        facts.ledger.endpoints.join(alone, "conversation_id", "left_semi"),
     )
-    moves = materialize(latest_moves(facts.conversations))
+    moves = materialize(latest_moves(facts.ledger.endpoint_events))
     rules = materialize(warehouse.read(PRIORITY_RULES))
     bindings = materialize(small_frame(warehouse.spark, batch.bindings, BINDINGS))
-    found = endpoints(facts.creations, sides, moves, places, facts.known, rules)
+    found = endpoints(facts.creations, sides, moves, places, facts.ledger.endpoints, rules)
     return _Endpoints(sides, with_queue(found, bindings))
 
 
@@ -212,23 +201,15 @@ def _still_open(
     until = batch.until
     returned = None
     if batch.has_queue_events:
-        returned = redelivered(
-            facts.messages,
-            facts.transactions,
-            state.uncommitted,
-            state.messages,
-            sides,
-            state_at=until.state_at,
-            materialize=materialize,
-        )
-    messages = materialize(messages_that_stay_open(facts.messages, state.messages, returned, until))
+        returned = redelivered(facts.ledger, state, sides, materialize=materialize)
+    messages = materialize(
+        messages_that_stay_open(facts.ledger.message_events, state.messages, returned, until)
+    )
 
     def queue_events() -> _Keys:
-        transactions = materialize(
-            open_transactions(facts.messages, facts.transactions, state.uncommitted, messages, until)
-        )
-        last = last_of_kind(facts.transactions, until)
-        return _Keys(materialize(open_queue_events(facts.transactions, transactions, last, until)))
+        transactions = materialize(open_transactions(facts.ledger, state.uncommitted, messages, until))
+        last = last_of_kind(facts.ledger.queue_events, until)
+        return _Keys(materialize(open_queue_events(facts.ledger.queue_events, transactions, last, until)))
 
     def conversations() -> _Keys:
         # Most that a snapshot shows lives, and most of a log is over.

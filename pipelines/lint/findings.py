@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum, IntEnum
 
-from pipelines.config.rules.statements import Origin
+from pipelines.config.rules.statements import SourceLocation
 
 
 class Severity(IntEnum):
@@ -21,7 +21,7 @@ class Severity(IntEnum):
         return self.name.lower()
 
 
-class Code(Enum):
+class FindingCode(Enum):
     """The kinds of findings: a stable code, its usual severity, and what it means in a few words."""
 
     SAME_CRITERIA = ("R101", Severity.ERROR, "two rules have the same criteria and different levels")
@@ -66,28 +66,35 @@ class Finding:
     Attributes:
         code: what kind of thing it is.
         severity: how bad it is here; usually the code's.
-        place: the instance and database of the rules concerned.
+        database_key: the instance and database of the rules concerned.
         rule: the rule's name; None if the finding is about no single rule.
-        origin: where to look; None if the finding is about what no file says.
+        location: where to look; None if the finding is about what no file says.
         sentence: what is the matter, in one sentence.
         fix: what to do.
     """
 
-    code: Code
+    code: FindingCode
     severity: Severity
-    place: tuple[str, str]
+    database_key: tuple[str, str]
     rule: str | None
-    origin: Origin | None
+    location: SourceLocation | None
     sentence: str
     fix: str
 
 
-def in_order(findings: list[Finding]) -> list[Finding]:
+def sort_findings(findings: list[Finding]) -> list[Finding]:
     """Return findings by file, line and column, then by code; those without a place in a file come last."""
 
     def key(finding: Finding) -> tuple[object, ...]:
-        origin = finding.origin
-        where = (origin.file, origin.line, origin.column) if origin else ("", 0, 0)
-        return origin is None, where, finding.code.id, finding.place, finding.rule or "", finding.sentence
+        location = finding.location
+        where = (location.file, location.line, location.column) if location else ("", 0, 0)
+        return (
+            location is None,
+            where,
+            finding.code.id,
+            finding.database_key,
+            finding.rule or "",
+            finding.sentence,
+        )
 
     return sorted(findings, key=key)

@@ -4,48 +4,55 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 from pipelines.config.rules.history import RuleVersion, VersionKey
-from pipelines.config.rules.statements import DEFAULT_LEVEL, Origin
-from pipelines.console.wording import SHOWN, endpoint, level_and_rule, listed, place_name
-from pipelines.lint.findings import Code, Finding, Severity
-from pipelines.lint.log_kinds import Kind, LogKinds
+from pipelines.config.rules.statements import DEFAULT_LEVEL, SourceLocation
+from pipelines.console.wording import LIST_LENGTH, format_database, format_endpoint, format_level, format_list
+from pipelines.lint.findings import Finding, FindingCode, Severity
+from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
 from pipelines.lint.pairs import suggested_rule
-from pipelines.lint.standing_rules import Names, Place, StandingRules, mirrored
+from pipelines.lint.rules_in_force import DatabaseKey, Names, RulesInForce, mirror_names
 
-_NO_RULES = StandingRules(())
+_NO_RULES = RulesInForce(())
 
 
 def lint_log(
-    databases: Mapping[Place, StandingRules], log: LogKinds, origins: Mapping[VersionKey, Origin]
+    databases: Mapping[DatabaseKey, RulesInForce],
+    log: LogEndpoints,
+    locations: Mapping[VersionKey, SourceLocation],
 ) -> Iterator[Finding]:
     """Yield the rules that others are always ahead of, and the databases with endpoints at the default.
 
     Every endpoint counts as if it was created with the rules that stand at the moment, so that old ones
     tell what the rules are worth; a rule without any fitting endpoint is told of by `lint_names`.
     """
-    for place, kinds in log.by_place.items():
-        rules = databases.get(place, _NO_RULES)
+    for database_key, kinds in log.by_database.items():
+        rules = databases.get(database_key, _NO_RULES)
         deciding: dict[VersionKey, dict[VersionKey, RuleVersion]] = defaultdict(dict)
-        fitting: dict[VersionKey, RuleVersion] = {}
+        find_fitting: dict[VersionKey, RuleVersion] = {}
         defaulted = []
         for kind in kinds:
-            found = list(rules.fitting(kind.names))
+            found = list(rules.find_fitting(kind.names))
             if not found:
                 defaulted.append(kind)
             for rule in found:
-                fitting[rule.key] = rule
+                find_fitting[rule.key] = rule
                 deciding[rule.key][found[0].key] = found[0]
-        for key, rule in fitting.items():
+        for key, rule in find_fitting.items():
             if key not in deciding[key]:
-                yield _covered(place, rule, list(deciding[key].values()), origins.get(key))
+                yield _covered(database_key, rule, list(deciding[key].values()), locations.get(key))
         if defaulted:
-            yield _defaulted(place, kinds, defaulted, _other_ends(databases, log, defaulted[:SHOWN]))
+            yield _defaulted(
+                database_key, kinds, defaulted, _other_ends(databases, log, defaulted[:LIST_LENGTH])
+            )
 
 
 def _covered(
-    place: Place, rule: RuleVersion, deciding: Sequence[RuleVersion], origin: Origin | None
+    database_key: DatabaseKey,
+    rule: RuleVersion,
+    deciding: Sequence[RuleVersion],
+    location: SourceLocation | None,
 ) -> Finding:
-    code = Code.COVERED
-    others = listed([level_and_rule(other) for other in deciding])
+    code = FindingCode.COVERED
+    others = format_list([format_level(other) for other in deciding])
     differs = any(other.level != rule.level for other in deciding)
     sentence = (
         f"{rule.name!r} (level {rule.level}) decides no endpoint of the log: more specific rules are ahead "
@@ -53,27 +60,30 @@ def _covered(
     )
     fix = "drop it if all its conversations have rules of their own; keep it for those still to come"
     return Finding(
-        code, Severity.WARNING if differs else code.severity, place, rule.name, origin, sentence, fix
+        code, Severity.WARNING if differs else code.severity, database_key, rule.name, location, sentence, fix
     )
 
 
 def _defaulted(
-    place: Place, kinds: Sequence[Kind], defaulted: Sequence[Kind], levels: Sequence[int | None]
+    database_key: DatabaseKey,
+    kinds: Sequence[EndpointCount],
+    defaulted: Sequence[EndpointCount],
+    levels: Sequence[int | None],
 ) -> Finding:
-    code = Code.DEFAULTED
+    code = FindingCode.DEFAULTED
     total, fell = sum(kind.endpoints for kind in kinds), sum(kind.endpoints for kind in defaulted)
-    largest = [f"{kind.endpoints:,} with {endpoint(kind.names)}" for kind in defaulted[:SHOWN]]
+    largest = [f"{kind.endpoints:,} with {format_endpoint(kind.names)}" for kind in defaulted[:LIST_LENGTH]]
     sentence = (
-        f"{fell:,} of {total:,} endpoints of {place_name(place)} fit no rule and would get "
-        f"{DEFAULT_LEVEL} today, the default; {'they are' if len(defaulted) <= SHOWN else 'most are'} "
+        f"{fell:,} of {total:,} endpoints of {format_database(database_key)} fit no rule and would get "
+        f"{DEFAULT_LEVEL} today, the default; {'they are' if len(defaulted) <= LIST_LENGTH else 'most are'} "
         f"{'; '.join(largest)}"
     )
     rules = [
-        suggested_rule(place, _known(kind.names), level or DEFAULT_LEVEL)
+        suggested_rule(database_key, _known(kind.names), level or DEFAULT_LEVEL)
         for kind, level in zip(defaulted, levels, strict=False)
     ]
     fix = "choose their level and add\n" + "\n".join(rules)
-    return Finding(code, code.severity, place, None, None, sentence, fix)
+    return Finding(code, code.severity, database_key, None, None, sentence, fix)
 
 
 def _known(names: Names) -> Names:
@@ -83,14 +93,14 @@ def _known(names: Names) -> Names:
 
 
 def _other_ends(
-    databases: Mapping[Place, StandingRules], log: LogKinds, kinds: Sequence[Kind]
+    databases: Mapping[DatabaseKey, RulesInForce], log: LogEndpoints, kinds: Sequence[EndpointCount]
 ) -> list[int | None]:
     """Return the level that most of the other ends of each kind have from a rule; None where none has."""
     levels: list[int | None] = []
     for kind in kinds:
         counted: dict[int, int] = defaultdict(int)
-        for other in log.by_names.get(mirrored(kind.names), ()):
-            rule = next(databases.get(other.place, _NO_RULES).fitting(other.names), None)
+        for other in log.by_names.get(mirror_names(kind.names), ()):
+            rule = next(databases.get(other.database_key, _NO_RULES).find_fitting(other.names), None)
             if rule is not None:
                 counted[rule.level] += other.endpoints
         levels.append(min(counted, key=lambda level: (-counted[level], level), default=None))

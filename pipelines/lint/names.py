@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from pipelines.config.nearest import NearestNames, differences
 from pipelines.config.rules.history import RuleVersion, VersionKey
-from pipelines.config.rules.statements import Origin
-from pipelines.console.wording import criteria, listed, place_name
+from pipelines.config.rules.statements import SourceLocation
+from pipelines.console.wording import format_criteria, format_database, format_list
 from pipelines.ladder.steps import CRITERIA
-from pipelines.lint.findings import Code, Finding
-from pipelines.lint.log_kinds import LogKinds
-from pipelines.lint.standing_rules import Place, ServicePlaces, StandingRules, mirrored
+from pipelines.lint.findings import Finding, FindingCode
+from pipelines.lint.log_endpoints import LogEndpoints
+from pipelines.lint.rules_in_force import DatabaseKey, RulesInForce, ServiceDatabases, mirror_names
 
 BUILT_IN_CONTRACT = "DEFAULT"
 """Every database has it; BEGIN DIALOG takes it where ON CONTRACT is missing (the vendor's documentation)."""
@@ -34,10 +34,10 @@ class _Known:
 
 
 def lint_names(
-    databases: Mapping[Place, StandingRules],
-    places: ServicePlaces,
-    log: LogKinds | None,
-    origins: Mapping[VersionKey, Origin],
+    databases: Mapping[DatabaseKey, RulesInForce],
+    service_databases: ServiceDatabases,
+    log: LogEndpoints | None,
+    locations: Mapping[VersionKey, SourceLocation],
 ) -> Iterator[Finding]:
     """Yield why rules fit no endpoint: what is misspelt, else swapped, else unknown, else that they do.
 
@@ -46,51 +46,56 @@ def lint_names(
     A name is known if the catalog or the log has it: a local service in the rule's own database, a
     remote service or a contract anywhere.
     """
-    remote, contract = _remote_services(places, log), _contracts(log)
-    for place, rules in databases.items():
-        known = {"contract": contract, "local_service": _local_services(place, places, log)}
+    remote, contract = _remote_services(service_databases, log), _contracts(log)
+    for database_key, rules in databases.items():
+        known = {"contract": contract, "local_service": _local_services(database_key, service_databases, log)}
         for rule in rules.rules:
-            yield from _of_rule(rule, known | {"remote_service": remote}, places, log, origins.get(rule.key))
+            yield from _of_rule(
+                rule, known | {"remote_service": remote}, service_databases, log, locations.get(rule.key)
+            )
 
 
 def _of_rule(
     rule: RuleVersion,
     known: Mapping[str, _Known],
-    places: ServicePlaces,
-    log: LogKinds | None,
-    origin: Origin | None,
+    service_databases: ServiceDatabases,
+    log: LogEndpoints | None,
+    location: SourceLocation | None,
 ) -> Iterator[Finding]:
-    place = rule.instance, rule.database
+    database_key = rule.instance, rule.database
 
-    def finding(code: Code, sentence: str, fix: str) -> Finding:
-        return Finding(code, code.severity, place, rule.name, origin, sentence, fix)
+    def finding(code: FindingCode, sentence: str, fix: str) -> Finding:
+        return Finding(code, code.severity, database_key, rule.name, location, sentence, fix)
 
     unknown = {
         criterion: name
         for criterion, name in zip(CRITERIA, rule.triple, strict=True)
         if name is not None and name not in known[criterion].names
     }
-    if log is not None and log.has(place, rule.triple):
+    if log is not None and log.has(database_key, rule.triple):
         return
     explained = False
     for criterion, name in list(unknown.items()):
         if right := known[criterion].near.same_but_spelling(name):
             explained = True
             del unknown[criterion]
-            yield finding(Code.SPELLING, *_misspelt(rule, criterion, name, right))
+            yield finding(FindingCode.SPELLING, *_misspelt(rule, criterion, name, right))
     if not explained and _is_swapped(rule, known, log):
-        yield finding(Code.SWAPPED, *_swapped(rule, places))
+        yield finding(FindingCode.SWAPPED, *_swapped(rule, service_databases))
         return
     for criterion, name in unknown.items():
         near = known[criterion].near.nearest(name)
         if near or known[criterion].is_all:
             explained = True
-            yield finding(Code.UNKNOWN_NAME, *_unknown(rule, criterion, near, known[criterion], places))
+            yield finding(
+                FindingCode.UNKNOWN_NAME,
+                *_unknown(rule, criterion, near, known[criterion], service_databases),
+            )
     if log is not None and not explained:
         yield finding(
-            Code.NEVER_MATCHED,
-            f"{rule.name!r} fits no endpoint of the log: {place_name(place)} has none with "
-            f"{criteria(rule.triple)}",
+            FindingCode.NEVER_MATCHED,
+            f"{rule.name!r} fits no endpoint of the log: {format_database(database_key)} has none with "
+            f"{format_criteria(rule.triple)}",
             "drop it, unless such conversations are still to come",
         )
 
@@ -100,44 +105,51 @@ def _misspelt(rule: RuleVersion, criterion: str, name: str, right: str) -> tuple
     shown = ascii if "Unicode form" in how else repr
     sentence = (
         f"{rule.name!r} asks for the {_words(criterion)} {shown(name)}, and there is only {shown(right)}: "
-        f"names are compared byte by byte, and these differ in {listed(how)}"
+        f"names are compared byte by byte, and these differ in {format_list(how)}"
     )
     return sentence, f"write {shown(right)}"
 
 
-def _swapped(rule: RuleVersion, places: ServicePlaces) -> tuple[str, str]:
-    place, local, remote = (rule.instance, rule.database), rule.local_service, rule.remote_service
+def _swapped(rule: RuleVersion, service_databases: ServiceDatabases) -> tuple[str, str]:
+    database_key, local, remote = (rule.instance, rule.database), rule.local_service, rule.remote_service
     here = f"{remote!r} lives there" if local is None else f"{local!r} does not live there"
     sentence = (
-        f"{rule.name!r} fits no endpoint of {place_name(place)}, and would with its services the other way "
+        f"{rule.name!r} fits no endpoint of {format_database(database_key)}, and would with its services "
+        "the other way "
         f"round: {here}"
     )
-    fix = f"swap them: {criteria(mirrored(rule.triple))}"
-    if elsewhere := [other for other in places.seen_from(place, local or "") if other != place]:
-        fix += f"; or move the rule to {listed([place_name(other) for other in elsewhere])}"
+    fix = f"swap them: {format_criteria(mirror_names(rule.triple))}"
+    if elsewhere := [
+        other for other in service_databases.find_service(database_key, local or "") if other != database_key
+    ]:
+        fix += f"; or move the rule to {format_list([format_database(other) for other in elsewhere])}"
     return sentence, fix
 
 
 def _unknown(
-    rule: RuleVersion, criterion: str, near: str | None, known: _Known, places: ServicePlaces
+    rule: RuleVersion, criterion: str, near: str | None, known: _Known, service_databases: ServiceDatabases
 ) -> tuple[str, str]:
     name = getattr(rule, criterion)
-    elsewhere = places.seen_from((rule.instance, rule.database), name) if criterion == "local_service" else []
+    elsewhere = (
+        service_databases.find_service((rule.instance, rule.database), name)
+        if criterion == "local_service"
+        else []
+    )
     sentence = f"{rule.name!r} asks for the {_words(criterion)} {name!r}, which {known.who_lacks}"
     if elsewhere:
-        sentence += f", but {listed([place_name(place) for place in elsewhere])}"
+        sentence += f", but {format_list([format_database(database_key) for database_key in elsewhere])}"
         return sentence, "move the rule to that database, or correct the name"
     if near:
         return f"{sentence}; it is probably {near!r}", f"write {near!r}"
     return sentence, "correct the name, or drop the rule"
 
 
-def _is_swapped(rule: RuleVersion, known: Mapping[str, _Known], log: LogKinds | None) -> bool:
+def _is_swapped(rule: RuleVersion, known: Mapping[str, _Known], log: LogEndpoints | None) -> bool:
     """Whether the rule fits once the services are swapped: endpoints of the log, or else the catalog."""
     local, remote = rule.local_service, rule.remote_service
     if local == remote:
         return False
-    if log is not None and log.has((rule.instance, rule.database), mirrored(rule.triple)):
+    if log is not None and log.has((rule.instance, rule.database), mirror_names(rule.triple)):
         return True
     if local is None or remote is None:
         return False
@@ -145,29 +157,34 @@ def _is_swapped(rule: RuleVersion, known: Mapping[str, _Known], log: LogKinds | 
     return local not in at_home and local in known["remote_service"].names and remote in at_home
 
 
-def _contracts(log: LogKinds | None) -> _Known:
+def _contracts(log: LogEndpoints | None) -> _Known:
     names = log.contracts | {BUILT_IN_CONTRACT} if log else frozenset[str]()
     return _Known(names, NearestNames(names), "no endpoint of the log has", log is not None)
 
 
-def _remote_services(places: ServicePlaces, log: LogKinds | None) -> _Known:
-    names = frozenset(places.services) | (log.services if log else frozenset())
+def _remote_services(service_databases: ServiceDatabases, log: LogEndpoints | None) -> _Known:
+    names = frozenset(service_databases.services) | (log.services if log else frozenset())
     return _Known(names, NearestNames(names), _who_lacks("", log), log is not None)
 
 
-def _local_services(place: Place, places: ServicePlaces, log: LogKinds | None) -> _Known:
-    described = places.services_of(place)
-    names = frozenset(described) | frozenset(log.local_services(place) if log else ())
+def _local_services(
+    database_key: DatabaseKey, service_databases: ServiceDatabases, log: LogEndpoints | None
+) -> _Known:
+    described = service_databases.services_of(database_key)
+    names = frozenset(described) | frozenset(log.local_services(database_key) if log else ())
     return _Known(
-        names, NearestNames(names), _who_lacks(place_name(place), log), log is not None or bool(described)
+        names,
+        NearestNames(names),
+        _who_lacks(format_database(database_key), log),
+        log is not None or bool(described),
     )
 
 
-def _who_lacks(place: str, log: LogKinds | None) -> str:
-    of_place = f" of {place}" if place else ""
+def _who_lacks(database_key: str, log: LogEndpoints | None) -> str:
+    of_database = f" of {database_key}" if database_key else ""
     if log is None:
-        return f"the catalog does not have{of_place and f' in {place}'}"
-    return f"neither the catalog nor any endpoint{of_place} has"
+        return f"the catalog does not have{of_database and f' in {database_key}'}"
+    return f"neither the catalog nor any endpoint{of_database} has"
 
 
 def _words(criterion: str) -> str:

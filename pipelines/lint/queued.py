@@ -6,14 +6,14 @@ from datetime import datetime
 
 from pipelines.config.instants import format_instant
 from pipelines.config.rules.history import RuleVersion, VersionKey
-from pipelines.config.rules.statements import Origin
-from pipelines.console.wording import counted, level_of, place_name
-from pipelines.lint.findings import Code, Finding
-from pipelines.lint.standing_rules import Place, StandingRules, standing_rules
+from pipelines.config.rules.statements import SourceLocation
+from pipelines.console.wording import format_count, format_database, level_of
+from pipelines.lint.findings import Finding, FindingCode
+from pipelines.lint.rules_in_force import DatabaseKey, RulesInForce, rules_in_force
 
 
 @dataclass(frozen=True)
-class QueuedKind:
+class QueuedEndpoints:
     """Endpoints with open messages that were created before their database's last change of rules.
 
     Of one database, with the same contract, services and level; `oldest` is the first creation.
@@ -31,30 +31,30 @@ class QueuedKind:
 
 def last_changes(
     versions: Iterable[RuleVersion], moment: datetime
-) -> dict[Place, tuple[datetime, RuleVersion]]:
+) -> dict[DatabaseKey, tuple[datetime, RuleVersion]]:
     """Return when the rules of each database last changed, at the moment at the latest, and the rule.
 
     Of several changes at once a version that begins goes before one that ends, then the first by name.
     """
-    changes: dict[Place, list[tuple[datetime, bool, RuleVersion]]] = {}
+    changes: dict[DatabaseKey, list[tuple[datetime, bool, RuleVersion]]] = {}
     for version in versions:
-        of_place = changes.setdefault((version.instance, version.database), [])
+        of_database = changes.setdefault((version.instance, version.database), [])
         for at, ends in ((version.valid_from, False), (version.valid_to, True)):
             if at is not None and at <= moment:
-                of_place.append((at, ends, version))
+                of_database.append((at, ends, version))
     found = {}
-    for place, of_place in changes.items():
-        if of_place:
-            latest = max(at for at, _, _ in of_place)
-            at_once = [(ends, version.name, version) for at, ends, version in of_place if at == latest]
-            found[place] = latest, min(at_once, key=lambda change: change[:2])[2]
+    for database_key, of_database in changes.items():
+        if of_database:
+            latest = max(at for at, _, _ in of_database)
+            at_once = [(ends, version.name, version) for at, ends, version in of_database if at == latest]
+            found[database_key] = latest, min(at_once, key=lambda change: change[:2])[2]
     return found
 
 
 def lint_queued(
     versions: Iterable[RuleVersion],
-    queued: Iterable[QueuedKind],
-    origins: Mapping[VersionKey, Origin],
+    queued: Iterable[QueuedEndpoints],
+    locations: Mapping[VersionKey, SourceLocation],
     *,
     moment: datetime,
 ) -> Iterator[Finding]:
@@ -63,27 +63,30 @@ def lint_queued(
     Args:
         versions: the rule history.
         queued: what was queued at the moment and created before the last change, see `last_changes`.
-        origins: where the versions are written.
+        locations: where the versions are written.
         moment: when the queues were looked at.
     """
     history = list(versions)
-    changes, standing = last_changes(history, moment), standing_rules(history, moment)
-    by_place: dict[Place, list[QueuedKind]] = {}
+    changes, standing = last_changes(history, moment), rules_in_force(history, moment)
+    by_database: dict[DatabaseKey, list[QueuedEndpoints]] = {}
     for kind in queued:
-        by_place.setdefault((kind.instance, kind.database), []).append(kind)
-    for place, kinds in sorted(by_place.items()):
-        at, version = changes[place]
-        rules = standing.get(place, StandingRules(()))
+        by_database.setdefault((kind.instance, kind.database), []).append(kind)
+    for database_key, kinds in sorted(by_database.items()):
+        at, version = changes[database_key]
+        rules = standing.get(database_key, RulesInForce(()))
         total, other = 0, 0
         for kind in kinds:
-            now = next(rules.fitting((kind.contract, kind.local_service, kind.remote_service)), None)
+            now = next(rules.find_fitting((kind.contract, kind.local_service, kind.remote_service)), None)
             total += kind.endpoints
             other += kind.endpoints if level_of(now) != kind.priority else 0
-        code = Code.QUEUED_BEFORE
+        code = FindingCode.QUEUED_BEFORE
         sentence = (
-            f"{counted(total, 'endpoint')} of {place_name(place)} with queued messages are older "
+            f"{format_count(total, 'endpoint')} of {format_database(database_key)} with queued messages "
+            "are older "
             f"than the last change of its rules ({version.name!r}, {format_instant(at)}), the oldest of "
             f"{format_instant(min(kind.oldest for kind in kinds))}; {other:,} would have another level today"
         )
         fix = "no rule changes their level; drain the queues, or end the conversations and begin them anew"
-        yield Finding(code, code.severity, place, version.name, origins.get(version.key), sentence, fix)
+        yield Finding(
+            code, code.severity, database_key, version.name, locations.get(version.key), sentence, fix
+        )

@@ -12,12 +12,20 @@ from itertools import islice
 
 from pipelines.config.catalog import Catalog
 from pipelines.config.rules.history import RuleVersion, VersionKey
-from pipelines.config.rules.statements import DEFAULT_LEVEL, HonorSetting, Origin
+from pipelines.config.rules.statements import DEFAULT_LEVEL, HonorSetting, SourceLocation
 from pipelines.config.rules.tsql_script import bracketed
-from pipelines.console.wording import SHOWN, criteria, endpoint, level_and_rule, level_of, listed, place_name
+from pipelines.console.wording import (
+    LIST_LENGTH,
+    format_criteria,
+    format_database,
+    format_endpoint,
+    format_level,
+    format_list,
+    level_of,
+)
 from pipelines.ladder.steps import STEPS
-from pipelines.lint.findings import Code, Finding
-from pipelines.lint.standing_rules import Names, Place, StandingRules, joined, mask_of
+from pipelines.lint.findings import Finding, FindingCode
+from pipelines.lint.rules_in_force import DatabaseKey, Names, RulesInForce, join_names, mask_of
 
 MOST_LEVELS = 3
 
@@ -27,101 +35,104 @@ class Removal:
     """An endpoint that a rule decides, and the rule that would decide it otherwise; None is the default."""
 
     names: Names
-    taker: RuleVersion | None
+    successor: RuleVersion | None
 
 
 def lint_redundant(
-    place: Place, rules: StandingRules, origins: Mapping[VersionKey, Origin]
+    database_key: DatabaseKey, rules: RulesInForce, locations: Mapping[VersionKey, SourceLocation]
 ) -> Iterator[Finding]:
     """Yield a finding for each rule of a database that could go, or that gives what applies anyway."""
     for rule in rules.rules:
-        own = removal(rules, rule)
-        if level_of(own.taker) != rule.level:
+        own = remove_rule(rules, rule)
+        if level_of(own.successor) != rule.level:
             continue
-        changed = changed_without(rules, rule)
-        code = Code.SAME_LEVEL if changed else Code.REDUNDANT
+        changed = find_changed_endpoint(rules, rule)
+        code = FindingCode.SAME_LEVEL if changed else FindingCode.REDUNDANT
         if changed:
             sentence = (
                 f"{rule.name!r} gives level {rule.level}, which its endpoints would have anyway "
-                f"({level_and_rule(own.taker)}), except where another rule would interfere: "
-                f"{endpoint(changed.names)} would have {level_and_rule(changed.taker)}"
+                f"({format_level(own.successor)}), except where another rule would interfere: "
+                f"{format_endpoint(changed.names)} would have {format_level(changed.successor)}"
             )
             fix = "keep it if it is there for the exception, and say so in a comment; else drop it"
         else:
-            takers = [level_and_rule(taker) for taker in islice(takers_of(rules, rule), SHOWN + 1)]
-            others = " and other rules" if len(takers) > SHOWN else ""
+            successors = [
+                format_level(successor) for successor in islice(find_successors(rules, rule), LIST_LENGTH + 1)
+            ]
+            others = " and other rules" if len(successors) > LIST_LENGTH else ""
             sentence = (
-                f"{rule.name!r} ({criteria(rule.triple)}) is redundant: without it every endpoint has the "
-                f"same level, {listed(takers[:SHOWN])}{others}"
+                f"{rule.name!r} ({format_criteria(rule.triple)}) is redundant: without it every endpoint "
+                "has the "
+                f"same level, {format_list(successors[:LIST_LENGTH])}{others}"
             )
             fix = "drop it, or give it the level that was meant"
-        yield Finding(code, code.severity, place, rule.name, origins.get(rule.key), sentence, fix)
+        yield Finding(code, code.severity, database_key, rule.name, locations.get(rule.key), sentence, fix)
 
 
-def removal(rules: StandingRules, rule: RuleVersion) -> Removal:
+def remove_rule(rules: RulesInForce, rule: RuleVersion) -> Removal:
     """Return what becomes of the endpoint that has the rule's names, and else names no rule mentions.
 
     The rule decides that endpoint: rules of earlier steps would need a name that it does not have.
     """
-    decided = _decided(rules, rule, rule.triple)
+    decided = _remove_at(rules, rule, rule.triple)
     assert decided is not None
     return decided
 
 
-def changed_without(rules: StandingRules, rule: RuleVersion) -> Removal | None:
+def find_changed_endpoint(rules: RulesInForce, rule: RuleVersion) -> Removal | None:
     """Return an endpoint whose level would change if the rule was removed; None if there is none.
 
     A look-up for each step, and some for each group of rules of another level that overlap with this one,
     until one is found that is not behind a more specific rule.
     """
-    own = removal(rules, rule)
-    if level_of(own.taker) != rule.level:
+    own = remove_rule(rules, rule)
+    if level_of(own.successor) != rule.level:
         return own
     for candidate in _overlapping_later(rules, rule, same_level=False):
-        decided = _decided(rules, rule, joined(rule.triple, candidate.triple))
-        if decided and level_of(decided.taker) != rule.level:
+        decided = _remove_at(rules, rule, join_names(rule.triple, candidate.triple))
+        if decided and level_of(decided.successor) != rule.level:
             return decided
     return None
 
 
-def takers_of(rules: StandingRules, rule: RuleVersion) -> Iterator[RuleVersion | None]:
+def find_successors(rules: RulesInForce, rule: RuleVersion) -> Iterator[RuleVersion | None]:
     """Yield the rules of the same level that would decide the rule's endpoints without it, each once."""
-    taker = removal(rules, rule).taker
-    yield taker
+    successor = remove_rule(rules, rule).successor
+    yield successor
     for candidate in _overlapping_later(rules, rule, same_level=True):
-        decided = _decided(rules, rule, joined(rule.triple, candidate.triple))
-        if decided and decided.taker is candidate and candidate is not taker:
+        decided = _remove_at(rules, rule, join_names(rule.triple, candidate.triple))
+        if decided and decided.successor is candidate and candidate is not successor:
             yield candidate
 
 
-def _decided(rules: StandingRules, rule: RuleVersion, names: Names) -> Removal | None:
+def _remove_at(rules: RulesInForce, rule: RuleVersion, names: Names) -> Removal | None:
     """Return what becomes of an endpoint without the rule; None if the rule does not decide it."""
-    fitting = rules.fitting(names)
-    if next(fitting) is not rule:
+    find_fitting = rules.find_fitting(names)
+    if next(find_fitting) is not rule:
         return None
-    return Removal(names, next(fitting, None))
+    return Removal(names, next(find_fitting, None))
 
 
-def _overlapping_later(rules: StandingRules, rule: RuleVersion, *, same_level: bool) -> Iterator[RuleVersion]:
+def _overlapping_later(rules: RulesInForce, rule: RuleVersion, *, same_level: bool) -> Iterator[RuleVersion]:
     """Yield the rules of later steps that may decide some of the rule's endpoints, by level.
 
     Rules that ask for nothing that this one does not ask for as well are left out: they fit all of its
-    endpoints, `removal` has met them.
+    endpoints, `remove_rule` has met them.
     """
     own = mask_of(rule.triple)
     for mask in STEPS[STEPS.index(own) + 1 :]:
         if any(more and not less for more, less in zip(mask, own, strict=True)):
-            for level, groups in rules.overlapping(rule.triple, mask).items():
+            for level, groups in rules.find_overlapping(rule.triple, mask).items():
                 if (level == rule.level) == same_level:
                     for name, candidates in groups.items():
-                        if _decided(rules, rule, joined(rule.triple, name)):
+                        if _remove_at(rules, rule, join_names(rule.triple, name)):
                             yield from candidates
 
 
 def lint_levels(
-    databases: Mapping[Place, StandingRules],
+    databases: Mapping[DatabaseKey, RulesInForce],
     catalog: Catalog | None,
-    origins: Mapping[VersionKey, Origin],
+    locations: Mapping[VersionKey, SourceLocation],
     honor_settings: Sequence[HonorSetting] = (),
 ) -> Iterator[Finding]:
     """Yield at most two findings for each database.
@@ -133,20 +144,25 @@ def lint_levels(
     """
     honors = {(row[0], row[1]): row[2] for row in catalog.database_rows()} if catalog else {}
     in_scripts = {(each.instance, each.database): each for each in honor_settings}
-    for place, rules in databases.items():
+    for database_key, rules in databases.items():
         not_default = [rule for rule in rules.rules if rule.level != DEFAULT_LEVEL]
         if not_default:
-            yield from _honor(catalog, honors.get(place), in_scripts.get(place), not_default, origins)
+            yield from _honor(
+                catalog, honors.get(database_key), in_scripts.get(database_key), not_default, locations
+            )
         levels = sorted({rule.level for rule in rules.rules}, reverse=True)
         if len(levels) > MOST_LEVELS:
-            first = _first(rules.rules, origins)
-            code = Code.MANY_LEVELS
+            first = _first(rules.rules, locations)
+            code = FindingCode.MANY_LEVELS
             sentence = (
-                f"the rules of {place_name(place)} use {len(levels)} levels ({', '.join(map(str, levels))}); "
+                f"the rules of {format_database(database_key)} use {len(levels)} levels "
+                f"({', '.join(map(str, levels))}); "
                 "with so many, most of the sending goes to the highest two or three"
             )
             fix = "use three levels with room between them, such as 3, 5 and 8"
-            yield Finding(code, code.severity, place, first.name, origins.get(first.key), sentence, fix)
+            yield Finding(
+                code, code.severity, database_key, first.name, locations.get(first.key), sentence, fix
+            )
 
 
 def _honor(
@@ -154,44 +170,52 @@ def _honor(
     in_catalog: bool | None,
     in_script: HonorSetting | None,
     rules: Sequence[RuleVersion],
-    origins: Mapping[VersionKey, Origin],
+    locations: Mapping[VersionKey, SourceLocation],
 ) -> Iterator[Finding]:
     """Say that rules do not count for sending, or that catalog and script differ in whether they do."""
-    first = _first(rules, origins)
-    place = first.instance, first.database
+    first = _first(rules, locations)
+    database_key = first.instance, first.database
     is_on = in_script.is_on if in_script else None
     if (in_catalog and is_on is not False) or (catalog is None and is_on is not False):
         return
     rules_count = f"1 rule, {first.name!r}, counts"
     if len(rules) > 1:
         rules_count = f"{len(rules):,} rules, the first of them {first.name!r}, count"
-    code, origin, option = Code.NOT_HONORED, origins.get(first.key), "HONOR_BROKER_PRIORITY"
-    alter = f"ALTER DATABASE {bracketed(place[1])} SET {option}" if place[1] else f"SET {option}"
+    code, location, option = FindingCode.NOT_HONORED, locations.get(first.key), "HONOR_BROKER_PRIORITY"
+    alter = (
+        f"ALTER DATABASE {bracketed(database_key[1])} SET {option}" if database_key[1] else f"SET {option}"
+    )
     if in_script is None or (not is_on and not in_catalog):
         why = " (the catalog does not mention the database)" if catalog and in_catalog is None else ""
-        head = f"{option} is off in {place_name(place)}{why}"
+        head = f"{option} is off in {format_database(database_key)}{why}"
         fix = f"turn it on, {alter} ON, and write honor_broker_priority: true in the catalog"
     else:
-        origin = in_script.origin
-        turns = f"line {origin.line} turns it {'on' if is_on else 'off'}"
+        location = in_script.location
+        turns = f"line {location.line} turns it {'on' if is_on else 'off'}"
         says = (
             "does not mention the database" if in_catalog is None else f"says {'on' if in_catalog else 'off'}"
         )
-        head = f"{option} of {place_name(place)}: {turns}, the catalog {says}, so by the {{}}"
+        head = f"{option} of {format_database(database_key)}: {turns}, the catalog {says}, so by the {{}}"
         head = head.format("catalog" if is_on else "script")
         fix = "write honor_broker_priority: true in the catalog, if the script was run"
         if not is_on:
             fix = f"write {alter} ON in the script, or honor_broker_priority: false in the catalog"
     sentence = f"{head}, so {rules_count}" if ", so " not in head else f"{head} {rules_count}"
     yield Finding(
-        code, code.severity, place, first.name, origin, f"{sentence} for receiving and not for sending", fix
+        code,
+        code.severity,
+        database_key,
+        first.name,
+        location,
+        f"{sentence} for receiving and not for sending",
+        fix,
     )
 
 
-def _first(rules: Iterable[RuleVersion], origins: Mapping[VersionKey, Origin]) -> RuleVersion:
-    return min(rules, key=lambda rule: _position(rule, origins))
+def _first(rules: Iterable[RuleVersion], locations: Mapping[VersionKey, SourceLocation]) -> RuleVersion:
+    return min(rules, key=lambda rule: _position(rule, locations))
 
 
-def _position(rule: RuleVersion, origins: Mapping[VersionKey, Origin]) -> tuple[str, int, int, str]:
-    origin = origins.get(rule.key)
-    return (origin.file, origin.line, origin.column, rule.name) if origin else ("", 0, 0, rule.name)
+def _position(rule: RuleVersion, locations: Mapping[VersionKey, SourceLocation]) -> tuple[str, int, int, str]:
+    location = locations.get(rule.key)
+    return (location.file, location.line, location.column, rule.name) if location else ("", 0, 0, rule.name)

@@ -8,15 +8,15 @@ from pipelines.config.errors import PipelineError
 from pipelines.config.load import Settings
 from pipelines.config.rules.history import Fault, Refusal, RuleHistory
 from pipelines.config.rules.sources import RuleSources
-from pipelines.config.rules.statements import HonorSetting, Note, NoteKind
-from pipelines.lint.findings import Code, Finding
+from pipelines.config.rules.statements import HonorSetting, Note, NoteReason
+from pipelines.lint.findings import Finding, FindingCode
 from pipelines.lint.log import lint_log
-from pipelines.lint.log_kinds import Kind, LogKinds, endpoint_kinds, queued_before
+from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints, count_endpoints, count_queued_before
 from pipelines.lint.names import lint_names
 from pipelines.lint.pairs import lint_pairs
-from pipelines.lint.queued import QueuedKind, last_changes, lint_queued
+from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
 from pipelines.lint.redundant import lint_levels, lint_redundant
-from pipelines.lint.standing_rules import ServicePlaces, standing_rules
+from pipelines.lint.rules_in_force import ServiceDatabases, rules_in_force
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_runs
 from pipelines.storage.small_frame import small_frame
@@ -32,67 +32,67 @@ CHANGES = "instance string, database string, changed_at timestamp"
 
 
 _CODES_OF_FAULTS = {
-    Fault.SAME_CRITERIA: Code.SAME_CRITERIA,
-    Fault.SAME_RULE: Code.SAME_RULE,
-    Fault.NAME_TAKEN: Code.NAME_TAKEN,
-    Fault.NO_SUCH_RULE: Code.NO_SUCH_RULE,
-    Fault.UNCLEAR_CHECK: Code.UNCLEAR_CHECK,
+    Fault.SAME_CRITERIA: FindingCode.SAME_CRITERIA,
+    Fault.SAME_RULE: FindingCode.SAME_RULE,
+    Fault.NAME_TAKEN: FindingCode.NAME_TAKEN,
+    Fault.NO_SUCH_RULE: FindingCode.NO_SUCH_RULE,
+    Fault.UNCLEAR_CHECK: FindingCode.UNCLEAR_CHECK,
 }
 _CODES_OF_NOTES = {
-    NoteKind.NOT_READ: Code.NOT_READ,
-    NoteKind.ROLLED_BACK: Code.ROLLED_BACK,
-    NoteKind.NO_RULES: Code.NO_RULES,
-    NoteKind.ASSUMED: Code.ASSUMED,
-    NoteKind.OTHER_CASE: Code.OTHER_CASE,
+    NoteReason.NOT_READ: FindingCode.NOT_READ,
+    NoteReason.ROLLED_BACK: FindingCode.ROLLED_BACK,
+    NoteReason.NO_RULES: FindingCode.NO_RULES,
+    NoteReason.ASSUMED: FindingCode.ASSUMED,
+    NoteReason.OTHER_CASE: FindingCode.OTHER_CASE,
 }
 
 
-def lint_files(settings: Settings, folded: RuleHistory, *, moment: datetime | None) -> list[Finding]:
+def lint_files(settings: Settings, history: RuleHistory, *, moment: datetime | None) -> list[Finding]:
     """What rules and catalog say, without a warehouse.
 
     Args:
         settings: the catalog.
-        folded: the rules.
+        history: the rules.
         moment: the rules that stand then; None is after the last statement.
 
     Returns:
         The findings R101 to R206, R401 to R405, and of R301 to R303 those that need no log; in no order.
     """
-    databases = standing_rules(folded.versions, moment)
+    databases = rules_in_force(history.versions, moment)
     return [
-        *_of_sources(settings, folded, moment),
-        *lint_names(databases, ServicePlaces(settings.catalog), None, folded.origins),
+        *_of_sources(settings, history, moment),
+        *lint_names(databases, ServiceDatabases(settings.catalog), None, history.locations),
     ]
 
 
-def lint_scripts(sources: RuleSources, folded: RuleHistory, *, moment: datetime | None) -> list[Finding]:
+def lint_scripts(sources: RuleSources, history: RuleHistory, *, moment: datetime | None) -> list[Finding]:
     """What rule files say by themselves, without settings: R101 to R206 and R401 to R405, in no order."""
     notes = [*sources.unread, *(note for file in sources.files for note in file.notes)]
     honor_settings = [each for file in sources.files for each in file.honor_settings]
     return [
-        *lint_static(folded, None, moment=moment, honor_settings=honor_settings),
+        *lint_static(history, None, moment=moment, honor_settings=honor_settings),
         *lint_unread(notes),
     ]
 
 
-def _of_sources(settings: Settings, folded: RuleHistory, moment: datetime | None) -> list[Finding]:
+def _of_sources(settings: Settings, history: RuleHistory, moment: datetime | None) -> list[Finding]:
     """What the rule sources say, with the catalog."""
     honor_settings = [each for file in settings.rule_files for each in file.honor_settings]
     return [
-        *lint_static(folded, settings.catalog, moment=moment, honor_settings=honor_settings),
+        *lint_static(history, settings.catalog, moment=moment, honor_settings=honor_settings),
         *lint_unread(settings.rule_notes),
     ]
 
 
 def lint_warehouse(
-    warehouse: Warehouse, settings: Settings, folded: RuleHistory, *, moment: datetime | None
+    warehouse: Warehouse, settings: Settings, history: RuleHistory, *, moment: datetime | None
 ) -> tuple[list[Finding], list[str]]:
     """What rules, catalog and the log as the warehouse has it say; nothing is written.
 
     Args:
         warehouse: the tables.
         settings: where they are, and the catalog.
-        folded: the rules.
+        history: the rules.
         moment: the rules that stand then, and endpoints created before; None is after the last statement.
 
     Returns:
@@ -102,7 +102,7 @@ def lint_warehouse(
     Raises:
         PipelineError: the log has more kinds of endpoints than the driver should hold.
     """
-    rows = collect_rows(endpoint_kinds(warehouse.read(ENDPOINTS), before=moment).limit(MOST_KINDS + 1))
+    rows = collect_rows(count_endpoints(warehouse.read(ENDPOINTS), before=moment).limit(MOST_KINDS + 1))
     if len(rows) > MOST_KINDS:
         raise PipelineError(
             f"{settings.warehouse}: endpoints: more than {MOST_KINDS:,} combinations of contract and "
@@ -110,18 +110,20 @@ def lint_warehouse(
         )
     if not rows:
         remark = f"no endpoints in {settings.warehouse}: the rules were not compared with a log"
-        return lint_files(settings, folded, moment=moment), [remark]
-    log = LogKinds(tuple(Kind(*[row[name] for name in (*ENDPOINT_NAMES, "endpoints")]) for row in rows))
-    databases = standing_rules(folded.versions, moment)
+        return lint_files(settings, history, moment=moment), [remark]
+    log = LogEndpoints(
+        tuple(EndpointCount(*[row[name] for name in (*ENDPOINT_NAMES, "endpoints")]) for row in rows)
+    )
+    databases = rules_in_force(history.versions, moment)
     findings = [
-        *_of_sources(settings, folded, moment),
-        *lint_names(databases, ServicePlaces(settings.catalog), log, folded.origins),
-        *lint_log(databases, log, folded.origins),
+        *_of_sources(settings, history, moment),
+        *lint_names(databases, ServiceDatabases(settings.catalog), log, history.locations),
+        *lint_log(databases, log, history.locations),
     ]
     as_of = _last_published(warehouse, moment)
     if as_of is None:
         return findings, ["no run was published: queued conversations were not looked at"]
-    return [*findings, *_queued(warehouse, folded, as_of)], []
+    return [*findings, *_queued(warehouse, history, as_of)], []
 
 
 def _last_published(warehouse: Warehouse, moment: datetime | None) -> datetime | None:
@@ -130,21 +132,21 @@ def _last_published(warehouse: Warehouse, moment: datetime | None) -> datetime |
     return max((as_of for as_of in as_ofs if moment is None or as_of <= moment), default=None)
 
 
-def _queued(warehouse: Warehouse, folded: RuleHistory, as_of: datetime) -> list[Finding]:
+def _queued(warehouse: Warehouse, history: RuleHistory, as_of: datetime) -> list[Finding]:
     """What was queued then and is older than the rules."""
-    changes = [(*place, at) for place, (at, _) in last_changes(folded.versions, as_of).items()]
-    queued = queued_before(
+    changes = [(*database_key, at) for database_key, (at, _) in last_changes(history.versions, as_of).items()]
+    queued = count_queued_before(
         warehouse.read_open(ENDPOINTS, as_of),
         warehouse.read_as_of(RECEIVE_SCHEDULE, as_of),
         warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of),
         small_frame(warehouse.spark, changes, CHANGES),
     )
-    kinds = [QueuedKind(**row) for row in collect_rows(queued)]
-    return [*lint_queued(folded.versions, kinds, folded.origins, moment=as_of)]
+    kinds = [QueuedEndpoints(**row) for row in collect_rows(queued)]
+    return [*lint_queued(history.versions, kinds, history.locations, moment=as_of)]
 
 
 def lint_static(
-    folded: RuleHistory,
+    history: RuleHistory,
     catalog: Catalog | None,
     *,
     moment: datetime | None,
@@ -153,19 +155,19 @@ def lint_static(
     """Yield the findings R101 to R206, in no order.
 
     Args:
-        folded: the rules, from all sources.
+        history: the rules, from all sources.
         catalog: where services are, and which databases honor priorities; None if nothing is known of that.
         honor_settings: what the scripts say of the latter, in their order.
         moment: the rules that stand then are looked at; None is after the last statement, even if that
             is still to come. Statements that are refused are told of whenever they take effect; their
             rules stand nowhere.
     """
-    databases = standing_rules(folded.versions, moment)
-    yield from lint_refused(folded.refusals)
-    for place, rules in databases.items():
-        yield from lint_redundant(place, rules, folded.origins)
-    yield from lint_pairs(databases, ServicePlaces(catalog or Catalog()), folded.origins)
-    yield from lint_levels(databases, catalog, folded.origins, honor_settings)
+    databases = rules_in_force(history.versions, moment)
+    yield from lint_refused(history.refusals)
+    for database_key, rules in databases.items():
+        yield from lint_redundant(database_key, rules, history.locations)
+    yield from lint_pairs(databases, ServiceDatabases(catalog or Catalog()), history.locations)
+    yield from lint_levels(databases, catalog, history.locations, honor_settings)
 
 
 def lint_refused(refusals: Iterable[Refusal]) -> Iterator[Finding]:
@@ -173,14 +175,14 @@ def lint_refused(refusals: Iterable[Refusal]) -> Iterator[Finding]:
     for refusal in refusals:
         statement, code = refusal.statement, _CODES_OF_FAULTS[refusal.fault]
         # The message is "<place>: <what>; <what to do>", as a night would print it.
-        said = refusal.message.removeprefix(f"{statement.origin}: ")
+        said = refusal.message.removeprefix(f"{statement.location}: ")
         sentence, _, fix = said.partition("; ")
-        place = statement.instance, statement.database
-        yield Finding(code, code.severity, place, statement.name, statement.origin, sentence, fix)
+        database_key = statement.instance, statement.database
+        yield Finding(code, code.severity, database_key, statement.name, statement.location, sentence, fix)
 
 
 def lint_unread(notes: Iterable[Note]) -> Iterator[Finding]:
     """Yield one finding for each note; its place is the source's, as far as that is known."""
     for note in notes:
-        code, place = _CODES_OF_NOTES[note.kind], (note.instance, note.database)
-        yield Finding(code, code.severity, place, note.rule, note.origin, note.message, note.fix)
+        code, database_key = _CODES_OF_NOTES[note.kind], (note.instance, note.database)
+        yield Finding(code, code.severity, database_key, note.rule, note.location, note.message, note.fix)

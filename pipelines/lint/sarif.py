@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import Any
 from urllib.parse import quote
 
-from pipelines.lint.findings import Code, Finding
+from pipelines.lint.findings import Finding, FindingCode
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-_CODES = list(Code)
+_CODES = list(FindingCode)
 
 
 def sarif(findings: Iterable[Finding], *, version: str, settings_file: str) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def sarif(findings: Iterable[Finding], *, version: str, settings_file: str) -> d
     }
 
 
-def _rule(code: Code) -> dict[str, Any]:
+def _rule(code: FindingCode) -> dict[str, Any]:
     return {
         "id": code.id,
         "name": code.name.title().replace("_", ""),
@@ -48,18 +48,21 @@ def _rule(code: Code) -> dict[str, Any]:
 
 
 def _result(finding: Finding, settings_file: str) -> dict[str, Any]:
-    origin = finding.origin
-    location: dict[str, Any] = {
-        "artifactLocation": {"uri": quote(origin.file if origin else settings_file), "uriBaseId": "%SRCROOT%"}
+    location = finding.location
+    physical_location: dict[str, Any] = {
+        "artifactLocation": {
+            "uri": quote(location.file if location else settings_file),
+            "uriBaseId": "%SRCROOT%",
+        }
     }
-    if origin:
-        location["region"] = {"startLine": origin.line, "startColumn": origin.column}
-    instance, database = finding.place
+    if location:
+        physical_location["region"] = {"startLine": location.line, "startColumn": location.column}
+    instance, database = finding.database_key
     return {
         "ruleId": finding.code.id,
         "ruleIndex": _CODES.index(finding.code),
         "level": str(finding.severity),
         "message": {"text": f"{finding.sentence}. Fix: {finding.fix}"},
-        "locations": [{"physicalLocation": location}],
+        "locations": [{"physicalLocation": physical_location}],
         "properties": {"instance": instance, "database": database, "rule": finding.rule},
     }

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from pipelines.console.terminal import visible
-from pipelines.console.wording import counted, place_name
+from pipelines.console.terminal import escape_invisible
+from pipelines.console.wording import format_count, format_database
 from pipelines.lint.findings import Finding, Severity
 
 
@@ -27,24 +27,24 @@ def from_here(path: str) -> str:
 
 def relative(finding: Finding) -> Finding:
     """The finding with its file as seen from the current folder."""
-    if finding.origin is None:
+    if finding.location is None:
         return finding
-    return replace(finding, origin=replace(finding.origin, file=from_here(finding.origin.file)))
+    return replace(finding, location=replace(finding.location, file=from_here(finding.location.file)))
 
 
 def plain(finding: Finding) -> dict[str, Any]:
     """The finding as plain values."""
-    instance, database = finding.place
-    origin = finding.origin
+    instance, database = finding.database_key
+    location = finding.location
     return {
         "code": finding.code.id,
         "severity": str(finding.severity),
         "instance": instance,
         "database": database,
         "rule": finding.rule,
-        "file": origin and origin.file,
-        "line": origin and origin.line,
-        "column": origin and origin.column,
+        "file": location and location.file,
+        "line": location and location.line,
+        "column": location and location.column,
         "sentence": finding.sentence,
         "fix": finding.fix,
     }
@@ -60,18 +60,25 @@ def print_findings(console: Console, findings: Sequence[Finding]) -> None:
         grid.add_column(title, overflow="fold")
     for finding in findings:
         where = (
-            f"{finding.origin.file}:{finding.origin.line}" if finding.origin else place_name(finding.place)
+            f"{finding.location.file}:{finding.location.line}"
+            if finding.location
+            else format_database(finding.database_key)
         )
         grid.add_row(
             str(finding.severity),
             finding.code.id,
             where,
             # Text that is put together by itself does not go through the console's own writing.
-            Text.assemble(visible(finding.sentence), "\n", ("fix:", "bold"), f" {visible(finding.fix)}"),
+            Text.assemble(
+                escape_invisible(finding.sentence),
+                "\n",
+                ("fix:", "bold"),
+                f" {escape_invisible(finding.fix)}",
+            ),
         )
     console.print(grid)
     counts = [
-        counted(sum(finding.severity is each for finding in findings), str(each))
+        format_count(sum(finding.severity is each for finding in findings), str(each))
         for each in sorted(Severity, reverse=True)
     ]
     console.print(", ".join(counts))

@@ -34,7 +34,7 @@ COLUMNS = {
 """The column that a reason is about, where its name does not say it."""
 
 
-def most_frequent(
+def name_most_frequent(
     warehouse: Warehouse, settings: Settings, *, since: datetime | None, after_batch: int
 ) -> str:
     """Name the most frequent reason of rejected rows, with column, file, line and value of one of them.

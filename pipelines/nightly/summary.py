@@ -16,15 +16,15 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter
 from pipelines.console.invocation import name_command
-from pipelines.console.terminal import print_rows, terminal
-from pipelines.console.wording import queue_name
+from pipelines.console.terminal import open_console, print_rows
+from pipelines.console.wording import format_queue
 from pipelines.engine.differences import run_concurrently
-from pipelines.questions.caveats import caveats
-from pipelines.questions.next import next_received, next_transmitted
-from pipelines.questions.transmission_status import transmission_statuses
-from pipelines.questions.unplaced import unplaced
-from pipelines.questions.view import print_received, print_sent, print_statuses, print_unplaced
-from pipelines.questions.waiting import QUEUES, overtaken
+from pipelines.questions.caveats import find_caveats
+from pipelines.questions.next import select_received, select_transmitted
+from pipelines.questions.transmission_status import read_statuses
+from pipelines.questions.unresolved import count_unresolved
+from pipelines.questions.view import print_received, print_sent, print_statuses, print_unresolved
+from pipelines.questions.waiting import RECEIVE, find_overtaken
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
@@ -62,11 +62,11 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     (came_in, waits, received, sent), (said, lost), found = run_concurrently(
         warehouse.spark,
         lambda: _figures(warehouse, catalog, off, as_of),
-        lambda: _asked(warehouse, as_of, _said, unplaced),
+        lambda: _asked(warehouse, as_of, _said, count_unresolved),
         lambda: _asked(
             warehouse,
             as_of,
-            caveats,
+            find_caveats,
             partial(_of_activation, off),
             partial(_of_monitors, catalog),
             _of_overtaken,
@@ -75,11 +75,11 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     )
     # What all figures depend on comes first, then the most pressing ones.
     first, *others = found
-    findings = [*first, *(f"{queue_name(row)}: {off_sentence(row)}" for row in off)]
+    findings = [*first, *(f"{format_queue(row)}: {off_sentence(row)}" for row in off)]
     findings += [finding for each in others for finding in each]
-    console = terminal()
+    console = open_console()
     print_statuses(console, said)
-    print_unplaced(console, lost, catalog, settings.catalog_path)
+    print_unresolved(console, lost, catalog, settings.catalog_path)
     if findings:
         console.print("Look at first", style="bold")
         for finding in findings[:FINDINGS]:
@@ -151,7 +151,7 @@ def _queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:
             F.min("oldest_arrival").alias("oldest"),
         )
     )
-    return [{**row, "where": queue_name(row)} for row in collect_rows(rows)]
+    return [{**row, "where": format_queue(row)} for row in collect_rows(rows)]
 
 
 def _instances(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> list[Row]:
@@ -177,7 +177,7 @@ def _first_received(queues: list[Row], warehouse: Warehouse, as_of: datetime) ->
     schedule = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
     for row in queues:
         queue = QueueFilter(row["queue"], row["instance"], row["database"]).of(schedule)
-        yield row["where"], collect_rows(next_received(queue, FIRST_ROWS))
+        yield row["where"], collect_rows(select_received(queue, FIRST_ROWS))
 
 
 def _first_sent(
@@ -186,11 +186,11 @@ def _first_sent(
     schedule = with_queue_off(warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of), catalog, off)
     for row in instances:
         instance = QueueFilter(instance=row["instance"]).of(schedule)
-        yield row["instance"], collect_rows(next_transmitted(instance, FIRST_ROWS))
+        yield row["instance"], collect_rows(select_transmitted(instance, FIRST_ROWS))
 
 
 def _said(warehouse: Warehouse, as_of: datetime) -> list[Row]:
-    return transmission_statuses(warehouse, as_of, STATUSES)
+    return read_statuses(warehouse, as_of, STATUSES)
 
 
 def _of_activation(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
@@ -203,25 +203,25 @@ def _of_activation(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) ->
         F.desc("need_seconds"),
     ]
     # Of queues that are off more is said than the window knows.
-    said = {queue_name(row) for row in off}
+    said = {format_queue(row) for row in off}
     rows = collect_rows(troubled.orderBy(*first, *QUEUE).limit(len(off) + 2).select(*QUEUE, "sentence"))
-    for row in [row for row in rows if queue_name(row) not in said][:2]:
-        yield f"{queue_name(row)}: {row['sentence']}"
+    for row in [row for row in rows if format_queue(row) not in said][:2]:
+        yield f"{format_queue(row)}: {row['sentence']}"
 
 
 def _of_monitors(catalog: Catalog, warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     """Monitors that a snapshot shows as NOTIFIED on queues to which the catalog gives none."""
     for row in unconfigured_monitors(warehouse, catalog, as_of):
         if row["advice"] == "not_received":
-            yield f"{queue_name(row)}: {row['sentence']}"
+            yield f"{format_queue(row)}: {row['sentence']}"
 
 
 def _of_overtaken(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
-    late = overtaken(warehouse.read_as_of(QUEUES.table, as_of), QUEUES, most=1)
+    late = find_overtaken(warehouse.read_as_of(RECEIVE.table, as_of), RECEIVE, most=1)
     for row in collect_rows(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)):
         if row["passed_by"]:
             yield (
-                f"{queue_name(row)}: message {row['message_id']} waits since "
+                f"{format_queue(row)}: message {row['message_id']} waits since "
                 f"{format_instant(row['since'])}; {row['passed_by']:,} that came later go before it"
             )
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import print_rows, terminal
-from pipelines.console.wording import counted, queue_name
+from pipelines.console.terminal import open_console, print_rows
+from pipelines.console.wording import format_count, format_queue
 
 ASSUMED = (
     "Assumed: messages arrive as they did (what is handled later does not delay the replies to it), and the "
@@ -31,11 +31,12 @@ def sentence(report: Mapping[str, Any]) -> str:
     trust = _trust(report)
     if report["unknown_readers"]:
         trust += (
-            f"; the log knows no readers of {counted(report['unknown_readers'], 'queue')}: give --readers N"
+            f"; the log knows no readers of {format_count(report['unknown_readers'], 'queue')}: give "
+            "--readers N"
         )
     if report["proposes"]:
         parts = [
-            f"level {row['level']} of {queue_name(row)} waits {_time(abs(row['difference_p95']))} {word}"
+            f"level {row['level']} of {format_queue(row)} waits {_time(abs(row['difference_p95']))} {word}"
             for row, word in ((report["gains_most"], "less"), (report["pays_most"], "longer"))
             if row
         ]
@@ -43,14 +44,14 @@ def sentence(report: Mapping[str, Any]) -> str:
             return f"The proposal changes no wait at percentile 95 that is known; {trust}."
         return f"With the proposal, at percentile 95, {' and '.join(parts)}; {trust}."
     unserved = report["unserved"]
-    left = f"{counted(unserved, 'message')} not served" if unserved else "all messages served"
+    left = f"{format_count(unserved, 'message')} not served" if unserved else "all messages served"
     return f"Played again, {left}; {trust}."
 
 
 def _trust(report: Mapping[str, Any]) -> str:
     """Say how far the figures can be trusted."""
     counts = report["calibration"]
-    faults, unknown, queues = counts["off"], counts["unknown"], counted(counts["queues"], "queue")
+    faults, unknown, queues = counts["off"], counts["unknown"], format_count(counts["queues"], "queue")
     if report["from"] == report["to"]:
         trust = "the period is empty, so nothing can be compared with the log"
     elif faults:
@@ -69,20 +70,20 @@ def _trust(report: Mapping[str, Any]) -> str:
     if report["estimated"]:
         trust += (
             f"; the log does not show the work on {report['estimated']:,} of "
-            f"{counted(report['messages'], 'message')}: it is estimated"
+            f"{format_count(report['messages'], 'message')}: it is estimated"
         )
     return trust
 
 
 def print_replay(report: Mapping[str, Any]) -> None:
     """Print what is assumed, the answer, waits by level, queues, the drain or the curve."""
-    console = terminal()
+    console = open_console()
     console.print(ASSUMED, soft_wrap=True)
     span = f"{format_instant(report['from'])} to {format_instant(report['to'])}"
     console.print(f"{span}: {sentence(report)}", style="bold", soft_wrap=True)
     waits = [
         {
-            "queue": queue_name(row),
+            "queue": format_queue(row),
             "level": row["level"],
             "messages": row["messages"],
             "p50": _figure(row["actual"], "wait_p50"),
@@ -97,7 +98,7 @@ def print_replay(report: Mapping[str, Any]) -> None:
     print_rows(console, "Queues", [_of_queue(row) for row in report["queues"]], QUEUES)
     for row in report["queues"] if report["drained"] else ():
         when = f"is empty at {format_instant(row['empty_at'])}" if row["empty_at"] else "does not get empty"
-        console.print(f"{row['scenario']}: {queue_name(row)} {when}{_mistrust(row)}.", soft_wrap=True)
+        console.print(f"{row['scenario']}: {format_queue(row)} {when}{_mistrust(row)}.", soft_wrap=True)
     if report["curve"]:
         rows = [{**_of_queue(row), "p95": _figure(row, "wait_p95")} for row in report["curve"]]
         print_rows(console, "Waits by number of readers", rows, CURVE)
@@ -109,7 +110,7 @@ def _of_queue(row: Mapping[str, Any]) -> dict[str, Any]:
     share, idle = row["utilisation"], row["idle_locked_seconds"]
     return {
         **row,
-        "queue": queue_name(row),
+        "queue": format_queue(row),
         "utilisation": None if share is None else f"{share:.0%}",
         "idle_locked_seconds": None if idle is None else f"{idle:,.1f}",
         "calibrated": CALIBRATED[row["verdict"]],
@@ -117,11 +118,11 @@ def _of_queue(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _advice(row: Mapping[str, Any]) -> str:
-    place = f"{row['scenario']}: {queue_name(row)}"
+    place = f"{row['scenario']}: {format_queue(row)}"
     if row["readers"] is None:
         return f"{place}: each more reader of this range still helps, or too few messages are served"
     why = " because only locked groups are left to them" if row["locked"] else ""
-    return f"{place}: from {counted(row['readers'], 'reader')} on, one more does not help{why}"
+    return f"{place}: from {format_count(row['readers'], 'reader')} on, one more does not help{why}"
 
 
 def _mistrust(row: Mapping[str, Any]) -> str:

@@ -2,9 +2,9 @@
 
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.schedules.order import level_and_minute, numbered
+from pipelines.engine.ordered import single_and_repeated
+from pipelines.schedules.numbering import level_and_minute, numbered
 from pipelines.schedules.ready import CONVERSATION
-from pipelines.state.several import single_and_repeated
 from schemas.keys import GROUP, QUEUE
 
 

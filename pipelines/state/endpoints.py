@@ -1,12 +1,12 @@
-"""Endpoints as they are at as_of: in which group, and whether they exist."""
+"""Endpoints at a moment: whether they exist, their group, their queue, and which have ended."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.state.events_before import moment_and_id
-from schemas.events import MOVE
+from pipelines.state.events_before import ever, moment_and_id
+from schemas.events import END_WITH_CLEANUP, END_WITH_ERROR, ENDS, MOVE
 
 SIDE = ["conversation_id", "is_initiator"]
 
@@ -78,3 +78,40 @@ def group_after_moves() -> Column:
     return F.when(F.col("moved_at") >= F.col("created_at"), F.col("moved_to")).otherwise(
         F.col("first_group_id")
     )
+
+
+def ends(endpoint_events: DataFrame) -> DataFrame:
+    """The endpoints that have ended.
+
+    Args:
+        endpoint_events: the endpoint events that count.
+
+    Returns:
+        One row per (conversation_id, is_initiator) with any END_* event: `with_error`, `with_cleanup`.
+
+    Source: the design, "State at as_of".
+    """
+    event_type = F.col("event_type")
+    return (
+        endpoint_events.where(event_type.isin(*ENDS))
+        .groupBy("conversation_id", "is_initiator")
+        .agg(
+            ever(event_type == END_WITH_ERROR).alias("with_error"),
+            ever(event_type == END_WITH_CLEANUP).alias("with_cleanup"),
+        )
+    )
+
+
+def with_queue(endpoints: DataFrame, bindings: DataFrame) -> DataFrame:
+    """Add the queue of each endpoint's local service.
+
+    Args:
+        endpoints: any frame with instance, database and local_service; any grain.
+        bindings: the catalog's (instance, database, service, queue), unique by the first three.
+
+    Returns:
+        The same rows with `queue`, null where the catalog has no such service.
+    """
+    # The small side stands on the left: the embedded engine holds that one in memory.
+    lookup = F.broadcast(bindings.withColumnRenamed("service", "local_service"))
+    return lookup.join(endpoints, ["instance", "database", "local_service"], "right")

@@ -5,9 +5,9 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.differences import Materialize
+from pipelines.engine.ordered import single_and_repeated
 from pipelines.state.events_before import ever, moment_rank_and_id
 from pipelines.state.ledger import Ledger
-from pipelines.state.several import single_and_repeated
 from pipelines.state.transactions import TRANSACTION
 from schemas.events import LEFT
 

@@ -1,4 +1,4 @@
-"""What the completed folds have done, as `batches` tells it."""
+"""The completed batches, from the table `batches`."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import BATCHES
 
-LITTLE_EVENTS = 500_000
-"""Up to so many accepted events a ledger is small (our choice)."""
+SMALL_LEDGER = 500_000
+"""Accepted events up to which Spark runs a night faster with the settings for small jobs."""
 
 
 @dataclass(frozen=True)
 class CompletedBatches:
-    """What the completed folds have done.
+    """The completed batches.
 
     Attributes:
         batches: the rows of `batches`, in no order; they are few.
@@ -25,12 +25,12 @@ class CompletedBatches:
 
     @property
     def batch(self) -> int:
-        """The number of the last fold; 0 if there was none."""
+        """The number of the last batch; 0 without any."""
         return max((row["batch"] for row in self.batches), default=0)
 
     @property
     def events(self) -> int:
-        """How many events were accepted."""
+        """The number of accepted events."""
         return sum(row["accepted"] for row in self.batches)
 
     @property
@@ -41,21 +41,21 @@ class CompletedBatches:
     @property
     def newest(self) -> datetime | None:
         """The newest moment of the log; null if no event was ever accepted."""
-        moment: datetime | None = self._of_the_last("newest")
+        moment: datetime | None = self._from_last("newest")
         return moment
 
     @property
     def bindings(self) -> str | None:
-        """The fingerprint of the catalog that the last fold went by."""
-        fingerprint: str | None = self._of_the_last("bindings")
+        """The fingerprint of the catalog that the last batch used."""
+        fingerprint: str | None = self._from_last("bindings")
         return fingerprint
 
     @property
-    def is_little(self) -> bool:
+    def is_small(self) -> bool:
         """Whether the ledger is small."""
-        return self.events <= LITTLE_EVENTS
+        return self.events <= SMALL_LEDGER
 
-    def _of_the_last(self, name: str) -> Any:
+    def _from_last(self, name: str) -> Any:
         last = self.batch
         return next((row[name] for row in self.batches if row["batch"] == last), None)
 

@@ -1,12 +1,12 @@
 """The tables of a warehouse, by name: the way in for notebooks and shells."""
 
-from difflib import get_close_matches
 from typing import overload
 
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings, load_settings
+from pipelines.config.nearest import suggest_nearest
 from pipelines.engine.session import is_classic, open_session
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
@@ -42,9 +42,7 @@ def open_table(given: str | SparkSession, *names: str) -> DataFrame:
     spark, config = (None, given) if isinstance(given, str) else (given, names[0])
     name = names[-1]
     if name not in TABLES:
-        near = get_close_matches(name, TABLES, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(TABLES)}"
-        raise ConfigError(f"there is no table {name!r}; {hint}")
+        raise ConfigError(f"there is no table {name!r}; {suggest_nearest(name, TABLES)}")
     _, warehouse = open_warehouse(config, spark)
     return warehouse.read(TABLES[name])
 

@@ -8,8 +8,8 @@ from rich.console import Console
 
 from pipelines.config.instants import format_instant
 from pipelines.console.invocation import name_command
-from pipelines.console.terminal import print_rows, terminal
-from pipelines.console.wording import counted
+from pipelines.console.terminal import open_console, print_rows
+from pipelines.console.wording import format_count
 from pipelines.lint.findings import Finding, Severity
 from pipelines.whatif.answers import ALWAYS, DEPLOYMENT, INSTANT
 from pipelines.whatif.read import PLACES
@@ -28,7 +28,7 @@ def sentence(report: Mapping[str, Any]) -> str:
         return "The proposal changes no level and no order."
     drift = f", {endpoints['drift']:,} of them to what today's rules give too" if endpoints["drift"] else ""
     return (
-        f"The proposal changes the level of {counted(changed, 'endpoint')}{drift}: "
+        f"The proposal changes the level of {format_count(changed, 'endpoint')}{drift}: "
         f"of {messages['messages']:,} messages {messages['gained']:,} come earlier and "
         f"{messages['lost']:,} later."
     )
@@ -59,7 +59,7 @@ def sentences(answers: Mapping[str, Mapping[str, Any]], as_if: datetime | None) 
 
 def print_whatif(report: Mapping[str, Any], findings: Sequence[Finding]) -> None:
     """Print the answers, who gains and who pays, the largest moves, and what lint says of the proposal."""
-    console = terminal()
+    console = open_console()
     at = format_instant(report["as_of"])
     as_if = report["as_if"]
     for each in sentences(report["answers"], as_if if isinstance(as_if, datetime) else None):
@@ -95,7 +95,7 @@ def _show_findings(console: Console, findings: Sequence[Finding]) -> None:
     if not findings:
         return
     counts = [
-        counted(count, str(severity))
+        format_count(count, str(severity))
         for severity in sorted(Severity, reverse=True)
         if (count := sum(finding.severity is severity for finding in findings))
     ]

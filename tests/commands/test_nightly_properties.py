@@ -192,7 +192,7 @@ def test_a_night_that_is_not_little_on_spark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All other nights of the tests are small jobs: one task, interpreted (engine/small_jobs.py)."""
-    monkeypatch.setattr(done, "LITTLE_EVENTS", -1)
+    monkeypatch.setattr(done, "SMALL_LEDGER", -1)
     log = one_log(random_logs(15, 22))
     project = project_of(tmp_path, log)
     project.add(log.events)

@@ -20,7 +20,8 @@ from pipelines.console.progress import step
 def main(argv):
     Parser("talk", "Talk.", config=False).parse_args(argv)
     for number in range(2000):
-        step(f"step {number}", lambda: None)()
+        with step(f"step {number}"):
+            pass
     logging.warning("a name with\\n a line end and \\u2028")
     with suppress(OSError):
         os.write(1, b"the engine\\n")

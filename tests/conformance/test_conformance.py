@@ -12,10 +12,10 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import conformance as job
 from pipelines.config.errors import ConfigError, PipelineError
-from pipelines.conformance.read import links_at
-from pipelines.conformance.receives import receives_at, request_at
+from pipelines.conformance.read import links_at, request_at
+from pipelines.conformance.receives import receives_at
 from pipelines.conformance.view import WITHOUT_QUEUE_EVENTS, print_conformance
-from pipelines.console.wording import queue_name
+from pipelines.console.wording import format_queue
 from pipelines.state.messages import facts_of_many
 from pipelines.storage.collect import collect_rows
 from schemas.events import MESSAGES
@@ -367,7 +367,7 @@ def test_without_queue_events_locks_are_not_known(
     assert WITHOUT_QUEUE_EVENTS in text
     worst = tables["conformance_deviations"][0]
     assert (
-        f"took group {worst['conversation_group_id']} of {queue_name(worst)} at level {worst['level']}"
+        f"took group {worst['conversation_group_id']} of {format_queue(worst)} at level {worst['level']}"
         in text
     )
     assert "no lock, no WHERE" not in text

@@ -9,15 +9,15 @@ from rich.table import Table as Grid
 
 from pipelines.console.terminal import (
     PLAIN_WIDTH,
-    as_json,
-    lines,
+    cell_lines,
+    escape_invisible,
+    escape_line,
+    make_table,
+    open_console,
     print_rows,
-    table,
-    terminal,
-    visible,
-    visible_line,
+    to_json,
 )
-from pipelines.lint.findings import Code, Finding, Severity
+from pipelines.lint.findings import Finding, FindingCode, Severity
 from pipelines.lint.view import print_findings
 from tests.support.factories import at
 
@@ -26,8 +26,8 @@ SEEN = r"Gold\u001b[2J\u001b]0;owned\u0007\u009b31m \u202etxt.exe\u2066 \u0000\u
 
 
 def test_signs_that_steer_are_written_out_and_no_others() -> None:
-    assert visible(HOSTILE) == SEEN
-    assert visible("Zoë\n\t'“日本” 🙂 [x] \\u001b") == "Zoë\n\t'“日本” 🙂 [x] \\u001b"
+    assert escape_invisible(HOSTILE) == SEEN
+    assert escape_invisible("Zoë\n\t'“日本” 🙂 [x] \\u001b") == "Zoë\n\t'“日本” 🙂 [x] \\u001b"
 
 
 UNSEEN = (
@@ -37,20 +37,20 @@ UNSEEN = (
 
 
 def test_what_takes_no_room_is_written_out() -> None:
-    assert visible(UNSEEN).isascii()
-    assert visible("a\U000e0041\u2028b") == r"a\udb40\udc41\u2028b"
-    assert json.loads(as_json({"name": UNSEEN})) == {"name": UNSEEN}
+    assert escape_invisible(UNSEEN).isascii()
+    assert escape_invisible("a\U000e0041\u2028b") == r"a\udb40\udc41\u2028b"
+    assert json.loads(to_json({"name": UNSEEN})) == {"name": UNSEEN}
 
 
 def test_a_name_begins_no_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
-    console = terminal()
+    console = open_console()
     name = "a\nerror: forged\t:bomb:"
     seen = r"a\u000aerror: forged\u0009:bomb:"
-    assert visible_line(name) == seen
+    assert escape_line(name) == seen
     print_rows(console, name, [{"queue": name}], ["queue"])
     console.print(f"Queue {name}", soft_wrap=True)
-    grid = table("queue", name)
-    grid.add_row(name, lines([name, "b"]))
+    grid = make_table("queue", name)
+    grid.add_row(name, cell_lines([name, "b"]))
     console.print(grid)
     printed = capsys.readouterr().out
     assert printed.count(seen) == 6
@@ -59,7 +59,7 @@ def test_a_name_begins_no_line_of_its_own(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_tables_and_lines_show_what_a_name_holds(capsys: pytest.CaptureFixture[str]) -> None:
-    console = terminal()
+    console = open_console()
     print_rows(console, HOSTILE, [{"queue": HOSTILE}], ["queue"])
     console.print(HOSTILE, style="bold")
     grid = Grid(HOSTILE)
@@ -73,15 +73,15 @@ def test_tables_and_lines_show_what_a_name_holds(capsys: pytest.CaptureFixture[s
 
 def test_numbers_stand_right_and_texts_left(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"queue": "A", "messages": 1234, "at": None}, {"queue": "Orders", "messages": 7, "at": None}]
-    print_rows(terminal(), "Waiting", rows, ["queue", "messages", "at"])
-    lines = capsys.readouterr().out.splitlines()
-    assert "│ A      │     1234 │    │" in lines
-    assert "│ Orders │        7 │    │" in lines
+    print_rows(open_console(), "Waiting", rows, ["queue", "messages", "at"])
+    cell_lines = capsys.readouterr().out.splitlines()
+    assert "│ A      │     1234 │    │" in cell_lines
+    assert "│ Orders │        7 │    │" in cell_lines
 
 
 def test_decimals_are_few(capsys: pytest.CaptureFixture[str]) -> None:
     numbers = [15762.249999999993, 53994.0, 12.0, 0.99996, 0.1 + 0.2]
-    print_rows(terminal(), "Waits", [{"p95": number} for number in numbers], ["p95"])
+    print_rows(open_console(), "Waits", [{"p95": number} for number in numbers], ["p95"])
     rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
     assert [row.strip("│ ") for row in rows] == ["15762.2", "53994.0", "12", "0.99996", "0.3"]
 
@@ -90,10 +90,10 @@ def test_names_of_columns_are_broken_before_what_stands_below_them(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     row = {"id": "6C7CC50F-D016-50A7-5A70-E9CF31A7C6BE", "message_sequence_number": 7, "is_on": True}
-    print_rows(terminal(), "Wide", [{**row, "why": "x" * (PLAIN_WIDTH - 72)}], [*row, "why"])
+    print_rows(open_console(), "Wide", [{**row, "why": "x" * (PLAIN_WIDTH - 72)}], [*row, "why"])
     printed = capsys.readouterr().out
-    lines = [re.split(" *[┃│] *", line)[1:-1] for line in printed.splitlines() if line[0] in "┃│"]
-    assert [line[:3] for line in lines] == [
+    cell_lines = [re.split(" *[┃│] *", line)[1:-1] for line in printed.splitlines() if line[0] in "┃│"]
+    assert [line[:3] for line in cell_lines] == [
         ["", "message_", ""],
         ["", "sequence_", "is_"],
         ["id", "number", "on"],
@@ -103,31 +103,35 @@ def test_names_of_columns_are_broken_before_what_stands_below_them(
 
 def test_times_are_broken_before_names(capsys: pytest.CaptureFixture[str]) -> None:
     row = {"rule_name": "x" * (PLAIN_WIDTH - 30), "first_use": at(0), "last_use": None}
-    print_rows(terminal(), "Wide", [row], [*row])
-    lines = [line for line in capsys.readouterr().out.splitlines() if line[0] == "│"]
-    assert [[each.strip() for each in line.strip("│").split("│")] for line in lines] == [
+    print_rows(open_console(), "Wide", [row], [*row])
+    cell_lines = [line for line in capsys.readouterr().out.splitlines() if line[0] == "│"]
+    assert [[each.strip() for each in line.strip("│").split("│")] for line in cell_lines] == [
         [row["rule_name"], "2026-11-20", ""],
         ["", "T12:00:00Z", ""],
     ]
 
 
 def test_nothing_is_cut_off_on_a_narrow_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    grid = table("what", "id")
+    grid = make_table("what", "id")
     grid.add_row("conversation, decides", "6C7CC50F-D016-50A7-5A70-E9CF31A7C6BE")
     Console(width=40).print(grid)
-    lines = [line.strip("│").split("│") for line in capsys.readouterr().out.splitlines() if line[0] == "│"]
-    assert "".join(line[1].strip() for line in lines) == "6C7CC50F-D016-50A7-5A70-E9CF31A7C6BE"
+    cell_lines = [
+        line.strip("│").split("│") for line in capsys.readouterr().out.splitlines() if line[0] == "│"
+    ]
+    assert "".join(line[1].strip() for line in cell_lines) == "6C7CC50F-D016-50A7-5A70-E9CF31A7C6BE"
 
 
 def test_json_is_read_back_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
-    text = as_json({"queue": HOSTILE})
+    text = to_json({"queue": HOSTILE})
     assert not set(text) & set("\x1b\x07\x9b\u202e\u2066\x00\r")
     assert json.loads(text) == {"queue": HOSTILE}
 
 
 def test_findings_show_what_a_name_holds(capsys: pytest.CaptureFixture[str]) -> None:
-    finding = Finding(Code.REDUNDANT, Severity.WARNING, (HOSTILE, HOSTILE), HOSTILE, None, HOSTILE, HOSTILE)
-    print_findings(terminal(), [finding])
+    finding = Finding(
+        FindingCode.REDUNDANT, Severity.WARNING, (HOSTILE, HOSTILE), HOSTILE, None, HOSTILE, HOSTILE
+    )
+    print_findings(open_console(), [finding])
     printed = capsys.readouterr().out
     assert not set(printed) & set("\x1b\x07\x9b\u202e\u2066\x00\r")
     assert "[b]" in printed
@@ -138,6 +142,6 @@ def test_a_narrow_terminal_loses_no_column(
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")
     monkeypatch.setenv("COLUMNS", "20")
-    print_rows(terminal(), "Next", [dict(zip("abcdefgh", range(10, 18), strict=True))], "abcdefgh")
+    print_rows(open_console(), "Next", [dict(zip("abcdefgh", range(10, 18), strict=True))], "abcdefgh")
     printed = capsys.readouterr().out
     assert [number for number in range(10, 18) if str(number) not in printed] == []

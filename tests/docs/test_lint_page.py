@@ -11,13 +11,13 @@ from pipelines.config.rules.history import apply_statements
 from pipelines.config.rules.read import read_rules
 from pipelines.config.rules.sources import misspelt_places
 from pipelines.config.rules.statements import RuleFile
-from pipelines.lint.findings import Code
+from pipelines.lint.findings import FindingCode
 from pipelines.lint.log import lint_log
-from pipelines.lint.log_kinds import Kind, LogKinds
+from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
 from pipelines.lint.names import lint_names
-from pipelines.lint.queued import QueuedKind, lint_queued
+from pipelines.lint.queued import QueuedEndpoints, lint_queued
+from pipelines.lint.rules_in_force import ServiceDatabases, rules_in_force
 from pipelines.lint.run import lint_static, lint_unread
-from pipelines.lint.standing_rules import ServicePlaces, standing_rules
 
 PAGE = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
 YAML = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -36,10 +36,10 @@ def example_catalog(folder: Path) -> Catalog:
     return load_catalog(str(folder / "catalog.yaml"))
 
 
-def example_log() -> LogKinds:
+def example_log() -> LogEndpoints:
     rows = re.findall(r"^\| (\w+DB) \| (\w+) \| (\w+) \| (\w+) \| (\d+) \|$", PAGE, re.MULTILINE)
     assert len(rows) == 4
-    return LogKinds(tuple(Kind("SQL1", *row[:4], int(row[4])) for row in rows))  # type: ignore[call-arg]
+    return LogEndpoints(tuple(EndpointCount("SQL1", *row[:4], int(row[4])) for row in rows))  # type: ignore[call-arg]
 
 
 def example_rules(folder: Path, code: str) -> RuleFile:
@@ -51,11 +51,11 @@ def example_rules(folder: Path, code: str) -> RuleFile:
 
 
 def test_every_code_has_a_section() -> None:
-    assert list(SECTIONS) == [code.id for code in Code]
+    assert list(SECTIONS) == [code.id for code in FindingCode]
 
 
 def test_every_section_tells_the_severity() -> None:
-    for code in Code:
+    for code in FindingCode:
         if code.id.startswith("R1"):
             assert str(code.severity) == "error"
         else:
@@ -67,10 +67,10 @@ def test_examples(code: str, tmp_path: Path) -> None:
     rule_file = example_rules(tmp_path, code)
     folded = apply_statements(rule_file.statements)
     catalog, log = example_catalog(tmp_path), example_log()
-    rules = standing_rules(folded.versions, None)
+    rules = rules_in_force(folded.versions, None)
     findings = [*lint_static(folded, catalog, moment=None)]
-    findings += lint_names(rules, ServicePlaces(catalog), log, folded.origins)
-    findings += lint_log(rules, log, folded.origins)
+    findings += lint_names(rules, ServiceDatabases(catalog), log, folded.locations)
+    findings += lint_log(rules, log, folded.locations)
     known = [(row[0], row[1]) for row in catalog.database_rows()]
     findings += lint_unread([*rule_file.notes, *misspelt_places([rule_file], known)])
     assert code in {finding.code.id for finding in findings}
@@ -81,8 +81,8 @@ def test_examples(code: str, tmp_path: Path) -> None:
 def test_the_example_of_queued_conversations(tmp_path: Path) -> None:
     folded = apply_statements(example_rules(tmp_path, "R307").statements)
     october, today = datetime(2026, 10, 9, tzinfo=UTC), datetime(2026, 11, 21, tzinfo=UTC)
-    order = QueuedKind("SQL1", "ShopDB", "OrderContract", "ShopService", "OrderService", 7, 40, october)
-    [finding] = lint_queued(folded.versions, [order], folded.origins, moment=today)
+    order = QueuedEndpoints("SQL1", "ShopDB", "OrderContract", "ShopService", "OrderService", 7, 40, october)
+    [finding] = lint_queued(folded.versions, [order], folded.locations, moment=today)
     assert finding.code.id == "R307"
     assert "'Orders', 2026-11-01T00:00:00Z" in finding.sentence
     assert finding.sentence.endswith("40 would have another level today")

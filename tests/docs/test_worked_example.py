@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from pipelines.config.rules.read import read_rules
-from pipelines.config.rules.statements import Kind, RuleStatement
+from pipelines.config.rules.statements import RuleStatement, StatementType
 from tests.support.model import simulate
 
 Row = dict[str, Any]
@@ -26,7 +26,7 @@ def event(line: str) -> Row:
 
 def as_row(statement: RuleStatement) -> Row:
     """A CREATE that says everything, as the model reads statements."""
-    assert statement.kind is Kind.CREATE
+    assert statement.kind is StatementType.CREATE
     rule = {name: getattr(statement, name) for name in ("name", *CRITERIA, "level")}
     where = {name: getattr(statement, name) for name in ("effective_from", "instance", "database")}
     return {**where, "create": rule}

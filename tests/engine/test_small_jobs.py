@@ -29,7 +29,7 @@ def much(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[Spark
     """The session as it is where much is expected; no night takes its work for little."""
     for name, value in MUCH.items():
         spark.conf.set(name, value)
-    monkeypatch.setattr(done, "LITTLE_EVENTS", -1)
+    monkeypatch.setattr(done, "SMALL_LEDGER", -1)
     yield spark
     set_for_small_jobs(spark)
 

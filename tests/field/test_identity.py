@@ -9,7 +9,7 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from pipelines.console.wording import queue_name
+from pipelines.console.wording import format_queue
 from tests.field.running import AS_OF, Case
 from tests.support.factories import Row, at, message_event
 from tests.support.open_case import OpenCase
@@ -133,7 +133,7 @@ def test_printed_names_paste_back_into_every_option(session: SparkSession, tmp_p
     printed = []
     for number, place in enumerate(places):
         columns = dict(zip(("instance", "database", "queue"), place, strict=True))
-        name = queue_name(columns)
+        name = format_queue(columns)
         printed.append(name)
         found = case.job("next", "--queue", name, "--format", "json").json
         assert (columns.items() <= found.items(), found["next"][0]["message_id"]) == (True, f"M{number}")

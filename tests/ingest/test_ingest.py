@@ -22,7 +22,7 @@ from pipelines.engine.session import is_embedded
 from pipelines.ingest.ingest import ingest, new_input
 from pipelines.ingest.read_input import InputBatch, read_new_input as take_in_of_one
 from pipelines.nightly.night import describe
-from pipelines.nightly.publish import require_good_input
+from pipelines.nightly.quality import require_good_input
 from pipelines.storage.batches import completed_batches
 from pipelines.storage.require_whole import require_whole
 from pipelines.storage.versions import versions_of
@@ -43,7 +43,7 @@ def take_in(session: SparkSession, project: Project, run_id: str = "run") -> str
     warehouse, settings = project.warehouse(session), project.settings()
     new = new_input(warehouse, settings)
     with warehouse.materializing() as materialize:
-        folded = ingest(
+        result = ingest(
             warehouse,
             settings,
             new,
@@ -52,9 +52,11 @@ def take_in(session: SparkSession, project: Project, run_id: str = "run") -> str
             materialize_state=materialize,
         )
     place = itemgetter("batch", "source")
-    assert sorted(folded.done.batches, key=place) == sorted(completed_batches(warehouse).batches, key=place)
-    require_good_input(warehouse, settings, folded.done, require_whole(warehouse))
-    return folded.said
+    assert sorted(result.completed.batches, key=place) == sorted(
+        completed_batches(warehouse).batches, key=place
+    )
+    require_good_input(warehouse, settings, result.completed, require_whole(warehouse))
+    return result.details
 
 
 def dirty_nights(number: int) -> list[Events]:

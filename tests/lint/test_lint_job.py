@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pipelines.commands.lint import FOUND, main
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import load_for_lint
-from pipelines.lint.findings import Code
+from pipelines.lint.findings import FindingCode
 from pipelines.lint.run import lint_warehouse
 from pipelines.storage.warehouse import Warehouse
 from schemas.ledger import ENDPOINTS
@@ -104,8 +104,8 @@ def test_sarif(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: 
     assert only["columnKind"] in ("utf16CodeUnits", "unicodeCodePoints")
     driver = only["tool"]["driver"]
     assert driver["name"]
-    assert [rule["id"] for rule in driver["rules"]] == [code.id for code in Code]
-    assert len({rule["id"] for rule in driver["rules"]}) == len(Code)
+    assert [rule["id"] for rule in driver["rules"]] == [code.id for code in FindingCode]
+    assert len({rule["id"] for rule in driver["rules"]}) == len(FindingCode)
     for rule in driver["rules"]:
         assert rule["shortDescription"]["text"]
         assert rule["defaultConfiguration"]["level"] in ("note", "warning", "error")
@@ -189,11 +189,11 @@ def test_against_a_warehouse(session: SparkSession, tmp_path: Path) -> None:
         {**later, "alter": {"name": "Out", "level": 8}},
     ]
     project = Project(tmp_path, catalog=catalog(), rules=rules)
-    settings, folded = load_for_lint(project.config)
+    settings, history = load_for_lint(project.config)
     warehouse = Warehouse(session, settings.warehouse)
 
     def codes(moment: datetime | None = None) -> tuple[list[tuple[str, str | None]], list[str]]:
-        findings, remarks = lint_warehouse(warehouse, settings, folded, moment=moment)
+        findings, remarks = lint_warehouse(warehouse, settings, history, moment=moment)
         log = [each for each in findings if each.code.id >= "R3"]
         return sorted((each.code.id, each.rule) for each in log), [each.split(":")[0] for each in remarks]
 

@@ -10,35 +10,37 @@ from hypothesis import given, strategies as st
 from pipelines.config.catalog import Catalog
 from pipelines.config.rules.history import RuleVersion
 from pipelines.config.rules.read import read_rules
-from pipelines.config.rules.statements import Kind as Verb, Origin, RuleStatement
+from pipelines.config.rules.statements import RuleStatement, SourceLocation, StatementType as Verb
 from pipelines.lint.findings import Finding, Severity
 from pipelines.lint.log import lint_log
-from pipelines.lint.log_kinds import Kind, LogKinds
+from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
 from pipelines.lint.names import lint_names
-from pipelines.lint.queued import QueuedKind, last_changes, lint_queued
-from pipelines.lint.standing_rules import ServicePlaces, standing_rules
+from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
+from pipelines.lint.rules_in_force import ServiceDatabases, rules_in_force
 from tests.support.model.rules import Rule, resolve
-from tests.support.rules import I_A, I_B, catalog, create, folded
+from tests.support.rules import I_A, I_B, catalog, create, history_of
 
 PLACES = catalog({I_A: ["Init", "Orders"], I_B: ["Target"]})
 
 
-def kind(names: str, endpoints: int = 10, place: tuple[str, str] = I_A) -> Kind:
+def kind(names: str, endpoints: int = 10, database_key: tuple[str, str] = I_A) -> EndpointCount:
     contract, local, remote = names.split(" ")
-    return Kind(*place, contract, local, remote, endpoints)
+    return EndpointCount(*database_key, contract, local, remote, endpoints)
 
 
 LOG = [kind("C Init Target", 30), kind("D Init Target", 20), kind("C Target Init", 30, I_B)]
 
 
-def names(*rules: RuleStatement, log: list[Kind] | None = LOG, of: Catalog = PLACES) -> list[Finding]:
-    history = folded(*rules)
-    kinds = None if log is None else LogKinds(tuple(log))
-    databases = standing_rules(history.versions, None)
-    return list(lint_names(databases, ServicePlaces(of), kinds, history.origins))
+def names(
+    *rules: RuleStatement, log: list[EndpointCount] | None = LOG, of: Catalog = PLACES
+) -> list[Finding]:
+    history = history_of(*rules)
+    kinds = None if log is None else LogEndpoints(tuple(log))
+    databases = rules_in_force(history.versions, None)
+    return list(lint_names(databases, ServiceDatabases(of), kinds, history.locations))
 
 
-def codes(*rules: RuleStatement, log: list[Kind] | None = LOG) -> list[str]:
+def codes(*rules: RuleStatement, log: list[EndpointCount] | None = LOG) -> list[str]:
     return sorted(finding.code.id for finding in names(*rules, log=log))
 
 
@@ -79,7 +81,7 @@ def test_the_slip_of_the_documentation_is_found_and_put_right() -> None:
         "'Slip' asks for the local service 'InitiatorSerivce', which neither the catalog nor any endpoint of "
         "DOC1.InitiatorDB has; it is probably 'InitiatorService'"
     )
-    assert (finding.fix, finding.origin) == ("write 'InitiatorService'", rule.origin)
+    assert (finding.fix, finding.location) == ("write 'InitiatorService'", rule.location)
     [finding] = names(rule, log=None, of=known)
     assert finding.sentence.endswith(
         "which the catalog does not have in DOC1.InitiatorDB; it is probably 'InitiatorService'"
@@ -125,9 +127,9 @@ def test_the_catalog_of_a_database_that_it_does_not_describe_says_nothing() -> N
 # --- R305, R306 ---
 
 
-def against(*rules: RuleStatement, log: list[Kind] = LOG) -> list[Finding]:
-    history = folded(*rules)
-    return list(lint_log(standing_rules(history.versions, None), LogKinds(tuple(log)), history.origins))
+def against(*rules: RuleStatement, log: list[EndpointCount] = LOG) -> list[Finding]:
+    history = history_of(*rules)
+    return list(lint_log(rules_in_force(history.versions, None), LogEndpoints(tuple(log)), history.locations))
 
 
 def test_a_rule_behind_more_specific_ones() -> None:
@@ -152,7 +154,7 @@ def test_endpoints_at_the_default_with_the_rules_for_the_largest_kinds() -> None
     log = [kind(f"C{number} Init Target", number) for number in range(1, 6)] + [kind("C Init Target", 85)]
     log += [kind("C5 Target Init", 3, I_B)]
     [finding] = against(create("C", "C * *", 7), create("Other", "C5 * *", 8, I_B), log=log)
-    assert finding.place == I_A
+    assert finding.database_key == I_A
     assert finding.sentence == (
         "15 of 100 endpoints of I.A fit no rule and would get 5 today, the default; most are 5 with contract "
         "'C5', local service 'Init', remote service 'Target'; 4 with contract 'C4', local service 'Init', "
@@ -171,13 +173,13 @@ def test_endpoints_at_the_default_with_the_rules_for_the_largest_kinds() -> None
 
 def test_the_rule_that_is_offered_covers_what_it_is_offered_for(tmp_path: Path) -> None:
     """The T-SQL of the fix, read as a rule script and linted with the same log."""
-    odd = Kind(*I_A, "it's", "[x]]", " ANY", 3)
+    odd = EndpointCount(*I_A, "it's", "[x]]", " ANY", 3)
     [finding] = against(log=[odd])
     script = tmp_path / "rules.sql"
     script.write_text(finding.fix.partition("\n")[2].replace("LEVEL = 5", "LEVEL = 6"), encoding="utf-8")
     read = read_rules(str(script), instance="I", effective_from=day(1))
     assert against(*read.statements, log=[odd]) == []
-    [rule] = folded(*read.statements).versions
+    [rule] = history_of(*read.statements).versions
     assert (rule.database, *rule.triple) == ("A", *odd.names)
 
 
@@ -204,7 +206,7 @@ def test_covered_and_never_matched_are_what_the_model_says(
         for number, (triple, level) in enumerate(rules.items())
     ]
     deciding = {resolve(model, I_A, datetime.max, each)[1] for each in kinds}
-    fitting = {
+    find_fitting = {
         rule.name
         for rule in model
         for each in kinds
@@ -212,9 +214,9 @@ def test_covered_and_never_matched_are_what_the_model_says(
     }
     log = [kind(" ".join(each)) for each in kinds]
     covered = {finding.rule for finding in against(*statements, log=log) if finding.code.id == "R305"}
-    assert covered == fitting - deciding
+    assert covered == find_fitting - deciding
     unmatched = {finding.rule for finding in names(*statements, log=log)}
-    assert unmatched == {rule.name for rule in model} - fitting
+    assert unmatched == {rule.name for rule in model} - find_fitting
     fell = [finding for finding in against(*statements, log=log) if finding.code.id == "R306"]
     assert bool(fell) == (None in deciding)
 
@@ -226,22 +228,22 @@ def day(number: int) -> datetime:
     return datetime(2026, 2, number, tzinfo=UTC)
 
 
-def queued(contract: str, priority: int, endpoints: int, oldest: datetime) -> QueuedKind:
-    return QueuedKind(*I_A, contract, "Init", "Target", priority, endpoints, oldest)
+def queued(contract: str, priority: int, endpoints: int, oldest: datetime) -> QueuedEndpoints:
+    return QueuedEndpoints(*I_A, contract, "Init", "Target", priority, endpoints, oldest)
 
 
 def test_queued_conversations_older_than_the_last_change() -> None:
     created = create("R", "C * *", 7, at=day(1))
-    altered = RuleStatement(Verb.ALTER, day(3), *I_A, "R", Origin("rules.sql", 77, 1), level=8)
-    history = folded(created, altered)
+    altered = RuleStatement(Verb.ALTER, day(3), *I_A, "R", SourceLocation("rules.sql", 77, 1), level=8)
+    history = history_of(created, altered)
     kinds = [queued("C", 7, 2, day(2)), queued("D", 5, 1, day(1))]
-    [finding] = lint_queued(history.versions, kinds, history.origins, moment=day(9))
+    [finding] = lint_queued(history.versions, kinds, history.locations, moment=day(9))
     assert finding.sentence == (
         "3 endpoints of I.A with queued messages are older than the last change of its rules ('R', "
         "2026-02-03T00:00:00Z), the oldest of 2026-02-01T00:00:00Z; 2 would have another level today"
     )
-    assert (finding.rule, finding.origin) == ("R", altered.origin)
-    assert list(lint_queued(history.versions, [], history.origins, moment=day(9))) == []
+    assert (finding.rule, finding.location) == ("R", altered.location)
+    assert list(lint_queued(history.versions, [], history.locations, moment=day(9))) == []
 
 
 def test_the_last_change_is_a_begin_or_an_end_at_the_moment_at_the_latest() -> None:

@@ -11,15 +11,15 @@ from hypothesis import given, settings, strategies as st
 
 from pipelines.config.catalog import Catalog
 from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.statements import Kind, Origin, RuleStatement
+from pipelines.config.rules.statements import RuleStatement, SourceLocation, StatementType as Verb
 from pipelines.console.wording import level_of
-from pipelines.lint.findings import Code, Finding, Severity
+from pipelines.lint.findings import Finding, FindingCode, Severity
 from pipelines.lint.pairs import pairs
-from pipelines.lint.redundant import changed_without, removal, takers_of
+from pipelines.lint.redundant import find_changed_endpoint, find_successors, remove_rule
+from pipelines.lint.rules_in_force import Names, RulesInForce, ServiceDatabases, mirror_names, rules_in_force
 from pipelines.lint.run import lint_static
-from pipelines.lint.standing_rules import Names, ServicePlaces, StandingRules, mirrored, standing_rules
 from tests.support.model.rules import Rule, resolve
-from tests.support.rules import I_A, I_B, LONG_AGO, catalog, create, folded
+from tests.support.rules import I_A, I_B, LONG_AGO, catalog, create, history_of
 
 TWO = {I_A: ["Init"], I_B: ["Target"]}
 
@@ -27,14 +27,14 @@ TWO = {I_A: ["Init"], I_B: ["Target"]}
 def found(
     *statements: RuleStatement, of: Catalog | None = None, moment: datetime | None = None
 ) -> list[Finding]:
-    return list(lint_static(folded(*statements), of or catalog(TWO), moment=moment))
+    return list(lint_static(history_of(*statements), of or catalog(TWO), moment=moment))
 
 
 def codes(*statements: RuleStatement, of: Catalog | None = None) -> list[tuple[str, str | None]]:
     return sorted((finding.code.id, finding.rule) for finding in found(*statements, of=of))
 
 
-def only(code: Code, *statements: RuleStatement, of: Catalog | None = None) -> list[str]:
+def only(code: FindingCode, *statements: RuleStatement, of: Catalog | None = None) -> list[str]:
     return [finding.sentence for finding in found(*statements, of=of) if finding.code is code]
 
 
@@ -45,16 +45,16 @@ def test_two_rules_that_cover_both_ends_alike_are_fine() -> None:
 def test_refused_statements_are_findings_with_their_place() -> None:
     first = create("A", "C * *", 3)
     statements = [first, create("B", "C * *", 3), create("C", "C * *", 4), create("A", "D * *", 4)]
-    statements.append(RuleStatement(Kind.DROP, LONG_AGO, *I_A, "Z", Origin("rules.sql", 99, 2)))
+    statements.append(RuleStatement(Verb.DROP, LONG_AGO, *I_A, "Z", SourceLocation("rules.sql", 99, 2)))
     refused = [finding for finding in found(*statements) if finding.severity is Severity.ERROR]
-    assert [(f.code.id, f.rule, f.origin) for f in refused] == [
-        ("R102", "B", statements[1].origin),
-        ("R101", "C", statements[2].origin),
-        ("R103", "A", statements[3].origin),
-        ("R104", "Z", statements[4].origin),
+    assert [(f.code.id, f.rule, f.location) for f in refused] == [
+        ("R102", "B", statements[1].location),
+        ("R101", "C", statements[2].location),
+        ("R103", "A", statements[3].location),
+        ("R104", "Z", statements[4].location),
     ]
     assert refused[0].sentence == (
-        f"CREATE 'B' in I.A: the rule 'A', see {first.origin}, has the same contract 'C', "
+        f"CREATE 'B' in I.A: the rule 'A', see {first.location}, has the same contract 'C', "
         "local service ANY and remote service ANY (error 33303)"
     )
     assert refused[0].fix == "change or drop one of the two"
@@ -99,17 +99,17 @@ def test_redundant_rules(statements: list[RuleStatement], expected: list[tuple[s
 
 def test_a_redundant_rule_is_told_with_the_rules_that_make_it_so() -> None:
     statements = [create("R", "* S *", 6), create("Remote", "* * T", 6), create("All", "* * *", 6)]
-    [sentence, _] = only(Code.REDUNDANT, *statements)
+    [sentence, _] = only(FindingCode.REDUNDANT, *statements)
     assert sentence == (
         "'R' (contract ANY, local service 'S', remote service ANY) is redundant: without it every endpoint "
         "has the same level, 6 from 'All' and 6 from 'Remote'"
     )
-    assert "the same level, 5, the default" in only(Code.REDUNDANT, create("R", "* * *", 5))[0]
+    assert "the same level, 5, the default" in only(FindingCode.REDUNDANT, create("R", "* * *", 5))[0]
 
 
 def test_a_rule_that_only_keeps_another_one_off_is_told_with_what_it_keeps_off() -> None:
     statements = [create("R", "C * *", 5), create("Local", "* S *", 9)]
-    [sentence] = only(Code.SAME_LEVEL, *statements)
+    [sentence] = only(FindingCode.SAME_LEVEL, *statements)
     assert sentence.endswith(
         "contract 'C', local service 'S', remote service any other would have 9 from 'Local'"
     )
@@ -117,73 +117,79 @@ def test_a_rule_that_only_keeps_another_one_off_is_told_with_what_it_keeps_off()
 
 def test_one_sided_pairs() -> None:
     initiator = create("R", "C Init Target", 7)
-    assert only(Code.ONE_SIDED, initiator) == [
+    assert only(FindingCode.ONE_SIDED, initiator) == [
         "'R' gives level 7 to one end of its conversations, and in I.B no rule fits the other end, which "
         "gets 5, the default"
     ]
     for other in ("C Target Init", "C Target *", "C * Init", "* * *", "* Target *"):
-        assert only(Code.ONE_SIDED, initiator, create("S", other, 7, I_B)) == [], other
+        assert only(FindingCode.ONE_SIDED, initiator, create("S", other, 7, I_B)) == [], other
     for other in ("D Target Init", "C Target Else", "C Init Target", "* Else *"):
-        assert only(Code.ONE_SIDED, initiator, create("S", other, 7, I_B)), other
+        assert only(FindingCode.ONE_SIDED, initiator, create("S", other, 7, I_B)), other
     # The rule is in the wrong database: the target's endpoints live in B.
-    assert only(Code.ONE_SIDED, initiator, create("S", "C Target Init", 7, I_A))
+    assert only(FindingCode.ONE_SIDED, initiator, create("S", "C Target Init", 7, I_A))
 
 
 def test_the_other_end_may_be_in_the_same_database() -> None:
     both = catalog({I_A: ["Init", "Target"], I_B: ["Target"]})
     assert (
-        only(Code.ONE_SIDED, create("R", "C Init Target", 7), create("S", "C Target Init", 7), of=both) == []
+        only(FindingCode.ONE_SIDED, create("R", "C Init Target", 7), create("S", "C Target Init", 7), of=both)
+        == []
     )
-    assert only(Code.ONE_SIDED, create("R", "C Init Target", 7), create("S", "C Target *", 7, I_B), of=both)
-    assert only(Code.ONE_SIDED, create("R", "C * *", 7), of=both) == []
+    assert only(
+        FindingCode.ONE_SIDED, create("R", "C Init Target", 7), create("S", "C Target *", 7, I_B), of=both
+    )
+    assert only(FindingCode.ONE_SIDED, create("R", "C * *", 7), of=both) == []
 
 
 def test_a_rule_with_a_local_service_only_needs_some_rule_of_the_other_end_anywhere() -> None:
-    assert "and in any database no rule fits" in only(Code.ONE_SIDED, create("R", "C Init *", 7))[0]
-    assert only(Code.ONE_SIDED, create("R", "C Init *", 7), create("S", "C Target *", 7, I_B)) == []
-    assert only(Code.ONE_SIDED, create("R", "C Init *", 7), create("S", "D Target *", 7, I_B)) != []
+    assert "and in any database no rule fits" in only(FindingCode.ONE_SIDED, create("R", "C Init *", 7))[0]
+    assert only(FindingCode.ONE_SIDED, create("R", "C Init *", 7), create("S", "C Target *", 7, I_B)) == []
+    assert only(FindingCode.ONE_SIDED, create("R", "C Init *", 7), create("S", "D Target *", 7, I_B)) != []
 
 
 def test_services_that_the_catalog_does_not_have_are_nobodys_other_end() -> None:
-    assert only(Code.ONE_SIDED, create("R", "C Init Partner", 7)) == []
+    assert only(FindingCode.ONE_SIDED, create("R", "C Init Partner", 7)) == []
 
 
 def test_a_one_sided_rule_of_the_default_level_is_only_a_note() -> None:
-    [finding] = [f for f in found(create("R", "C Init Target", 5)) if f.code is Code.ONE_SIDED]
+    [finding] = [f for f in found(create("R", "C Init Target", 5)) if f.code is FindingCode.ONE_SIDED]
     assert finding.severity is Severity.NOTE
 
 
 def test_asymmetric_pairs_are_told_once() -> None:
     unequal = [create("R", "C Init Target", 7), create("S", "C Target Init", 3, I_B)]
-    assert only(Code.ASYMMETRIC, *unequal) == [
+    assert only(FindingCode.ASYMMETRIC, *unequal) == [
         "'R' gives level 7, and the other end of its conversations has 3 from 'S' in I.B"
     ]
-    assert only(Code.ASYMMETRIC, create("R", "C Init Target", 7), create("S", "C Target Init", 7, I_B)) == []
+    assert (
+        only(FindingCode.ASYMMETRIC, create("R", "C Init Target", 7), create("S", "C Target Init", 7, I_B))
+        == []
+    )
     # The rule of level 3 is behind one of level 7: no conversation has both 7 and 3.
     hidden = [create("R", "C Init Target", 7), create("S", "* * *", 3, I_B), create("T", "C * *", 7, I_B)]
-    assert only(Code.ASYMMETRIC, *hidden) == []
+    assert only(FindingCode.ASYMMETRIC, *hidden) == []
 
 
 def test_levels_that_do_not_count_for_sending() -> None:
     statements = [create("R", "C * *", 7), create("S", "D * *", 8), create("Five", "C * T", 5)]
-    [sentence] = only(Code.NOT_HONORED, *statements, of=catalog(TWO, honor=False))
+    [sentence] = only(FindingCode.NOT_HONORED, *statements, of=catalog(TWO, honor=False))
     assert sentence == (
         "HONOR_BROKER_PRIORITY is off in I.A, so 2 rules, the first of them 'R', count for receiving and not "
         "for sending"
     )
     assert (
         "off in I.A (the catalog does not mention the database), so"
-        in only(Code.NOT_HONORED, *statements, of=Catalog())[0]
+        in only(FindingCode.NOT_HONORED, *statements, of=Catalog())[0]
     )
-    assert only(Code.NOT_HONORED, *statements) == []
-    assert only(Code.NOT_HONORED, create("Five", "C * T", 5), of=catalog(TWO, honor=False)) == []
+    assert only(FindingCode.NOT_HONORED, *statements) == []
+    assert only(FindingCode.NOT_HONORED, create("Five", "C * T", 5), of=catalog(TWO, honor=False)) == []
 
 
 def test_more_than_three_levels() -> None:
     rules = [create(f"R{level}", f"C{level} * *", level) for level in (1, 5, 8)]
-    assert only(Code.MANY_LEVELS, *rules) == []
+    assert only(FindingCode.MANY_LEVELS, *rules) == []
     rules.append(create("R9", "C9 * *", 9))
-    assert only(Code.MANY_LEVELS, *rules) == [
+    assert only(FindingCode.MANY_LEVELS, *rules) == [
         "the rules of I.A use 4 levels (9, 8, 5, 1); with so many, most of the sending goes to the highest "
         "two or three"
     ]
@@ -194,12 +200,16 @@ def test_the_moment_says_which_rules_stand() -> None:
         return datetime(2026, 1, day, tzinfo=UTC)
 
     created = create("R", "C * *", 5, at=at(2))
-    altered = RuleStatement(Kind.ALTER, at(4), *I_A, "R", Origin("rules.sql", 9, 1), level=6)
+    altered = RuleStatement(Verb.ALTER, at(4), *I_A, "R", SourceLocation("rules.sql", 9, 1), level=6)
     redundant = {
-        day: [f.origin for f in found(created, altered, moment=day and at(day)) if f.code is Code.REDUNDANT]
+        day: [
+            f.location
+            for f in found(created, altered, moment=day and at(day))
+            if f.code is FindingCode.REDUNDANT
+        ]
         for day in (1, 2, 3, 4, None)
     }
-    assert redundant == {1: [], 2: [created.origin], 3: [created.origin], 4: [], None: []}
+    assert redundant == {1: [], 2: [created.location], 3: [created.location], 4: [], None: []}
 
 
 # --- brute force ---
@@ -213,15 +223,15 @@ levels = st.integers(4, 6)
 rule_sets = st.dictionaries(triples, levels, max_size=12)
 
 
-def versions(rules: dict[Names, int], place: tuple[str, str] = I_A) -> list[RuleVersion]:
+def versions(rules: dict[Names, int], database_key: tuple[str, str] = I_A) -> list[RuleVersion]:
     return [
-        RuleVersion(*place, "/".join(name or "*" for name in triple), *triple, level, LONG_AGO)
+        RuleVersion(*database_key, "/".join(name or "*" for name in triple), *triple, level, LONG_AGO)
         for triple, level in rules.items()
     ]
 
 
-def standing(rules: dict[Names, int], place: tuple[str, str] = I_A) -> StandingRules:
-    return standing_rules(versions(rules, place), None).get(place, StandingRules(()))
+def standing(rules: dict[Names, int], database_key: tuple[str, str] = I_A) -> RulesInForce:
+    return rules_in_force(versions(rules, database_key), None).get(database_key, RulesInForce(()))
 
 
 def levels_of_all(rules: list[RuleVersion]) -> dict[tuple[str, ...], tuple[int, str | None]]:
@@ -237,7 +247,7 @@ def levels_of_all(rules: list[RuleVersion]) -> dict[tuple[str, ...], tuple[int, 
 def test_the_ladder_equals_the_model(rules: dict[Names, int]) -> None:
     book = standing(rules)
     for names, (level, name) in levels_of_all(versions(rules)).items():
-        first = next(book.fitting(names), None)  # type: ignore[arg-type]
+        first = next(book.find_fitting(names), None)  # type: ignore[arg-type]
         assert (level_of(first), first and first.name) == (level, name)
 
 
@@ -249,12 +259,12 @@ def test_redundant_is_exactly_what_changes_no_endpoint(rules: dict[Names, int]) 
     for rule in book.rules:
         after = levels_of_all([other for other in all_of_them if other != rule])
         same = all(before[names][0] == after[names][0] for names in before)
-        assert (changed_without(book, rule) is None) == same, rule
+        assert (find_changed_endpoint(book, rule) is None) == same, rule
         own = tuple(name or "other" for name in rule.triple)
-        assert level_of(removal(book, rule).taker) == after[own][0]
+        assert level_of(remove_rule(book, rule).successor) == after[own][0]
         if same:
             expected = {after[names][1] for names in before if before[names][1] == rule.name}
-            assert {taker and taker.name for taker in takers_of(book, rule)} == expected
+            assert {successor and successor.name for successor in find_successors(book, rule)} == expected
 
 
 @given(rule_sets, rule_sets, st.booleans())
@@ -263,13 +273,13 @@ def test_pairs_are_exactly_those_of_some_conversation(
     here: dict[Names, int], there: dict[Names, int], known: bool
 ) -> None:
     """Where the catalog knows the services, "x" is in A only; else any name may be anywhere."""
-    places = ServicePlaces(catalog({I_A: ["x"], I_B: []} if known else {}))
+    places = ServiceDatabases(catalog({I_A: ["x"], I_B: []} if known else {}))
     books = {I_A: standing(here, I_A), I_B: standing(there, I_B)}
     first = {I_A: levels_of_all(versions(here)), I_B: levels_of_all(versions(there))}
     of_both: dict[str, set[tuple[str, int]]] = {}
     for names in product(UNIVERSE, repeat=3):
         _, local, remote = names
-        (_, name), (other_level, other_name) = first[I_A][names], first[I_B][mirrored(names)]  # type: ignore[index]
+        (_, name), (other_level, other_name) = first[I_A][names], first[I_B][mirror_names(names)]  # type: ignore[index]
         talks_to_itself = local == remote and name not in {f"{c}/{local}/{local}" for c in ("*", *NAMED)}
         if name and other_name and not talks_to_itself and not (known and remote == "x"):
             of_both.setdefault(name, set()).add((other_name, other_level))
@@ -315,7 +325,7 @@ def test_ten_thousand_rules_in_a_database_take_seconds(made: object) -> None:
         for number, (triple, level) in enumerate(made(10_000))  # type: ignore[operator]
     ]
     services = catalog({I_A: [f"Name{number}Service" for number in range(100)], I_B: ["L", "Name150Service"]})
-    rules = folded(*statements)
+    rules = history_of(*statements)
     began = time.process_time()
     findings = list(lint_static(rules, services, moment=None))
     assert time.process_time() - began < 30

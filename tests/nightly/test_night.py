@@ -11,7 +11,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pipelines.config.errors import InputError
 from pipelines.console.invocation import name_command
 from pipelines.nightly import night
-from pipelines.nightly.publish import NOT_ENDED, Left, Run, announce, write_run
+from pipelines.nightly.runs import NOT_ENDED, Run, RunFigures, announce, write_run
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.published import published_as_of
 from schemas.table import Table
@@ -40,12 +40,14 @@ def told_of_runs(project: Project) -> list[tuple[str, int | None, str | None]]:
 def test_the_row_of_a_run_takes_the_place_of_its_announcement(session: SparkSession, tmp_path: Path) -> None:
     project = Project(tmp_path, catalog=catalog())
     warehouse, settings = project.warehouse(session), project.settings()
-    write_run(warehouse, settings, Run.begin(at(60)), "succeeded", Left(last_batch=1))
+    write_run(warehouse, settings, Run.begin(at(60)), "succeeded", RunFigures(last_batch=1))
     second = Run.begin(at(60))
     announce(warehouse, settings, second, CompletedBatches([{"batch": 2}]))
     first = ("succeeded", 1, None)
     assert told_of_runs(project) == [first, ("failed", 2, NOT_ENDED)]
-    write_run(warehouse, settings, second, "succeeded", Left(row_counts={"unresolved": 3}, last_batch=2))
+    write_run(
+        warehouse, settings, second, "succeeded", RunFigures(row_counts={"unresolved": 3}, last_batch=2)
+    )
     assert told_of_runs(project) == [first, ("succeeded", 2, None)]
     rows = {row["run_id"]: dict(row["row_counts"]) for row in project.table("runs")}
     assert rows[second.run_id] == {"unresolved": 3}
@@ -56,7 +58,7 @@ def test_an_announcement_that_was_written_and_raised_still_has_its_place_taken(
 ) -> None:
     project = Project(tmp_path, catalog=catalog())
     warehouse, settings = project.warehouse(embedded), project.settings()
-    write_run(warehouse, settings, Run.begin(at(60)), "succeeded", Left(last_batch=1))
+    write_run(warehouse, settings, Run.begin(at(60)), "succeeded", RunFigures(last_batch=1))
     second, append = Run.begin(at(60)), warehouse.append
 
     def append_and_raise(table: Table, rows: DataFrame) -> None:
@@ -68,7 +70,12 @@ def test_an_announcement_that_was_written_and_raised_still_has_its_place_taken(
         with pytest.raises(InputError):
             announce(warehouse, settings, second, CompletedBatches([{"batch": 2}]))
     write_run(
-        warehouse, settings, second, "failed", second.announced or Left(), error="the connection was lost"
+        warehouse,
+        settings,
+        second,
+        "failed",
+        second.announced or RunFigures(),
+        error="the connection was lost",
     )
     assert told_of_runs(project) == [("succeeded", 1, None), ("failed", 2, "the connection was lost")]
 

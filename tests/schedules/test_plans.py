@@ -5,6 +5,7 @@ what is broadcast is broadcast on purpose.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date
 from functools import cached_property
 
@@ -25,7 +26,6 @@ from pipelines.ingest.duplicates import (
 )
 from pipelines.ingest.endpoints import endpoints, first_places
 from pipelines.ingest.late_events import Lookback, brought_back
-from pipelines.ingest.queues import with_queue
 from pipelines.ingest.redelivered import redelivered
 from pipelines.ingest.retention import (
     CloseAt,
@@ -38,15 +38,13 @@ from pipelines.ingest.retention import (
 from pipelines.ingest.sides import conversation_sides
 from pipelines.schedules.blocks import in_blocks
 from pipelines.schedules.groups import ordered_groups, ready_conversations, ready_groups
-from pipelines.schedules.queue_state import groups_locked, queues_off
-from pipelines.schedules.ready import ready_messages
+from pipelines.schedules.messages import messages_with_endpoints, unresolved
+from pipelines.schedules.ready import groups_locked, queues_off, ready_messages
 from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import sendable, transmission_order, with_transmit_priority
-from pipelines.schedules.unresolved import unresolved
-from pipelines.schedules.with_endpoints import messages_with_endpoints
-from pipelines.state.endpoints import endpoints_at, latest_moves
+from pipelines.state.endpoints import endpoints_at, latest_moves, with_queue
 from pipelines.state.ledger import Ledger
-from pipelines.state.of_messages import StateOfMessages, state_of_messages
+from pipelines.state.open_messages import StateOfMessages, state_of_messages
 from pipelines.state.transactions import named_locks
 from schemas import CONTRACTS, TABLES
 from tests.support.factories import at
@@ -117,10 +115,13 @@ class Frames:
 
     @cached_property
     def redelivered(self) -> DataFrame:
-        events = self.table("message_events"), self.table("queue_events")
-        state = self.kept(self.state.uncommitted), self.kept(self.state.messages)
-        sides = self.kept(self.sides)
-        return redelivered(*events, *state, sides, state_at=UNTIL.state_at, materialize=self.kept)
+        state = replace(
+            self.state,
+            as_of=UNTIL.state_at,
+            uncommitted=self.kept(self.state.uncommitted),
+            messages=self.kept(self.state.messages),
+        )
+        return redelivered(self.ledger, state, self.kept(self.sides), materialize=self.kept)
 
     @cached_property
     def open_messages(self) -> DataFrame:
@@ -128,8 +129,7 @@ class Frames:
         return messages_that_stay_open(messages, self.state.messages, redelivered, UNTIL)
 
     def open_transactions(self) -> DataFrame:
-        events = self.table("message_events"), self.table("queue_events")
-        return open_transactions(*events, self.state.uncommitted, self.open_messages, UNTIL)
+        return open_transactions(self.ledger, self.state.uncommitted, self.open_messages, UNTIL)
 
     def open_conversations(self) -> DataFrame:
         return open_conversations(self.kept(self.sides), self.open_messages, UNTIL)

@@ -56,7 +56,7 @@ def test_a_table_is_opened_by_settings_and_name(session: SparkSession, tmp_path:
         assert opened.sparkSession is session
         assert [row.status for row in opened.collect()] == ["succeeded"]
     assert open_table(settings, "receive_schedule").isEmpty()
-    with pytest.raises(ConfigError, match="did you mean runs"):
+    with pytest.raises(ConfigError, match="did you mean 'runs'"):
         open_table(settings, "rums")
 
 

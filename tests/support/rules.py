@@ -6,7 +6,7 @@ from itertools import count
 
 from pipelines.config.catalog import Catalog, Database, Instance, Queue, Service
 from pipelines.config.rules.history import RuleHistory, apply_statements
-from pipelines.config.rules.statements import ANY, Criterion, Kind, Origin, RuleStatement
+from pipelines.config.rules.statements import ANY, Criterion, RuleStatement, SourceLocation, StatementType
 
 LONG_AGO = datetime(2026, 1, 1, tzinfo=UTC)
 I_A, I_B = ("I", "A"), ("I", "B")
@@ -20,12 +20,12 @@ def create(
     contract, local, remote = (_criterion(word) for word in criteria.split(" "))
     instance, database = place
     return RuleStatement(
-        Kind.CREATE,
+        StatementType.CREATE,
         at,
         instance,
         database,
         name,
-        Origin("rules.sql", next(_lines), 1),
+        SourceLocation("rules.sql", next(_lines), 1),
         contract,
         local,
         remote,
@@ -37,7 +37,7 @@ def _criterion(word: str) -> Criterion:
     return ANY if word == "*" else word.replace("_", " ")
 
 
-def folded(*statements: RuleStatement) -> RuleHistory:
+def history_of(*statements: RuleStatement) -> RuleHistory:
     return apply_statements(statements)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from pipelines.config.rules.script_tokens import STARTERS, Token
-from pipelines.config.rules.statements import ALWAYS, Condition, Exit, Guard, Origin, Test
+from pipelines.config.rules.statements import ALWAYS, Condition, Exit, Guard, SourceLocation, Test
 
 _OF_ERRORS = ("ERROR", "TRANCOUNT", "XACT_STATE", "SUCCESS")
 """Words in the conditions with which scripts look whether their own statements failed."""
@@ -167,7 +167,7 @@ class ControlFlow:
             exits=exits, ends=self.ends, _exit=self._script_exit, _script_exit=self._script_exit
         )
 
-    def condition(self, origin_of: Callable[[Token], Origin]) -> Condition:
+    def condition(self, origin_of: Callable[[Token], SourceLocation]) -> Condition:
         """Return when the statement that began last is carried out; its branches are all decided by tests."""
         for way in self.exits:
             self._exit = Exit(tuple(_guards(way, origin_of)), self._exit)
@@ -181,7 +181,7 @@ class ControlFlow:
         return Condition(guards, self._exit)
 
 
-def _guards(branches: Iterable[Branch], origin_of: Callable[[Token], Origin]) -> Iterator[Guard]:
+def _guards(branches: Iterable[Branch], origin_of: Callable[[Token], SourceLocation]) -> Iterator[Guard]:
     for branch in branches:
         if branch.test is not None:
             yield Guard(branch.test, branch.outcome, origin_of(branch.token))

@@ -17,9 +17,9 @@ from pipelines.config.rules.statements import (
     Criterion,
     Exit,
     Guard,
-    Kind,
-    Origin,
     RuleStatement,
+    SourceLocation,
+    StatementType,
     Test,
 )
 
@@ -86,7 +86,7 @@ class RuleHistory:
     """
 
     versions: tuple[RuleVersion, ...]
-    origins: Mapping[VersionKey, Origin]
+    locations: Mapping[VersionKey, SourceLocation]
     refusals: tuple[Refusal, ...]
 
     def require_accepted(self) -> None:
@@ -126,14 +126,14 @@ def apply_statements(statements: Iterable[RuleStatement]) -> RuleHistory:
         databases.setdefault(place, _Rules()).statements.append(statement)
     _replay(databases, ordered)
     versions: list[RuleVersion] = []
-    origins: dict[VersionKey, Origin] = {}
+    locations: dict[VersionKey, SourceLocation] = {}
     refusals: list[Refusal] = []
     for rules in databases.values():
         refusals += rules.refusals
         versions += [*rules.closed, *rules.standing.values()]
-        origins |= rules.origins
+        locations |= rules.locations
     versions.sort(key=attrgetter("instance", "database", "name", "valid_from"))
-    return RuleHistory(tuple(versions), origins, tuple(refusals))
+    return RuleHistory(tuple(versions), locations, tuple(refusals))
 
 
 class _Rules:
@@ -146,7 +146,7 @@ class _Rules:
         self.closed: list[RuleVersion] = []
         self.holders: dict[_Triple, str] = {}  # the rule that stands with each triple
         self.latest: dict[str, RuleStatement] = {}  # of each name, also of rules that are gone
-        self.origins: dict[VersionKey, Origin] = {}
+        self.locations: dict[VersionKey, SourceLocation] = {}
         self._spellings: dict[str, dict[str, None]] = {}  # of the rules that stand, by what ignores case
 
     def carry_out(self, statement: RuleStatement) -> None:
@@ -154,12 +154,12 @@ class _Rules:
         self.remove(statement.name)
         if before and before.valid_from < statement.effective_from:
             self.closed.append(replace(before, valid_to=statement.effective_from))
-        if statement.kind is not Kind.DROP:
+        if statement.kind is not StatementType.DROP:
             after = _version(statement, before)
             self.standing[statement.name] = after
             self._spellings.setdefault(_folded(statement.name), {})[statement.name] = None
             self.holders[after.triple] = statement.name
-            self.origins[after.key] = statement.origin
+            self.locations[after.key] = statement.location
         self.latest[statement.name] = statement
 
     def remove(self, name: str) -> None:
@@ -244,7 +244,8 @@ class _Checks:
                     )
                 if other is not None:
                     message = (
-                        f"{statement.origin}: the check of line {guard.origin.line} asks for {asked}, and "
+                        f"{statement.location}: the check of line {guard.location.line} asks for {asked}, "
+                        "and "
                         f"{other!r} stands, which only some databases take for the same; write the name "
                         "in the same case"
                     )
@@ -286,20 +287,20 @@ def _refusal(rules: _Rules, statement: RuleStatement, statements: Sequence[RuleS
     def refuse(fault: Fault, objection: str, other: RuleStatement | None = None) -> Refusal:
         verb = statement.kind.value
         database = ".".join(filter(None, (statement.instance, statement.database))) or "the database"
-        message = f"{statement.origin}: {verb} {statement.name!r} in {database}: {objection}"
+        message = f"{statement.location}: {verb} {statement.name!r} in {database}: {objection}"
         return Refusal(statement, fault, message, other)
 
     before = rules.standing.get(statement.name)
-    if statement.kind is not Kind.CREATE and before is None:
+    if statement.kind is not StatementType.CREATE and before is None:
         trace = _trace(rules, statement, statements)
         return refuse(Fault.NO_SUCH_RULE, f"there is no such rule at that moment (error 15151); {trace}")
-    if statement.kind is Kind.CREATE and before:
+    if statement.kind is StatementType.CREATE and before:
         other = rules.latest[statement.name]
         objection = (
-            f"the rule exists already, see {other.origin} (error 33303); take another name, or ALTER it"
+            f"the rule exists already, see {other.location} (error 33303); take another name, or ALTER it"
         )
         return refuse(Fault.NAME_TAKEN, objection, other)
-    if statement.kind is Kind.DROP:
+    if statement.kind is StatementType.DROP:
         return None
     after = _version(statement, before)
     holder = rules.holders.get(after.triple, statement.name)
@@ -309,7 +310,7 @@ def _refusal(rules: _Rules, statement: RuleStatement, statements: Sequence[RuleS
     same_level = rules.standing[holder].level == after.level
     return refuse(
         Fault.SAME_RULE if same_level else Fault.SAME_CRITERIA,
-        f"the rule {holder!r}, see {rules.latest[holder].origin}, has the same contract {contract}, "
+        f"the rule {holder!r}, see {rules.latest[holder].location}, has the same contract {contract}, "
         f"local service {local} and remote service {remote} (error 33303); change or drop one of the two",
         rules.latest[holder],
     )
@@ -318,10 +319,10 @@ def _refusal(rules: _Rules, statement: RuleStatement, statements: Sequence[RuleS
 def _trace(rules: _Rules, statement: RuleStatement, statements: Sequence[RuleStatement]) -> str:
     """Say where a rule that is not there was dropped, is created later, or which one may be meant."""
     if dropped := rules.latest.get(statement.name):
-        return f"it was dropped at {dropped.origin}"
+        return f"it was dropped at {dropped.location}"
     for other in statements:
-        if other.kind is Kind.CREATE and other.name == statement.name:
-            return f"it is created after that, at {other.origin}; change the order or effective_from"
+        if other.kind is StatementType.CREATE and other.name == statement.name:
+            return f"it is created after that, at {other.location}; change the order or effective_from"
     return suggest_nearest(statement.name, rules.standing)
 
 

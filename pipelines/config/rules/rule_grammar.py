@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pipelines.config.rules.script_tokens import RESERVED, STARTERS, Token, Tokens
-from pipelines.config.rules.statements import Origin
+from pipelines.config.rules.statements import SourceLocation
 
 NAMES = ("WORD", "BRACKETED", "QUOTED")
 KEYS = ("CONTRACT_NAME", "LOCAL_SERVICE_NAME", "PRIORITY_LEVEL", "REMOTE_SERVICE_NAME")
@@ -31,7 +31,7 @@ class Parsed:
 class UnexpectedError(Exception):
     """What does not belong where it stands."""
 
-    def __init__(self, place: Origin, message: str) -> None:
+    def __init__(self, place: SourceLocation, message: str) -> None:
         """Say where, and what was expected there."""
         super().__init__(message)
         self.place = place
@@ -166,9 +166,9 @@ class Grammar:
                 if chunk:
                     found, hint = short(chunk), self._quoted(begin, chunk)
                     raise UnexpectedError(
-                        self._script.source.origin(begin), f"expected {said}, found {found}{hint}"
+                        self._script.source.location(begin), f"expected {said}, found {found}{hint}"
                     )
-        raise UnexpectedError(self._script.origin(token), f"expected {said}, found {found}")
+        raise UnexpectedError(self._script.location(token), f"expected {said}, found {found}")
 
     def _chunk(self, token: Token, expected: Sequence[str]) -> tuple[int, str]:
         """The name without brackets that the token is part of, and where it begins; empty if it is none."""

@@ -21,7 +21,7 @@ def follow(reading: ScriptReading, word: str, token: Token) -> bool:
     """
     after = reading.word(reading.at + 1)
     if reading.flow.depth > _DEEPEST:
-        place = reading.script.origin(token)
+        place = reading.script.location(token)
         raise ConfigError(f"{place}: IF and BEGIN are nested more than {_DEEPEST} deep; part the script")
     match word:
         case "IF" if not _is_drop_if_exists(reading):

@@ -7,7 +7,7 @@ from pipelines.config.rules.hidden_rules import HiddenRules
 from pipelines.config.rules.rule_grammar import Grammar
 from pipelines.config.rules.script_tokens import Token, Tokens
 from pipelines.config.rules.sqlcmd import VARIABLE
-from pipelines.config.rules.statements import Origin
+from pipelines.config.rules.statements import SourceLocation
 from pipelines.config.rules.transactions import Transactions
 
 
@@ -67,12 +67,12 @@ class ScriptReading:
         self.doubtful_end: Branch | None = None
         self.doubtful_commit: tuple[Branch, list[int]] | None = None
         self.switched_off: Token | None = None
-        self.problems: list[tuple[Origin, str]] = []
+        self.problems: list[tuple[SourceLocation, str]] = []
         self.unread: list[Unread] = []
         self.assumed: dict[int, Branch] = {}
         self.honors: list[Honor] = []
         self.transactions = Transactions()
-        self.undefined: dict[str, tuple[Origin, str, int]] = {}
+        self.undefined: dict[str, tuple[SourceLocation, str, int]] = {}
 
     def word(self, index: int) -> str:
         """The word at index in capitals; empty if there is none."""
@@ -86,13 +86,13 @@ class ScriptReading:
         """Record the variables without a value in a token."""
         for match in VARIABLE.finditer(token.text):
             key = match[1].lower()
-            place, name, uses = self.undefined.get(key, (self.script.origin(token), match[0], 0))
+            place, name, uses = self.undefined.get(key, (self.script.location(token), match[0], 0))
             self.undefined[key] = (place, name, uses + 1)
 
     def leave_unread(self, token: Token, message: str, fix: str) -> None:
         """Record text that is not read."""
         self.unread.append(Unread(token, message, fix, self.database))
 
-    def problem(self, place: Origin, message: str) -> None:
+    def problem(self, place: SourceLocation, message: str) -> None:
         """Record what is wrong."""
         self.problems.append((place, message))

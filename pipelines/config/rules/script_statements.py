@@ -82,7 +82,7 @@ class Statements(ScriptReading):
                 self._other(token)
         self.transactions.end()
         unused = self.script.directives.keys() - self._used_directives
-        lost = [comment.origin for index in unused for comment in self.script.directives[index]]
+        lost = [comment.location for index in unused for comment in self.script.directives[index]]
         for place in (*lost, *self.script.misplaced):
             self.problem(
                 place,
@@ -130,10 +130,10 @@ class Statements(ScriptReading):
             if token.kind == "NUMBER" and (self.at >= len(self.tokens) or self.tokens[self.at].starts_line):
                 times = token.text.lstrip("0")
             else:
-                self.problem(self.script.origin(token), "GO stands alone in its line; begin a new one")
+                self.problem(self.script.location(token), "GO stands alone in its line; begin a new one")
         if times != "1" and self._batch_has_rules:
             message = f"GO {short(times) or 0} repeats the rule statements of its batch; write GO"
-            self.problem(self.script.origin(go), message)
+            self.problem(self.script.location(go), message)
         self.flow, self._batch_has_rules, self.doubtful_exit = self.flow.next_batch(), False, None
         self.hidden.end_batch()
         self._end_run()
@@ -142,7 +142,7 @@ class Statements(ScriptReading):
         waiting = self.flow.waiting
         if waiting and all(branch.test is not None for branch in waiting):
             message = f"{waiting[-1].token.word} has no statement before this ;, so it is no T-SQL"
-            self.problem(self.script.origin(token), f"{message}; take the ; away")
+            self.problem(self.script.location(token), f"{message}; take the ; away")
             waiting.clear()
         self.hidden.begin_statement("")
         self._end_run()
@@ -171,7 +171,7 @@ class Statements(ScriptReading):
             return
         self._batch_has_rules |= is_rule
         directives = tuple(self._directives(start, first)) if is_rule else ()
-        condition = self.flow.condition(self.script.origin)
+        condition = self.flow.condition(self.script.location)
         if is_rule:
             self.count += 1
             self.transactions.add(self.count, first)
@@ -196,13 +196,13 @@ class Statements(ScriptReading):
     def _directives(self, start: int, first: Token) -> Iterator[Comment]:
         if start not in self.script.directives:
             return
-        line = self.script.origin(first).line
+        line = self.script.location(first).line
         for comment in self.script.directives[start]:
             if comment.starts_line or comment.end_line == line:
                 yield comment
             else:
                 message = "a comment with a moment of effect counts for the statement after it; put it there"
-                self.problem(comment.origin, message)
+                self.problem(comment.location, message)
 
     def _is_certain(self, first: Token) -> bool:
         """Whether nothing but the rules before it decides if the statement is carried out."""
@@ -214,24 +214,24 @@ class Statements(ScriptReading):
         return True
 
     def _refuse_under(self, token: Token, first: Token) -> None:
-        line = self.script.origin(token).line
+        line = self.script.location(token).line
         message = (
             f"stands under the {token.word} of line {line}, so the script alone can't say whether it is "
             "carried out; write it without a condition"
         )
         if first.word != "USE":
             message += ", or ask for its name in sys.conversation_priorities alone"
-        self.problem(self.script.origin(first), message)
+        self.problem(self.script.location(first), message)
 
     def _is_carried_out(self, first: Token) -> bool:
         """Whether the script gets to the statement at all."""
         left = self.switched_off or self.flow.left_at or self.flow.jumped_from
         if left is None:
             return True
-        line = self.script.origin(left).line
+        line = self.script.location(left).line
         if left.word == "GOTO":
             message = f"stands behind the GOTO of line {line}; write it before, or without GOTO"
-            self.problem(self.script.origin(first), message)
+            self.problem(self.script.location(first), message)
         else:
             what = short(left.text) if left.kind == "COMMAND" else left.word
             self.leave_unread(
@@ -287,13 +287,13 @@ class Statements(ScriptReading):
         if word == "BROKER" and self.word(self.at + 1) == "PRIORITY":
             begin = self._run or token
             self.problem(
-                self.script.origin(begin),
+                self.script.location(begin),
                 "a statement about a BROKER PRIORITY begins with CREATE, ALTER or DROP, "
                 f"found {short(begin.text)}",
             )
         if word == "SET" and self._run is None and self._opens(self.at + 1):
             self.problem(
-                self.script.origin(token),
+                self.script.location(token),
                 "SET ( belongs to the CREATE or ALTER BROKER PRIORITY before it; take away what parts them",
             )
         self.flow.look_at(word)

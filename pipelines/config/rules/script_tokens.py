@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.rules.statements import Origin
+from pipelines.config.rules.statements import SourceLocation
 
 DIRECTIVE = "effective_from"
 """A comment that begins with this word is a directive, whatever dashes and asterisks adorn it."""
@@ -94,7 +94,7 @@ class Comment:
     """A comment that is a directive: what stands behind the word, and where it is."""
 
     text: str
-    origin: Origin
+    location: SourceLocation
     starts_line: bool
     end_line: int
 
@@ -115,11 +115,11 @@ class Source:
         self._length = len(written)
         self._lines = [0, *(match.end() for match in re.finditer("\n", written))]
 
-    def origin(self, offset: int) -> Origin:
+    def location(self, offset: int) -> SourceLocation:
         """Return where an offset of the text is in the file."""
         at = self._in_file(offset)
         line = bisect_right(self._lines, at)
-        return Origin(self.file, line, at - self._lines[line - 1] + 1)
+        return SourceLocation(self.file, line, at - self._lines[line - 1] + 1)
 
     def _in_file(self, offset: int) -> int:
         if not self._pieces:
@@ -142,17 +142,17 @@ class Tokens:
     source: Source
     tokens: list[Token] = field(default_factory=list)
     comments: list[tuple[int, int]] = field(default_factory=list)
-    misplaced: list[Origin] = field(default_factory=list)
+    misplaced: list[SourceLocation] = field(default_factory=list)
     directives: dict[int, list[Comment]] = field(default_factory=lambda: defaultdict(list))
 
     @property
-    def end(self) -> Origin:
+    def end(self) -> SourceLocation:
         """Where the text ends."""
-        return self.source.origin(len(self.source.text))
+        return self.source.location(len(self.source.text))
 
-    def origin(self, token: Token) -> Origin:
+    def location(self, token: Token) -> SourceLocation:
         """Return where a token begins."""
-        return self.source.origin(token.start)
+        return self.source.location(token.start)
 
 
 def tokenize(source: Source) -> Tokens:
@@ -179,7 +179,7 @@ def tokenize(source: Source) -> Tokens:
             elif kind == "UNCLOSED":
                 mark = match[0][-1]
                 message = f"what begins with {mark} is never closed; add the closing {_CLOSED_BY[mark]}"
-                raise ConfigError(f"{source.origin(at - 1)}: {message}")
+                raise ConfigError(f"{source.location(at - 1)}: {message}")
             elif kind == "COMMAND" and not is_fresh:
                 at = start + 1
                 add(Token("SYMBOL", text[start], start, at, False))
@@ -197,8 +197,8 @@ def _comment_end(found: Tokens, start: int) -> int:
         depth += 1 if mark[0] == "/*" else -1
         if depth == 0:
             return mark.end()
-    origin = found.source.origin(start)
-    raise ConfigError(f"{origin}: this comment is never closed; add */ (comments nest)")
+    location = found.source.location(start)
+    raise ConfigError(f"{location}: this comment is never closed; add */ (comments nest)")
 
 
 def _comment(found: Tokens, start: int, end: int, text: str, is_fresh: bool) -> None:
@@ -218,12 +218,12 @@ def _comment(found: Tokens, start: int, end: int, text: str, is_fresh: bool) -> 
     begin = offset + len(line) - len(behind)
     if text[:offset].strip(_ADORNMENT):
         if text[begin:].lstrip().startswith(":"):
-            found.misplaced.append(found.source.origin(start))
+            found.misplaced.append(found.source.location(start))
         return
     comment = Comment(
         text[begin:].rstrip(_ADORNMENT),
-        found.source.origin(start),
+        found.source.location(start),
         is_fresh,
-        found.source.origin(end).line,
+        found.source.location(end).line,
     )
     found.directives[len(found.tokens)].append(comment)

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.rules.read import read_rules, suffix_problem
-from pipelines.config.rules.statements import Note, NoteKind, Origin, RuleFile
+from pipelines.config.rules.statements import Note, NoteReason, RuleFile, SourceLocation
 
 _NUMBER = re.compile(r"(\d+)")
 _REPEATABLE = re.compile(r"R__", re.IGNORECASE)
@@ -76,8 +76,8 @@ class RuleSources:
             )
             self.unread.append(
                 Note(
-                    NoteKind.NOT_READ,
-                    Origin(each, 1, 1),
+                    NoteReason.NOT_READ,
+                    SourceLocation(each, 1, 1),
                     f"the file is not read: {reason}",
                     "move it out of the folder, or name the rule files by a pattern",
                     instance or "",
@@ -155,11 +155,11 @@ def _of_several(
     path: str, files: list[RuleFile], unread: list[Note], instance: str, database: str
 ) -> list[RuleFile]:
     """Say of a folder as a whole, not of each file, that it has no rules."""
-    without = NoteKind.NO_RULES
+    without = NoteReason.NO_RULES
     if not any(file.statements for file in files):
         message = f"{path}: none of its {len(files)} files has a rule statement that counts"
-        origin = Origin(files[0].path, 1, 1)
-        unread.append(Note(without, origin, message, "take it out of rules:", instance, database))
+        location = SourceLocation(files[0].path, 1, 1)
+        unread.append(Note(without, location, message, "take it out of rules:", instance, database))
     return [
         RuleFile(
             file.path,
@@ -196,4 +196,4 @@ def misspelt_places(files: Iterable[RuleFile], known: Iterable[tuple[str, str]])
                 "or snapshots have"
             )
             fix = "write instance and database in the same case"
-            yield Note(NoteKind.OTHER_CASE, statement.origin, message, fix, *place)
+            yield Note(NoteReason.OTHER_CASE, statement.location, message, fix, *place)

@@ -34,7 +34,7 @@ def _set(reading: ScriptReading, token: Token, argument: str) -> None:
     value = value.strip()
     if value and not QUOTED_VALUE.fullmatch(value) and len(value.split()) > 1:
         reading.problem(
-            reading.script.origin(token),
+            reading.script.location(token),
             f"the value of {name}, {short(value)}, has blanks; write it in quotes, and a comment in a line "
             "of its own",
         )
@@ -44,10 +44,10 @@ def _include(reading: ScriptReading, token: Token, path: str) -> None:
     if VARIABLE.search(path):
         reading.note_undefined(token)
         return
-    origin = reading.script.origin(token)
+    location = reading.script.location(token)
     folders = (os.path.dirname(reading.script.source.file), "")
     found = [os.path.join(folder, path.replace("\\", os.sep)) for folder in folders]
     if not any(os.path.isfile(each) for each in found):
-        reading.problem(origin, f"there is no file {path} to include; correct the path or create the file")
+        reading.problem(location, f"there is no file {path} to include; correct the path or create the file")
         return
     reading.leave_unread(token, f"the included file {path}: not read", "add it to rules: in the settings")

@@ -14,7 +14,7 @@ DEFAULT_LEVEL: Final = 5
 
 
 @dataclass(frozen=True, order=True)
-class Origin:
+class SourceLocation:
     """Where a statement stands; line and column count from 1."""
 
     file: str
@@ -91,11 +91,11 @@ class Several(Test):
 
 @dataclass(frozen=True)
 class Guard:
-    """A branch that a statement stands in: the test of the IF at `origin`, and what it has to come to."""
+    """A branch that a statement stands in: the test of the IF at `location`, and what it has to come to."""
 
     test: Test
     outcome: bool
-    origin: Origin
+    location: SourceLocation
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ ALWAYS = Condition()
 """Carried out whatever stands."""
 
 
-class Kind(Enum):
+class StatementType(Enum):
     """What a statement does to its rule."""
 
     CREATE = "CREATE"
@@ -150,12 +150,12 @@ class RuleStatement:
     criteria nor level. It is carried out only if its `condition` holds.
     """
 
-    kind: Kind
+    kind: StatementType
     effective_from: datetime
     instance: str
     database: str
     name: str
-    origin: Origin
+    location: SourceLocation
     contract: Criterion = UNSET
     local_service: Criterion = UNSET
     remote_service: Criterion = UNSET
@@ -163,7 +163,7 @@ class RuleStatement:
     condition: Condition = ALWAYS
 
 
-class NoteKind(Enum):
+class NoteReason(Enum):
     """Why something of a rule source does not count."""
 
     NOT_READ = "text about rules, or a file, that is not read"
@@ -179,7 +179,7 @@ class Note:
 
     Attributes:
         kind: why.
-        origin: where it stands.
+        location: where it stands.
         message: what it is, in one sentence.
         fix: what to do.
         instance: of the source; empty if it has none.
@@ -187,8 +187,8 @@ class Note:
         rule: the rule's name, if it is about one.
     """
 
-    kind: NoteKind
-    origin: Origin
+    kind: NoteReason
+    location: SourceLocation
     message: str
     fix: str
     instance: str = ""
@@ -197,7 +197,7 @@ class Note:
 
     def __str__(self) -> str:
         """Return the line that reports it."""
-        return f"{self.origin}: {self.message}; {self.fix}"
+        return f"{self.location}: {self.message}; {self.fix}"
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class HonorSetting:
     instance: str
     database: str
     is_on: bool
-    origin: Origin
+    location: SourceLocation
 
 
 @dataclass(frozen=True)

@@ -18,12 +18,12 @@ from pipelines.config.rules.statements import (
     DEFAULT_LEVEL,
     Criterion,
     HonorSetting,
-    Kind,
     Note,
-    NoteKind,
-    Origin,
+    NoteReason,
     RuleFile,
     RuleStatement,
+    SourceLocation,
+    StatementType,
 )
 from pipelines.config.text_file import read_text
 
@@ -66,7 +66,7 @@ def read_tsql_rules(
 class _Missing:
     """What statements lack: the first that does, and how many do."""
 
-    first: Origin
+    first: SourceLocation
     statements: int = 0
 
 
@@ -85,7 +85,7 @@ class _Reader:
         self._effective_from = effective_from
         self._database = database
         self._found = Statements(tokens, database, instance)
-        self._problems: list[tuple[Origin, str]] = []
+        self._problems: list[tuple[SourceLocation, str]] = []
         self._missing: dict[str, _Missing] = {}
 
     def read(self) -> RuleFile:
@@ -103,7 +103,7 @@ class _Reader:
             self._path,
             statements,
             self._found.passed_over,
-            tuple(sorted(self._notes(read), key=lambda note: note.origin)),
+            tuple(sorted(self._notes(read), key=lambda note: note.location)),
             tuple(self._honor_settings()),
         )
 
@@ -114,33 +114,33 @@ class _Reader:
         name = self._text(item.parsed.name, NAME_LENGTH)
         if item.parsed.verb == "USE":
             return
-        origin = self._tokens.origin(item.first)
+        location = self._tokens.location(item.first)
         said = self._items(item)
         moment = self._moment(item.directives)
         if self._instance is None:
             self._lacks(
-                origin, "a script can't name its instance; add instance: to the file's entry in rules:"
+                location, "a script can't name its instance; add instance: to the file's entry in rules:"
             )
         if item.database is None:
             self._lacks(
-                origin,
+                location,
                 "no USE before it names the database; write USE and its name above it, or add database: to "
                 "the file's entry in rules:",
             )
         if moment is None:
             self._lacks(
-                origin,
+                location,
                 f"it has no moment of effect; write -- {DIRECTIVE}: 2026-01-01T00:00:00Z in the line before "
                 f"it, or add {DIRECTIVE}: to the file's entry in rules:",
             )
         if self._instance is not None and item.database is not None and moment is not None:
             yield RuleStatement(
-                kind=Kind(item.parsed.verb),
+                kind=StatementType(item.parsed.verb),
                 effective_from=moment,
                 instance=self._instance,
                 database=item.database,
                 name=name,
-                origin=origin,
+                location=location,
                 condition=item.condition,
                 **said,
             )
@@ -186,29 +186,29 @@ class _Reader:
         if not directives:
             return self._effective_from
         for comment in directives[1:]:
-            message = f"a second moment for one statement, see {directives[0].origin}; keep one of the two"
-            self._problems.append((comment.origin, message))
+            message = f"a second moment for one statement, see {directives[0].location}; keep one of the two"
+            self._problems.append((comment.location, message))
         said, colon, moment = directives[0].text.partition(":")
         try:
             if said.strip() or not colon:
                 raise ValueError(f"a comment that begins with {DIRECTIVE} gives a moment; add a colon and it")
             return parse_instant(moment.strip())
         except ValueError as error:
-            self._problems.append((directives[0].origin, str(error)))
+            self._problems.append((directives[0].location, str(error)))
             return datetime.max
 
     def _problem(self, token: Token, message: str) -> None:
-        self._problems.append((self._tokens.origin(token), message))
+        self._problems.append((self._tokens.location(token), message))
 
-    def _lacks(self, origin: Origin, message: str) -> None:
-        self._missing.setdefault(message, _Missing(origin)).statements += 1
+    def _lacks(self, location: SourceLocation, message: str) -> None:
+        self._missing.setdefault(message, _Missing(location)).statements += 1
 
     # --- What does not count --------------------------------------------------------------------------------
 
     def _notes(self, read: Mapping[int, RuleStatement]) -> Iterator[Note]:
         for unread in self._found.unread:
-            origin = self._tokens.origin(unread.token)
-            yield self._note(NoteKind.NOT_READ, origin, unread.message, unread.fix, unread.database)
+            location = self._tokens.location(unread.token)
+            yield self._note(NoteReason.NOT_READ, location, unread.message, unread.fix, unread.database)
         taken_back = self._found.transactions.taken_back
         for number, token in taken_back.items():
             if number in read:
@@ -216,10 +216,10 @@ class _Reader:
         for number, branch in self._found.assumed.items():
             if number in read and number not in taken_back:
                 statement = read[number]
-                line = self._tokens.origin(branch.token).line
+                line = self._tokens.location(branch.token).line
                 yield self._note(
-                    NoteKind.ASSUMED,
-                    statement.origin,
+                    NoteReason.ASSUMED,
+                    statement.location,
                     f"the {branch.token.word} of line {line} may keep the rule {statement.name!r} from being "
                     "carried out or take it back: read as if it does not",
                     "write the rules without it",
@@ -228,33 +228,35 @@ class _Reader:
                 )
         if not read.keys() - taken_back.keys():
             message = "the file has no rule statement that counts"
-            yield self._note(NoteKind.NO_RULES, Origin(self._path, 1, 1), message, "take it out of rules:")
+            yield self._note(
+                NoteReason.NO_RULES, SourceLocation(self._path, 1, 1), message, "take it out of rules:"
+            )
 
     def _taken_back(self, statement: RuleStatement, token: Token) -> Note:
-        line = self._tokens.origin(token).line
+        line = self._tokens.location(token).line
         why = f"the ROLLBACK of line {line} takes it back"
         if token.word != "ROLLBACK":
             why = f"the transaction of line {line} is never committed in this file"
         message = f"{statement.kind.value} {statement.name!r} does not count: {why}"
         fix = "write COMMIT, or take the statement away"
-        origin, database = statement.origin, statement.database
-        return self._note(NoteKind.ROLLED_BACK, origin, message, fix, database, statement.name)
+        location, database = statement.location, statement.database
+        return self._note(NoteReason.ROLLED_BACK, location, message, fix, database, statement.name)
 
     def _note(
         self,
-        kind: NoteKind,
-        origin: Origin,
+        kind: NoteReason,
+        location: SourceLocation,
         message: str,
         fix: str,
         database: str | None = None,
         rule: str | None = None,
     ) -> Note:
         place = self._instance or "", database or self._database or ""
-        return Note(kind, origin, message, fix, *place, rule)
+        return Note(kind, location, message, fix, *place, rule)
 
     def _honor_settings(self) -> Iterator[HonorSetting]:
         for honor in self._found.honors:
             database = honor.database if honor.database is not None else self._database
             if database is not None and self._instance is not None:
-                origin = self._tokens.origin(honor.token)
-                yield HonorSetting(self._instance, database, honor.is_on, origin)
+                location = self._tokens.location(honor.token)
+                yield HonorSetting(self._instance, database, honor.is_on, location)

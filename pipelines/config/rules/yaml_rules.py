@@ -8,7 +8,15 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.rules.limits import CRITERION_LENGTH, NAME_LENGTH, level_problem, name_problem
-from pipelines.config.rules.statements import ANY, UNSET, Criterion, Kind, Origin, RuleFile, RuleStatement
+from pipelines.config.rules.statements import (
+    ANY,
+    UNSET,
+    Criterion,
+    RuleFile,
+    RuleStatement,
+    SourceLocation,
+    StatementType,
+)
 from pipelines.config.shape import Instant, Shape, check, problem
 from pipelines.config.yaml_file import YamlFile, load_yaml
 
@@ -70,10 +78,10 @@ class _Entry(Shape):
     alter: _Rule | None = None
     drop: _Drop | None = None
 
-    def bodies(self) -> Iterator[tuple[Kind, _Rule | _Drop | None]]:
-        yield Kind.CREATE, self.create
-        yield Kind.ALTER, self.alter
-        yield Kind.DROP, self.drop
+    def bodies(self) -> Iterator[tuple[StatementType, _Rule | _Drop | None]]:
+        yield StatementType.CREATE, self.create
+        yield StatementType.ALTER, self.alter
+        yield StatementType.DROP, self.drop
 
 
 RuleEntries: TypeAlias = tuple[_Entry, ...]
@@ -139,6 +147,6 @@ def _statement(
         effective_from=effective_from,
         instance=instance,
         database=database,
-        origin=Origin(file.path, place.line, place.column),
+        location=SourceLocation(file.path, place.line, place.column),
         **dict(body),
     )

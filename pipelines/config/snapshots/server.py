@@ -12,7 +12,7 @@ from pipelines.config.catalog import Catalog, Database, Instance, Queue, QueueAc
 from pipelines.config.errors import InputError
 from pipelines.config.model import Snapshot
 from pipelines.config.rules.history import RuleVersion, rule_history
-from pipelines.config.rules.statements import ANY, Kind, Origin, RuleStatement
+from pipelines.config.rules.statements import ANY, RuleStatement, SourceLocation, StatementType
 from pipelines.config.snapshots.files import as_needed, view_files
 from pipelines.config.snapshots.names import as_the_server_spells
 from pipelines.config.snapshots.small_rows import small_rows, texts_of
@@ -224,11 +224,11 @@ def _create(
 ) -> RuleStatement:
     name, contract, local, remote, level = rule
     return RuleStatement(
-        Kind.CREATE,
+        StatementType.CREATE,
         snapshot.taken_at,
         *snapshot.place,
         name,
-        Origin(snapshot.files[PRIORITIES].path, line, 1),
+        SourceLocation(snapshot.files[PRIORITIES].path, line, 1),
         contract=ANY if contract is None else contract,
         local_service=ANY if local is None else local,
         remote_service=ANY if remote is None else remote,
@@ -237,8 +237,8 @@ def _create(
 
 
 def _drop(snapshot: ServerSnapshot, name: str) -> RuleStatement:
-    origin = Origin(snapshot.files[PRIORITIES].path, 1, 1)
-    return RuleStatement(Kind.DROP, snapshot.taken_at, *snapshot.place, name, origin)
+    location = SourceLocation(snapshot.files[PRIORITIES].path, 1, 1)
+    return RuleStatement(StatementType.DROP, snapshot.taken_at, *snapshot.place, name, location)
 
 
 def _nameless(small: Mapping[str, Rows], files: Mapping[str, ViewFile]) -> set[str]:

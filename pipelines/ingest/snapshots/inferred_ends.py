@@ -12,6 +12,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.snapshots.views import ENDPOINTS, TRANSMISSION
 from pipelines.state.endpoints import SIDE
+from pipelines.state.ledger import Ledger
 from pipelines.state.messages import ARRIVALS
 from pipelines.state.transactions import TRANSACTION
 from schemas.events import END, END_WITH_CLEANUP, END_WITH_ERROR, ENDS, LEFT, MOVE
@@ -66,24 +67,13 @@ def endpoints_gone(endpoints: DataFrame, endpoint_events: DataFrame, views: Data
     )
 
 
-def messages_gone(
-    endpoints: DataFrame,
-    endpoint_events: DataFrame,
-    message_events: DataFrame,
-    queue_events: DataFrame,
-    views: DataFrame,
-    *,
-    every_receive_counts: bool,
-) -> DataFrame:
+def messages_gone(ledger: Ledger, views: DataFrame) -> DataFrame:
     """The messages that a complete view does not show: received, or gone from the transmission queue.
 
     Args:
-        endpoints: `created` with `queue`.
-        endpoint_events: all endpoint events of these conversations, with those of `endpoints_gone`.
-        message_events: message events that may matter.
-        queue_events: queue events that may matter.
-        views: likewise; `queue` is null where a view is none.
-        every_receive_counts: without any queue events a RECEIVED counts as committed.
+        ledger: message events and queue events that can matter; `endpoints` are those of `created` with
+            `queue`; endpoint events are all of their conversations, with those of `endpoints_gone`.
+        views: complete views, as for `endpoints_gone`; `queue` is null where a view is none.
 
     Returns:
         Rows of `message_events` without batch, `inferred`, just before the first taken_at that shows it: a
@@ -93,7 +83,7 @@ def messages_gone(
     event_type, time = F.col("event_type"), F.col("event_time")
     newest = views.agg(F.max("taken_at").alias("newest"))
     facts = (
-        message_events.groupBy("message_id")
+        ledger.message_events.groupBy("message_id")
         .agg(
             F.max(_last_fact()).alias("last_fact"),
             F.min("conversation_id").alias("conversation_id"),
@@ -107,14 +97,14 @@ def messages_gone(
         .crossJoin(F.broadcast(newest))
         .where(F.col("last_fact") < F.col("newest") - F.expr(f"INTERVAL {LATELY.seconds} SECONDS"))
     )
-    back = _given_back(message_events, queue_events, every_receive_counts=every_receive_counts)
+    back = _given_back(ledger)
     ended = (
-        endpoint_events.where(event_type.isin(*ENDS))
+        ledger.endpoint_events.where(event_type.isin(*ENDS))
         .groupBy(*SIDE)
         .agg(F.min("event_time").alias("ended_at"))
     )
     places = (
-        endpoints.drop("ended_at")
+        ledger.endpoints.drop("ended_at")
         .join(ended, SIDE, "left")
         .select(*SIDE, "instance", "database", "queue", "created_at", "ended_at")
     )
@@ -127,7 +117,7 @@ def messages_gone(
         _with_side(free, places, ~F.col("is_initiator")), queues, ["instance", "database", "queue"]
     )
     sent = facts.where("arrived_at is null and sent_at is not null").join(
-        _dropping(endpoint_events), "conversation_id", "left"
+        _dropping(ledger.endpoint_events), "conversation_id", "left"
     )
     transmitted = views.where(F.col("view") == TRANSMISSION).drop("view", "queue")
     senders = _with_side(sent, places.drop("ended_at"), F.col("is_initiator"))
@@ -172,14 +162,12 @@ def _dropped_at() -> Column:
     return F.when(F.col("sent_by_initiator"), of("initiator", "target")).otherwise(of("target", "initiator"))
 
 
-def _given_back(
-    message_events: DataFrame, queue_events: DataFrame, *, every_receive_counts: bool
-) -> DataFrame:
+def _given_back(ledger: Ledger) -> DataFrame:
     """Of messages that were taken: how often they were given back, and when last.
 
     A take that was committed, or whose transaction is open, was not given back.
     """
-    outcome = queue_events.where("event_type in ('COMMIT', 'ROLLBACK') and transaction_id is not null")
+    outcome = ledger.queue_events.where("event_type in ('COMMIT', 'ROLLBACK') and transaction_id is not null")
     rolled_back = (
         outcome.groupBy(*TRANSACTION)
         .agg(
@@ -189,7 +177,7 @@ def _given_back(
         .where("commits = 0")
         .drop("commits")
     )
-    takes = message_events.where("event_type = 'RECEIVED'").where(F.lit(not every_receive_counts))
+    takes = ledger.message_events.where("event_type = 'RECEIVED'").where(F.lit(ledger.has_queue_events))
     return (
         takes.select("message_id", *TRANSACTION)
         .join(rolled_back, TRANSACTION, "inner")

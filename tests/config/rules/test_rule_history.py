@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.rules.history import Fault, RuleVersion, apply_statements, rule_history
-from pipelines.config.rules.statements import ANY, UNSET, Kind, Origin, RuleStatement
+from pipelines.config.rules.statements import ANY, UNSET, RuleStatement, SourceLocation, StatementType
 
 _lines: Iterator[int] = count(1)
 
@@ -19,22 +19,24 @@ def day(number: int) -> datetime:
     return datetime(2026, 1, number, tzinfo=UTC)
 
 
-def statement(kind: Kind, at: int, name: str = "R", *, line: int | None = None, **said: Any) -> RuleStatement:
+def statement(
+    kind: StatementType, at: int, name: str = "R", *, line: int | None = None, **said: Any
+) -> RuleStatement:
     where = {"instance": said.pop("instance", "I"), "database": said.pop("database", "D")}
-    origin = Origin(said.pop("file", "r.yaml"), line or next(_lines), 3)
-    return RuleStatement(kind, day(at), **where, name=name, origin=origin, **said)
+    location = SourceLocation(said.pop("file", "r.yaml"), line or next(_lines), 3)
+    return RuleStatement(kind, day(at), **where, name=name, location=location, **said)
 
 
 def create(at: int, name: str = "R", **said: Any) -> RuleStatement:
-    return statement(Kind.CREATE, at, name, **said)
+    return statement(StatementType.CREATE, at, name, **said)
 
 
 def alter(at: int, name: str = "R", **said: Any) -> RuleStatement:
-    return statement(Kind.ALTER, at, name, **said)
+    return statement(StatementType.ALTER, at, name, **said)
 
 
 def drop(at: int, name: str = "R", **said: Any) -> RuleStatement:
-    return statement(Kind.DROP, at, name, **said)
+    return statement(StatementType.DROP, at, name, **said)
 
 
 def periods(*statements: RuleStatement) -> list[tuple[str, int, int, int | None]]:
@@ -271,11 +273,11 @@ def scripts(draw: st.DrawFn) -> list[RuleStatement]:
     accepted: list[RuleStatement] = []
     for line in range(draw(st.integers(0, 25))):
         said = {key: draw(CRITERIA) for key in ("contract", "local_service", "remote_service")}
-        kind = draw(st.sampled_from(Kind))
+        kind = draw(st.sampled_from(StatementType))
         at, name = draw(st.integers(1, 9)), draw(st.sampled_from(NAMES))
         level = draw(st.none() | st.integers(1, 10))
         candidate = statement(
-            kind, at, name, line=line + 1, **({} if kind is Kind.DROP else {**said, "level": level})
+            kind, at, name, line=line + 1, **({} if kind is StatementType.DROP else {**said, "level": level})
         )
         try:
             rule_history([*accepted, candidate])
@@ -319,7 +321,7 @@ def test_the_rules_of_a_day_are_those_that_the_statements_until_then_left(
         for said in sorted(script, key=lambda s: s.effective_from):
             if said.effective_from > day(number):
                 continue
-            if said.kind is Kind.DROP:
+            if said.kind is StatementType.DROP:
                 del rules[said.name]
                 continue
             blank = {"contract": None, "local_service": None, "remote_service": None, "level": 5}
@@ -354,8 +356,8 @@ def test_each_version_knows_the_statement_that_began_it() -> None:
     created, same_day, later = create(1, "A"), alter(1, "A", level=2), alter(3, "A", level=3)
     other = create(2, "B", contract="X")
     folded = apply_statements([created, same_day, later, other])
-    assert [(v.name, v.valid_from.day, folded.origins[v.key]) for v in folded.versions] == [
-        ("A", 1, same_day.origin),
-        ("A", 3, later.origin),
-        ("B", 2, other.origin),
+    assert [(v.name, v.valid_from.day, folded.locations[v.key]) for v in folded.versions] == [
+        ("A", 1, same_day.location),
+        ("A", 3, later.location),
+        ("B", 2, other.location),
     ]

@@ -50,7 +50,7 @@ def standing(file: RuleFile) -> list[tuple[str, str | None, int]]:
 
 
 def notes(file: RuleFile) -> list[tuple[int, str]]:
-    return [(note.origin.line, note.message) for note in file.notes if note.kind.name != "NO_RULES"]
+    return [(note.location.line, note.message) for note in file.notes if note.kind.name != "NO_RULES"]
 
 
 def refusal(read: Read, script: str) -> list[str]:
@@ -241,7 +241,7 @@ STRING = "BROKER PRIORITY in a string: not read"
 def test_text_about_rules_is_told(read: Read, script: str, found: list[tuple[int, str]]) -> None:
     file = read(script)
     assert (notes(file), file.statements) == (found, ())
-    assert [note.origin.line for note in file.notes if note.kind.name == "NO_RULES"] == [1]
+    assert [note.location.line for note in file.notes if note.kind.name == "NO_RULES"] == [1]
 
 
 def test_a_doubtful_condition_is_told(read: Read) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.rules.history import apply_statements
-from pipelines.config.rules.statements import NoteKind, RuleFile
+from pipelines.config.rules.statements import NoteReason, RuleFile
 from pipelines.config.rules.tsql_rules import read_tsql_rules
 
 Read = Callable[[str], RuleFile]
@@ -41,8 +41,8 @@ def names(file: RuleFile) -> str:
     return "".join(each.name for each in folded.versions)
 
 
-def noted(file: RuleFile, kind: NoteKind) -> list[tuple[int, str]]:
-    return [(note.origin.line, note.message) for note in file.notes if note.kind is kind]
+def noted(file: RuleFile, kind: NoteReason) -> list[tuple[int, str]]:
+    return [(note.location.line, note.message) for note in file.notes if note.kind is kind]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_what_stands_behind_an_end_does_not_count(read: Read, script: str, rules
 def test_an_end_that_no_rule_decides_is_told(read: Read, ending: str, word: str) -> None:
     file = read(f"{ending}\n{A}")
     assert names(file) == "A"
-    [(_, message)] = noted(file, NoteKind.ASSUMED)
+    [(_, message)] = noted(file, NoteReason.ASSUMED)
     assert message.startswith(f"the {word} of line 1 may keep the rule 'A' from being carried out")
 
 
@@ -113,7 +113,7 @@ def test_a_rule_behind_the_label_of_a_goto_is_refused(read: Read) -> None:
 def test_a_commit_that_no_rule_decides_is_told_where_else_is_a_rollback(read: Read) -> None:
     file = read(f"BEGIN TRAN\n{A}\nIF @go = 1 COMMIT\nELSE ROLLBACK")
     assert names(file) == "A"
-    [(line, message)] = noted(file, NoteKind.ASSUMED)
+    [(line, message)] = noted(file, NoteReason.ASSUMED)
     assert (line, message[:28]) == (2, "the IF of line 3 may keep th")
     assert read(f"BEGIN TRAN\n{A}\nIF @own = 1 COMMIT").notes == ()
     assert read(f"BEGIN TRAN\n{A}\nIF @@ERROR = 0 COMMIT ELSE ROLLBACK").notes == ()
@@ -123,7 +123,7 @@ def test_what_stands_behind_a_way_out_may_not_be_reached(read: Read) -> None:
     assert names(read(f"RETURN\nSET NOEXEC ON\nGO\n{A}")) == "A"
     file = read(f"{A}\nIF {HAS_A} RETURN\nSET NOEXEC ON\nGO\n{B}")
     assert names(file) == "AB"
-    assert [line for line, _ in noted(file, NoteKind.ASSUMED)] == [5]
+    assert [line for line, _ in noted(file, NoteReason.ASSUMED)] == [5]
     file = read(f"BEGIN TRAN\n{A}\nIF {HAS_A} RETURN\nCOMMIT")
     assert names(file) == "A"
-    assert [line for line, _ in noted(file, NoteKind.ASSUMED)] == [2]
+    assert [line for line, _ in noted(file, NoteReason.ASSUMED)] == [2]

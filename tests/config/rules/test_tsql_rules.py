@@ -10,7 +10,14 @@ from hypothesis import given, settings, strategies as st
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.rules.history import rule_history
-from pipelines.config.rules.statements import ANY, UNSET, Kind, Origin, RuleFile, RuleStatement
+from pipelines.config.rules.statements import (
+    ANY,
+    UNSET,
+    RuleFile,
+    RuleStatement,
+    SourceLocation,
+    StatementType,
+)
 from pipelines.config.rules.tsql_rules import read_tsql_rules
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
@@ -83,18 +90,18 @@ def published(name: str, contract: str, local: str, remote: str, level: int) -> 
 def test_the_example_of_the_conversation_priorities_page_keeps_its_slip(tmp_path: Path) -> None:
     first, second = read(tmp_path, INITIATOR + TARGET)
     assert first == RuleStatement(
-        Kind.CREATE,
+        StatementType.CREATE,
         NEW_YEAR,
         "I",
         "InitiatorDB",
         "InitiatorToTargetPriority",
-        Origin(f"{tmp_path}/r.sql", 4, 5),
+        SourceLocation(f"{tmp_path}/r.sql", 4, 5),
         "SimpleContract",
         "InitiatorSerivce",
         "TargetService",
         3,
     )
-    assert (second.database, second.local_service, second.remote_service, second.origin.line) == (
+    assert (second.database, second.local_service, second.remote_service, second.location.line) == (
         "TargetDB",
         "TargetService",
         "InitiatorService",
@@ -244,7 +251,7 @@ def test_create_c_in_brackets_has_the_same_criteria_twice(tmp_path: Path) -> Non
 def test_without_set_nothing_is_said(tmp_path: Path) -> None:
     found = rule(tmp_path, "create broker priority R for conversation")
     assert (found.kind, found.contract, found.local_service, found.remote_service, found.level) == (
-        Kind.CREATE,
+        StatementType.CREATE,
         UNSET,
         UNSET,
         UNSET,
@@ -352,11 +359,11 @@ def test_rules_among_other_statements(tmp_path: Path) -> None:
     )
     found = read_bytes(tmp_path, script.encode())
     assert [(s.kind, s.name) for s in found.statements] == [
-        (Kind.CREATE, "A"),
-        (Kind.DROP, "A"),
-        (Kind.CREATE, "B"),
-        (Kind.DROP, "B"),
-        (Kind.CREATE, "C"),
+        (StatementType.CREATE, "A"),
+        (StatementType.DROP, "A"),
+        (StatementType.CREATE, "B"),
+        (StatementType.DROP, "B"),
+        (StatementType.CREATE, "C"),
     ]
 
 
@@ -646,7 +653,7 @@ SCRIPT = "USE D;\r\nDROP BROKER PRIORITY [Größe 😀];\r\n"
 )
 def test_encodings(tmp_path: Path, content: bytes) -> None:
     [found] = read_bytes(tmp_path, content).statements
-    assert (found.name, found.origin.line, found.origin.column) == ("Größe 😀", 2, 1)
+    assert (found.name, found.location.line, found.location.column) == ("Größe 😀", 2, 1)
 
 
 @pytest.mark.parametrize(

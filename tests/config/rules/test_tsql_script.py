@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.rules.history import RuleVersion, rule_history
-from pipelines.config.rules.statements import ANY, UNSET, Kind, Origin, RuleStatement
+from pipelines.config.rules.statements import ANY, UNSET, RuleStatement, SourceLocation, StatementType
 from pipelines.config.rules.tsql_rules import read_tsql_rules
 from pipelines.config.rules.tsql_script import script_of
 
@@ -31,9 +31,9 @@ def histories(draw: st.DrawFn) -> list[RuleVersion]:
     databases = draw(st.lists(A_NAME.filter(lambda name: not name.startswith("$(")), min_size=1, max_size=2))
     lines = count(1)
     for _ in range(draw(st.integers(0, 25))):
-        kind = draw(st.sampled_from(Kind))
+        kind = draw(st.sampled_from(StatementType))
         said: dict[str, Any] = {}
-        if kind is not Kind.DROP:
+        if kind is not StatementType.DROP:
             said = {key: draw(CRITERIA) for key in ("contract", "local_service", "remote_service")}
             said["level"] = draw(st.none() | st.integers(1, 10))
         at, database, name = (
@@ -41,7 +41,7 @@ def histories(draw: st.DrawFn) -> list[RuleVersion]:
             draw(st.sampled_from(databases)),
             draw(NAMES | A_NAME),
         )
-        candidate = RuleStatement(kind, at, "I", database, name, Origin("r", next(lines), 1), **said)
+        candidate = RuleStatement(kind, at, "I", database, name, SourceLocation("r", next(lines), 1), **said)
         try:
             rule_history([*accepted, candidate])
         except ConfigError:

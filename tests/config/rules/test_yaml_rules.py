@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.rules.read import read_rules
-from pipelines.config.rules.statements import ANY, UNSET, Kind, Origin, RuleStatement
+from pipelines.config.rules.statements import ANY, UNSET, RuleStatement, SourceLocation, StatementType
 
 NEW_YEAR = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -48,30 +48,35 @@ def test_statements_in_the_order_of_the_file(tmp_path: Path) -> None:
     file = f"{tmp_path}/r.yaml"
     assert read(tmp_path, GOOD) == [
         RuleStatement(
-            Kind.CREATE,
+            StatementType.CREATE,
             NEW_YEAR,
             "SQL1",
             "InitiatorDB",
             "Gold",
-            Origin(file, 1, 3),
+            SourceLocation(file, 1, 3),
             contract="SimpleContract",
             local_service=ANY,
             remote_service=ANY,
             level=9,
         ),
-        RuleStatement(Kind.CREATE, NEW_YEAR, "SQL1", "D", "Plain", Origin(file, 5, 3)),
+        RuleStatement(StatementType.CREATE, NEW_YEAR, "SQL1", "D", "Plain", SourceLocation(file, 5, 3)),
         RuleStatement(
-            Kind.ALTER,
+            StatementType.ALTER,
             datetime(2026, 1, 31, 23, tzinfo=UTC),
             "SQL1",
             "InitiatorDB",
             "Gold",
-            Origin(file, 6, 3),
+            SourceLocation(file, 6, 3),
             remote_service="ANY",
             level=10,
         ),
         RuleStatement(
-            Kind.DROP, datetime(2026, 3, 1, tzinfo=UTC), "SQL1", "InitiatorDB", "Gold", Origin(file, 10, 3)
+            StatementType.DROP,
+            datetime(2026, 3, 1, tzinfo=UTC),
+            "SQL1",
+            "InitiatorDB",
+            "Gold",
+            SourceLocation(file, 10, 3),
         ),
     ]
 

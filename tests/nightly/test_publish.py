@@ -3,7 +3,7 @@
 import pytest
 
 from pipelines.config.errors import ReconciliationError
-from pipelines.nightly.reconcile import reconcile
+from pipelines.nightly.publish import reconcile
 
 EVENTS = {"events": 10, "accepted": 7, "duplicates": 2, "rejected": 1}
 OPEN = {"open_receive": 5, "open_transmission": 4, "open_forwarded": 1}

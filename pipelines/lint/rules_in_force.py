@@ -8,7 +8,7 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.rules.history import RuleVersion
 from pipelines.ladder.steps import STEPS
 
-Place: TypeAlias = tuple[str, str]
+DatabaseKey: TypeAlias = tuple[str, str]
 """Instance and database."""
 
 Names: TypeAlias = tuple[str | None, str | None, str | None]
@@ -22,7 +22,7 @@ Groups: TypeAlias = Mapping[int, Mapping[Names, Sequence[RuleVersion]]]
 """Rules by their level, and by one of the names that they ask for."""
 
 
-class StandingRules:
+class RulesInForce:
     """Rules by their criteria; at one moment these are unique in a database.
 
     Finding the rules that fit an endpoint takes eight look-ups, however many rules there are.
@@ -37,7 +37,7 @@ class StandingRules:
             self._by_mask.setdefault(mask_of(rule.triple), []).append(rule)
         self._buckets: dict[tuple[Mask, Mask], Mapping[Names, Groups]] = {}
 
-    def fitting(self, names: Names) -> Iterator[RuleVersion]:
+    def find_fitting(self, names: Names) -> Iterator[RuleVersion]:
         """Yield the rules that fit an endpoint, the one that decides first: in the order of the ladder."""
         contract, local, remote = names
         for by_contract, by_local, by_remote in STEPS:
@@ -51,7 +51,7 @@ class StandingRules:
             if rule is not None and mask_of(triple) == (by_contract, by_local, by_remote):
                 yield rule
 
-    def overlapping(self, names: Names, mask: Mask) -> Groups:
+    def find_overlapping(self, names: Names, mask: Mask) -> Groups:
         """Return the rules with this mask that fit some endpoint with these names, by level and in groups.
 
         Here a name of None may be any name. The rules of a group have the group's name in common, one of
@@ -77,9 +77,11 @@ class StandingRules:
         return buckets
 
 
-def standing_rules(versions: Iterable[RuleVersion], moment: datetime | None) -> dict[Place, StandingRules]:
+def rules_in_force(
+    versions: Iterable[RuleVersion], moment: datetime | None
+) -> dict[DatabaseKey, RulesInForce]:
     """Return the rules that stand at a moment, by database in order; None is after the last statement."""
-    found: dict[Place, list[RuleVersion]] = {}
+    found: dict[DatabaseKey, list[RuleVersion]] = {}
     for version in versions:
         if moment is None:
             stands = version.valid_to is None
@@ -87,7 +89,7 @@ def standing_rules(versions: Iterable[RuleVersion], moment: datetime | None) -> 
             stands = version.valid_from <= moment and (version.valid_to is None or moment < version.valid_to)
         if stands:
             found.setdefault((version.instance, version.database), []).append(version)
-    return {place: StandingRules(found[place]) for place in sorted(found)}
+    return {database_key: RulesInForce(found[database_key]) for database_key in sorted(found)}
 
 
 def mask_of(names: Names) -> Mask:
@@ -96,7 +98,7 @@ def mask_of(names: Names) -> Mask:
     return contract is not None, local is not None, remote is not None
 
 
-def joined(names: Names, others: Names) -> Names:
+def join_names(names: Names, others: Names) -> Names:
     """Return what both name together, where they do not contradict each other."""
     contract, local, remote = (
         one if one is not None else other for one, other in zip(names, others, strict=True)
@@ -104,7 +106,7 @@ def joined(names: Names, others: Names) -> Names:
     return contract, local, remote
 
 
-def mirrored(names: Names) -> Names:
+def mirror_names(names: Names) -> Names:
     """Return the other end of a conversation: its local service is this one's remote service."""
     contract, local, remote = names
     return contract, remote, local
@@ -120,40 +122,40 @@ def _masked(names: Names, mask: Mask) -> Names:
     return contract, local, remote
 
 
-class ServicePlaces:
+class ServiceDatabases:
     """The databases of each service of a catalog."""
 
     def __init__(self, catalog: Catalog) -> None:
         """Take the services of a catalog."""
-        self._places: dict[str, list[Place]] = {}
-        self._services: dict[Place, list[str]] = {}
+        self._databases: dict[str, list[DatabaseKey]] = {}
+        self._services: dict[DatabaseKey, list[str]] = {}
         for instance, database, service, _ in catalog.service_bindings():
-            self._places.setdefault(service, []).append((instance, database))
+            self._databases.setdefault(service, []).append((instance, database))
             self._services.setdefault((instance, database), []).append(service)
 
     @property
     def services(self) -> list[str]:
         """The names of all services."""
-        return list(self._places)
+        return list(self._databases)
 
-    def services_of(self, place: Place) -> list[str]:
+    def services_of(self, database_key: DatabaseKey) -> list[str]:
         """Return the services of a database; none if the catalog does not have it."""
-        return self._services.get(place, [])
+        return self._services.get(database_key, [])
 
-    def seen_from(self, place: Place, service: str) -> list[Place]:
+    def find_service(self, database_key: DatabaseKey, service: str) -> list[DatabaseKey]:
         """Return where a remote service may be: in the database itself, else its instance, else anywhere.
 
         Source: the design, "Transmission schedule", on destinations.
         """
-        places = self._places.get(service, [])
-        if place in places:
-            return [place]
-        return [other for other in places if other[0] == place[0]] or places
+        service_databases = self._databases.get(service, [])
+        if database_key in service_databases:
+            return [database_key]
+        return [other for other in service_databases if other[0] == database_key[0]] or service_databases
 
-    def may_be_local(self, place: Place, service: str | None) -> bool:
+    def may_be_local(self, database_key: DatabaseKey, service: str | None) -> bool:
         """Say whether a service may live in a database: it does, or the catalog does not know the service."""
-        return service is None or service not in self._places or place in self._places[service]
+        return service is None or service not in self._databases or database_key in self._databases[service]
 
-    def is_local(self, place: Place, service: str | None) -> bool:
+    def is_local(self, database_key: DatabaseKey, service: str | None) -> bool:
         """Say whether a service is one of its database, as far as the catalog describes that."""
-        return service is None or service in self._services.get(place, [service])
+        return service is None or service in self._services.get(database_key, [service])

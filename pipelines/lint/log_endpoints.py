@@ -8,12 +8,12 @@ from functools import cached_property
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.ladder.steps import STEPS
-from pipelines.lint.standing_rules import Mask, Names, Place
+from pipelines.lint.rules_in_force import DatabaseKey, Mask, Names
 from schemas.keys import ENDPOINT_NAMES
 
 
 @dataclass(frozen=True)
-class Kind:
+class EndpointCount:
     """Endpoints of one database with the same contract and services, and how many there are."""
 
     instance: str
@@ -24,7 +24,7 @@ class Kind:
     endpoints: int
 
     @property
-    def place(self) -> Place:
+    def database_key(self) -> DatabaseKey:
         """Instance and database."""
         return self.instance, self.database
 
@@ -35,24 +35,24 @@ class Kind:
 
 
 @dataclass(frozen=True)
-class LogKinds:
+class LogEndpoints:
     """All kinds of a log, each (database, contract, local service, remote service) once."""
 
-    kinds: tuple[Kind, ...]
-    _seen: dict[Place, dict[Mask, set[Names]]] = field(default_factory=dict, compare=False)
+    kinds: tuple[EndpointCount, ...]
+    _projections_of: dict[DatabaseKey, dict[Mask, set[Names]]] = field(default_factory=dict, compare=False)
 
     @cached_property
-    def by_place(self) -> Mapping[Place, list[Kind]]:
+    def by_database(self) -> Mapping[DatabaseKey, list[EndpointCount]]:
         """The kinds of each database, the largest first, then by their names."""
-        found: dict[Place, list[Kind]] = {}
-        for kind in sorted(self.kinds, key=lambda kind: (-kind.endpoints, kind.place, kind.names)):
-            found.setdefault(kind.place, []).append(kind)
+        found: dict[DatabaseKey, list[EndpointCount]] = {}
+        for kind in sorted(self.kinds, key=lambda kind: (-kind.endpoints, kind.database_key, kind.names)):
+            found.setdefault(kind.database_key, []).append(kind)
         return found
 
     @cached_property
-    def by_names(self) -> Mapping[Names, list[Kind]]:
+    def by_names(self) -> Mapping[Names, list[EndpointCount]]:
         """The kinds of all databases by contract, local and remote service."""
-        found: dict[Names, list[Kind]] = {}
+        found: dict[Names, list[EndpointCount]] = {}
         for kind in self.kinds:
             found.setdefault(kind.names, []).append(kind)
         return found
@@ -69,19 +69,22 @@ class LogKinds:
             service for kind in self.kinds for service in (kind.local_service, kind.remote_service)
         )
 
-    def local_services(self, place: Place) -> set[str]:
+    def local_services(self, database_key: DatabaseKey) -> set[str]:
         """Return the services that have endpoints in a database."""
-        return {kind.local_service for kind in self.by_place.get(place, ())}
+        return {kind.local_service for kind in self.by_database.get(database_key, ())}
 
-    def has(self, place: Place, names: Names) -> bool:
+    def has(self, database_key: DatabaseKey, names: Names) -> bool:
         """Say whether the database has an endpoint with these names; None may be any name."""
-        if place not in self._seen:
-            self._seen[place] = _projections(self.by_place.get(place, ()))
+        if database_key not in self._projections_of:
+            self._projections_of[database_key] = _project(self.by_database.get(database_key, ()))
         contract, local, remote = names
-        return names in self._seen[place][contract is not None, local is not None, remote is not None]
+        return (
+            names
+            in self._projections_of[database_key][contract is not None, local is not None, remote is not None]
+        )
 
 
-def _projections(kinds: Iterable[Kind]) -> dict[Mask, set[Names]]:
+def _project(kinds: Iterable[EndpointCount]) -> dict[Mask, set[Names]]:
     found: dict[Mask, set[Names]] = {mask: set() for mask in STEPS}
     for kind in kinds:
         for mask, names in found.items():
@@ -92,7 +95,7 @@ def _projections(kinds: Iterable[Kind]) -> dict[Mask, set[Names]]:
     return found
 
 
-def endpoint_kinds(endpoints: DataFrame, *, before: datetime | None) -> DataFrame:
+def count_endpoints(endpoints: DataFrame, *, before: datetime | None) -> DataFrame:
     """Count the endpoints of each kind.
 
     Args:
@@ -106,7 +109,7 @@ def endpoint_kinds(endpoints: DataFrame, *, before: datetime | None) -> DataFram
     return counted.groupBy(*ENDPOINT_NAMES).agg(F.count(F.lit(1)).alias("endpoints"))
 
 
-def queued_before(
+def count_queued_before(
     endpoints: DataFrame, received: DataFrame, transmitted: DataFrame, changes: DataFrame
 ) -> DataFrame:
     """Count the endpoints with open messages that are older than their database's last change of rules.

@@ -1,0 +1,177 @@
+"""The public interface for Python programs: open a warehouse, read its tables, ask its questions.
+
+`import pipelines` has these names. Answers are those of the commands with `--format json`, as Python values:
+moments are datetimes in UTC.
+"""
+
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.config.errors import ConfigError
+from pipelines.config.find_settings import find_settings
+from pipelines.config.instants import parse_instant
+from pipelines.config.load import Settings
+from pipelines.config.nearest import suggest_nearest
+from pipelines.config.queue_filter import QueueFilter
+from pipelines.engine.packages import require_engine
+from pipelines.explain.explanations import (
+    explain_conversation,
+    explain_group,
+    explain_message,
+    honor_settings,
+)
+from pipelines.questions.coverage import report_coverage
+from pipelines.questions.differences import report_differences
+from pipelines.questions.leaks import DAYS, report_leaks
+from pipelines.questions.next import report_next
+from pipelines.questions.rejected import report_rejected
+from pipelines.questions.waiting import report_waits
+from pipelines.storage import tables
+from pipelines.storage.published import checked_runs, published_as_of
+from pipelines.storage.warehouse import Warehouse
+from schemas import TABLES
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Moment = datetime | str | None
+"""An as_of: a datetime with a time zone, a text such as 2026-11-21T00:00:00Z, or None for the newest."""
+Answer = dict[str, Any]
+
+
+def open_warehouse(config: str | None = None, *, spark: SparkSession | None = None) -> "OpenWarehouse":
+    """Open the warehouse that a settings file names.
+
+    Args:
+        config: path of the settings file; None finds it as the commands do, by PRIORITIES_CONFIG or a
+            priorities.yaml in the current folder or above it.
+        spark: a session with Delta, in UTC. Without one, the session that is open in this process is taken;
+            if none is, the embedded engine starts in this process, or SPARK_REMOTE names a server.
+
+    Raises:
+        ConfigError: the settings are wrong, no engine is installed, or the session lacks what tables need.
+    """
+    require_engine()
+    settings, warehouse = tables.open_warehouse(find_settings(config), spark)
+    warehouse.require_this_shape()
+    return OpenWarehouse(settings, warehouse)
+
+
+class OpenWarehouse:
+    """The tables of a warehouse and the questions that can be asked of it; nothing is ever written.
+
+    Every `as_of` is one that was published; None is the newest. All methods raise `PipelineError` with one
+    line that says what is wrong and what to do.
+    """
+
+    def __init__(self, settings: Settings, warehouse: Warehouse) -> None:
+        """Take what `open_warehouse` has opened."""
+        self._settings = settings
+        self._warehouse = warehouse
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session."""
+        return self._warehouse.spark
+
+    @property
+    def as_ofs(self) -> list[datetime]:
+        """The moments that were published, the oldest first; housekeeping may have removed rows of some."""
+        return sorted({run["as_of"] for run in checked_runs(self._warehouse)})
+
+    def read(self, table: str, as_of: Moment = None) -> DataFrame:
+        """Read a table by its name: docs/data-dictionary.md lists them with grain, keys and columns.
+
+        Args:
+            table: its name.
+            as_of: of a table with one: the rows of which. Other tables have no as_of and are read whole.
+
+        Raises:
+            ConfigError: there is no such table, or it has no as_of.
+        """
+        if table not in TABLES:
+            raise ConfigError(f"there is no table {table!r}; {suggest_nearest(table, TABLES)}")
+        if "as_of_key" in TABLES[table].names:
+            return self._warehouse.read_as_of(TABLES[table], self._published(as_of))
+        if as_of is not None:
+            raise ConfigError(f"table {table} is not written for each as_of; leave out as_of")
+        return self._warehouse.read(TABLES[table])
+
+    def read_pandas(self, table: str, as_of: Moment = None) -> "pd.DataFrame":
+        """Read a table as `read` does, into memory as a pandas frame."""
+        return self.read(table, as_of).toPandas()
+
+    def next(
+        self,
+        queue: str | None = None,
+        *,
+        instance: str | None = None,
+        database: str | None = None,
+        as_of: Moment = None,
+        limit: int = 20,
+    ) -> Answer:
+        """Say what comes next: out of a queue, or, without a queue, in the transmission of an instance."""
+        if queue is None and (instance is None or database is not None):
+            raise ConfigError("next: name a queue, or an instance (without a database) for what it sends")
+        place = QueueFilter(queue, instance, database)
+        return report_next(
+            self._warehouse, place, as_of=self._published(as_of), limit=limit, catalog=self._settings.catalog
+        )
+
+    def waiting(self, *, as_of: Moment = None, limit: int = 50) -> Answer:
+        """Say what waits how long, and what is overtaken most."""
+        moment = self._published(as_of)
+        return report_waits(self._warehouse, as_of=moment, limit=limit, catalog=self._settings.catalog)
+
+    def explain_conversation(self, conversation: str, *, as_of: Moment = None) -> Answer:
+        """Explain the priority of a conversation, by its conversation_id or a conversation_handle."""
+        return asdict(explain_conversation(self._warehouse, conversation, as_of=self._published(as_of)))
+
+    def explain_message(self, message_id: str, *, as_of: Moment = None) -> Answer:
+        """Explain the place of a message."""
+        catalog, moment = self._settings.catalog, self._published(as_of)
+        found = explain_message(
+            self._warehouse, message_id, as_of=moment, honors=honor_settings(catalog), catalog=catalog
+        )
+        return asdict(found)
+
+    def explain_group(self, conversation_group_id: str, *, as_of: Moment = None) -> list[Answer]:
+        """Explain the level of a conversation group, in each queue that has messages of it."""
+        found = explain_group(self._warehouse, conversation_group_id, as_of=self._published(as_of))
+        return [asdict(group) for group in found]
+
+    def coverage(self, *, as_of: Moment = None) -> Answer:
+        """Count what each rule version decides."""
+        moment = self._published(as_of)
+        return {"as_of": moment, "coverage": report_coverage(self._warehouse, moment)}
+
+    def leaks(self, *, days: int = DAYS, as_of: Moment = None, limit: int = 20) -> Answer:
+        """Say which conversations are never ended: without traffic for so many days, or ended on one side."""
+        return report_leaks(self._warehouse, as_of=self._published(as_of), days=days, limit=limit)
+
+    def differences(self, *, as_of: Moment = None, limit: int = 50) -> Answer:
+        """Say what snapshots of a server show otherwise than rules, catalog and ledger do."""
+        if not self._settings.snapshots:
+            raise ConfigError(f"{self._settings.path}: snapshots: there are none to compare with; name some")
+        moment = self._published(as_of)
+        return report_differences(self._warehouse, self._settings, as_of=moment, limit=limit)
+
+    def rejected(self, *, limit: int = 3) -> list[Answer]:
+        """Say why rows of the inputs were rejected, with some of each reason."""
+        checked_runs(self._warehouse)
+        return report_rejected(self._warehouse, limit=limit)
+
+    def _published(self, as_of: Moment) -> datetime:
+        if isinstance(as_of, str):
+            try:
+                as_of = parse_instant(as_of)
+            except ValueError as error:
+                raise ConfigError(f"as_of: {error}") from error
+        if as_of is not None:
+            if as_of.tzinfo is None:
+                raise ConfigError(f"as_of: {as_of} has no time zone; add tzinfo=datetime.UTC")
+            as_of = as_of.astimezone(UTC)
+        return published_as_of(self._warehouse, self._settings, as_of)

@@ -1,0 +1,122 @@
+"""The row of a run in the table `runs`."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from uuid import uuid4
+
+from pyspark.sql import DataFrame
+
+from pipelines.config.errors import WarehouseError
+from pipelines.config.load import Settings
+from pipelines.config.version import code_version
+from pipelines.engine.errors import fault_of
+from pipelines.storage.batches import CompletedBatches
+from pipelines.storage.small_frame import small_frame
+from pipelines.storage.warehouse import Warehouse
+from schemas.outputs import RUNS
+
+log = logging.getLogger(__name__)
+
+NOT_ENDED = "in progress or interrupted"
+"""The error of a run that has been announced and has not ended."""
+
+
+@dataclass
+class Run:
+    """One run.
+
+    Attributes:
+        announced: the figures of its row in `runs` while it has not ended; null: it has no row yet.
+    """
+
+    run_id: str
+    as_of: datetime
+    started_at: datetime
+    announced: "RunFigures | None" = None
+
+    @classmethod
+    def begin(cls, as_of: datetime) -> "Run":
+        """Start a run now."""
+        return cls(str(uuid4()), as_of, datetime.now(UTC))
+
+
+@dataclass(frozen=True)
+class RunFigures:
+    """The figures in a run's row; a failed run has its last batch at most."""
+
+    row_counts: dict[str, int] = field(default_factory=dict)
+    sums: dict[str, int] = field(default_factory=dict)
+    last_batch: int | None = None
+    versions: dict[str, int] | None = None
+
+
+def announce(warehouse: Warehouse, settings: Settings, run: Run, completed: CompletedBatches) -> None:
+    """Mark a published as_of as incomplete, before the first of its tables changes.
+
+    A run that is killed among its writes leaves this row, which counts as that of a failed run. An as_of
+    that was not published needs none: no row says that its tables are complete.
+    """
+    # Set first: a write that raises may have been committed. The next row then replaces the announced one.
+    run.announced = RunFigures(last_batch=completed.batch or None)
+    warehouse.append(RUNS, _row(warehouse, settings, run, "failed", run.announced, NOT_ENDED))
+
+
+@contextmanager
+def record_failure(warehouse: Warehouse, settings: Settings, run: Run) -> Iterator[None]:
+    """Write the row of a failed run if the block raises; the block's error is raised again."""
+    try:
+        yield
+    except WarehouseError:
+        # A warehouse that is to be restored gets no further commit.
+        raise
+    except Exception as error:
+        try:
+            figures = run.announced or RunFigures()
+            write_run(warehouse, settings, run, "failed", figures, error=fault_of(error))
+        except Exception as further:
+            log.warning(
+                "run %s failed, and its row in runs could not be written: %s",
+                run.run_id,
+                fault_of(further),
+                exc_info=log.isEnabledFor(logging.INFO),
+            )
+        raise
+
+
+def write_run(
+    warehouse: Warehouse,
+    settings: Settings,
+    run: Run,
+    status: str,
+    figures: RunFigures,
+    error: str | None = None,
+) -> None:
+    """Write the run's row in `runs`, in place of the announced one."""
+    rows = _row(warehouse, settings, run, status, figures, error)
+    if run.announced:
+        warehouse.replace(RUNS, rows, where=f"run_id = '{run.run_id}'")
+    else:
+        warehouse.append(RUNS, rows)
+
+
+def _row(
+    warehouse: Warehouse, settings: Settings, run: Run, status: str, figures: RunFigures, error: str | None
+) -> DataFrame:
+    row = (
+        run.run_id,
+        run.as_of,
+        run.started_at,
+        datetime.now(UTC),
+        status,
+        code_version(),
+        settings.describe(),
+        figures.row_counts,
+        figures.sums,
+        figures.last_batch,
+        figures.versions,
+        error,
+    )
+    return small_frame(warehouse.spark, [row], RUNS.struct)

@@ -1,0 +1,137 @@
+"""The public interface: `import pipelines` opens a warehouse, reads tables of an as_of, and asks "
+"questions."""
+
+import json
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import pipelines
+from pipelines.console.terminal import to_json
+from tests.field.running import run
+from tests.support.factories import at
+from tests.support.processes import PATIENCE, ROOT, environment
+from tests.support.small_project import a_bit_of_everything, project_in
+
+pytestmark = pytest.mark.slow
+
+NEWEST, EARLIER = at(60), at(30)
+
+
+@pytest.fixture(scope="module")
+def config(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Settings of a warehouse with two published moments, the earlier one written last."""
+    project = project_in(tmp_path_factory.mktemp("api"))
+    project.add(a_bit_of_everything())
+    project.run(session, NEWEST)
+    project.run(session, EARLIER)
+    return str(project.config)
+
+
+@pytest.fixture
+def warehouse(session: SparkSession, config: str) -> pipelines.OpenWarehouse:
+    return pipelines.open_warehouse(config, spark=session)
+
+
+def test_the_public_names() -> None:
+    assert set(pipelines.__all__) <= set(dir(pipelines))
+    assert all(getattr(pipelines, name).__doc__ for name in pipelines.__all__)
+    methods = [
+        getattr(pipelines.OpenWarehouse, name) for name in dir(pipelines.OpenWarehouse) if name[0] != "_"
+    ]
+    assert all(method.__doc__ for method in methods)
+    with pytest.raises(AttributeError, match="has no attribute 'other'"):
+        _ = pipelines.other
+
+
+def test_the_package_imports_nothing_until_it_is_asked() -> None:
+    ask = (
+        "import pipelines, sys; print(*sorted(name for name in sys.modules if name.startswith('pipelines')))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", ask],
+        cwd=ROOT,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert done.stdout == "pipelines\n"
+
+
+def test_tables_are_those_of_the_newest_as_of_or_of_another(warehouse: pipelines.OpenWarehouse) -> None:
+    assert warehouse.as_ofs == [EARLIER, NEWEST]
+    for as_of, found in ((None, NEWEST), (EARLIER, EARLIER), ("2026-11-20T12:30:00Z", EARLIER)):
+        rows = (
+            warehouse.read("unresolved", as_of).collect()
+            + warehouse.read("receive_schedule", as_of).collect()
+        )
+        assert {row.as_of.replace(tzinfo=UTC) for row in rows} == {found}
+    frame = warehouse.read_pandas("receive_schedule")
+    assert len(frame) == warehouse.read("receive_schedule").count() > 0
+    assert warehouse.read("endpoints").count() == len(warehouse.read_pandas("endpoints")) > 0
+
+
+@pytest.mark.parametrize(
+    ("ask", "options"),
+    [
+        ("next", {"queue": "SQL1.B.TargetQueue"}),
+        ("waiting", {"limit": 3}),
+        ("coverage", {}),
+        ("leaks", {"days": 1}),
+        ("rejected", {"limit": 2}),
+    ],
+)
+def test_answers_are_those_of_the_commands(
+    warehouse: pipelines.OpenWarehouse, config: str, ask: str, options: dict[str, object]
+) -> None:
+    words = [str(word) for name, value in options.items() for word in (f"--{name}", value)]
+    done = run(ask, "--config", config, "--format", "json", *words)
+    assert done.code == 0, done.err
+    assert json.loads(to_json(getattr(warehouse, ask)(**options))) == json.loads(done.out)
+
+
+def test_explanations(warehouse: pipelines.OpenWarehouse) -> None:
+    row = (
+        warehouse.read("receive_schedule")
+        .select("message_id", "conversation_id", "conversation_group_id")
+        .head()
+    )
+    assert row is not None
+    assert warehouse.explain_message(row.message_id)["message_id"] == row.message_id
+    assert warehouse.explain_conversation(row.conversation_id)["conversation_id"] == row.conversation_id
+    assert warehouse.explain_group(row.conversation_group_id)
+
+
+@pytest.mark.parametrize(
+    ("ask", "says"),
+    [
+        (lambda it: it.read("receive_shedule"), "there is no table 'receive_shedule'; did you mean"),
+        (lambda it: it.read("endpoints", NEWEST), "table endpoints is not written for each as_of; leave out"),
+        (lambda it: it.read("unresolved", "yesterday"), "as_of: 'yesterday' is not"),
+        (lambda it: it.read("unresolved", datetime(2026, 11, 20)), "has no time zone; add tzinfo"),
+        (lambda it: it.read("unresolved", at(31)), "--as-of 2026-11-20T12:31:00Z was not published"),
+        (lambda it: it.next(), "next: name a queue, or an instance"),
+        (lambda it: it.differences(), "snapshots: there are none to compare with"),
+    ],
+)
+def test_errors_are_one_line(warehouse: pipelines.OpenWarehouse, ask: object, says: str) -> None:
+    with pytest.raises(pipelines.PipelineError) as raised:
+        ask(warehouse)  # type: ignore[operator]
+    assert says in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_settings_are_found_as_the_commands_find_them(
+    session: SparkSession, config: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PRIORITIES_CONFIG", config)
+    assert pipelines.open_warehouse(spark=session).as_ofs == [EARLIER, NEWEST]
+    monkeypatch.delenv("PRIORITIES_CONFIG")
+    with pytest.raises(pipelines.ConfigError, match="settings: none found"):
+        pipelines.open_warehouse(spark=session)
