@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.engine.differences import Materialize
 from pipelines.state.endpoints import SIDE
-from pipelines.state.messages import ARRIVALS, facts
+from pipelines.state.messages import ARRIVALS, describe_messages
 from pipelines.state.transactions import TRANSACTION
 
 MESSAGE_SIDE = ["conversation_id", "sent_by_initiator"]
@@ -91,8 +91,8 @@ def monitored_messages(
     messages = by_side
     if not several.isEmpty():
         few = materialize(several.select("message_id"))
-        theirs = few.join(message_events, "message_id", "inner")
-        sides = facts(theirs).select("message_id", *MESSAGE_SIDE)
+        theirs = materialize(few.join(message_events, "message_id", "inner"))
+        sides = describe_messages(theirs).select("message_id", *MESSAGE_SIDE)
         torn = sides.join(theirs.drop(*MESSAGE_SIDE), "message_id", "inner")
         again = materialize(_by_side(torn, receivers, returning, start=start))
         messages = by_side.join(few, "message_id", "left_anti").unionByName(again)
