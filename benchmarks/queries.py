@@ -20,8 +20,8 @@ from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter
-from pipelines.explain.explain import explain_message, honors
-from pipelines.questions.next import next_messages
+from pipelines.explain.explanations import explain_message, honor_settings
+from pipelines.questions.next import report_next
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import RECEIVE_SCHEDULE
@@ -49,11 +49,11 @@ def run(warehouse: Warehouse, settings: Settings, as_of: datetime) -> dict[str, 
     assert middle is not None
 
     def next_100_messages() -> None:
-        found = next_messages(warehouse, queue, as_of=as_of, limit=100)
+        found = report_next(warehouse, queue, as_of=as_of, limit=100)
         assert len(found["next"]) == min(100, longest["count"])
 
     def explain() -> None:
-        explain_message(warehouse, middle["message_id"], as_of=as_of, honors=honors(settings.catalog))
+        explain_message(warehouse, middle["message_id"], as_of=as_of, honors=honor_settings(settings.catalog))
 
     return {NEXT_MESSAGES: _seconds(next_100_messages), EXPLAIN: _seconds(explain)}
 

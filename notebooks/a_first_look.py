@@ -23,7 +23,7 @@ import os
 import matplotlib.pyplot as plt
 from pyspark.sql import functions as F
 
-from pipelines.questions.waiting import waiting
+from pipelines.questions.waiting import summarize_waits
 from pipelines.storage.published import published_as_of
 from pipelines.storage.tables import open_warehouse
 from schemas.keys import QUEUE
@@ -113,11 +113,11 @@ plt.show()
 # %% [markdown]
 # ## Who waits, by queue?
 #
-# `waiting` is the function behind `jobs/waiting.py`. The fifteen queues with the most messages; the shade is
-# the number that stands in the cell.
+# `summarize_waits` is the function behind `jobs/waiting.py`. The fifteen queues with the most messages; the
+# shade is the number that stands in the cell.
 
 # %%
-waits = waiting(receive, within=QUEUE, level="priority", since="arrived_at", as_of=as_of)
+waits = summarize_waits(receive, within=QUEUE, level="priority", since="arrived_at", as_of=as_of)
 waits.orderBy(F.desc("p95_seconds"), *QUEUE, "priority").show(5, truncate=False)
 cells = waits.select(*QUEUE, "priority", "messages").toPandas()
 cells["place"] = cells["queue"] + "\n" + cells["instance"] + "." + cells["database"]

@@ -26,7 +26,7 @@ from pipelines.config.load import load_for_lint
 from pipelines.config.proposal import Proposal
 from pipelines.lint.findings import sort_findings
 from pipelines.lint.run import lint_warehouse
-from pipelines.questions.coverage import coverage
+from pipelines.questions.coverage import report_coverage
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_as_of
 from pipelines.storage.tables import open_warehouse
@@ -47,7 +47,7 @@ settings, warehouse = open_warehouse(SETTINGS)
 # %%
 as_of = published_as_of(warehouse, settings, None)
 # In the order of their versions, so that a rule's last level is that of its newest version.
-versions = pd.DataFrame(coverage(warehouse, as_of))
+versions = pd.DataFrame(report_coverage(warehouse, as_of))
 without = versions["level"].isna().map({False: "default", True: "no rule, the server's level"})
 versions["decided_by"] = versions["rule_name"].fillna(without)
 rules = (

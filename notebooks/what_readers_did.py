@@ -37,7 +37,7 @@ from pipelines.replay.read import open_replay
 from pipelines.replay.report import report_replay
 from pipelines.replay.request import Period, ReplayRequest
 from pipelines.replay.view import sentence
-from pipelines.report.replay import replay_parts
+from pipelines.report.replay import read_replay_tables
 from pipelines.storage.answers import answers_in, write_answers
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_as_of
@@ -146,7 +146,7 @@ with (
     }
     answers = answers_in(warehouse, folder)
     write_answers(answers, REPLAY_TABLES, frames)
-    parts = replay_parts(answers)
+    parts = read_replay_tables(answers)
 print(*lowest, "raised to 10.", sentence(result))
 curve = pd.DataFrame(result["curve"])
 curve[["scenario", "readers", "served", "wait_p95", "at_least", "utilisation", "calibrated"]]

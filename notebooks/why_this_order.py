@@ -23,8 +23,8 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from pyspark.sql import functions as F
 
-from pipelines.explain.explain import explain_message, honors
-from pipelines.questions.overtaken import most_overtaken
+from pipelines.explain.explanations import explain_message, honor_settings
+from pipelines.questions.overtaken import rank_overtaken
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_as_of
 from pipelines.storage.tables import open_warehouse
@@ -42,7 +42,7 @@ as_of
 
 # %%
 receive = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
-late = most_overtaken(receive, within=QUEUE, since="arrived_at", most=1)
+late = rank_overtaken(receive, within=QUEUE, since="arrived_at", most=1)
 found = collect_rows(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)) or collect_rows(
     receive.where("position = 1").orderBy(*QUEUE).limit(1)
 )
@@ -50,7 +50,7 @@ message_id = found[0]["message_id"]
 found[0]
 
 # %%
-message = explain_message(warehouse, message_id, as_of=as_of, honors=honors(settings.catalog))
+message = explain_message(warehouse, message_id, as_of=as_of, honors=honor_settings(settings.catalog))
 print(message.state)
 print(message.receive)
 

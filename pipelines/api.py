@@ -17,13 +17,18 @@ from pipelines.config.load import Settings
 from pipelines.config.nearest import suggest_nearest
 from pipelines.config.queue_filter import QueueFilter
 from pipelines.engine.packages import require_engine
-from pipelines.explain.explain import explain_conversation, explain_group, explain_message, honors
-from pipelines.questions.coverage import coverage
-from pipelines.questions.differences import differences
-from pipelines.questions.leaks import DAYS, conversation_leaks
-from pipelines.questions.next import next_messages
-from pipelines.questions.rejected import rejected_rows
-from pipelines.questions.waiting import waiting_messages
+from pipelines.explain.explanations import (
+    explain_conversation,
+    explain_group,
+    explain_message,
+    honor_settings,
+)
+from pipelines.questions.coverage import report_coverage
+from pipelines.questions.differences import report_differences
+from pipelines.questions.leaks import DAYS, report_leaks
+from pipelines.questions.next import report_next
+from pipelines.questions.rejected import report_rejected
+from pipelines.questions.waiting import report_waits
 from pipelines.storage import tables
 from pipelines.storage.published import checked_runs, published_as_of
 from pipelines.storage.warehouse import Warehouse
@@ -112,14 +117,14 @@ class OpenWarehouse:
         if queue is None and (instance is None or database is not None):
             raise ConfigError("next: name a queue, or an instance (without a database) for what it sends")
         place = QueueFilter(queue, instance, database)
-        return next_messages(
+        return report_next(
             self._warehouse, place, as_of=self._published(as_of), limit=limit, catalog=self._settings.catalog
         )
 
     def waiting(self, *, as_of: Moment = None, limit: int = 50) -> Answer:
         """Say what waits how long, and what is overtaken most."""
         moment = self._published(as_of)
-        return waiting_messages(self._warehouse, as_of=moment, limit=limit, catalog=self._settings.catalog)
+        return report_waits(self._warehouse, as_of=moment, limit=limit, catalog=self._settings.catalog)
 
     def explain_conversation(self, conversation: str, *, as_of: Moment = None) -> Answer:
         """Explain the priority of a conversation, by its conversation_id or a conversation_handle."""
@@ -129,7 +134,7 @@ class OpenWarehouse:
         """Explain the place of a message."""
         catalog, moment = self._settings.catalog, self._published(as_of)
         found = explain_message(
-            self._warehouse, message_id, as_of=moment, honors=honors(catalog), catalog=catalog
+            self._warehouse, message_id, as_of=moment, honors=honor_settings(catalog), catalog=catalog
         )
         return asdict(found)
 
@@ -141,23 +146,23 @@ class OpenWarehouse:
     def coverage(self, *, as_of: Moment = None) -> Answer:
         """Count what each rule version decides."""
         moment = self._published(as_of)
-        return {"as_of": moment, "coverage": coverage(self._warehouse, moment)}
+        return {"as_of": moment, "coverage": report_coverage(self._warehouse, moment)}
 
     def leaks(self, *, days: int = DAYS, as_of: Moment = None, limit: int = 20) -> Answer:
         """Say which conversations are never ended: without traffic for so many days, or ended on one side."""
-        return conversation_leaks(self._warehouse, as_of=self._published(as_of), days=days, limit=limit)
+        return report_leaks(self._warehouse, as_of=self._published(as_of), days=days, limit=limit)
 
     def differences(self, *, as_of: Moment = None, limit: int = 50) -> Answer:
         """Say what snapshots of a server show otherwise than rules, catalog and ledger do."""
         if not self._settings.snapshots:
             raise ConfigError(f"{self._settings.path}: snapshots: there are none to compare with; name some")
         moment = self._published(as_of)
-        return differences(self._warehouse, self._settings, as_of=moment, limit=limit)
+        return report_differences(self._warehouse, self._settings, as_of=moment, limit=limit)
 
     def rejected(self, *, limit: int = 3) -> list[Answer]:
         """Say why rows of the inputs were rejected, with some of each reason."""
         checked_runs(self._warehouse)
-        return rejected_rows(self._warehouse, limit=limit)
+        return report_rejected(self._warehouse, limit=limit)
 
     def _published(self, as_of: Moment) -> datetime:
         if isinstance(as_of, str):

@@ -7,8 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.activation.queues_off import queues_off_at
-from pipelines.activation.unconfigured_monitors import unconfigured_monitors
+from pipelines.activation.read import queues_off_at, unconfigured_monitors
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.instants import format_instant

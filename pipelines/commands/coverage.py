@@ -6,7 +6,7 @@ from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.config.instants import format_instant
 from pipelines.console.terminal import open_console, print_rows, to_json
-from pipelines.questions.coverage import COLUMNS, coverage
+from pipelines.questions.coverage import COLUMNS, report_coverage
 from pipelines.storage.published import published_as_of
 
 
@@ -22,7 +22,7 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "coverage")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    rows = coverage(warehouse, as_of)
+    rows = report_coverage(warehouse, as_of)
     if options.format == "json":
         print(to_json({"as_of": as_of, "coverage": rows}))
     else:

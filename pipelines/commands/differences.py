@@ -6,7 +6,7 @@ from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
 from pipelines.console.terminal import to_json
-from pipelines.questions.differences import differences
+from pipelines.questions.differences import report_differences
 from pipelines.questions.view import print_differences
 from pipelines.storage.published import published_as_of
 
@@ -28,7 +28,7 @@ def main(argv: Sequence[str]) -> int:
     if not settings.snapshots:
         raise ConfigError(f"{settings.path}: snapshots: there are none to compare with; name some")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    found = differences(warehouse, settings, as_of=as_of, limit=options.limit)
+    found = report_differences(warehouse, settings, as_of=as_of, limit=options.limit)
     if options.format == "json":
         print(to_json(found))
     else:

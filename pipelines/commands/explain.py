@@ -6,8 +6,13 @@ from dataclasses import asdict
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.console.terminal import to_json
-from pipelines.explain.explain import explain_conversation, explain_group, explain_message, honors
-from pipelines.explain.view import Explained, print_explanation
+from pipelines.explain.explanations import (
+    explain_conversation,
+    explain_group,
+    explain_message,
+    honor_settings,
+)
+from pipelines.explain.view import Explanation, print_explanation
 from pipelines.storage.published import published_as_of
 
 KINDS = {
@@ -32,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "explain")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    found: Explained
+    found: Explanation
     if options.conversation is not None:
         found = explain_conversation(warehouse, options.conversation, as_of=as_of)
     elif options.message is not None:
@@ -40,7 +45,7 @@ def main(argv: Sequence[str]) -> int:
             warehouse,
             options.message,
             as_of=as_of,
-            honors=honors(settings.catalog),
+            honors=honor_settings(settings.catalog),
             catalog=settings.catalog,
         )
     else:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pipelines.commands.open import opened
 from pipelines.commands.options import CENTURY_DAYS, Parser, whole_number
 from pipelines.console.terminal import to_json
-from pipelines.questions.leaks import DAYS, conversation_leaks
+from pipelines.questions.leaks import DAYS, report_leaks
 from pipelines.questions.view import print_leaks
 from pipelines.storage.published import published_as_of
 
@@ -31,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "leaks")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    report = conversation_leaks(warehouse, as_of=as_of, days=options.days, limit=options.limit)
+    report = report_leaks(warehouse, as_of=as_of, days=options.days, limit=options.limit)
     if options.format == "json":
         print(to_json(report))
     else:

@@ -7,7 +7,7 @@ from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
 from pipelines.config.queue_filter import FORMS, QueueFilter
 from pipelines.console.terminal import to_json
-from pipelines.questions.next import next_messages
+from pipelines.questions.next import report_next
 from pipelines.questions.view import print_next
 from pipelines.storage.published import published_as_of
 
@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
     place = QueueFilter(options.queue, options.instance, options.database)
     settings, warehouse = opened(options, "next")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    found = next_messages(warehouse, place, as_of=as_of, limit=options.limit, catalog=settings.catalog)
+    found = report_next(warehouse, place, as_of=as_of, limit=options.limit, catalog=settings.catalog)
     if options.format == "json":
         print(to_json(found))
     else:

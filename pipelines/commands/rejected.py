@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.console.terminal import to_json
-from pipelines.questions.rejected import rejected_rows
+from pipelines.questions.rejected import report_rejected
 from pipelines.questions.view import print_rejected
 from pipelines.storage.published import checked_runs
 
@@ -24,7 +24,7 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     _, warehouse = opened(options, "rejected")
     checked_runs(warehouse)
-    found = rejected_rows(warehouse, limit=options.limit)
+    found = report_rejected(warehouse, limit=options.limit)
     if options.format == "json":
         print(to_json(found))
     else:

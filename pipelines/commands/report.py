@@ -9,11 +9,11 @@ from pipelines.commands.out import plain_file, require_not_read, write_whole
 from pipelines.config.load import load_settings
 from pipelines.console.invocation import name_command
 from pipelines.console.terminal import escape_line
-from pipelines.report.conformance import conformance_parts
-from pipelines.report.content import parts
-from pipelines.report.page import page
-from pipelines.report.replay import replay_parts
-from pipelines.report.whatif import whatif_parts
+from pipelines.report.conformance import read_conformance_tables
+from pipelines.report.content import read_tables
+from pipelines.report.page import render_page
+from pipelines.report.replay import read_replay_tables
+from pipelines.report.whatif import read_whatif_tables
 from pipelines.storage.answers import read_answers
 from pipelines.storage.published import published_as_of
 from schemas.conformance import CONFORMANCE_TABLES
@@ -53,17 +53,17 @@ def main(argv: Sequence[str]) -> int:
     require_not_read(out, settings, (options.whatif, options.conformance, options.replay))
     warehouse = warehouse_of(settings, "report")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    shown = parts(warehouse, as_of, settings.catalog)
+    shown = read_tables(warehouse, as_of, settings.catalog)
     if options.whatif is not None:
         found = read_answers(warehouse, options.whatif, WHATIF_TABLES, option="--whatif")
-        shown |= whatif_parts(found, as_of)
+        shown |= read_whatif_tables(found, as_of)
     if options.conformance is not None:
         found = read_answers(warehouse, options.conformance, CONFORMANCE_TABLES, option="--conformance")
-        shown |= conformance_parts(found, as_of)
+        shown |= read_conformance_tables(found, as_of)
     if options.replay is not None:
         found = read_answers(warehouse, options.replay, REPLAY_TABLES, option="--replay")
-        shown |= replay_parts(found)
-    text = page(as_of, shown)
+        shown |= read_replay_tables(found)
+    text = render_page(as_of, shown)
     write_whole(text, out)
     size = len(text.encode()) / 1e6
     print(escape_line(f"{options.out}: {size:.1f} MB; open it in a browser"))

@@ -6,7 +6,7 @@ from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.console.terminal import to_json
 from pipelines.questions.view import print_waiting
-from pipelines.questions.waiting import waiting_messages
+from pipelines.questions.waiting import report_waits
 from pipelines.storage.published import published_as_of
 
 SHOWN = 50
@@ -26,7 +26,7 @@ def main(argv: Sequence[str]) -> int:
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "waiting")
     as_of = published_as_of(warehouse, settings, options.as_of)
-    report = waiting_messages(warehouse, as_of=as_of, limit=options.limit, catalog=settings.catalog)
+    report = report_waits(warehouse, as_of=as_of, limit=options.limit, catalog=settings.catalog)
     if options.format == "json":
         print(to_json(report))
     else:

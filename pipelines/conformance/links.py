@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.engine.python_workers import Work
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
-from pipelines.questions.overtaken import by_key, passed_by_level
+from pipelines.questions.overtaken import count_passed_by_level, group_by_key
 from pipelines.state.endpoints import SIDE
 
 if TYPE_CHECKING:
@@ -127,7 +127,7 @@ def _count(*, with_fragments: bool) -> Work:
             return
         rows = pa.Table.from_batches(whole)
         columns = [rows[name].to_numpy() for name in ("sendable", "arrived", "level", "is_fragmented")]
-        for link, own in by_key(rows, LINK):
+        for link, own in group_by_key(rows, LINK):
             sendable, arrived, level, fragmented = (column[own] for column in columns)
             # At equal moments the higher level comes first: it could be sent as early by one clock, and did
             # not arrive later by the other.
@@ -136,7 +136,7 @@ def _count(*, with_fragments: bool) -> Work:
             after = np.empty(len(order), dtype=np.int64)
             after[np.lexsort((-level, arrived))] = np.arange(len(order))
             codes = level.astype(np.int32) * 2 + fragmented
-            pairs_by_level = passed_by_level(after, codes)
+            pairs_by_level = count_passed_by_level(after, codes)
             passing, passed = np.nonzero(pairs_by_level)
             is_inverted = passed // 2 > passing // 2
             pairs = pairs_by_level[passing, passed] * is_inverted

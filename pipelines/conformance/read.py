@@ -11,7 +11,7 @@ from pipelines.conformance.links import LinkRows, conformance_links
 from pipelines.conformance.receives import ConformanceRequest
 from pipelines.conformance.timeline import timeline
 from pipelines.engine.differences import Materialize
-from pipelines.questions.differences import level_differences
+from pipelines.questions.differences import count_level_differences
 from pipelines.schedules.read import catalog_frames
 from pipelines.state.ledger import Ledger
 from pipelines.state.messages import facts_of_many
@@ -53,7 +53,7 @@ def count_levels_of_server(
     own = _created(warehouse, as_of, window).where("level_source = 'server' and logged_priority is not null")
     counts = {"of_server": own.count(), "differing_today": 0}
     if counts["of_server"]:
-        differing = level_differences(own, warehouse.read(PRIORITY_RULES))
+        differing = count_level_differences(own, warehouse.read(PRIORITY_RULES))
         [sums] = collect_rows(differing.agg(F.sum("endpoints").alias("endpoints")))
         counts["differing_today"] = sums["endpoints"] or 0
     return counts

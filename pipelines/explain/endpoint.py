@@ -1,4 +1,4 @@
-"""Why an endpoint has its priority: the eight steps, what they found, what nearly matched."""
+"""Explain the priority of an endpoint: the eight steps, their rules, and the near misses."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -30,7 +30,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class NearMiss:
-    """A rule in force at the moment looked at that a step would have found but for one criterion."""
+    """A rule in force at the moment that fails a step by one criterion."""
 
     rule_name: str
     level: int
@@ -40,8 +40,8 @@ class NearMiss:
 
 
 @dataclass(frozen=True)
-class OtherTime:
-    """A rule that a step would have found at another time than the moment looked at.
+class RulePeriod:
+    """A period in which a rule matches a step, before or after the moment.
 
     `first_seen`: only snapshots show the rule, and `valid_from` is when the first of them was taken.
     """
@@ -67,16 +67,16 @@ class Step:
     contract: str | None
     local_service: str | None
     remote_service: str | None
-    rule: OtherTime | None
+    rule: RulePeriod | None
     decides: bool
     near_misses: tuple[NearMiss, ...]
     more_near_misses: int
-    at_other_times: tuple[OtherTime, ...]
+    at_other_times: tuple[RulePeriod, ...]
 
 
 @dataclass(frozen=True)
-class Later:
-    """What the rules would give an endpoint of the same names that is created from a moment on.
+class LaterOutcome:
+    """The outcome for an endpoint with the same names that is created from a moment on.
 
     `first_seen`: a snapshot of that moment is the first that shows these rules; they may be older.
     """
@@ -115,7 +115,7 @@ class Endpoint:
     given: Outcome
     by_present_rules: Outcome
     steps: tuple[Step, ...]
-    later: tuple[Later, ...]
+    later: tuple[LaterOutcome, ...]
     ended_by: str | None = None
     state: str | None = None
     state_seen_at: datetime | None = None
@@ -136,7 +136,7 @@ def explain_endpoint(
         versions would have given. The ladder did not decide a level of the server's: for that, what the
         steps find under the rules that stand once all statements were carried out.
 
-    Source: the precedence of CREATE BROKER PRIORITY in the vendor's documentation; near misses are ours.
+    The steps are the precedence of CREATE BROKER PRIORITY in the vendor's documentation.
     """
     place = endpoint["instance"], endpoint["database"]
     own = sorted(
@@ -155,9 +155,9 @@ def explain_endpoint(
     moment = datetime.fromisoformat(STANDING).replace(tzinfo=UTC) if by_server else endpoint["created_at"]
     decided = _decide(by_triple, wanted, moment)
     in_force = [rule for rule in own if _is_valid(rule, moment)]
-    near = _near_misses(in_force, names)
+    near = _find_near_misses(in_force, names)
     steps = tuple(
-        _step(number, triple, by_triple[triple], near[number - 1], moment, decided, first_seen)
+        _explain_step(number, triple, by_triple[triple], near[number - 1], moment, decided, first_seen)
         for number, triple in enumerate(wanted, start=1)
     )
     by_present_rules = decided
@@ -172,7 +172,7 @@ def explain_endpoint(
         steps=steps,
         later=tuple(
             replace(later, first_seen=later.since in first_seen)
-            for later in _later(by_triple, wanted, moment, decided)
+            for later in _find_later(by_triple, wanted, moment, decided)
         ),
     )
 
@@ -191,12 +191,12 @@ def _decide(
     return Outcome(DEFAULT_PRIORITY, None, None)
 
 
-def _later(
+def _find_later(
     by_triple: Mapping[Triple, Sequence[RuleVersion]],
     wanted: Sequence[Triple],
     since: datetime,
     outcome: Outcome,
-) -> Iterable[Later]:
+) -> Iterable[LaterOutcome]:
     """The moments after this one at which the outcome changes."""
     bounds = {
         bound
@@ -209,10 +209,10 @@ def _later(
         then = _decide(by_triple, wanted, moment)
         if then != outcome:
             outcome = then
-            yield Later(moment, then)
+            yield LaterOutcome(moment, then)
 
 
-def _near_misses(in_force: Iterable[RuleVersion], names: tuple[str, ...]) -> list[list[NearMiss]]:
+def _find_near_misses(in_force: Iterable[RuleVersion], names: tuple[str, ...]) -> list[list[NearMiss]]:
     """Per step, the rules with one wrong name, the nearest by spelling first."""
     found: list[list[tuple[float, NearMiss]]] = [[] for _ in STEPS]
     for rule in in_force:
@@ -232,7 +232,7 @@ def _near_misses(in_force: Iterable[RuleVersion], names: tuple[str, ...]) -> lis
     ]
 
 
-def _step(
+def _explain_step(
     number: int,
     triple: Triple,
     versions: Sequence[RuleVersion],
@@ -242,7 +242,7 @@ def _step(
     first_seen: Collection[datetime],
 ) -> Step:
     times = [
-        OtherTime(rule.name, rule.level, rule.valid_from, rule.valid_to, rule.valid_from in first_seen)
+        RulePeriod(rule.name, rule.level, rule.valid_from, rule.valid_to, rule.valid_from in first_seen)
         for rule in versions
     ]
     hits = [time for time, rule in zip(times, versions, strict=True) if _is_valid(rule, moment)]

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.instants import format_instant
 from pipelines.console.invocation import name_command
-from pipelines.explain.queue import ReceivePlace, TransmissionPlace
+from pipelines.explain.positions import ReceivePosition, TransmissionPosition
 from pipelines.explain.read import collect_open_first
 from pipelines.state.events_before import events_before
 from pipelines.state.messages import ARRIVALS
@@ -22,8 +22,8 @@ from pipelines.storage.warehouse import Warehouse
 from schemas.events import END_WITH_CLEANUP, END_WITH_ERROR, ENDPOINT_FACTS, ENDS, LEFT, QUEUE_FACTS
 
 
-def open_state(
-    receive: ReceivePlace | None, transmissions: Sequence[TransmissionPlace], missing: Mapping[str, str]
+def describe_open(
+    receive: ReceivePosition | None, transmissions: Sequence[TransmissionPosition], missing: Mapping[str, str]
 ) -> str:
     """Say in one sentence where an open message stands."""
     if receive is not None and receive.state == "ready":
@@ -42,30 +42,28 @@ def open_state(
     return f"It is open, but the {kind} schedule can't place it: {reason}."
 
 
-def closed_state(
+def describe_closed(
     warehouse: Warehouse, events: Sequence[Mapping[str, Any]], known: Mapping[str, Any], as_of: datetime
 ) -> str:
-    """Say in one sentence why a message is in no schedule.
+    """Say in one sentence why a message is in no schedule (docs/semantics.md).
 
     Args:
         warehouse: what to read.
         events: all events of the message, with `batch`.
         known: its conversation_id, sent_by_initiator and message_type.
         as_of: an as_of that was published.
-
-    Source: the design, "State at as_of".
     """
-    return f"It is in no schedule: {_why(warehouse, events, known, as_of)}."
+    return f"It is in no schedule: {_reason(warehouse, events, known, as_of)}."
 
 
-def _why(
+def _reason(
     warehouse: Warehouse, events: Sequence[Mapping[str, Any]], known: Mapping[str, Any], as_of: datetime
 ) -> str:
     before = [event for event in events if event["event_time"] < as_of]
     if not before:
         first = min(event["event_time"] for event in events)
         return f"its first event, at {format_instant(first)}, is not before as_of"
-    taken = last_taken(before, warehouse.read(QUEUE_FACTS), as_of=as_of)
+    taken = find_last_receive(before, warehouse.read(QUEUE_FACTS), as_of=as_of)
     if taken is not None and taken.is_received:
         return f"it was received at {format_instant(taken.at)}"
     if taken is not None:
@@ -74,18 +72,18 @@ def _why(
             "is known"
         )
     return (
-        _left(before)
-        or _dropped(warehouse, before, known, as_of)
-        or _passed_on(before)
-        or _late(warehouse, before, as_of)
+        _reason_gone(before)
+        or _reason_dropped(warehouse, before, known, as_of)
+        or _reason_forwarded(before)
+        or _reason_late(warehouse, before, as_of)
         or "the events that are known don't say why"
     )
 
 
-def _left(before: Sequence[Mapping[str, Any]]) -> str | None:
-    """That a complete transmission_queue of a snapshot showed it no more."""
+def _reason_gone(before: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return the reason if a complete transmission_queue of a snapshot no longer shows the message."""
     times = [event["seen_at"] for event in before if event["event_type"] == LEFT]
-    if not times or _types(before).intersection(ARRIVALS):
+    if not times or _event_types(before).intersection(ARRIVALS):
         return None
     return (
         f"the snapshot of {format_instant(min(times))} no longer shows it in the transmission queue, and no "
@@ -93,14 +91,14 @@ def _left(before: Sequence[Mapping[str, Any]]) -> str | None:
     )
 
 
-def _dropped(
+def _reason_dropped(
     warehouse: Warehouse, before: Sequence[Mapping[str, Any]], known: Mapping[str, Any], as_of: datetime
 ) -> str | None:
-    """The first end that dropped it: any of its receiver, or one of its sender's that drops what it sent."""
-    if not _types(before).intersection(("SENT", *ARRIVALS)):
+    """Return the first end that dropped the message: the receiver's, or one of the sender's."""
+    if not _event_types(before).intersection(("SENT", *ARRIVALS)):
         return None
     dropping = {(not known["sent_by_initiator"], event_type) for event_type in ENDS}
-    if not _types(before).intersection(ARRIVALS):
+    if not _event_types(before).intersection(ARRIVALS):
         dropping.add((known["sent_by_initiator"], END_WITH_CLEANUP))
         if not known["message_type"].endswith("/ServiceBroker/Error"):
             dropping.add((known["sent_by_initiator"], END_WITH_ERROR))
@@ -123,20 +121,20 @@ def _dropped(
     return f"an end of its conversation dropped it: {end['event_type']} of its {side} at {when}{shown}"
 
 
-def _passed_on(before: Sequence[Mapping[str, Any]]) -> str | None:
-    """That instances forwarded it, where nothing else is known of it."""
+def _reason_forwarded(before: Sequence[Mapping[str, Any]]) -> str | None:
+    """Return the reason if instances forwarded the message and no other event is known."""
     passed = {
         event["instance"]: event["event_time"] for event in before if event["event_type"] == "FORWARDED"
     }
-    is_known = _types(before).intersection(("SENT", *ARRIVALS))
+    is_known = _event_types(before).intersection(("SENT", *ARRIVALS))
     if not passed or is_known or any(event["instance"] not in passed for event in before):
         return None
     said = [f"{instance} passed it on at {format_instant(at)}" for instance, at in sorted(passed.items())]
     return f"{' and '.join(said)}, and neither its SENT nor its arrival before as_of is known"
 
 
-def _late(warehouse: Warehouse, before: Sequence[Mapping[str, Any]], as_of: datetime) -> str | None:
-    """That events came in after this as_of was published last: its tables lack them."""
+def _reason_late(warehouse: Warehouse, before: Sequence[Mapping[str, Any]], as_of: datetime) -> str | None:
+    """Return the reason if events arrived after this as_of was published: its tables lack them."""
     since = batches_since(warehouse, as_of)
     if not since:
         return None
@@ -147,22 +145,22 @@ def _late(warehouse: Warehouse, before: Sequence[Mapping[str, Any]], as_of: date
     return f"what came in up to then doesn't say why, and more came in later (batches: {since:,}); {again}"
 
 
-def _types(events: Sequence[Mapping[str, Any]]) -> set[str]:
+def _event_types(events: Sequence[Mapping[str, Any]]) -> set[str]:
     return {event["event_type"] for event in events}
 
 
 @dataclass(frozen=True)
-class Taken:
-    """The latest RECEIVED event that no ROLLBACK undid; `is_received` is false while one may still."""
+class LastReceive:
+    """The latest RECEIVED event without a ROLLBACK; `is_received` is false while its transaction is open."""
 
     at: datetime
     is_received: bool
 
 
-def last_taken(
+def find_last_receive(
     events: Iterable[Mapping[str, Any]], queue_events: DataFrame, *, as_of: datetime
-) -> Taken | None:
-    """Find when a message was last taken and not given back, before as_of.
+) -> LastReceive | None:
+    """Find when a message was last received and not rolled back, before as_of (docs/semantics.md).
 
     Args:
         events: all events of the message.
@@ -170,33 +168,30 @@ def last_taken(
         as_of: the instant.
 
     Returns:
-        None if it never was taken, or was always given back. It is received if any of its RECEIVED events
-        counts: those of a transaction with a COMMIT, those without a transaction, and all of them where
-        there are no queue events at all.
-
-    Source: the design, "State at as_of".
+        None if no RECEIVED event is left. The message is received if one of them is final: its transaction
+        has a COMMIT, or it has no transaction, or the log has no queue events.
     """
     received = [
         event for event in events if event["event_type"] == "RECEIVED" and event["event_time"] < as_of
     ]
-    is_open = _uncommitted(received, queue_events, as_of)
+    is_open = _find_uncommitted(received, queue_events, as_of)
     if any(is_open.values()) and queue_events.isEmpty():
         is_open = {}
-    # Of a transaction that has a COMMIT, nothing is said.
-    standing = [event for event in received if is_open.get(_transaction(event)) is not False]
+    # `is_open` lacks the transactions that have a COMMIT.
+    standing = [event for event in received if is_open.get(_transaction_key(event)) is not False]
     if not standing:
         return None
-    return Taken(
+    return LastReceive(
         max(event["event_time"] for event in standing),
-        any(_transaction(event) not in is_open for event in standing),
+        any(_transaction_key(event) not in is_open for event in standing),
     )
 
 
-def _uncommitted(
+def _find_uncommitted(
     received: Iterable[Mapping[str, Any]], queue_events: DataFrame, as_of: datetime
 ) -> dict[tuple[Any, ...], bool]:
-    """Of the transactions without COMMIT, whether they are open."""
-    rows = sorted({_transaction(event) for event in received if event["transaction_id"] is not None})
+    """Return whether each transaction without a COMMIT is open."""
+    rows = sorted({_transaction_key(event) for event in received if event["transaction_id"] is not None})
     if not rows:
         return {}
     spark = queue_events.sparkSession
@@ -205,8 +200,8 @@ def _uncommitted(
     )
     of_them = queue_events.where(F.col("transaction_id").isin([row[1] for row in rows]))
     found = collect_rows(uncommitted(took, events_before(of_them, as_of)))
-    return {_transaction(row): row["is_open"] for row in found}
+    return {_transaction_key(row): row["is_open"] for row in found}
 
 
-def _transaction(row: Mapping[str, Any]) -> tuple[Any, ...]:
+def _transaction_key(row: Mapping[str, Any]) -> tuple[Any, ...]:
     return tuple(row[name] for name in TRANSACTION)

@@ -1,4 +1,4 @@
-"""What an explanation reads of the warehouse: only the rows of one id."""
+"""Read the rows of one id from the warehouse."""
 
 from dataclasses import fields
 from datetime import datetime
@@ -22,12 +22,12 @@ def collect_open_first(rows: DataFrame, *columns: str, moment: str) -> list[dict
 
     Args:
         rows: rows of a ledger table, those of one id; all of them are open or all are closed.
-        columns: what is wanted of them.
-        moment: a time of each row, in whose order files were written more or less.
+        columns: the columns to collect.
+        moment: a time column; files were written roughly in its order.
 
-    What is asked about is mostly open, and all open rows lie together. Files are not ordered by ids, so
-    finding one reads that column of all of them: just that one and the moment. Everything else is read at
-    these moments only, and the files' statistics say where that is.
+    Most questions concern open rows, and these lie together. Files are not ordered by id, so the first query
+    reads the id and the moment of all files. The second reads the columns at these moments only, which the
+    statistics of the files locate.
     """
     for partitions in ("closed_on is null", "closed_on is not null"):
         found = rows.where(partitions)
@@ -38,7 +38,7 @@ def collect_open_first(rows: DataFrame, *columns: str, moment: str) -> list[dict
 
 
 def read_endpoints(warehouse: Warehouse, conversation_id: str) -> list[dict[str, Any]]:
-    """What the ledger knows of a conversation's endpoints."""
+    """Read the endpoints of a conversation."""
     columns = {field.name for field in fields(Endpoint)} | {"priority", "rule_name", "ladder_step"}
     return collect_open_first(
         warehouse.read(ENDPOINTS).where(F.col("conversation_id") == conversation_id),
@@ -48,10 +48,10 @@ def read_endpoints(warehouse: Warehouse, conversation_id: str) -> list[dict[str,
 
 
 def find_conversation(warehouse: Warehouse, handle: str) -> str | None:
-    """The conversation whose endpoint has the handle; None if no endpoint has it.
+    """Find the conversation whose endpoint has the handle; None if no endpoint has it.
 
     Raises:
-        PipelineError: several conversations have one.
+        PipelineError: endpoints of several conversations have the handle.
     """
     rows = warehouse.read(ENDPOINTS).where(F.col("conversation_handle") == handle)
     ids = sorted(row["conversation_id"] for row in collect_rows(rows.select("conversation_id").distinct()))
@@ -64,7 +64,7 @@ def find_conversation(warehouse: Warehouse, handle: str) -> str | None:
 
 
 def read_rule_snapshots(warehouse: Warehouse) -> dict[tuple[str, str], list[datetime]]:
-    """When snapshots with rules were taken, by instance and database."""
+    """Read when snapshots with rules were taken, by instance and database."""
     found: dict[tuple[str, str], list[datetime]] = {}
     if warehouse.exists(SNAPSHOTS):
         for row in collect_rows(warehouse.read(SNAPSHOTS).where(F.col("view") == PRIORITIES)):
@@ -73,7 +73,7 @@ def read_rule_snapshots(warehouse: Warehouse) -> dict[tuple[str, str], list[date
 
 
 def read_endpoint_events(warehouse: Warehouse, conversation_id: str) -> list[dict[str, Any]]:
-    """What a warehouse with snapshots knows of a conversation's endpoints; without one no state is known."""
+    """Read the endpoint events of a conversation; none without snapshots, which alone have states."""
     if not warehouse.exists(SNAPSHOTS):
         return []
     events = warehouse.read(ENDPOINT_FACTS).where(F.col("conversation_id") == conversation_id)

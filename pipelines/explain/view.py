@@ -13,8 +13,8 @@ from pipelines.console.invocation import name_command
 from pipelines.console.terminal import cell_lines, make_table, open_console
 from pipelines.console.wording import format_count, format_database
 from pipelines.explain.endpoint import SERVER, Endpoint, Outcome, Step
-from pipelines.explain.explain import Conversation, Message
-from pipelines.explain.queue import Ahead, Group, ReceivePlace, TransmissionPlace
+from pipelines.explain.explanations import Conversation, Message
+from pipelines.explain.positions import AheadCount, Group, ReceivePosition, TransmissionPosition
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
 
 CREATED = {"lifetime": " as its lifetime says", "snapshot": " or before"}
@@ -26,10 +26,10 @@ STATES = {
     "ER": "ERROR (ER): an error has come to it, and it can neither send nor receive more messages",
 }
 NOT_KNOWN = "not known"
-Explained: TypeAlias = Conversation | Message | tuple[Group, ...]
+Explanation: TypeAlias = Conversation | Message | tuple[Group, ...]
 
 
-def print_explanation(found: Explained, as_of: datetime) -> None:
+def print_explanation(found: Explanation, as_of: datetime) -> None:
     """Print an explanation to standard output."""
     if isinstance(found, Conversation):
         print_conversation(found)
@@ -42,16 +42,16 @@ def print_explanation(found: Explained, as_of: datetime) -> None:
 def print_conversation(found: Conversation) -> None:
     """Print both endpoints with their steps, and the groups that have ready messages."""
     console = open_console()
-    _say(console, f"Conversation {found.conversation_id} at {format_instant(found.as_of)}")
+    _print(console, f"Conversation {found.conversation_id} at {format_instant(found.as_of)}")
     for endpoint in found.endpoints:
-        _endpoint(console, endpoint)
+        _print_endpoint(console, endpoint)
     if len(found.endpoints) == 1:
         other = "target" if found.endpoints[0].is_initiator else "initiator"
-        _say(console, f"\nThe {other} endpoint is not known: no event created it, and none lets infer it.")
+        _print(console, f"\nThe {other} endpoint is not known: no event created it, and none lets infer it.")
     for group in found.groups:
-        _group(console, group)
+        _print_group(console, group)
     if not found.groups:
-        _say(console, "\nNeither endpoint has ready messages in a queue at as_of.")
+        _print(console, "\nNeither endpoint has ready messages in a queue at as_of.")
 
 
 def print_message(found: Message) -> None:
@@ -61,84 +61,85 @@ def print_message(found: Message) -> None:
         "unsequenced" if found.message_sequence_number is None else f"number {found.message_sequence_number}"
     )
     direction = "the initiator to the target" if found.sent_by_initiator else "the target to the initiator"
-    _say(console, f"Message {found.message_id} at {format_instant(found.as_of)}")
-    _say(
+    _print(console, f"Message {found.message_id} at {format_instant(found.as_of)}")
+    _print(
         console,
         f"{found.message_type}, {number} of conversation {found.conversation_id}, from {direction}; "
-        f"sent {_time(found.sent_at)}, arrived {_time(found.arrived_at)}.",
+        f"sent {_format_time(found.sent_at)}, arrived {_format_time(found.arrived_at)}.",
     )
-    _say(console, found.state)
+    _print(console, found.state)
     if found.rolled_back is not None:
         back = found.rolled_back
-        _say(
+        _print(
             console,
             f"It was received and rolled back {format_count(back['rollbacks'], 'time')}, last at "
-            f"{_time(back['last_received_at'])} in transaction {back['last_transaction_id']}.",
+            f"{_format_time(back['last_received_at'])} in transaction {back['last_transaction_id']}.",
         )
     if found.receive is not None:
-        _receive(console, found.receive)
+        _print_receive(console, found.receive)
     for place in found.transmissions:
-        _transmission(console, place)
+        _print_transmission(console, place)
     for kind, reason in found.missing.items():
-        _say(console, f"\nThe {kind} schedule can't place it: {reason}.")
+        _print(console, f"\nThe {kind} schedule can't place it: {reason}.")
     if found.group is not None:
-        _group(console, found.group)
+        _print_group(console, found.group)
     for endpoint in found.endpoints:
-        _endpoint(console, endpoint)
+        _print_endpoint(console, endpoint)
 
 
 def print_groups(found: Iterable[Group], as_of: datetime) -> None:
     """Print a group's level and place in each queue."""
     console = open_console()
     for group in found:
-        _say(console, f"Group {group.conversation_group_id} at {format_instant(as_of)}")
-        _group(console, group)
+        _print(console, f"Group {group.conversation_group_id} at {format_instant(as_of)}")
+        _print_group(console, group)
 
 
-def _say(console: Console, text: str) -> None:
+def _print(console: Console, text: str) -> None:
     if text.startswith("\n"):
         console.print()
     console.print(text.removeprefix("\n"), soft_wrap=True)
 
 
-def _endpoint(console: Console, endpoint: Endpoint) -> None:
+def _print_endpoint(console: Console, endpoint: Endpoint) -> None:
     side = "Initiator" if endpoint.is_initiator else "Target"
     created = f"{format_instant(endpoint.created_at)}{CREATED.get(endpoint.created_by or '', '')}"
     inferred = ", inferred from its first arrival" if endpoint.inferred else ""
     by_server = endpoint.level_source == SERVER
     no_rule = not any(step.decides for step in endpoint.steps)
-    outcome = partial(_of_the_server, no_rule=no_rule) if by_server else _outcome
-    _say(
+    outcome = partial(_format_server_outcome, no_rule=no_rule) if by_server else _format_outcome
+    _print(
         console,
         f"\n{side} endpoint in {format_database((endpoint.instance, endpoint.database))}, created "
-        f"{created}{inferred}, {_ended(endpoint)}: {outcome(endpoint.given)}",
+        f"{created}{inferred}, {_format_end(endpoint)}: {outcome(endpoint.given)}",
     )
     if endpoint.state is not None and endpoint.state_seen_at is not None:
-        _say(
+        _print(
             console,
             f"The snapshot of {format_instant(endpoint.state_seen_at)} shows it {STATES[endpoint.state]}.",
         )
     names = (endpoint.contract, endpoint.local_service, endpoint.remote_service)
     contract, local, remote = (name or NOT_KNOWN for name in names)
-    _say(console, f"contract {contract}, local service {local}, remote service {remote}")
+    _print(console, f"contract {contract}, local service {local}, remote service {remote}")
     if endpoint.logged_priority not in (None, endpoint.given.level):
-        _say(console, f"The live engine reported level {endpoint.logged_priority}.")
+        _print(console, f"The live engine reported level {endpoint.logged_priority}.")
     if by_server:
-        _say(
+        _print(
             console,
             "Its creation is not logged, a snapshot shows its level. The steps are those of the rules that "
             "stand today.",
         )
     if by_server and endpoint.given != endpoint.by_present_rules:
-        _say(
+        _print(
             console,
             f"As the rules stand now it has {outcome(endpoint.by_present_rules)}: they were edited since; "
             f"{name_command('reassign')} restates it.",
         )
     elif endpoint.given != endpoint.by_present_rules:
-        _say(
+        _print(
             console,
-            f"The rules as they are now would give it {_outcome(endpoint.by_present_rules)}: they were "
+            f"The rules as they are now would give it {_format_outcome(endpoint.by_present_rules)}: they "
+            "were "
             f"edited for that moment after it was decided; {name_command('reassign')} restates it.",
         )
     grid = make_table(
@@ -147,17 +148,18 @@ def _endpoint(console: Console, endpoint: Endpoint) -> None:
     for step in endpoint.steps:
         criteria = (step.contract, step.local_service, step.remote_service)
         wanted = ["ANY" if name is None else name or NOT_KNOWN for name in criteria]
-        grid.add_row(str(step.step), *wanted, _found(step, by_server), cell_lines(_near(step)))
+        grid.add_row(str(step.step), *wanted, _format_hit(step, by_server), cell_lines(_format_misses(step)))
     console.print(grid)
     for later in endpoint.later:
         seen = " (a snapshot first shows these rules then; they may be older)" if later.first_seen else ""
-        _say(
+        _print(
             console,
-            f"Created from {format_instant(later.since)} on it would get {_outcome(later.outcome)}{seen}.",
+            f"Created from {format_instant(later.since)} on it would get "
+            f"{_format_outcome(later.outcome)}{seen}.",
         )
 
 
-def _ended(endpoint: Endpoint) -> str:
+def _format_end(endpoint: Endpoint) -> str:
     if endpoint.ended_at is None:
         return "not known to have ended"
     if endpoint.ended_by == "snapshot":
@@ -167,7 +169,7 @@ def _ended(endpoint: Endpoint) -> str:
     return f"ended {format_instant(endpoint.ended_at)}"
 
 
-def _found(step: Step, by_server: bool) -> str:
+def _format_hit(step: Step, by_server: bool) -> str:
     if step.rule is None:
         return "no rule"
     decides = "would decide today" if by_server else "decides"
@@ -175,7 +177,7 @@ def _found(step: Step, by_server: bool) -> str:
     return f"{step.rule.rule_name}, level {step.rule.level}: {used}"
 
 
-def _near(step: Step) -> Iterable[str]:
+def _format_misses(step: Step) -> Iterable[str]:
     for miss in step.near_misses:
         what = miss.criterion.replace("_", " ")
         yield f"{miss.rule_name} (level {miss.level}) asks for the {what} {miss.asks_for}"
@@ -187,13 +189,13 @@ def _near(step: Step) -> Iterable[str]:
         yield f"{time.rule_name} (level {time.level}) {since} {format_instant(time.valid_from)}{until}"
 
 
-def _outcome(outcome: Outcome) -> str:
+def _format_outcome(outcome: Outcome) -> str:
     if outcome.rule_name is None:
         return f"level {outcome.level}, the default, as no rule matches"
     return f"level {outcome.level} by {outcome.rule_name} at step {outcome.ladder_step}"
 
 
-def _of_the_server(outcome: Outcome, *, no_rule: bool) -> str:
+def _format_server_outcome(outcome: Outcome, *, no_rule: bool) -> str:
     if outcome.rule_name is None and no_rule and outcome.level == DEFAULT_PRIORITY:
         return f"level {outcome.level}, the server's own, and the default today, as no rule matches"
     if outcome.rule_name is None:
@@ -204,16 +206,16 @@ def _of_the_server(outcome: Outcome, *, no_rule: bool) -> str:
     )
 
 
-def _group(console: Console, group: Group) -> None:
+def _print_group(console: Console, group: Group) -> None:
     place = "not placed" if group.position is None else f"position {group.position} among the queue's groups"
-    _say(
+    _print(
         console,
-        f"\nGroup {group.conversation_group_id} in {_queue(group)}: level "
+        f"\nGroup {group.conversation_group_id} in {_format_queue(group)}: level "
         f"{group.priority}, from conversation {group.deciding_conversation_id}; {group.state}, {place}; "
         f"{format_count(group.messages, 'ready message')} of "
         f"{format_count(group.conversations, 'conversation')}",
     )
-    _ahead(console, "groups", group.ahead)
+    _print_ahead(console, "groups", group.ahead)
     grid = make_table("conversation", "endpoint", "level", "ready messages", "oldest arrival", "")
     for one in group.listed:
         side = "initiator" if one.is_initiator else "target"
@@ -223,60 +225,62 @@ def _group(console: Console, group: Group) -> None:
             side,
             str(one.priority),
             str(one.messages),
-            _time(one.oldest_arrival),
+            _format_time(one.oldest_arrival),
             decides,
         )
     console.print(grid)
     if group.conversations > len(group.listed):
-        _say(console, f"... and {format_count(group.conversations - len(group.listed), 'more conversation')}")
+        _print(
+            console, f"... and {format_count(group.conversations - len(group.listed), 'more conversation')}"
+        )
 
 
-def _queue(at: Group | ReceivePlace) -> str:
+def _format_queue(at: Group | ReceivePosition) -> str:
     return queue_text((at.instance, at.database, at.queue))
 
 
-def _receive(console: Console, place: ReceivePlace) -> None:
-    where = _queue(place)
+def _print_receive(console: Console, place: ReceivePosition) -> None:
+    where = _format_queue(place)
     if place.position is None:
-        _say(console, f"\nReceive: in {where}, without a position: {place.state}")
+        _print(console, f"\nReceive: in {where}, without a position: {place.state}")
         return
-    _say(
+    _print(
         console,
         f"\nReceive: position {place.position} of {where}, RECEIVE number {place.receive_number}, of a group "
         f"with level {place.group_priority} then; the receiving endpoint has {place.priority}",
     )
-    _ahead(console, "messages", place.ahead)
+    _print_ahead(console, "messages", place.ahead)
 
 
-def _transmission(console: Console, place: TransmissionPlace) -> None:
+def _print_transmission(console: Console, place: TransmissionPosition) -> None:
     target = "unknown" if place.destination_instance is None else place.destination_instance
     shown = "no level is shown" if place.priority is None else f"level {place.priority} is shown"
     if place.waits_for is not None:
-        _say(
+        _print(
             console,
             f"\nTransmission: no position, as {place.waits_for} is off; held by {place.database}; {shown}",
         )
-        _server_says(console, place)
+        _print_status(console, place)
         return
-    _say(
+    _print(
         console,
         f"\nTransmission: position {place.position} of {place.instance}, held by {place.database}, to "
         f"{target}; {shown}, {place.transmit_priority} counts: {place.reason}",
     )
-    _server_says(console, place)
-    _ahead(console, "messages", place.ahead)
+    _print_status(console, place)
+    _print_ahead(console, "messages", place.ahead)
 
 
-def _server_says(console: Console, place: TransmissionPlace) -> None:
+def _print_status(console: Console, place: TransmissionPosition) -> None:
     if place.why_still_here is not None:
-        _say(console, f"Why it is still here, as the server says: {place.why_still_here}")
+        _print(console, f"Why it is still here, as the server says: {place.why_still_here}")
 
 
-def _ahead(console: Console, what: str, ahead: tuple[Ahead, ...]) -> None:
+def _print_ahead(console: Console, what: str, ahead: tuple[AheadCount, ...]) -> None:
     if ahead:
         levels = ", ".join(f"{one.count} at level {one.level}" for one in ahead)
-        _say(console, f"Ahead of it: {sum(one.count for one in ahead)} {what}, {levels}.")
+        _print(console, f"Ahead of it: {sum(one.count for one in ahead)} {what}, {levels}.")
 
 
-def _time(moment: datetime | None) -> str:
+def _format_time(moment: datetime | None) -> str:
     return NOT_KNOWN if moment is None else format_instant(moment)

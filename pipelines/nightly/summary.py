@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from pyspark.sql import functions as F
 from rich.console import Console
 
-from pipelines.activation.queues_off import off_sentence, queues_off_at, with_queue_off
-from pipelines.activation.unconfigured_monitors import unconfigured_monitors
+from pipelines.activation.queues_off import off_sentence, with_queue_off
+from pipelines.activation.read import queues_off_at, unconfigured_monitors
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
@@ -19,12 +19,12 @@ from pipelines.console.invocation import name_command
 from pipelines.console.terminal import open_console, print_rows
 from pipelines.console.wording import format_queue
 from pipelines.engine.differences import run_concurrently
-from pipelines.questions.caveats import caveats
-from pipelines.questions.next import next_received, next_transmitted
-from pipelines.questions.transmission_status import transmission_statuses
-from pipelines.questions.unplaced import unplaced
-from pipelines.questions.view import print_received, print_sent, print_statuses, print_unplaced
-from pipelines.questions.waiting import QUEUES, overtaken
+from pipelines.questions.caveats import find_caveats
+from pipelines.questions.next import select_received, select_transmitted
+from pipelines.questions.transmission_status import read_statuses
+from pipelines.questions.unresolved import count_unresolved
+from pipelines.questions.view import print_received, print_sent, print_statuses, print_unresolved
+from pipelines.questions.waiting import RECEIVE, find_overtaken
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
@@ -62,11 +62,11 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     (came_in, waits, received, sent), (said, lost), found = run_concurrently(
         warehouse.spark,
         lambda: _figures(warehouse, catalog, off, as_of),
-        lambda: _asked(warehouse, as_of, _said, unplaced),
+        lambda: _asked(warehouse, as_of, _said, count_unresolved),
         lambda: _asked(
             warehouse,
             as_of,
-            caveats,
+            find_caveats,
             partial(_of_activation, off),
             partial(_of_monitors, catalog),
             _of_overtaken,
@@ -79,7 +79,7 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     findings += [finding for each in others for finding in each]
     console = open_console()
     print_statuses(console, said)
-    print_unplaced(console, lost, catalog, settings.catalog_path)
+    print_unresolved(console, lost, catalog, settings.catalog_path)
     if findings:
         console.print("Look at first", style="bold")
         for finding in findings[:FINDINGS]:
@@ -177,7 +177,7 @@ def _first_received(queues: list[Row], warehouse: Warehouse, as_of: datetime) ->
     schedule = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
     for row in queues:
         queue = QueueFilter(row["queue"], row["instance"], row["database"]).of(schedule)
-        yield row["where"], collect_rows(next_received(queue, FIRST_ROWS))
+        yield row["where"], collect_rows(select_received(queue, FIRST_ROWS))
 
 
 def _first_sent(
@@ -186,11 +186,11 @@ def _first_sent(
     schedule = with_queue_off(warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of), catalog, off)
     for row in instances:
         instance = QueueFilter(instance=row["instance"]).of(schedule)
-        yield row["instance"], collect_rows(next_transmitted(instance, FIRST_ROWS))
+        yield row["instance"], collect_rows(select_transmitted(instance, FIRST_ROWS))
 
 
 def _said(warehouse: Warehouse, as_of: datetime) -> list[Row]:
-    return transmission_statuses(warehouse, as_of, STATUSES)
+    return read_statuses(warehouse, as_of, STATUSES)
 
 
 def _of_activation(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
@@ -217,7 +217,7 @@ def _of_monitors(catalog: Catalog, warehouse: Warehouse, as_of: datetime) -> Ite
 
 
 def _of_overtaken(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
-    late = overtaken(warehouse.read_as_of(QUEUES.table, as_of), QUEUES, most=1)
+    late = find_overtaken(warehouse.read_as_of(RECEIVE.table, as_of), RECEIVE, most=1)
     for row in collect_rows(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)):
         if row["passed_by"]:
             yield (

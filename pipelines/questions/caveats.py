@@ -1,4 +1,4 @@
-"""What all figures of an as_of depend on and the inputs do not have, in sentences."""
+"""Say which data the inputs lack that all figures of an as_of depend on."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -9,14 +9,14 @@ from pipelines.storage.batches import completed_batches
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES
 
-OLD = timedelta(days=1)
-"""Longer than this before as_of, the newest fact is worth a word."""
+OLD_INPUT = timedelta(days=1)
+"""The age of the newest event at as_of from which a caveat is given."""
 
 
-def caveats(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+def find_caveats(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     """Yield a sentence if the inputs end long before as_of, and one if none has a RECEIVED."""
     newest = completed_batches(warehouse).newest
-    if newest is not None and as_of - newest > OLD:
+    if newest is not None and as_of - newest > OLD_INPUT:
         yield (
             f"the newest fact of all inputs is of {format_instant(newest)}, more than "
             f"{format_count((as_of - newest).days, 'day')} before as_of: what happened since is not known"

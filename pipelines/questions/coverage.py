@@ -1,4 +1,4 @@
-"""What each version of a rule decides: endpoints, conversations, messages."""
+"""Count what each version of a rule decides: endpoints, conversations, messages."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -17,13 +17,13 @@ from schemas.outputs import PRIORITY_RULES, RECEIVE_SCHEDULE, TRANSMISSION_SCHED
 VERSION = ("instance", "database", "rule_name", "valid_from")
 """A version of a rule; a null rule_name is the default of the database, or no rule."""
 OF_SERVER = "of_server"
-"""Whether the level is the server's, and no rule gives it today. Only a null rule_name may have it true."""
+"""Whether the level comes from the server and no rule gives it today; true only where rule_name is null."""
 ENDPOINT = ("conversation_id", "is_initiator")
 SUMS = ("endpoints", "conversations", "messages", "open_messages")
 COLUMNS = (*VERSION, "level", *SUMS, "first_use", "last_use")
 
 
-def coverage(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
+def report_coverage(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
     """Count what the rule versions have decided before an as_of.
 
     All endpoints are read, and the messages and schedules of the night.
@@ -33,11 +33,11 @@ def coverage(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
         used or not, and one per database with rules or endpoints for its default, without valid_from.
         Endpoints whose level is the server's, and no rule gives it today, have a row with neither
         rule_name nor level, after the default's.
-        `endpoints` and `conversations` are those of `rule_uses`. A rule that the history has no more, or
-        had not yet, has a row without valid_from and level.
+        The counts are those of `count_rule_uses`. A rule that is not in the history at that moment has a row
+        without valid_from and level.
     """
     versions = stored_versions(warehouse.read(PRIORITY_RULES))
-    uses = rule_uses(
+    uses = count_rule_uses(
         warehouse.read(ENDPOINTS),
         warehouse.read_open(MESSAGES, as_of - timedelta(days=1)),
         warehouse.read_as_of(RECEIVE_SCHEDULE, as_of),
@@ -61,7 +61,7 @@ def coverage(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
     return found
 
 
-def rule_uses(
+def count_rule_uses(
     endpoints: DataFrame,
     message_events: DataFrame,
     received: DataFrame,
@@ -70,7 +70,7 @@ def rule_uses(
     *,
     as_of: datetime,
 ) -> DataFrame:
-    """Count the endpoints that have their level from each version, and what is sent to them.
+    """Count the endpoints that have their level from each version, and the messages to them.
 
     An endpoint counts at the version of its rule that was valid when it was created; if its level is the
     server's, at the one that stands. Endpoints without a rule count at the default of their database, but
@@ -91,7 +91,7 @@ def rule_uses(
         as_of, that have an event on the UTC day before as_of's or later; `open_messages`, those in a
         schedule.
     """
-    traffic = _traffic(message_events, received, transmitted, as_of=as_of)
+    traffic = _count_messages(message_events, received, transmitted, as_of=as_of)
     decided = with_version(endpoints.where(F.col("created_at") < F.lit(as_of)), rules)
     return (
         decided.join(traffic, list(ENDPOINT), "left")
@@ -148,10 +148,10 @@ def _nulls_first(key: tuple[Any, ...]) -> list[tuple[bool, Any]]:
     return [(part is not None, part) for part in key]
 
 
-def _traffic(
+def _count_messages(
     message_events: DataFrame, received: DataFrame, transmitted: DataFrame, *, as_of: datetime
 ) -> DataFrame:
-    """Messages by the endpoint whose level counts for them: the receiver's, but for sending the sender's."""
+    """Count messages by the endpoint whose level decides: the receiver, for transmission the sender."""
     since = as_of.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=1)
     begins = F.col("event_type").isin("SENT", *ARRIVALS)
     one, none = F.lit(1).cast("bigint"), F.lit(0).cast("bigint")

@@ -1,4 +1,4 @@
-"""What snapshots of a server say against what we hold: rules, catalog and levels."""
+"""Compare snapshots of a server with the settings and the ledger: rules, catalog and levels."""
 
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -19,96 +19,94 @@ from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES, UNRESOLVED
 
 Row = dict[str, Any]
-DIFFERENT = ("instance", "database", "taken_at", "what", "name", "server", "here")
-LEVELS = (*ENDPOINT_NAMES, "level_source", "server", "here", "endpoints")
-CUT = 100
-"""A view with a multiple of so many rows may have been cut by TOP (our choice)."""
+DIFFERENCE_COLUMNS = ("instance", "database", "taken_at", "what", "name", "server", "here")
+LEVEL_COLUMNS = (*ENDPOINT_NAMES, "level_source", "server", "here", "endpoints")
+ROUND_NUMBER = 100
+"""A view whose rows are a multiple of this may have been cut by TOP: such numbers are round ones."""
 
 
-def differences(warehouse: Warehouse, settings: Settings, *, as_of: datetime, limit: int) -> Row:
+def report_differences(warehouse: Warehouse, settings: Settings, *, as_of: datetime, limit: int) -> Row:
     """Compare the snapshots of the settings with rules, catalog and ledger.
 
     Args:
         warehouse: what to read.
         settings: snapshots, catalog and rules.
-        as_of: an as_of that was published, for the messages whose handle nobody has.
+        as_of: an as_of that was published, for the messages whose handle no endpoint has.
         limit: rows of levels.
 
     Returns:
-        `rules` and `catalog`: what a snapshot shows otherwise, a row each, with both sides as text and null
-        where one has none; `levels`: endpoints by names whose level on the server is another than ours, most
-        endpoints first; `handles_unknown`: how many messages that concerns; `maybe_cut`: views whose
+        `rules` and `catalog`: one row for each entry that a snapshot shows otherwise, with both values as
+        text, null where one is missing; `levels`: counts of endpoints whose level on the server differs, most
+        endpoints first; `handles_unknown`: messages whose handle no endpoint has; `maybe_cut`: views whose
         number of rows looks like a TOP, where handles are unknown.
-
-    Source: our choice.
     """
     snapshots = settings.snapshots
     # The catalog of the settings has what snapshots show of databases that the file lacks.
     catalog = load_catalog(settings.catalog_path) if settings.catalog_path else Catalog()
     unknown = warehouse.read_as_of(UNRESOLVED, as_of).where("reason = 'handle_unknown'").count()
     rows = collect_rows(
-        level_differences(warehouse.read(ENDPOINTS), warehouse.read(PRIORITY_RULES))
-        .orderBy(F.desc("endpoints"), *LEVELS[:-1])
+        count_level_differences(warehouse.read(ENDPOINTS), warehouse.read(PRIORITY_RULES))
+        .orderBy(F.desc("endpoints"), *LEVEL_COLUMNS[:-1])
         .limit(limit)
     )
     return {
         "as_of": as_of,
-        "rules": [row for snapshot in snapshots for row in _rules(snapshot, settings.rule_history)],
-        "catalog": [row for snapshot in snapshots for row in _catalog(snapshot, catalog)],
+        "rules": [row for snapshot in snapshots for row in _compare_rules(snapshot, settings.rule_history)],
+        "catalog": [row for snapshot in snapshots for row in _compare_catalog(snapshot, catalog)],
         "levels": rows,
         "handles_unknown": unknown,
-        "maybe_cut": _maybe_cut(warehouse, settings) if unknown else [],
+        "maybe_cut": _find_round_counts(warehouse, settings) if unknown else [],
     }
 
 
-def level_differences(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
-    """Count the endpoints whose level on the server is another than ours.
+def count_level_differences(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
+    """Count the endpoints whose level on the server differs from the level by the rules.
 
     Args:
         endpoints: `endpoints` rows.
         rules: the rule history.
 
     Returns:
-        One row per names, level_source and pair of levels: `server`, `here` and `endpoints`. What is here of
-        an endpoint whose level is the server's is what the rules that stand today would give it.
+        One row per names, level_source and pair of levels: `server`, `here` and `endpoints`. If the
+        level comes from the server, `here` is the level by the rules of today.
     """
     by_server = F.col("level_source") == "server"
-    told = endpoints.where("logged_priority is not null").withColumnRenamed("priority", "given")
-    today = with_priority(told.withColumn("created_at", F.lit(STANDING).cast("timestamp")), rules)
+    reported = endpoints.where("logged_priority is not null").withColumnRenamed("priority", "given")
+    today = with_priority(reported.withColumn("created_at", F.lit(STANDING).cast("timestamp")), rules)
     here = F.when(by_server, F.col("priority")).otherwise(F.col("given"))
     return (
         today.withColumns({"here": here, "server": F.col("logged_priority")})
         .where("here <> server")
-        .groupBy(*LEVELS[:-1])
+        .groupBy(*LEVEL_COLUMNS[:-1])
         .agg(F.count(F.lit(1)).alias("endpoints"))
     )
 
 
-def _rules(snapshot: ServerSnapshot, history: Sequence[RuleVersion]) -> Iterator[Row]:
+def _compare_rules(snapshot: ServerSnapshot, history: Sequence[RuleVersion]) -> Iterator[Row]:
     if PRIORITIES not in snapshot.small:
         return
     moment = snapshot.taken_at
     held = {
-        version.name: _rule(*version.triple, version.level)
+        version.name: _format_rule(*version.triple, version.level)
         for version in history
         if (version.instance, version.database) == snapshot.place
         and version.valid_from <= moment
         and (version.valid_to is None or moment < version.valid_to)
     }
     shown = {
-        name: _rule(contract, local, remote, level)
+        name: _format_rule(contract, local, remote, level)
         for name, contract, local, remote, level in snapshot.priorities() or []
     }
-    yield from _compared(snapshot, "rule", shown, held)
+    yield from _compare(snapshot, "rule", shown, held)
 
 
-def _rule(contract: str | None, local: str | None, remote: str | None, level: int) -> str:
+def _format_rule(contract: str | None, local: str | None, remote: str | None, level: int) -> str:
     names = ["ANY" if name is None else repr(name) for name in (contract, local, remote)]
     return f"contract {names[0]}, local service {names[1]}, remote service {names[2]}, level {level}"
 
 
-def _catalog(snapshot: ServerSnapshot, catalog: Catalog) -> Iterator[Row]:
-    """What a snapshot shows otherwise than the catalog file; a database that the file lacks has no rows."""
+def _compare_catalog(snapshot: ServerSnapshot, catalog: Catalog) -> Iterator[Row]:
+    """Compare a snapshot with the catalog file; a database that the file lacks has no rows."""
     shown = snapshot.database()
     if shown is None or snapshot.place not in {row[:2] for row in catalog.database_rows()}:
         return
@@ -119,51 +117,51 @@ def _catalog(snapshot: ServerSnapshot, catalog: Catalog) -> Iterator[Row]:
         if (instance.name, database.name) == snapshot.place
     )
     if "databases" in snapshot.small:
-        one, other = ({"": _switch(each.honor_broker_priority)} for each in (shown, held))
-        yield from _compared(snapshot, "honor_broker_priority", one, other)
+        one, other = ({"": _on_or_off(each.honor_broker_priority)} for each in (shown, held))
+        yield from _compare(snapshot, "honor_broker_priority", one, other)
     if QUEUES in snapshot.small:
         status = {
-            row["name"]: _switch(row["is_receive_enabled"] and row["is_enqueue_enabled"])
+            row["name"]: _on_or_off(row["is_receive_enabled"] and row["is_enqueue_enabled"])
             for row in snapshot.small[QUEUES]
         }
-        yield from _compared(
-            snapshot, "queue", status, {queue.name: _switch(queue.status) for queue in held.queues}
+        yield from _compare(
+            snapshot, "queue", status, {queue.name: _on_or_off(queue.status) for queue in held.queues}
         )
-        yield from _compared(snapshot, "activation", _activation(shown), _activation(held))
+        yield from _compare(snapshot, "activation", _format_activation(shown), _format_activation(held))
     if SERVICES in snapshot.small:
         bound, known = ({each.name: each.queue for each in one.services} for one in (shown, held))
-        yield from _compared(snapshot, "service", bound, known)
+        yield from _compare(snapshot, "service", bound, known)
 
 
-def _activation(database: Database) -> dict[str, str]:
+def _format_activation(database: Database) -> dict[str, str]:
     return {
-        queue.name: f"{_switch(queue.activation.status)}, {queue.activation.procedure}, "
+        queue.name: f"{_on_or_off(queue.activation.status)}, {queue.activation.procedure}, "
         f"max_queue_readers {queue.activation.max_queue_readers}"
         for queue in database.queues
         if queue.activation
     }
 
 
-def _switch(is_on: bool) -> str:
+def _on_or_off(is_on: bool) -> str:
     return "on" if is_on else "off"
 
 
-def _compared(
+def _compare(
     snapshot: ServerSnapshot, what: str, shown: dict[str, str], held: dict[str, str]
 ) -> Iterator[Row]:
-    """The names that one of the two has alone, or otherwise than the other."""
+    """Yield the names that only one of the two has, or that differ."""
     for name in sorted(shown.keys() | held.keys()):
         if shown.get(name) != held.get(name):
             values = (*snapshot.place, snapshot.taken_at, what, name, shown.get(name), held.get(name))
-            yield dict(zip(DIFFERENT, values, strict=True))
+            yield dict(zip(DIFFERENCE_COLUMNS, values, strict=True))
 
 
-def _maybe_cut(warehouse: Warehouse, settings: Settings) -> list[Row]:
-    """The places whose snapshots show a round number of endpoints."""
+def _find_round_counts(warehouse: Warehouse, settings: Settings) -> list[Row]:
+    """Find the databases whose snapshots show a round number of endpoints."""
     of_place = warehouse.read(ENDPOINTS).where("level_source = 'server'").groupBy("instance", "database")
     places = {snapshot.place for snapshot in settings.snapshots}
     return [
         row
         for row in collect_rows(of_place.agg(F.count(F.lit(1)).alias("rows")).orderBy("instance", "database"))
-        if (row["instance"], row["database"]) in places and row["rows"] % CUT == 0
+        if (row["instance"], row["database"]) in places and row["rows"] % ROUND_NUMBER == 0
     ]

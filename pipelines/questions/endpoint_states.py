@@ -1,4 +1,4 @@
-"""States of endpoints as snapshots show them: an event of a snapshot has the state in its id."""
+"""States of endpoints in snapshots: an event from a snapshot has the state in its id."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS, ENDS
 from schemas.outputs import SNAPSHOTS
 
-HERE = f"/{VIEW}/"
-FAR_ENDED = "DI"
+VIEW_PATH = f"/{VIEW}/"
+FAR_END_STATE = "DI"
 """The state that is stored as an end of the far endpoint."""
 
 
@@ -28,7 +28,7 @@ class SnapshotState:
     seen_at: datetime
 
 
-def snapshot_states(events: Iterable[Mapping[str, Any]], as_of: datetime) -> dict[bool, SnapshotState]:
+def find_snapshot_states(events: Iterable[Mapping[str, Any]], as_of: datetime) -> dict[bool, SnapshotState]:
     """Find the states of a conversation's endpoints, by is_initiator.
 
     Args:
@@ -38,10 +38,10 @@ def snapshot_states(events: Iterable[Mapping[str, Any]], as_of: datetime) -> dic
     found: dict[bool, SnapshotState] = {}
     for event in events:
         seen_at = event["seen_at"]
-        if seen_at is None or seen_at > as_of or HERE not in event["event_id"]:
+        if seen_at is None or seen_at > as_of or VIEW_PATH not in event["event_id"]:
             continue
         state = state_of(event["event_id"])
-        side = event["is_initiator"] != (state == FAR_ENDED)
+        side = event["is_initiator"] != (state == FAR_END_STATE)
         known = found.get(side)
         # A creation and an end are of one row of the view: the end has the state.
         if known is None or (seen_at, state or "") > (known.seen_at, known.state or ""):
@@ -50,13 +50,13 @@ def snapshot_states(events: Iterable[Mapping[str, Any]], as_of: datetime) -> dic
 
 
 def state_of(event_id: str) -> str | None:
-    """The state in the id of an event of a snapshot; None if it has none."""
+    """Return the state in the id of an event from a snapshot; None if it has none."""
     state = event_id.rpartition("/")[2]
     return state if state in NAMED_STATES else None
 
 
-def closed_endpoints(warehouse: Warehouse, as_of: datetime) -> DataFrame | None:
-    """The endpoints that the newest snapshots show as CLOSED.
+def find_closed_endpoints(warehouse: Warehouse, as_of: datetime) -> DataFrame | None:
+    """Find the endpoints that the newest snapshots show as CLOSED.
 
     Args:
         warehouse: the ledger.
@@ -74,7 +74,7 @@ def closed_endpoints(warehouse: Warehouse, as_of: datetime) -> DataFrame | None:
         return None
     is_newest = F.lit(False)
     for row in newest:
-        is_newest |= _at(row)
+        is_newest |= _is_of_snapshot(row)
     events = warehouse.read(ENDPOINT_FACTS)
     closed = (
         events.where(is_newest & F.col("event_id").endswith(f"/{CLOSED}") & F.col("event_type").isin(*ENDS))
@@ -90,6 +90,6 @@ def closed_endpoints(warehouse: Warehouse, as_of: datetime) -> DataFrame | None:
     return closed.join(ends, SIDE, "left")
 
 
-def _at(row: Mapping[str, Any]) -> Column:
+def _is_of_snapshot(row: Mapping[str, Any]) -> Column:
     is_here: Column = (F.col("instance") == row["instance"]) & (F.col("database") == row["database"])
     return is_here & (F.col("seen_at") == F.lit(row["seen_at"]))

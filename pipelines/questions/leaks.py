@@ -1,11 +1,11 @@
-"""Conversations that are never ended: they stay in the server's tables until somebody ends them."""
+"""Find conversations that are never ended: the server keeps their endpoints until an END CONVERSATION."""
 
 from datetime import datetime, timedelta
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.questions.endpoint_states import closed_endpoints
+from pipelines.questions.endpoint_states import find_closed_endpoints
 from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import events_before
 from pipelines.storage.collect import collect_rows
@@ -14,20 +14,20 @@ from schemas.events import ENDPOINT_FACTS, ENDS, MESSAGES
 from schemas.ledger import ENDPOINTS
 from schemas.reading import open_at
 
-KEPT = timedelta(minutes=30)
+CLOSED_LIFETIME = timedelta(minutes=30)
 """How long a server keeps an endpoint that is closed."""
-NOT_KNOWN = "traffic_not_known"
-"""The reason of endpoints of which no log says whether they had traffic: they may be no leaks."""
+TRAFFIC_NOT_KNOWN = "traffic_not_known"
+"""The reason of endpoints whose traffic no log covers: they may be no leaks."""
 DAYS = 7
-"""So many days without traffic make a leak, where nothing else is asked for (our choice)."""
+"""Days without traffic that make a leak by default: longer than a weekend and a holiday."""
 
-KIND = ("instance", "database", "contract", "local_service", "remote_service", "reason")
-OF_ENDPOINT = (*KIND[:2], "queue", *KIND[2:5], "conversation_handle", "created_at", "created_by")
+LEAK_KEY = ("instance", "database", "contract", "local_service", "remote_service", "reason")
+ENDPOINT_COLUMNS = (*LEAK_KEY[:2], "queue", *LEAK_KEY[2:5], "conversation_handle", "created_at", "created_by")
 DAY = 86_400_000_000
 """Microseconds."""
 
 
-def leaks(
+def find_leaks(
     endpoints: DataFrame,
     endpoint_events: DataFrame,
     message_events: DataFrame,
@@ -36,15 +36,15 @@ def leaks(
     days: float = DAYS,
     closed: DataFrame | None = None,
 ) -> DataFrame:
-    """The endpoints that nobody ends, and those that the server does not remove.
+    """Find the endpoints that no application ends, and those that the server does not remove.
 
     Args:
         endpoints: `endpoints` rows that may matter at as_of.
         endpoint_events: endpoint events that may matter at as_of.
         message_events: all message events, closed ones too.
         as_of: the instant.
-        days: after so many days without traffic a conversation counts as left alone.
-        closed: `endpoint_states.closed_endpoints`; `endpoints` has theirs. None without snapshots.
+        days: a conversation without traffic for this many days counts as idle.
+        closed: `endpoint_states.find_closed_endpoints`; `endpoints` has theirs. None without snapshots.
 
     Returns:
         One row per endpoint that exists at as_of, has not ended, and leaks; key (conversation_id,
@@ -52,12 +52,12 @@ def leaks(
         then, `far_ended_at` (when the other side ended; null if it has not), `far_ended_by` (log, or snapshot
         if only one shows that it had by then), `last_traffic` and `reason`: far_side_ended, else no_traffic.
         Traffic is a message event of either direction, or the creation, and not that a message is gone which
-        a snapshot no longer shows. Unless a log has messages both before and in these days, silence says
-        nothing: the reason is traffic_not_known. Beside these, endpoints that the newest snapshot shows
+        a snapshot no longer shows. The reason is traffic_not_known unless a log has messages both before and
+        in these days. Beside these, endpoints that the newest snapshot shows
         CLOSED, with the reason closed: their logged end, else their creation, is more than half an hour
         before it.
 
-    Source: our choice. The documentation says that a conversation lives until both sides have ended it.
+    The vendor's documentation says that a conversation lives until both sides have ended it.
     """
     ended = (
         events_before(endpoint_events, as_of)
@@ -71,21 +71,21 @@ def leaks(
         )
     )
     at = F.lit(as_of)
-    living = (
+    existing = (
         endpoints.where((F.col("created_at") < at) & (F.col("ended_at").isNull() | (F.col("ended_at") >= at)))
-        .select(*SIDE, *OF_ENDPOINT, F.lit(False).alias("is_closed"))
-        .unionByName(_long_closed(endpoints, closed))
+        .select(*SIDE, *ENDPOINT_COLUMNS, F.lit(False).alias("is_closed"))
+        .unionByName(_find_closed(endpoints, closed))
         .join(ended, SIDE, "left")
     )
     traffic = (
         events_before(message_events, as_of)
         .where("inferred is null")
-        .join(living.select("conversation_id").distinct(), "conversation_id", "left_semi")
+        .join(existing.select("conversation_id").distinct(), "conversation_id", "left_semi")
         .groupBy("conversation_id")
         .agg(F.max("event_time").alias("last_message"))
     )
     since = F.lit(as_of - timedelta(days=days))
-    is_left_alone = F.col("last_traffic") <= since
+    is_idle = F.col("last_traffic") <= since
     logged = message_events.where("seen_at is null").agg(
         (F.count_if((F.col("event_time") > since) & (F.col("event_time") < at)) > 0).alias("knows_now"),
         (F.count_if(F.col("event_time") <= since) > 0).alias("knows_before"),
@@ -93,11 +93,11 @@ def leaks(
     reason = (
         F.when(F.col("is_closed"), "closed")
         .when(F.col("far_ended_at").isNotNull(), "far_side_ended")
-        .when(is_left_alone & F.col("knows_now") & F.col("knows_before"), "no_traffic")
-        .when(is_left_alone, NOT_KNOWN)
+        .when(is_idle & F.col("knows_now") & F.col("knows_before"), "no_traffic")
+        .when(is_idle, TRAFFIC_NOT_KNOWN)
     )
     return (
-        living.join(traffic, "conversation_id", "left")
+        existing.join(traffic, "conversation_id", "left")
         .crossJoin(F.broadcast(logged))
         .withColumn("last_traffic", F.greatest("created_at", "last_message"))
         .withColumns({"reason": reason, "age_days": F.round(_days(F.col("created_at"), as_of), 2)})
@@ -106,31 +106,29 @@ def leaks(
     )
 
 
-def _long_closed(endpoints: DataFrame, closed: DataFrame | None) -> DataFrame:
-    """The endpoints that were closed longer than the server keeps them, by the age that is known."""
-    columns: list[Column | str] = [*SIDE, *OF_ENDPOINT, F.lit(True).alias("is_closed")]
+def _find_closed(endpoints: DataFrame, closed: DataFrame | None) -> DataFrame:
+    """Find the closed endpoints that are older than the server keeps them, by the age that is known."""
+    columns: list[Column | str] = [*SIDE, *ENDPOINT_COLUMNS, F.lit(True).alias("is_closed")]
     if closed is None:
         return endpoints.where("false").select(*columns)
     age = F.unix_micros("closed_seen_at") - F.unix_micros(F.coalesce("logged_end", "created_at"))
     return (
         endpoints.join(closed, SIDE, "inner")
-        .where(age > F.lit(KEPT // timedelta(microseconds=1)))
+        .where(age > F.lit(CLOSED_LIFETIME // timedelta(microseconds=1)))
         .select(*columns)
     )
 
 
-def leak_kinds(leaking: DataFrame, *, as_of: datetime) -> DataFrame:
-    """Count `leaks` by where they are and what they are of.
+def count_leaks(leaking: DataFrame, *, as_of: datetime) -> DataFrame:
+    """Count the rows of `find_leaks` by database, contract, services and reason.
 
     Returns:
         One row per instance, database, contract, local_service, remote_service and reason: `endpoints`,
-        the `oldest` creation, `oldest_days` since then, and `a_day`: how many came with each day since
+        the `oldest` creation, `oldest_days` since then, and `a_day`: endpoints a day since
         then, the first day counted whole.
-
-    Source: our choice.
     """
     oldest_days = _days(F.min("created_at"), as_of)
-    return leaking.groupBy(*KIND).agg(
+    return leaking.groupBy(*LEAK_KEY).agg(
         F.count(F.lit(1)).alias("endpoints"),
         F.min("created_at").alias("oldest"),
         F.round(oldest_days, 2).alias("oldest_days"),
@@ -138,15 +136,15 @@ def leak_kinds(leaking: DataFrame, *, as_of: datetime) -> DataFrame:
     )
 
 
-def leaks_at(warehouse: Warehouse, as_of: datetime, *, days: float = DAYS) -> DataFrame:
-    """`leaks` of the tables; an as_of that was published."""
-    closed = closed_endpoints(warehouse, as_of)
+def read_leaks(warehouse: Warehouse, as_of: datetime, *, days: float = DAYS) -> DataFrame:
+    """Find the leaks of the tables at a published as_of."""
+    closed = find_closed_endpoints(warehouse, as_of)
     endpoints = warehouse.read_open(ENDPOINTS, as_of)
     if closed is not None:
-        # A closed one is over for the ledger, whatever the server still keeps.
+        # The ledger has ended a closed endpoint that the server still keeps.
         over = warehouse.read(ENDPOINTS).where(f"not ({open_at(as_of)})").join(closed, SIDE, "left_semi")
         endpoints = endpoints.unionByName(over)
-    return leaks(
+    return find_leaks(
         endpoints,
         warehouse.read_open(ENDPOINT_FACTS, as_of),
         warehouse.read(MESSAGES),
@@ -156,35 +154,35 @@ def leaks_at(warehouse: Warehouse, as_of: datetime, *, days: float = DAYS) -> Da
     )
 
 
-def conversation_leaks(warehouse: Warehouse, *, as_of: datetime, days: float, limit: int) -> dict[str, Any]:
-    """Read what leaks at an as_of.
+def report_leaks(warehouse: Warehouse, *, as_of: datetime, days: float, limit: int) -> dict[str, Any]:
+    """Report the leaks at an as_of.
 
     Args:
         warehouse: what to read.
         as_of: an as_of that was published.
-        days: after so many days without traffic a conversation counts as left alone.
+        days: a conversation without traffic for this many days counts as idle.
         limit: rows of each part.
 
     Returns:
-        `as_of`, `days`, `endpoints` (how many leak), `traffic_not_known` (how many more may, as no log says
-        whether they had traffic), `kinds` (`leak_kinds`, the oldest first) and `oldest` (`leaks`, the oldest
-        first), both with the latter.
+        `as_of`, `days`, `endpoints` (leaks), `traffic_not_known` (endpoints whose traffic no log covers),
+        `kinds` (`count_leaks`) and `oldest` (`find_leaks`), both with the endpoints of unknown traffic and
+        the oldest first.
     """
-    with warehouse.materialized(leaks_at(warehouse, as_of, days=days)) as leaking:
-        kinds = leak_kinds(leaking, as_of=as_of)
+    with warehouse.materialized(read_leaks(warehouse, as_of, days=days)) as leaking:
+        kinds = count_leaks(leaking, as_of=as_of)
         return {
             "as_of": as_of,
             "days": days,
-            "endpoints": leaking.where(F.col("reason") != NOT_KNOWN).count(),
-            "traffic_not_known": leaking.where(F.col("reason") == NOT_KNOWN).count(),
-            "kinds": collect_rows(kinds.orderBy(*oldest_first()).limit(limit)),
+            "endpoints": leaking.where(F.col("reason") != TRAFFIC_NOT_KNOWN).count(),
+            "traffic_not_known": leaking.where(F.col("reason") == TRAFFIC_NOT_KNOWN).count(),
+            "kinds": collect_rows(kinds.orderBy(*leak_order()).limit(limit)),
             "oldest": collect_rows(leaking.orderBy("created_at", *SIDE).limit(limit)),
         }
 
 
-def oldest_first() -> list[Column]:
-    """The order of `leak_kinds`, complete."""
-    return [F.col("oldest"), *map(F.col, KIND)]
+def leak_order() -> list[Column]:
+    """Return the order of `count_leaks`: total, so that the same leaks give the same rows."""
+    return [F.col("oldest"), *map(F.col, LEAK_KEY)]
 
 
 def _days(since: Column, as_of: datetime) -> Column:

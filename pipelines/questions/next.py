@@ -1,4 +1,4 @@
-"""The messages that come next in one queue, or that one instance sends next."""
+"""Report the next messages of one queue, or of one sending instance."""
 
 from datetime import datetime
 from operator import itemgetter
@@ -6,7 +6,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.activation.queues_off import queues_off_at, with_queue_off
+from pipelines.activation.queues_off import with_queue_off
+from pipelines.activation.read import queues_off_at
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
@@ -19,38 +20,44 @@ from schemas.keys import QUEUE
 from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
 
 
-def next_messages(
-    warehouse: Warehouse, place: QueueFilter, *, as_of: datetime, limit: int, catalog: Catalog | None = None
+def report_next(
+    warehouse: Warehouse,
+    queue_filter: QueueFilter,
+    *,
+    as_of: datetime,
+    limit: int,
+    catalog: Catalog | None = None,
 ) -> dict[str, Any]:
-    """Read the first rows of one queue's or one instance's order.
+    """Report the first messages of a queue or a sending instance.
 
     Args:
         warehouse: what to read.
-        place: the queue, in any form of its name; without a queue, the instance that sends.
+        queue_filter: the queue, in any form of its name; without a queue, the instance that sends.
         as_of: an as_of that was published.
         limit: how many messages.
         catalog: what may be named beside the queues and instances of the schedules, and what says which
             messages wait for a queue that is off.
 
     Returns:
-        `as_of`, the place, `next`: the messages in order, and `held_back`: of a queue, how many messages
+        `as_of`, the queue or instance, `next`: the messages in order, and `held_back`: of a queue, how many
+        messages
         wait in a queue that is off or a group that is locked, by state; of an instance, how many wait for
         queues that are off (queue_off). `queue_off` has the queue if it is off, `queues_off` all queues that
         messages of the instance wait for; see `queues_off_at`. All are empty where nothing waits.
 
     Raises:
         ConfigError: there is no such queue or instance, or there are several queues of that name.
-        PipelineError: no schedule has a message of the place, but messages that can't be placed may belong
+        PipelineError: no schedule has such a message, but some messages that can't be placed may belong
             there.
     """
     catalog = catalog or Catalog()
-    if place.queue is None:
-        return _sent_next(warehouse, place, catalog, as_of, limit)
+    if queue_filter.queue is None:
+        return _report_transmission(warehouse, queue_filter, catalog, as_of, limit)
     known = KnownQueues.of(catalog)
     schedule = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
-    if not place.find(known):
-        known = known.and_queues(_distinct(schedule, QUEUE))
-    queue = dict(zip(QUEUE, place.only(known), strict=True))
+    if not queue_filter.find(known):
+        known = known.and_queues(_distinct_rows(schedule, QUEUE))
+    queue = dict(zip(QUEUE, queue_filter.only(known), strict=True))
     received = QueueFilter(**queue).of(schedule)
     # Of the whole queue only this column is read; of its messages, the first.
     counts = sorted(collect_rows(received.groupBy("state").count()), key=itemgetter("state"))
@@ -61,59 +68,59 @@ def next_messages(
     return {
         "as_of": as_of,
         **queue,
-        "next": collect_rows(next_received(received, limit)),
+        "next": collect_rows(select_received(received, limit)),
         "held_back": {row["state"]: row["count"] for row in counts if row["state"] != "ready"},
         "queue_off": next(iter(off), None),
     }
 
 
-def _sent_next(
+def _report_transmission(
     warehouse: Warehouse,
-    place: QueueFilter,
+    queue_filter: QueueFilter,
     catalog: Catalog,
     as_of: datetime,
     limit: int,
 ) -> dict[str, Any]:
-    """What an instance sends next; what waits for a queue that is off is only counted."""
+    """Report what an instance sends next; messages for a queue that is off are only counted."""
     schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
     off = [
         row
         for row in queues_off_at(warehouse, catalog, as_of)
-        if row["instance"] == place.instance and row["waiting"]
+        if row["instance"] == queue_filter.instance and row["waiting"]
     ]
-    coming = collect_rows(next_transmitted(with_queue_off(place.of(schedule), catalog, off), limit))
+    coming = collect_rows(select_transmitted(with_queue_off(queue_filter.of(schedule), catalog, off), limit))
     if not coming and not off:
         known = KnownQueues.of(catalog)
-        place.require_place(known.and_databases(_distinct(schedule, QUEUE[:2])))
-        _require_all_placed(warehouse, place, as_of)
+        queue_filter.require_place(known.and_databases(_distinct_rows(schedule, QUEUE[:2])))
+        _require_all_placed(warehouse, queue_filter, as_of)
     return {
         "as_of": as_of,
-        "instance": place.instance,
+        "instance": queue_filter.instance,
         "next": coming,
         "held_back": {"queue_off": sum(row["waiting"] for row in off)} if off else {},
         "queues_off": off,
     }
 
 
-def _distinct(schedule: DataFrame, names: list[str]) -> list[Any]:
-    """The distinct values of these columns, as tuples."""
+def _distinct_rows(schedule: DataFrame, names: list[str]) -> list[Any]:
+    """Collect the distinct values of these columns, as tuples."""
     rows = collect_rows(schedule.select(*names).distinct())
     return [tuple(row[name] for name in names) for row in rows]
 
 
-def _require_all_placed(warehouse: Warehouse, place: QueueFilter, as_of: datetime) -> None:
+def _require_all_placed(warehouse: Warehouse, queue_filter: QueueFilter, as_of: datetime) -> None:
     """Refuse the answer that nothing waits while messages can't be placed."""
     if unplaced := warehouse.read_as_of(UNRESOLVED, as_of).count():
         raise PipelineError(
-            f"{place}: no schedule has a message there at {format_instant(as_of)}, but "
+            f"{queue_filter}: no schedule has a message there at {format_instant(as_of)}, but "
             f"{format_count(unplaced, 'open message')} can't be placed and may belong there; "
             f"{name_command('waiting')} says "
             "why, and lists what waits"
         )
 
 
-def next_received(queue: DataFrame, limit: int) -> DataFrame:
-    """The next messages of a queue.
+def select_received(queue: DataFrame, limit: int) -> DataFrame:
+    """Select the next messages of a queue (docs/semantics.md).
 
     Args:
         queue: rows of `receive_schedule` of one as_of and one queue.
@@ -124,9 +131,7 @@ def next_received(queue: DataFrame, limit: int) -> DataFrame:
         the group's priority then and the conversation that gives it (`deciding_conversation_id`), the
         message's own conversation, level, number, type and arrival.
 
-    What a RECEIVE returns begins with the conversation of the highest level that is left in the group, so
-    that is the one which decides.
-    Source: the design, "Orders" and "Receive schedule".
+    A RECEIVE returns the conversation with the highest level in the group first: this conversation decides.
     """
     of_receive = Window.partitionBy("receive_number").orderBy("position")
     return (
@@ -149,8 +154,8 @@ def next_received(queue: DataFrame, limit: int) -> DataFrame:
     )
 
 
-def next_transmitted(instance: DataFrame, limit: int) -> DataFrame:
-    """The next messages of an instance's transmission queues.
+def select_transmitted(instance: DataFrame, limit: int) -> DataFrame:
+    """Select the next messages of an instance's transmission queues.
 
     Args:
         instance: rows of `transmission_schedule` of one as_of and one sending instance.

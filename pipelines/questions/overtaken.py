@@ -1,4 +1,4 @@
-"""Pairs of messages in another order than they came: counted from arrays, never joined."""
+"""Count pairs of messages in two orders: from arrays, without a join."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,11 +7,13 @@ import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import DataFrame, Window, functions as F, types as T
 
-MOST = 10
+MESSAGES_PER_ORDER = 10
 
 
-def most_overtaken(schedule: DataFrame, *, within: Sequence[str], since: str, most: int = MOST) -> DataFrame:
-    """The messages that most later ones go before.
+def rank_overtaken(
+    schedule: DataFrame, *, within: Sequence[str], since: str, most: int = MESSAGES_PER_ORDER
+) -> DataFrame:
+    """Rank the messages by the number of later messages before them: the starvation report.
 
     Args:
         schedule: rows of `receive_schedule` or `transmission_schedule` of one as_of; those without a
@@ -25,11 +27,8 @@ def most_overtaken(schedule: DataFrame, *, within: Sequence[str], since: str, mo
         stand before it and came later, by time alone. Only those that are passed at all, the most
         overtaken first in each combination, ties by position; `place` counts them from 1.
 
-    To count these pairs is to sort by one order while looking at the other one, which no expression
-    does for a large queue: the orders go through numpy, as columns of numbers. Of a queue with ten million
-    messages that is some 700 MB in one Python worker. A worker takes a whole partition: the embedded engine
-    reckons with a copy of its input for every queue that it hands out by itself.
-    Source: our choice.
+    No SQL expression counts these pairs in n log n, so numpy does, from columns of numbers. A queue with ten
+    million messages takes some 700 MB in one Python worker. One call has all orders of a partition.
     """
     placed = schedule.where("position is not null")
     came = placed.select(*within, "position", F.unix_micros(since).alias("came"))
@@ -42,9 +41,9 @@ def most_overtaken(schedule: DataFrame, *, within: Sequence[str], since: str, mo
     )
 
     def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        encoded = [_encoded(batch, within) for batch in batches if batch.num_rows]
+        encoded = [_encode(batch, within) for batch in batches if batch.num_rows]
         if encoded:
-            yield from _most_passed(pa.Table.from_batches(encoded), within, most)
+            yield from _rank_passed(pa.Table.from_batches(encoded), within, most)
 
     found = came.repartition(*within).mapInArrow(count, counted)
     by_passed = Window.partitionBy(*within).orderBy(F.desc("passed_by"), "position")
@@ -55,13 +54,13 @@ def most_overtaken(schedule: DataFrame, *, within: Sequence[str], since: str, mo
     )
 
 
-def _encoded(batch: pa.RecordBatch, within: Sequence[str]) -> pa.RecordBatch:
+def _encode(batch: pa.RecordBatch, within: Sequence[str]) -> pa.RecordBatch:
     """The batch with its names as numbers: they repeat in every row."""
     names = [batch[name].cast(pa.string()).dictionary_encode() for name in within]
     return pa.record_batch([*names, batch["position"], batch["came"]], [*within, "position", "came"])
 
 
-def _most_passed(rows: pa.Table, within: Sequence[str], most: int) -> Iterator[pa.RecordBatch]:
+def _rank_passed(rows: pa.Table, within: Sequence[str], most: int) -> Iterator[pa.RecordBatch]:
     """Yield (*within, position, passed_by) of the most overtaken rows of each order, in no order."""
     rows = rows.unify_dictionaries().combine_chunks()
     names = [rows[name].chunk(0) for name in within]
@@ -72,12 +71,12 @@ def _most_passed(rows: pa.Table, within: Sequence[str], most: int) -> Iterator[p
     order = np.lexsort((position, numbers))
     numbers, position, came = numbers[order], position[order], came[order]
     starts = np.flatnonzero(np.diff(numbers, prepend=-1))
-    # Where everybody came in the order of the positions, nobody is overtaken.
+    # No message is overtaken where all arrived in the order of the positions.
     steps_back = np.flatnonzero((np.diff(came) < 0) & (np.diff(numbers) == 0))
     for which in np.unique(np.searchsorted(starts, steps_back, side="right") - 1):
         start = starts[which]
         end = starts[which + 1] if which + 1 < len(starts) else len(numbers)
-        passed = later_before(came[start:end])
+        passed = count_later_before(came[start:end])
         first = np.lexsort((position[start:end], -passed))[:most]
         first = first[passed[first] > 0]
         own = order[start]
@@ -94,7 +93,7 @@ def _most_passed(rows: pa.Table, within: Sequence[str], most: int) -> Iterator[p
         )
 
 
-def later_before(came: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def count_later_before(came: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """For each element, how many elements before it are greater.
 
     Blocks of 1, 2, 4, ... are merged pairwise: what an element of a right half finds greater in its left
@@ -118,8 +117,8 @@ def later_before(came: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return passed
 
 
-def by_key(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[list[str], npt.NDArray[np.int64]]]:
-    """The keys of a table, each with where its rows are; one sort finds them all."""
+def group_by_key(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[list[str], npt.NDArray[np.int64]]]:
+    """Yield each key of a table with the indices of its rows; takes one sort."""
     keys = [rows[name].combine_chunks().cast(pa.string()).dictionary_encode() for name in names]
     numbers = np.zeros(rows.num_rows, dtype=np.int64)
     for key in keys:
@@ -131,26 +130,28 @@ def by_key(rows: pa.Table, names: Sequence[str]) -> Iterator[tuple[list[str], np
         yield [key.dictionary[key.indices[own[0]].as_py()].as_py() for key in keys], own
 
 
-def passed_by_level(after: npt.NDArray[np.int64], levels: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+def count_passed_by_level(
+    after: npt.NDArray[np.int64], levels: npt.NDArray[np.int32]
+) -> npt.NDArray[np.int64]:
     """Count pairs by (level that passes, level that is passed).
 
     Args:
         after: positions afterwards, in the order of those before.
         levels: from 0, in the same order.
 
-    The bits of the places are looked at from the highest to the lowest. Two messages whose places first
-    differ in a bit stand in the same stretch there: the pair is counted at that bit and at no other.
+    Goes through the bits of the ranks from the highest to the lowest. Two messages whose ranks first differ
+    in a bit are in the same stretch there: the pair is counted at that bit and at no other.
     """
-    places = np.empty(len(after), dtype=np.int64)
-    places[np.argsort(after, kind="stable")] = np.arange(len(after))
+    ranks_after = np.empty(len(after), dtype=np.int64)
+    ranks_after[np.argsort(after, kind="stable")] = np.arange(len(after))
     count = int(levels.max(initial=0)) + 1
     found = np.zeros((count, count), dtype=np.int64)
     present = np.unique(levels)
     for bit in reversed(range(max(1, int(len(after) - 1).bit_length()))):
         # Stretches that agree in all higher bits, each still in the order before.
-        order = np.argsort(places >> (bit + 1), kind="stable")
-        stretch = (places >> (bit + 1))[order]
-        is_high = ((places >> bit) & 1)[order] == 1
+        order = np.argsort(ranks_after >> (bit + 1), kind="stable")
+        stretch = (ranks_after >> (bit + 1))[order]
+        is_high = ((ranks_after >> bit) & 1)[order] == 1
         level = levels[order]
         first = np.searchsorted(stretch, stretch, side="left")
         for passed in present:

@@ -11,11 +11,11 @@ from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import REJECTED_EVENTS
 
-COLUMNS = ("source", "reason", "events")
-SAMPLE = ("event_id", "payload")
+REJECTED_COLUMNS = ("source", "reason", "events")
+SAMPLE_COLUMNS = ("event_id", "payload")
 
 
-def rejected_rows(warehouse: Warehouse, *, limit: int) -> list[dict[str, Any]]:
+def report_rejected(warehouse: Warehouse, *, limit: int) -> list[dict[str, Any]]:
     """Count the rows of `rejected_events` by input and reason; nothing is written.
 
     Args:
@@ -31,11 +31,11 @@ def rejected_rows(warehouse: Warehouse, *, limit: int) -> list[dict[str, Any]]:
 
     def samples(row: Mapping[str, Any]) -> list[dict[str, Any]]:
         rows = rejected.where((F.col("source") == row["source"]) & (F.col("reason") == row["reason"]))
-        return collect_rows(rows.select(*SAMPLE).orderBy(*SAMPLE).limit(limit))
+        return collect_rows(rows.select(*SAMPLE_COLUMNS).orderBy(*SAMPLE_COLUMNS).limit(limit))
 
     # There are a few dozen reasons at most.
     taken = run_concurrently(warehouse.spark, *[partial(samples, row) for row in found])
     return [
-        {**{name: row[name] for name in COLUMNS}, "samples": some}
+        {**{name: row[name] for name in REJECTED_COLUMNS}, "samples": some}
         for row, some in zip(found, taken, strict=True)
     ]

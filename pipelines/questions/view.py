@@ -1,4 +1,4 @@
-"""Answers of the questions as text on a terminal."""
+"""Print the answers of the questions on a terminal."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
@@ -12,18 +12,18 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.console.terminal import format_cell, make_table, open_console, print_rows
 from pipelines.console.wording import format_count, format_database, format_queue
-from pipelines.questions.differences import DIFFERENT, LEVELS
-from pipelines.questions.leaks import KIND
-from pipelines.questions.rejected import COLUMNS as REJECTED, SAMPLE
-from pipelines.questions.unplaced import unplaced_lines
-from pipelines.questions.waiting import OVERTAKEN, QUEUES, TRANSMISSION, WAITING
+from pipelines.questions.differences import DIFFERENCE_COLUMNS, LEVEL_COLUMNS
+from pipelines.questions.leaks import LEAK_KEY
+from pipelines.questions.rejected import REJECTED_COLUMNS as REJECTED, SAMPLE_COLUMNS
+from pipelines.questions.unresolved import describe_unresolved
+from pipelines.questions.waiting import OVERTAKEN_COLUMNS, RECEIVE, TRANSMISSION, WAIT_COLUMNS
 
 Row = dict[str, Any]
-SENT = ("position", "transmit_priority", "what", "to", "sendable_at", "message_id")
+SENT_COLUMNS = ("position", "transmit_priority", "what", "to", "sendable_at", "message_id")
 
 
-KINDS_SHOWN = (*KIND, "endpoints", "oldest", "oldest_days", "a_day")
-SHOWN = (
+LEAK_COUNT_COLUMNS = (*LEAK_KEY, "endpoints", "oldest", "oldest_days", "a_day")
+LEAK_COLUMNS = (
     "age_days",
     "created_by",
     "reason",
@@ -34,7 +34,7 @@ SHOWN = (
     "conversation_handle",
     "last_traffic",
 )
-NOTHING = "(no transmission_status: not tried yet, or no snapshot shows the message)"
+NO_STATUS = "(no transmission_status: not tried yet, or no snapshot shows the message)"
 """What stands for the text of messages without one."""
 
 
@@ -47,7 +47,7 @@ def print_next(found: Row) -> None:
         if found["next"]:
             print_sent(console, title, found["next"])
         else:
-            console.print(f"{title}: {_nothing(found, 'sent')}", soft_wrap=True)
+            console.print(f"{title}: {_describe_nothing(found, 'sent')}", soft_wrap=True)
         for row in found.get("queues_off", ()):
             console.print(f"{format_queue(row)}: {off_sentence(row)}", soft_wrap=True)
         return
@@ -55,14 +55,14 @@ def print_next(found: Row) -> None:
     if found["next"]:
         print_received(console, title, found["next"])
     else:
-        console.print(f"{title}: {_nothing(found, 'received')}", soft_wrap=True)
+        console.print(f"{title}: {_describe_nothing(found, 'received')}", soft_wrap=True)
     for state, messages in found["held_back"].items():
         console.print(f"{messages:,} more held back: {state}")
     if found.get("queue_off"):
         console.print(f"{format_queue(found)}: {off_sentence(found['queue_off'])}", soft_wrap=True)
 
 
-def _nothing(found: Row, done: str) -> str:
+def _describe_nothing(found: Row, done: str) -> str:
     """Say that nothing waits, or that all that waits is held back."""
     is_held = found["held_back"] or found.get("queue_off")
     return f"nothing can be {done}" if is_held else "nothing waits there"
@@ -72,7 +72,7 @@ def print_received(console: Console, title: str, rows: Iterable[Row]) -> None:
     """Print what `next_received` found: of each RECEIVE the group, its conversations and their messages."""
     grid = make_table("position", "what", "level", "arrived_at", "id")
     for number, of_receive in groupby(rows, itemgetter("receive_number")):
-        for cells in _receive(number, list(of_receive)):
+        for cells in _receive_rows(number, list(of_receive)):
             grid.add_row(*map(format_cell, cells))
         grid.add_section()
     console.print(title, style="bold", soft_wrap=True)
@@ -82,35 +82,35 @@ def print_received(console: Console, title: str, rows: Iterable[Row]) -> None:
 def print_sent(console: Console, title: str, rows: Iterable[Row]) -> None:
     """Print what `next_transmitted` found, and below it what the server says of these messages."""
     shown = list(rows)
-    print_rows(console, title, map(_sent, shown), SENT)
+    print_rows(console, title, map(_sent_row, shown), SENT_COLUMNS)
     for row in shown:
         if row.get("why_still_here"):
             text = f"position {row['position']}, the server says: {row['why_still_here']}"
             console.print(text, soft_wrap=True)
 
 
-def _receive(number: int, rows: Sequence[Row]) -> Iterator[tuple[object, ...]]:
+def _receive_rows(number: int, rows: Sequence[Row]) -> Iterator[tuple[object, ...]]:
     yield f"RECEIVE {number}", "group", rows[0]["group_priority"], None, rows[0]["conversation_group_id"]
     for (conversation, level), messages in groupby(rows, itemgetter("conversation_id", "priority")):
         decides = ", decides" if conversation == rows[0]["deciding_conversation_id"] else ""
         yield None, f"conversation{decides}", level, None, conversation
         for row in messages:
-            yield row["position"], _what(row), None, row["arrived_at"], row["message_id"]
+            yield row["position"], _describe_message(row), None, row["arrived_at"], row["message_id"]
 
 
-def _sent(row: Row) -> Row:
+def _sent_row(row: Row) -> Row:
     raised = f", raised from {row['priority']}" if row["elevated"] else ""
     forwarded = ", forwarded" if row["forwarded"] else ""
     block = "" if row["block"] is None else f", block {row['block']}"
     to = [row["destination_instance"], row["destination_database"], row["to_service"]]
     return {
         **row,
-        "what": f"{_what(row)}{raised}{forwarded}{block}",
+        "what": f"{_describe_message(row)}{raised}{forwarded}{block}",
         "to": ".".join(name for name in to if name is not None),
     }
 
 
-def _what(row: Row) -> str:
+def _describe_message(row: Row) -> str:
     number = row["message_sequence_number"]
     return f"{row['message_type']}, " + ("unsequenced" if number is None else f"number {number}")
 
@@ -138,8 +138,8 @@ def print_leaks(report: Mapping[str, Any]) -> None:
             "has a log of messages of these days: whether they leak is not known (traffic_not_known).",
             soft_wrap=True,
         )
-    print_rows(console, title, report["kinds"], KINDS_SHOWN)
-    print_rows(console, "The oldest of them", report["oldest"], SHOWN)
+    print_rows(console, title, report["kinds"], LEAK_COUNT_COLUMNS)
+    print_rows(console, "The oldest of them", report["oldest"], LEAK_COLUMNS)
 
 
 def print_waiting(
@@ -148,23 +148,25 @@ def print_waiting(
     """Print the report to standard output."""
     console = open_console()
     print_statuses(console, report["transmission_status"])
-    print_unplaced(console, report["unplaced"], catalog or Catalog(), catalog_path)
+    print_unresolved(console, report["unplaced"], catalog or Catalog(), catalog_path)
     for row in report["queues_off"]:
         console.print(f"{format_queue(row)}: {off_sentence(row)}", soft_wrap=True)
-    for kind in (QUEUES, TRANSMISSION):
+    for kind in (RECEIVE, TRANSMISSION):
         found = report[kind.name]
         title = f"Waiting for {kind.name}, the longest first"
-        print_rows(console, title, found["waiting"], [*kind.within, kind.level, *WAITING])
-        print_rows(console, f"Starvation: {kind.title}", found["overtaken"], [*kind.within, *OVERTAKEN])
+        print_rows(console, title, found["waiting"], [*kind.within, kind.level, *WAIT_COLUMNS])
+        print_rows(
+            console, f"Starvation: {kind.title}", found["overtaken"], [*kind.within, *OVERTAKEN_COLUMNS]
+        )
 
 
 def print_differences(found: Row) -> None:
     """Print the differences to standard output."""
     console = open_console()
     parts = (
-        ("rules", "Rules that differ", DIFFERENT),
-        ("catalog", "Catalog entries that differ", DIFFERENT),
-        ("levels", "Levels that differ: the server's, and ours", LEVELS),
+        ("rules", "Rules that differ", DIFFERENCE_COLUMNS),
+        ("catalog", "Catalog entries that differ", DIFFERENCE_COLUMNS),
+        ("levels", "Levels that differ: the server's, and ours", LEVEL_COLUMNS),
     )
     for name, title, columns in parts:
         if found[name]:
@@ -193,7 +195,7 @@ def print_rejected(found: Sequence[Mapping[str, Any]]) -> None:
         return
     print_rows(console, "Rejected rows by reason", found, REJECTED)
     for row in found:
-        print_rows(console, f"{row['source']}: {row['reason']}, for example", row["samples"], SAMPLE)
+        print_rows(console, f"{row['source']}: {row['reason']}, for example", row["samples"], SAMPLE_COLUMNS)
 
 
 def print_statuses(console: Console, rows: Sequence[dict[str, Any]]) -> None:
@@ -202,13 +204,15 @@ def print_statuses(console: Console, rows: Sequence[dict[str, Any]]) -> None:
         console.print("Why messages still wait to be sent, as the server says", style="bold")
     for row in rows:
         console.print(
-            f"  {format_count(row['messages'], 'message')}: {row['why_still_here'] or NOTHING} (oldest "
+            f"  {format_count(row['messages'], 'message')}: {row['why_still_here'] or NO_STATUS} (oldest "
             f"{format_instant(row['oldest'])}, such as {row['example_message_id']})",
             soft_wrap=True,
         )
 
 
-def print_unplaced(console: Console, rows: Sequence[Row], catalog: Catalog, catalog_path: str | None) -> None:
-    """Print `unplaced_lines`; the first stands out."""
-    for number, line in enumerate(unplaced_lines(rows, catalog, catalog_path)):
+def print_unresolved(
+    console: Console, rows: Sequence[Row], catalog: Catalog, catalog_path: str | None
+) -> None:
+    """Print the lines of `describe_unresolved`, the first in bold."""
+    for number, line in enumerate(describe_unresolved(rows, catalog, catalog_path)):
         console.print(line, style=None if number else "bold", soft_wrap=True)

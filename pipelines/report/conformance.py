@@ -9,7 +9,7 @@ from pipelines.config.instants import format_instant
 from pipelines.conformance.links import LINK
 from pipelines.conformance.report import worst_first
 from pipelines.conformance.view import QUEUES
-from pipelines.report.page import Part, numbered, part, sums
+from pipelines.report.page import PageTable, number_rows, read_sums, read_table
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import (
@@ -25,10 +25,10 @@ HOURS_SHOWN = 24
 """The latest ones in which any queue had a choice."""
 DEVIATIONS_SHOWN = 100
 LINKS_SHOWN = 100
-OF_LINKS = (*LINK, "messages", "with_inversion", "inversions")
+LINK_COLUMNS = (*LINK, "messages", "with_inversion", "inversions")
 
 
-def conformance_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
+def read_conformance_tables(answers: Warehouse, as_of: datetime) -> dict[str, PageTable]:
     """Read what the page shows of the tables that `priorities conformance --out` wrote.
 
     Returns:
@@ -48,27 +48,29 @@ def conformance_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
             f"--conformance {answers.root}: is of {format_instant(other[0]['as_of'])}; write it again with "
             f"--as-of {format_instant(as_of)}"
         )
-    shown = part(queues.select(*QUEUES), order=[F.desc("passed"), *map(F.col, QUEUE)], limit=QUEUES_SHOWN)
+    shown = read_table(
+        queues.select(*QUEUES), order=[F.desc("passed"), *map(F.col, QUEUE)], limit=QUEUES_SHOWN
+    )
     hours = answers.read(CONFORMANCE_HOURS).where("fitness is not null")
     latest = hours.select("hour").distinct().orderBy(F.desc("hour")).limit(HOURS_SHOWN)
     of_hours = (
         hours.join(F.broadcast(latest), "hour")
-        .join(numbered(answers.spark, shown, QUEUE), list(QUEUE))
+        .join(number_rows(answers.spark, shown, QUEUE), list(QUEUE))
         .select("place", "hour", "fitness")
     )
     return {
-        "conformance_counts": sums(queues, ("with_choice", "conforming")),
+        "conformance_counts": read_sums(queues, ("with_choice", "conforming")),
         "conformance_queues": shown,
-        "conformance_hours": part(
+        "conformance_hours": read_table(
             of_hours, order=[F.col("place"), F.col("hour")], limit=QUEUES_SHOWN * HOURS_SHOWN
         ),
-        "conformance_deviations": part(
+        "conformance_deviations": read_table(
             answers.read(CONFORMANCE_DEVIATIONS).drop("as_of"),
             order=worst_first(),
             limit=DEVIATIONS_SHOWN,
         ),
-        "conformance_links": part(
-            links.select(*OF_LINKS),
+        "conformance_links": read_table(
+            links.select(*LINK_COLUMNS),
             order=[F.desc("inversions"), *map(F.col, LINK)],
             limit=LINKS_SHOWN,
         ),

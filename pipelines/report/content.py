@@ -7,15 +7,24 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.activation.queues_off import POISON, queues_off_at, with_queue_off
+from pipelines.activation.queues_off import with_queue_off
+from pipelines.activation.read import POISON, queues_off_at
 from pipelines.config.catalog import Catalog
-from pipelines.questions.caveats import caveats
-from pipelines.questions.coverage import coverage
-from pipelines.questions.leaks import KIND, leak_kinds, leaks_at, oldest_first
-from pipelines.questions.transmission_status import COLUMNS as SAID, transmission_statuses
-from pipelines.questions.unplaced import WHY, unplaced
-from pipelines.questions.waiting import OVERTAKEN, QUEUES, TRANSMISSION, WAITING, Kind, overtaken, waiting
-from pipelines.report.page import Part, numbered, part
+from pipelines.questions.caveats import find_caveats
+from pipelines.questions.coverage import report_coverage
+from pipelines.questions.leaks import LEAK_KEY, count_leaks, leak_order, read_leaks
+from pipelines.questions.transmission_status import STATUS_COLUMNS as STATUS_COLUMNS, read_statuses
+from pipelines.questions.unresolved import UNRESOLVED_KEY, count_unresolved
+from pipelines.questions.waiting import (
+    OVERTAKEN_COLUMNS,
+    RECEIVE,
+    TRANSMISSION,
+    WAIT_COLUMNS,
+    ScheduleShape,
+    find_overtaken,
+    summarize_waits,
+)
+from pipelines.report.page import PageTable, number_rows, read_table
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import ACTIVATION_SUMMARY, BATCHES, REJECTED_EVENTS, RUNS, UNRESOLVED
@@ -36,7 +45,7 @@ STATES = 3
 
 QUEUE_SUMS = ("messages", "ready", "group_locked", "queue_off", "oldest", "median_seconds", "p95_seconds")
 INSTANCE_SUMS = ("messages", "forwarded", "elevated", "oldest", "median_seconds", "p95_seconds")
-RECEIVED = (
+RECEIVED_COLUMNS = (
     "position",
     "receive_number",
     "group_priority",
@@ -47,7 +56,7 @@ RECEIVED = (
     "arrived_at",
     "message_id",
 )
-TRANSMITTED = (
+TRANSMITTED_COLUMNS = (
     "position",
     "transmit_priority",
     "priority",
@@ -63,7 +72,7 @@ TRANSMITTED = (
     "message_id",
     "why_still_here",
 )
-COVERAGE = (
+RULE_COLUMNS = (
     "instance",
     "database",
     "rule_name",
@@ -74,7 +83,7 @@ COVERAGE = (
     "open_messages",
     "last_use",
 )
-ADVICE = (
+ADVICE_COLUMNS = (
     "instance",
     "database",
     "queue",
@@ -89,8 +98,8 @@ ADVICE = (
     "ready_at_end",
 )
 
-OFF = (*QUEUE, "off_since", "seen_off_at", "messages", "waiting", "oldest", *POISON)
-LEAKS = (*KIND, "endpoints", "oldest", "a_day")
+OFF_COLUMNS = (*QUEUE, "off_since", "seen_off_at", "messages", "waiting", "oldest", *POISON)
+LEAK_COLUMNS = (*LEAK_KEY, "endpoints", "oldest", "a_day")
 
 
 SUMS = (
@@ -105,7 +114,9 @@ SUMS = (
 """What is compared, by its name in `runs.reconciliation`."""
 
 
-def parts(warehouse: Warehouse, as_of: datetime, catalog: Catalog | None = None) -> dict[str, Part]:
+def read_tables(
+    warehouse: Warehouse, as_of: datetime, catalog: Catalog | None = None
+) -> dict[str, PageTable]:
     """Read what the page shows of a published as_of.
 
     Args:
@@ -121,55 +132,61 @@ def parts(warehouse: Warehouse, as_of: datetime, catalog: Catalog | None = None)
     catalog = catalog or Catalog()
     off = queues_off_at(warehouse, catalog, as_of)
     states = (
-        warehouse.read_as_of(QUEUES.table, as_of).groupBy("state").agg(F.count(F.lit(1)).alias("messages"))
+        warehouse.read_as_of(RECEIVE.table, as_of).groupBy("state").agg(F.count(F.lit(1)).alias("messages"))
     )
     return {
-        "states": part(states, order=[F.col("state")], limit=STATES),
-        "caveats": _rows(("sentence",), [{"sentence": each} for each in caveats(warehouse, as_of)]),
-        "transmission_status": _rows(SAID, transmission_statuses(warehouse, as_of, STATUSES_SHOWN)),
-        "queues_off": _rows(OFF, [_off(row) for row in off]),
-        "unplaced": _rows((*WHY, "messages"), unplaced(warehouse, as_of)),
-        **_of_schedule(warehouse, as_of, QUEUES, catalog, off),
-        **_of_schedule(warehouse, as_of, TRANSMISSION, catalog, off),
-        **_of_rules_and_monitors(warehouse, as_of),
-        **_of_input(warehouse, as_of),
-        "leaks": part(
-            leak_kinds(leaks_at(warehouse, as_of), as_of=as_of).select(*LEAKS),
-            order=oldest_first(),
+        "states": read_table(states, order=[F.col("state")], limit=STATES),
+        "caveats": _small_table(
+            ("sentence",), [{"sentence": each} for each in find_caveats(warehouse, as_of)]
+        ),
+        "transmission_status": _small_table(STATUS_COLUMNS, read_statuses(warehouse, as_of, STATUSES_SHOWN)),
+        "queues_off": _small_table(OFF_COLUMNS, [_queue_off_row(row) for row in off]),
+        "unplaced": _small_table((*UNRESOLVED_KEY, "messages"), count_unresolved(warehouse, as_of)),
+        **_read_schedule(warehouse, as_of, RECEIVE, catalog, off),
+        **_read_schedule(warehouse, as_of, TRANSMISSION, catalog, off),
+        **_read_rules_and_monitors(warehouse, as_of),
+        **_read_input(warehouse, as_of),
+        "leaks": read_table(
+            count_leaks(read_leaks(warehouse, as_of), as_of=as_of).select(*LEAK_COLUMNS),
+            order=leak_order(),
             limit=LEAKS_SHOWN,
         ),
-        "nights": part(
-            nights(warehouse.read(RUNS), as_of=as_of), order=[F.desc("as_of")], limit=NIGHTS_SHOWN
+        "nights": read_table(
+            select_nights(warehouse.read(RUNS), as_of=as_of), order=[F.desc("as_of")], limit=NIGHTS_SHOWN
         ),
     }
 
 
-def _rows(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Part:
+def _small_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> PageTable:
     """A part of few rows that are known already; those beyond a limit are counted."""
     shown = [[row[name] for name in columns] for row in rows[:REASONS_SHOWN]]
-    return Part(columns, shown, len(rows))
+    return PageTable(columns, shown, len(rows))
 
 
-def _off(row: Mapping[str, Any]) -> dict[str, Any]:
+def _queue_off_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A queue that is off, with what was rolled back beside it."""
     rolled_back = row["rolled_back"] or dict.fromkeys(POISON)
     return {**row, **{name: rolled_back[name] for name in POISON}}
 
 
-def _of_schedule(
-    warehouse: Warehouse, as_of: datetime, kind: Kind, catalog: Catalog, off: Sequence[dict[str, Any]]
-) -> dict[str, Part]:
+def _read_schedule(
+    warehouse: Warehouse,
+    as_of: datetime,
+    kind: ScheduleShape,
+    catalog: Catalog,
+    off: Sequence[dict[str, Any]],
+) -> dict[str, PageTable]:
     """By level, by queue (or instance), the top of each, and who is overtaken."""
     schedule = warehouse.read_as_of(kind.table, as_of)
-    is_queue = kind is QUEUES
-    depth = (queue_depth if is_queue else instance_depth)(schedule, as_of=as_of)
-    places = part(
+    is_queue = kind is RECEIVE
+    depth = (count_by_queue if is_queue else count_by_instance)(schedule, as_of=as_of)
+    places = read_table(
         depth.select(*kind.within, *(QUEUE_SUMS if is_queue else INSTANCE_SUMS)),
         order=[F.desc("messages"), *map(F.col, kind.within)],
         limit=QUEUES_SHOWN if is_queue else INSTANCES_SHOWN,
     )
-    shown = schedule.join(numbered(warehouse.spark, places, kind.within), list(kind.within), "inner")
-    by_level = partial(waiting, level=kind.level, since=kind.since, as_of=as_of)
+    shown = schedule.join(number_rows(warehouse.spark, places, kind.within), list(kind.within), "inner")
+    by_level = partial(summarize_waits, level=kind.level, since=kind.since, as_of=as_of)
     count = len(places.rows)
     in_turn = schedule
     if is_queue or not off:
@@ -180,22 +197,24 @@ def _of_schedule(
         sendable = with_queue_off(shown, catalog, off).where("waits_for is null")
         order = Window.partitionBy("place").orderBy("position")
         first = sendable.withColumn("number", F.row_number().over(order)).where(F.col("number") <= TOP)
-    top = first.select("place", *(RECEIVED if is_queue else TRANSMITTED))
-    late = overtaken(in_turn, kind).select(*kind.within, *OVERTAKEN)
+    top = first.select("place", *(RECEIVED_COLUMNS if is_queue else TRANSMITTED_COLUMNS))
+    late = find_overtaken(in_turn, kind).select(*kind.within, *OVERTAKEN_COLUMNS)
     return {
-        f"{kind.name}_levels": part(
-            by_level(schedule, within=()).select(F.col(kind.level).alias("level"), *WAITING),
+        f"{kind.name}_levels": read_table(
+            by_level(schedule, within=()).select(F.col(kind.level).alias("level"), *WAIT_COLUMNS),
             order=[F.desc("level")],
             limit=LEVELS,
         ),
         f"{kind.name}_places": places,
-        f"{kind.name}_place_levels": part(
-            by_level(shown, within=("place",)).select("place", F.col(kind.level).alias("level"), *WAITING),
+        f"{kind.name}_place_levels": read_table(
+            by_level(shown, within=("place",)).select(
+                "place", F.col(kind.level).alias("level"), *WAIT_COLUMNS
+            ),
             order=[F.col("place"), F.desc("level")],
             limit=LEVELS * count,
         ),
-        f"{kind.name}_top": part(top, order=[F.col("place"), F.col("position")], limit=TOP * count),
-        f"{kind.name}_overtaken": part(
+        f"{kind.name}_top": read_table(top, order=[F.col("place"), F.col("position")], limit=TOP * count),
+        f"{kind.name}_overtaken": read_table(
             late,
             order=[F.desc("passed_by"), *map(F.col, kind.within), F.col("position")],
             limit=OVERTAKEN_SHOWN,
@@ -203,15 +222,15 @@ def _of_schedule(
     }
 
 
-def _of_rules_and_monitors(warehouse: Warehouse, as_of: datetime) -> dict[str, Part]:
-    rules = coverage(warehouse, as_of)
+def _read_rules_and_monitors(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
+    rules = report_coverage(warehouse, as_of)
     place = [F.col(name) for name in ("instance", "database")]
     return {
-        "rules": Part(
-            COVERAGE, [[row[name] for name in COVERAGE] for row in rules[:RULES_SHOWN]], len(rules)
+        "rules": PageTable(
+            RULE_COLUMNS, [[row[name] for name in RULE_COLUMNS] for row in rules[:RULES_SHOWN]], len(rules)
         ),
-        "activation": part(
-            warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).select(*ADVICE),
+        "activation": read_table(
+            warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).select(*ADVICE_COLUMNS),
             order=[
                 F.col("advice").isin("keeps_up", "not_known"),
                 F.desc("need_seconds"),
@@ -223,7 +242,7 @@ def _of_rules_and_monitors(warehouse: Warehouse, as_of: datetime) -> dict[str, P
     }
 
 
-def _of_input(warehouse: Warehouse, as_of: datetime) -> dict[str, Part]:
+def _read_input(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
     sums = ("events", "accepted", "duplicates", "rejected")
     came_in = warehouse.read(BATCHES).groupBy("source").agg(*[F.sum(name).alias(name) for name in sums])
     reasons = (
@@ -234,14 +253,14 @@ def _of_input(warehouse: Warehouse, as_of: datetime) -> dict[str, Part]:
     unresolved = warehouse.read_as_of(UNRESOLVED, as_of)
     why = unresolved.groupBy("kind", "reason").agg(F.count(F.lit(1)).alias("messages"))
     return {
-        "inputs": part(came_in, order=[F.col("source")], limit=REASONS_SHOWN),
-        "rejected": part(
+        "inputs": read_table(came_in, order=[F.col("source")], limit=REASONS_SHOWN),
+        "rejected": read_table(
             reasons, order=[F.desc("rows"), F.col("source"), F.col("reason")], limit=REASONS_SHOWN
         ),
-        "unresolved": part(
+        "unresolved": read_table(
             why, order=[F.desc("messages"), F.col("kind"), F.col("reason")], limit=REASONS_SHOWN
         ),
-        "unresolved_messages": part(
+        "unresolved_messages": read_table(
             unresolved.select("kind", "reason", "id"),
             order=[F.col("kind"), F.col("reason"), F.col("id")],
             limit=UNRESOLVED_SHOWN,
@@ -249,7 +268,7 @@ def _of_input(warehouse: Warehouse, as_of: datetime) -> dict[str, Part]:
     }
 
 
-def queue_depth(schedule: DataFrame, *, as_of: datetime) -> DataFrame:
+def count_by_queue(schedule: DataFrame, *, as_of: datetime) -> DataFrame:
     """Count the ready messages of each queue by what keeps them back.
 
     Args:
@@ -271,7 +290,7 @@ def queue_depth(schedule: DataFrame, *, as_of: datetime) -> DataFrame:
     )
 
 
-def instance_depth(schedule: DataFrame, *, as_of: datetime) -> DataFrame:
+def count_by_instance(schedule: DataFrame, *, as_of: datetime) -> DataFrame:
     """Count the messages that wait for transmission at each instance.
 
     Args:
@@ -301,7 +320,7 @@ def _waits(since: str, as_of: datetime) -> list[Column]:
     ]
 
 
-def nights(runs: DataFrame, *, as_of: datetime) -> DataFrame:
+def select_nights(runs: DataFrame, *, as_of: datetime) -> DataFrame:
     """The published runs up to an as_of, one for each as_of.
 
     Args:

@@ -35,7 +35,7 @@ LONGEST = 400
 
 
 @dataclass(frozen=True)
-class Part:
+class PageTable:
     """The rows of one table of the page.
 
     Attributes:
@@ -49,7 +49,7 @@ class Part:
     total: int
 
 
-def page(as_of: datetime, parts: Mapping[str, Part]) -> str:
+def render_page(as_of: datetime, parts: Mapping[str, PageTable]) -> str:
     """Write the page.
 
     Args:
@@ -67,11 +67,11 @@ def page(as_of: datetime, parts: Mapping[str, Part]) -> str:
         "as_of": moment,
         "parts": {
             name: {
-                "columns": list(part.columns),
-                "rows": [[_plain(value) for value in row] for row in part.rows],
-                "total": part.total,
+                "columns": list(read_table.columns),
+                "rows": [[_plain_value(value) for value in row] for row in read_table.rows],
+                "total": read_table.total,
             }
-            for name, part in parts.items()
+            for name, read_table in parts.items()
         },
     }
     style, script = _asset("style.css"), "\n".join(map(_asset, SCRIPTS))
@@ -81,7 +81,7 @@ def page(as_of: datetime, parts: Mapping[str, Part]) -> str:
         style_hash=_hash(style),
         script=script,
         script_hash=_hash(script),
-        data=_embedded(content),
+        data=_embed(content),
     )
 
 
@@ -95,12 +95,12 @@ def _hash(content: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()
 
 
-def _embedded(content: Mapping[str, Any]) -> str:
+def _embed(content: Mapping[str, Any]) -> str:
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")
 
 
-def _plain(value: Any) -> Any:
+def _plain_value(value: Any) -> Any:
     if isinstance(value, datetime):
         return format_instant(value)
     if isinstance(value, date):
@@ -110,20 +110,20 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def part(rows: DataFrame, *, order: Sequence[Column], limit: int) -> Part:
+def read_table(rows: DataFrame, *, order: Sequence[Column], limit: int) -> PageTable:
     """The first rows in an order; only where there are more than these, all are counted."""
     found = collect_rows(rows.orderBy(*order).limit(limit))
     total = len(found) if len(found) < limit else rows.count()
-    return Part(rows.columns, [list(row.values()) for row in found], total)
+    return PageTable(rows.columns, [list(row.values()) for row in found], total)
 
 
-def sums(rows: DataFrame, names: Sequence[str]) -> Part:
+def read_sums(rows: DataFrame, names: Sequence[str]) -> PageTable:
     """One row: the sums of these columns over all rows, 0 if there are none."""
     [found] = collect_rows(rows.agg(*(F.coalesce(F.sum(name), F.lit(0)).alias(name) for name in names)))
-    return Part(names, [list(found.values())], 1)
+    return PageTable(names, [list(found.values())], 1)
 
 
-def numbered(spark: SparkSession, shown: Part, key: Sequence[str]) -> DataFrame:
+def number_rows(spark: SparkSession, shown: PageTable, key: Sequence[str]) -> DataFrame:
     """The rows of a part as a small frame to join with: `place`, from 0, and the key, its first columns."""
     rows = [(number, *row[: len(key)]) for number, row in enumerate(shown.rows)]
     columns = ", ".join(("place int", *(f"{name} string" for name in key)))

@@ -2,7 +2,7 @@
 
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.report.page import Part, part
+from pipelines.report.page import PageTable, read_table
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
@@ -16,7 +16,7 @@ STEPS = 100
 """Of a distribution: a point per so many parts of its messages."""
 MOMENTS = 240
 """At which the waiting messages are counted, evenly spread."""
-OF_WAITS = (
+WAIT_COLUMNS = (
     *QUEUE,
     "level",
     "scenario",
@@ -29,7 +29,7 @@ OF_WAITS = (
 )
 
 
-def replay_parts(answers: Warehouse) -> dict[str, Part]:
+def read_replay_tables(answers: Warehouse) -> dict[str, PageTable]:
     """Read what the page shows of the tables that `priorities replay --out` wrote.
 
     Returns:
@@ -40,8 +40,8 @@ def replay_parts(answers: Warehouse) -> dict[str, Part]:
     messages = answers.read(REPLAY_MESSAGES)
     waits = answers.read(REPLAY_WAITS)
     verdicts = answers.read(REPLAY_CALIBRATION).groupBy("verdict").agg(F.count(F.lit(1)).alias("levels"))
-    place = _most_waiting(messages)
-    none = Part((), [], 0)
+    place = _find_longest_waiting(messages)
+    none = PageTable((), [], 0)
     of_place = {"replay_shares": none, "replay_lengths": none}
     if place is not None:
         own = messages
@@ -49,19 +49,23 @@ def replay_parts(answers: Warehouse) -> dict[str, Part]:
             own = own.where(F.col(name) == F.lit(value))
         levels = [F.col("scenario"), F.desc("level"), F.col("seconds"), F.col("share")]
         of_place = {
-            "replay_shares": part(_shares(own), order=levels, limit=SCENARIOS * LEVELS * (STEPS + 2)),
-            "replay_lengths": part(
-                _lengths(own), order=[F.col("scenario"), F.col("moment")], limit=SCENARIOS * (MOMENTS + 2)
+            "replay_shares": read_table(
+                _compute_shares(own), order=levels, limit=SCENARIOS * LEVELS * (STEPS + 2)
+            ),
+            "replay_lengths": read_table(
+                _compute_lengths(own),
+                order=[F.col("scenario"), F.col("moment")],
+                limit=SCENARIOS * (MOMENTS + 2),
             ),
         }
     return {
-        "replay_waits": part(
-            _with_verdict(waits, answers.read(REPLAY_CALIBRATION)).select(*OF_WAITS),
+        "replay_waits": read_table(
+            _with_verdict(waits, answers.read(REPLAY_CALIBRATION)).select(*WAIT_COLUMNS),
             order=[*map(F.col, QUEUE), F.desc("level"), F.col("scenario")],
             limit=WAITS_SHOWN,
         ),
-        "replay_verdicts": part(verdicts, order=[F.col("verdict")], limit=VERDICTS),
-        "replay_place": Part(QUEUE, [list(place.values())] if place else [], 1 if place else 0),
+        "replay_verdicts": read_table(verdicts, order=[F.col("verdict")], limit=VERDICTS),
+        "replay_place": PageTable(QUEUE, [list(place.values())] if place else [], 1 if place else 0),
         **of_place,
     }
 
@@ -76,7 +80,7 @@ def _with_verdict(waits: DataFrame, calibration: DataFrame) -> DataFrame:
     return beside.withColumn("verdict", F.coalesce("of_queue", F.lit("unknown")))
 
 
-def _most_waiting(messages: DataFrame) -> dict[str, str] | None:
+def _find_longest_waiting(messages: DataFrame) -> dict[str, str] | None:
     """The queue whose messages waited longest in sum, in either scenario; None if nothing was played."""
     waited = F.unix_micros("started_at") - F.unix_micros("arrived_at")
     sums = messages.groupBy(*QUEUE).agg(
@@ -86,7 +90,7 @@ def _most_waiting(messages: DataFrame) -> dict[str, str] | None:
     return first[0] if first else None
 
 
-def _shares(messages: DataFrame) -> DataFrame:
+def _compute_shares(messages: DataFrame) -> DataFrame:
     """Which share of a level's messages had started after `seconds`; messages never started count as left."""
     of_level = Window.partitionBy("scenario", "level")
     seconds = (F.unix_micros("started_at") - F.unix_micros("arrived_at")) / F.lit(1_000_000)
@@ -104,7 +108,7 @@ def _shares(messages: DataFrame) -> DataFrame:
     return ranked.where(shown).select("scenario", "level", "seconds", share)
 
 
-def _lengths(messages: DataFrame) -> DataFrame:
+def _compute_lengths(messages: DataFrame) -> DataFrame:
     """How many messages wait at evenly spread moments: arrived, and not started."""
     both = F.array(
         *(

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.console.invocation import name_command
-from pipelines.report.page import Part, part, sums
+from pipelines.report.page import PageTable, read_sums, read_table
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.answers import read_answers
@@ -25,9 +25,9 @@ from schemas.whatif import (
 POINTS = 1000
 """Of the picture: evenly spread over the order that changes most."""
 SUMMARY_SHOWN = 200
-PLACE = ("kind", "instance", "database", "queue")
-OF_MOVES = (
-    *PLACE,
+ORDER_KEY = ("kind", "instance", "database", "queue")
+MOVE_COLUMNS = (
+    *ORDER_KEY,
     "message_id",
     "position_before",
     "position_after",
@@ -37,7 +37,7 @@ OF_MOVES = (
 )
 
 
-def whatif_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
+def read_whatif_tables(answers: Warehouse, as_of: datetime) -> dict[str, PageTable]:
     """Read what the page shows of the tables that `priorities whatif --out` wrote.
 
     Returns:
@@ -51,10 +51,10 @@ def whatif_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
     """
     _require_as_of(answers, as_of)
     messages = answers.read(WHATIF_MESSAGES).where("moved is not null")
-    place = _most_moved(messages)
+    place = _find_most_moved(messages)
     causes = answers.read(WHATIF_ENDPOINTS).groupBy("cause").agg(F.count(F.lit(1)).alias("endpoints"))
     summary = answers.read(WHATIF_SUMMARY)
-    counts = sums(summary.where(F.col("dimension").isin(*SCOPES)), ("messages", "gained", "lost"))
+    counts = read_sums(summary.where(F.col("dimension").isin(*SCOPES)), ("messages", "gained", "lost"))
     changed = {row["cause"]: row["endpoints"] for row in collect_rows(causes)}
     report = {
         "endpoints": {cause: changed.get(cause, 0) for cause in ("proposal", "drift")},
@@ -68,9 +68,9 @@ def whatif_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
         answers.read(WHATIF_PAIRS).groupBy("passing_level", "passed_level").agg(F.sum("pairs").alias("pairs"))
     )
     return {
-        "whatif_said": Part(("sentence",), [[each] for each in said], len(said)),
+        "whatif_said": PageTable(("sentence",), [[each] for each in said], len(said)),
         "whatif_counts": counts,
-        "whatif_summary": part(
+        "whatif_summary": read_table(
             summary.where("gained > 0 or lost > 0"),
             order=[
                 F.desc(F.col("positions_gained") + F.col("positions_lost")),
@@ -78,12 +78,12 @@ def whatif_parts(answers: Warehouse, as_of: datetime) -> dict[str, Part]:
             ],
             limit=SUMMARY_SHOWN,
         ),
-        "whatif_moves": part(
-            messages.where("moved <> 0").select(*OF_MOVES), order=largest_first(), limit=MOST_MOVED
+        "whatif_moves": read_table(
+            messages.where("moved <> 0").select(*MOVE_COLUMNS), order=largest_first(), limit=MOST_MOVED
         ),
-        "whatif_pairs": part(pairs, order=[F.desc("passing_level"), F.desc("passed_level")], limit=100),
-        "whatif_place": Part(PLACE, [list(place.values())] if place else [], 1 if place else 0),
-        "whatif_points": _points(messages, place) if place else Part((), [], 0),
+        "whatif_pairs": read_table(pairs, order=[F.desc("passing_level"), F.desc("passed_level")], limit=100),
+        "whatif_place": PageTable(ORDER_KEY, [list(place.values())] if place else [], 1 if place else 0),
+        "whatif_points": _read_points(messages, place) if place else PageTable((), [], 0),
     }
 
 
@@ -98,16 +98,18 @@ def _require_as_of(answers: Warehouse, as_of: datetime) -> None:
     )
 
 
-def _most_moved(messages: DataFrame) -> dict[str, str | None] | None:
+def _find_most_moved(messages: DataFrame) -> dict[str, str | None] | None:
     """The queue, or the instance's transmission order, in which positions change most; None if none does."""
     of_queue = F.col("kind") == "receive"
     database = F.when(of_queue, F.col("database")).alias("database")
     moved = messages.groupBy("kind", "instance", database, "queue").agg(F.sum(F.abs("moved")).alias("moved"))
-    first = collect_rows(moved.where("moved > 0").orderBy(F.desc("moved"), *PLACE).select(*PLACE).limit(1))
+    first = collect_rows(
+        moved.where("moved > 0").orderBy(F.desc("moved"), *ORDER_KEY).select(*ORDER_KEY).limit(1)
+    )
     return first[0] if first else None
 
 
-def _points(messages: DataFrame, place: dict[str, str | None]) -> Part:
+def _read_points(messages: DataFrame, place: dict[str, str | None]) -> PageTable:
     own = messages
     for name, value in place.items():
         # An instance has one order over its databases.
@@ -117,5 +119,5 @@ def _points(messages: DataFrame, place: dict[str, str | None]) -> Part:
     total = own.count()
     step = -(-total // POINTS)
     some = own.where(F.col("position_before") % F.lit(step) == 0) if step > 1 else own
-    shown = part(some.select(*names), order=[F.col("position_before")], limit=POINTS)
-    return Part(names, shown.rows, total)
+    shown = read_table(some.select(*names), order=[F.col("position_before")], limit=POINTS)
+    return PageTable(names, shown.rows, total)

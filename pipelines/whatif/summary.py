@@ -7,7 +7,7 @@ import pyarrow as pa
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.union import union_all
-from pipelines.questions.overtaken import by_key, passed_by_level
+from pipelines.questions.overtaken import count_passed_by_level, group_by_key
 from schemas.keys import QUEUE
 from schemas.whatif import WHATIF_PAIRS, WHATIF_SUMMARY
 
@@ -85,9 +85,9 @@ def _count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return
     rows = pa.Table.from_batches(whole)
     columns = [rows[name].to_numpy() for name in ("position_before", "position_after", "level_before")]
-    for queue, indices in by_key(rows, QUEUE):
+    for queue, indices in group_by_key(rows, QUEUE):
         in_order = indices[np.argsort(columns[0][indices])]
-        counts = passed_by_level(columns[1][in_order], columns[2][in_order])
+        counts = count_passed_by_level(columns[1][in_order], columns[2][in_order])
         passing, passed = np.nonzero(counts)
         yield pa.record_batch(
             [

@@ -9,10 +9,10 @@ from hypothesis import given, strategies as st
 from pipelines.config.rules.history import RuleVersion
 from pipelines.explain.endpoint import (
     Endpoint,
-    Later,
+    LaterOutcome,
     NearMiss,
-    OtherTime,
     Outcome,
+    RulePeriod,
     explain_endpoint,
 )
 from tests.support.model.rules import Rule, resolve
@@ -125,12 +125,15 @@ def test_versions_before_and_after_the_creation() -> None:
     found = explain(*rules, priority=7, rule_name="Rule", ladder_step=4)
     assert found.given == Outcome(7, "Rule", 4)
     assert found.by_present_rules == Outcome(8, "Rule", 4)
-    assert found.steps[3].rule == OtherTime("Rule", 8, day(4), day(7))
+    assert found.steps[3].rule == RulePeriod("Rule", 8, day(4), day(7))
     assert found.steps[3].at_other_times == (
-        OtherTime("Rule", 7, day(1), day(4)),
-        OtherTime("Rule", 2, day(9), None),
+        RulePeriod("Rule", 7, day(1), day(4)),
+        RulePeriod("Rule", 2, day(9), None),
     )
-    assert found.later == (Later(day(7), Outcome(5, None, None)), Later(day(9), Outcome(2, "Rule", 4)))
+    assert found.later == (
+        LaterOutcome(day(7), Outcome(5, None, None)),
+        LaterOutcome(day(9), Outcome(2, "Rule", 4)),
+    )
 
 
 def test_a_validity_begins_at_its_first_instant_and_ends_before_its_last() -> None:
@@ -154,8 +157,8 @@ def test_a_level_of_the_server_is_explained_by_the_rules_that_stand() -> None:
     assert (found.level_source, found.created_by) == ("server", "snapshot")
     assert found.given == found.by_present_rules == Outcome(8, "Rule", 4)
     hits = {step.step: (step.rule, step.decides) for step in found.steps if step.rule}
-    assert hits[4] == (OtherTime("Rule", 8, day(6), None), True)
-    assert found.steps[3].at_other_times == (OtherTime("Rule", 3, day(1), day(6)),)
+    assert hits[4] == (RulePeriod("Rule", 8, day(6), None), True)
+    assert found.steps[3].at_other_times == (RulePeriod("Rule", 3, day(1), day(6)),)
     assert found.later == ()
 
 

@@ -12,8 +12,8 @@ from pipelines.config.errors import PipelineError
 from pipelines.console.invocation import name_command
 from pipelines.console.terminal import to_json
 from pipelines.explain.endpoint import Outcome
-from pipelines.explain.explain import explain_conversation, explain_group, explain_message
-from pipelines.explain.queue import Ahead, transmit_reason
+from pipelines.explain.explanations import explain_conversation, explain_group, explain_message
+from pipelines.explain.positions import AheadCount, describe_transmit_level
 from pipelines.explain.view import print_explanation
 from pipelines.storage.warehouse import Warehouse
 from schemas.reading import as_of_key
@@ -223,7 +223,7 @@ def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
     assert [miss.asks_for for miss in initiator.steps[1].near_misses] == ["InitiatorSerivce"]
     assert target.given == target.by_present_rules == Outcome(3, "Target", 2)
     [own] = [one for one in found.groups if one.queue == "TargetQueue"]
-    assert (own.priority, own.position, own.ahead) == (3, 3, (Ahead(9, 1), Ahead(3, 1)))
+    assert (own.priority, own.position, own.ahead) == (3, 3, (AheadCount(9, 1), AheadCount(3, 1)))
     assert [(one.conversation_id, one.priority, one.messages, one.decides) for one in own.listed] == [
         ("c1", 3, 1, True),
         ("c7", 2, 1, False),
@@ -287,7 +287,7 @@ def test_a_message_in_a_queue(warehouse: Warehouse, capsys: pytest.CaptureFixtur
     found = explain_message(warehouse, "c1/4", as_of=AS_OF, honors=HONORS)
     assert found.receive is not None
     assert (found.receive.position, found.receive.receive_number, found.receive.group_priority) == (4, 4, 3)
-    assert found.receive.ahead == (Ahead(9, 1), Ahead(3, 2))
+    assert found.receive.ahead == (AheadCount(9, 1), AheadCount(3, 2))
     assert found.group is not None
     assert found.group.position == 3
     assert (found.message_sequence_number, found.arrived_at, found.transmissions) == (4, at(2), ())
@@ -305,7 +305,12 @@ def test_a_message_that_waits_and_is_forwarded(
 ) -> None:
     found = explain_message(warehouse, "c1/5", as_of=AS_OF, honors=HONORS)
     own, forwarded = found.transmissions
-    assert (own.instance, own.priority, own.transmit_priority, own.ahead) == ("SQL1", 8, 5, (Ahead(10, 1),))
+    assert (own.instance, own.priority, own.transmit_priority, own.ahead) == (
+        "SQL1",
+        8,
+        5,
+        (AheadCount(10, 1),),
+    )
     assert own.reason == "B has HONOR_BROKER_PRIORITY off, so it is sent at 5"
     assert (forwarded.instance, forwarded.reason) == ("SQL9", "forwarded messages are always sent at 5")
     print_explanation(found, AS_OF)
@@ -340,7 +345,7 @@ def test_why_a_level_counts_for_sending(
     priority: int, counts: int, elevated: bool, honors: bool, reason: str
 ) -> None:
     row = sent("m", 1, counts, priority=priority, elevated=elevated)
-    assert transmit_reason(row, honors) == reason
+    assert describe_transmit_level(row, honors) == reason
 
 
 OPEN = "in a transaction of which no end before as_of is known."

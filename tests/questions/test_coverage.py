@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import coverage as job
 from pipelines.config.load import load_settings
-from pipelines.questions.coverage import COLUMNS, coverage, rule_uses
+from pipelines.questions.coverage import COLUMNS, count_rule_uses, report_coverage
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
 from schemas.events import MESSAGES
@@ -108,7 +108,7 @@ def test_random_logs_are_covered_as_the_model_says(session: SparkSession, tmp_pa
     warehouse = Warehouse(session, str(tmp_path))
     in_warehouse(warehouse, log, tables)
     rows = expected(log, tables)
-    assert difference(coverage(warehouse, log.as_of), rows) == []
+    assert difference(report_coverage(warehouse, log.as_of), rows) == []
     # The logs must have what is counted, or nothing is tested.
     seen: dict[tuple[str, bool], int] = defaultdict(int)
     for row in rows:
@@ -121,7 +121,7 @@ def test_random_logs_are_covered_as_the_model_says(session: SparkSession, tmp_pa
     earlier = replace(log, as_of=log.as_of - timedelta(hours=3))
     none: dict[str, list[Row]] = {"receive_schedule": [], "transmission_schedule": []}
     rows = expected(earlier, tables | none)
-    assert difference(coverage(warehouse, earlier.as_of), rows) == []
+    assert difference(report_coverage(warehouse, earlier.as_of), rows) == []
 
 
 def test_rules_that_the_history_has_no_more_stay_visible(session: SparkSession, tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_rules_that_the_history_has_no_more_stay_visible(session: SparkSession, 
     )
     found = {
         (row["rule_name"] or "", row["level"] or 0, row["endpoints"], row["first_use"])
-        for row in coverage(warehouse, at(9))
+        for row in report_coverage(warehouse, at(9))
     }
     assert found == {
         ("", 5, 1, at(6)),
@@ -172,7 +172,7 @@ def test_levels_of_the_server_count_by_themselves(session: SparkSession, tmp_pat
     write(warehouse, PRIORITY_RULES, rules)
     found = [
         (row["database"], *[row[name] for name in ("rule_name", "valid_from", "level", "endpoints")])
-        for row in coverage(warehouse, at(9))
+        for row in report_coverage(warehouse, at(9))
     ]
     assert found == [
         ("A", None, None, 5, 2),
@@ -182,7 +182,7 @@ def test_levels_of_the_server_count_by_themselves(session: SparkSession, tmp_pat
         ("B", None, None, 5, 0),
         ("B", None, None, None, 1),
     ]
-    server = coverage(warehouse, at(9))[1]
+    server = report_coverage(warehouse, at(9))[1]
     assert [server[name] for name in ("conversations", "messages", "first_use", "last_use")] == [
         2,
         1,
@@ -216,7 +216,7 @@ def test_the_plan_joins_by_hash_and_has_no_step_of_one_task(spark: SparkSession)
     tables = [ENDPOINTS, MESSAGES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, PRIORITY_RULES]
     # Rows that the optimizer can't see through; without any, it plans nothing at all.
     frames = [spark.createDataFrame(spark.sparkContext.emptyRDD(), table.struct) for table in tables]
-    found = operators(rule_uses(*frames, as_of=at(9)))
+    found = operators(count_rule_uses(*frames, as_of=at(9)))
     assert found["BroadcastHashJoin"] >= 1
     assert SINGLE not in found
     assert set(found) <= {"BroadcastHashJoin", "SortMergeJoin", "ShuffledHashJoin"}

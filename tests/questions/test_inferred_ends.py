@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.conformance.read import request_at
 from pipelines.conformance.receives import receives_at
-from pipelines.questions.leaks import leaks_at
+from pipelines.questions.leaks import read_leaks
 from pipelines.replay.read import open_replay
 from pipelines.replay.request import Period, ReplayRequest
 from pipelines.storage.collect import collect_rows
@@ -120,6 +120,6 @@ def test_nobody_knows_how_long_the_work_took_or_when_it_began(
 
 
 def test_it_is_no_traffic(session: SparkSession, project: Project) -> None:
-    [leaking, other] = collect_rows(leaks_at(project.warehouse(session), AS_OF, days=30))
+    [leaking, other] = collect_rows(read_leaks(project.warehouse(session), AS_OF, days=30))
     for row in (leaking, other):
         assert (row["conversation_id"], row["reason"]) == ("Old 3", "no_traffic")

@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.commands import leaks as job
-from pipelines.questions.leaks import conversation_leaks, leak_kinds, leaks_at
+from pipelines.questions.leaks import count_leaks, read_leaks, report_leaks
 from pipelines.questions.view import print_leaks
 from pipelines.storage.collect import collect_rows
 from tests.support.factories import Row, at, by_source, catalog, endpoint_event, message_event
@@ -66,7 +66,7 @@ def test_leaks_equal_the_model(session: SparkSession, tmp_path: Path) -> None:
     project = project_of(tmp_path, log)
     project.add(log.events)
     project.run(session, log.as_of)
-    found = collect_rows(leaks_at(project.warehouse(session), log.as_of, days=HOURS / 24))
+    found = collect_rows(read_leaks(project.warehouse(session), log.as_of, days=HOURS / 24))
     expected = naive_leaks(project.table("endpoints"), log.endpoint_events, log.message_events, log.as_of)
     assert {row["reason"] for row in expected} == {"far_side_ended", "no_traffic"}
     assert difference([{name: row[name] for name in expected[0]} for row in found], expected) == []
@@ -97,8 +97,8 @@ def leaking(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> 
 
 @pytest.mark.spark
 def test_leaks_are_counted_by_kind(session: SparkSession, leaking: Project) -> None:
-    found = leaks_at(leaking.warehouse(session), at(0))
-    kinds = collect_rows(leak_kinds(found, as_of=at(0)).orderBy("reason", "local_service"))
+    found = read_leaks(leaking.warehouse(session), at(0))
+    kinds = collect_rows(count_leaks(found, as_of=at(0)).orderBy("reason", "local_service"))
     shown = ("local_service", "reason", "endpoints", "oldest", "oldest_days", "a_day")
     assert [tuple(row[name] for name in shown) for row in kinds] == [
         ("TargetService", "far_side_ended", 2, at(1, day=-9), 9.0, 0.22),
@@ -108,7 +108,7 @@ def test_leaks_are_counted_by_kind(session: SparkSession, leaking: Project) -> N
 
 
 def test_the_oldest_come_first_and_the_limit_counts(session: SparkSession, leaking: Project) -> None:
-    report = conversation_leaks(leaking.warehouse(session), as_of=at(0), days=9, limit=1)
+    report = report_leaks(leaking.warehouse(session), as_of=at(0), days=9, limit=1)
     # Nine days without traffic are one too many for the others.
     assert report["endpoints"] == 2
     assert [(row["conversation_id"], row["age_days"]) for row in report["oldest"]] == [("half", 9.0)]
@@ -130,5 +130,5 @@ def test_no_leak_is_said(session: SparkSession, tmp_path: Path, capsys: Any) -> 
     project = Project(tmp_path, catalog=catalog())
     project.add(by_source(endpoint_event(event_time=at(-1))))
     project.run(session, at(0))
-    print_leaks(conversation_leaks(project.warehouse(session), as_of=at(0), days=7, limit=5))
+    print_leaks(report_leaks(project.warehouse(session), as_of=at(0), days=7, limit=5))
     assert "No endpoint leaks at 2026-11-20T12:00:00Z." in capsys.readouterr().out

@@ -12,9 +12,9 @@ from pipelines.commands import next as next_job, waiting as waiting_job
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.queue_filter import QueueFilter
-from pipelines.questions.next import next_messages
+from pipelines.questions.next import report_next
 from pipelines.questions.view import print_next
-from pipelines.questions.waiting import waiting_messages
+from pipelines.questions.waiting import report_waits
 from pipelines.storage.warehouse import Warehouse
 from schemas.reading import as_of_key
 from tests.support import written
@@ -73,7 +73,7 @@ def warehouse(session: SparkSession, folder: Path) -> Warehouse:
 def test_the_next_of_a_queue_with_the_conversation_that_decides(
     warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = next_messages(warehouse, QueueFilter("Q"), as_of=AS_OF, limit=3)
+    found = report_next(warehouse, QueueFilter("Q"), as_of=AS_OF, limit=3)
     assert (found["as_of"], found["instance"], found["database"], found["queue"]) == (AS_OF, "SQL1", "A", "Q")
     columns = ("position", "receive_number", "deciding_conversation_id", "conversation_id", "arrived_at")
     assert [tuple(row[name] for name in columns) for row in found["next"]] == [
@@ -99,14 +99,14 @@ def test_the_next_of_a_queue_with_the_conversation_that_decides(
 
 
 def test_a_queue_of_which_all_is_held_back(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
-    found = next_messages(warehouse, QueueFilter("Locked"), as_of=AS_OF, limit=3)
+    found = report_next(warehouse, QueueFilter("Locked"), as_of=AS_OF, limit=3)
     assert (found["next"], found["held_back"]) == ([], {"group_locked": 1})
     print_next(found)
     assert "SQL1.A.Locked: nothing can be received" in capsys.readouterr().out
 
 
 def test_the_next_of_an_instance(warehouse: Warehouse) -> None:
-    found = next_messages(warehouse, QueueFilter(instance="SQL1"), as_of=AS_OF, limit=1)
+    found = report_next(warehouse, QueueFilter(instance="SQL1"), as_of=AS_OF, limit=1)
     assert [(row["message_id"], row["priority"], row["transmit_priority"]) for row in found["next"]] == [
         ("m1", 7, 5)
     ]
@@ -139,10 +139,10 @@ def test_what_an_instance_sends_says_what_is_special_of_it(capsys: pytest.Captur
 
 def test_a_queue_in_full(warehouse: Warehouse) -> None:
     """As every job writes it; a name with dots stands in brackets where it may mean another queue."""
-    in_full = next_messages(warehouse, QueueFilter("SQL1.B.Two"), as_of=AS_OF, limit=1)
+    in_full = report_next(warehouse, QueueFilter("SQL1.B.Two"), as_of=AS_OF, limit=1)
     assert (in_full["instance"], in_full["database"], in_full["queue"]) == ("SQL1", "B", "Two")
     assert [row["message_id"] for row in in_full["next"]] == ["other"]
-    dotted = next_messages(warehouse, QueueFilter("[SQL1.A.Two]"), as_of=AS_OF, limit=1)
+    dotted = report_next(warehouse, QueueFilter("[SQL1.A.Two]"), as_of=AS_OF, limit=1)
     assert (dotted["queue"], dotted["next"][0]["message_id"]) == ("SQL1.A.Two", "dotted")
 
 
@@ -175,7 +175,7 @@ def test_a_name_of_nothing_or_of_several_is_refused(
     warehouse: Warehouse, place: QueueFilter, complaint: str
 ) -> None:
     with pytest.raises(ConfigError) as error:
-        next_messages(warehouse, place, as_of=AS_OF, limit=1, catalog=CATALOG)
+        report_next(warehouse, place, as_of=AS_OF, limit=1, catalog=CATALOG)
     assert complaint in str(error.value)
 
 
@@ -204,7 +204,7 @@ def test_that_nothing_waits_is_an_answer_of_a_place_of_the_catalog(
     catalog = Catalog.model_validate(
         {"instances": [*CATALOG.model_dump()["instances"], {"name": "Quiet", "databases": [{"name": "D"}]}]}
     )
-    found = next_messages(warehouse, place, as_of=AS_OF, limit=1, catalog=catalog)
+    found = report_next(warehouse, place, as_of=AS_OF, limit=1, catalog=catalog)
     assert found == {"as_of": AS_OF, **named, "next": [], "held_back": {}}
     print_next(found)
     assert capsys.readouterr().out == line
@@ -242,7 +242,7 @@ def test_the_command_prints_json(
 
 
 def test_who_waits(warehouse: Warehouse) -> None:
-    found = waiting_messages(warehouse, as_of=AS_OF, limit=50)
+    found = report_waits(warehouse, as_of=AS_OF, limit=50)
     queues = {(row["database"], row["queue"], row["priority"]): row for row in found["receive"]["waiting"]}
     assert queues[("A", "Q", 3)]["messages"] == 2
     assert queues[("A", "Q", 9)]["oldest"] == at(7)

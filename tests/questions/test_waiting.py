@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.questions.overtaken import later_before, most_overtaken
-from pipelines.questions.waiting import waiting
+from pipelines.questions.overtaken import count_later_before, rank_overtaken
+from pipelines.questions.waiting import summarize_waits
 from tests.support.factories import Row, at
 
 pytestmark = pytest.mark.spark
@@ -61,12 +61,12 @@ def passed_by(row: Row, given: list[Row]) -> int:
 def test_later_ones_before_are_counted(size: int) -> None:
     came = np.random.default_rng(size).integers(0, 12, size)
     expected = [sum(came[other] > came[index] for other in range(index)) for index in range(size)]
-    assert later_before(came).tolist() == expected
+    assert count_later_before(came).tolist() == expected
 
 
 def test_the_most_overtaken_are_those_that_most_later_ones_go_before(session: SparkSession) -> None:
     given = rows(40, seed=1)
-    found = most_overtaken(
+    found = rank_overtaken(
         session.createDataFrame(given, ROWS).repartition(3), within=QUEUE, since="arrived_at", most=5
     ).collect()
     expected = []
@@ -85,13 +85,13 @@ def test_the_most_overtaken_are_those_that_most_later_ones_go_before(session: Sp
 def test_first_come_first_served_overtakes_nobody(session: SparkSession) -> None:
     given = [row | {"arrived_at": at(row["position"] or 0)} for row in rows(10, seed=2)]
     frame = session.createDataFrame(given, ROWS)
-    assert most_overtaken(frame, within=QUEUE, since="arrived_at").collect() == []
+    assert rank_overtaken(frame, within=QUEUE, since="arrived_at").collect() == []
 
 
 def test_waiting_is_told_by_queue_and_level(session: SparkSession) -> None:
     given = rows(30, seed=3)
     frame = session.createDataFrame(given, ROWS).repartition(3)
-    found = waiting(frame, within=QUEUE, level="priority", since="arrived_at", as_of=at(60))
+    found = summarize_waits(frame, within=QUEUE, level="priority", since="arrived_at", as_of=at(60))
     expected = []
     for queue, level in {(row["queue"], row["priority"]) for row in given}:
         came = [row["arrived_at"] for row in given if (row["queue"], row["priority"]) == (queue, level)]

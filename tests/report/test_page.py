@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.report.page import Part, page
+from pipelines.report.page import PageTable, render_page
 
 AS_OF = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -34,7 +34,7 @@ class Reader(HTMLParser):
 
 
 def written(*values: Any) -> str:
-    return page(AS_OF, {"part": Part(["value"], [[value] for value in values], len(values))})
+    return render_page(AS_OF, {"part": PageTable(["value"], [[value] for value in values], len(values))})
 
 
 def data_of(text: str) -> dict[str, Any]:

@@ -10,8 +10,8 @@ from selenium.webdriver.common.by import By
 from pipelines.commands import report
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings
-from pipelines.report.conformance import QUEUES_SHOWN, conformance_parts
-from pipelines.report.replay import MOMENTS, STEPS, replay_parts
+from pipelines.report.conformance import QUEUES_SHOWN, read_conformance_tables
+from pipelines.report.replay import MOMENTS, STEPS, read_replay_tables
 from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import CONFORMANCE_TABLES
 from schemas.replay import REPLAY_TABLES
@@ -168,7 +168,7 @@ def test_more_queues_than_are_shown_are_counted(session: SparkSession, tmp_path:
     rows = [{**row, "queue": f"Queue {number}"} for number in range(queues)]
     folder = tmp_path / "many"
     many = answers_of(session, folder, CONFORMANCE_TABLES, {**CONFORMANCE, "conformance": rows})
-    parts = conformance_parts(many, AS_OF)
+    parts = read_conformance_tables(many, AS_OF)
     assert len(parts["conformance_queues"].rows) == QUEUES_SHOWN
     counts = parts["conformance_counts"]
     assert dict(zip(counts.columns, counts.rows[0], strict=True)) == {
@@ -179,7 +179,7 @@ def test_more_queues_than_are_shown_are_counted(session: SparkSession, tmp_path:
 
 def test_no_queue_counts_as_nothing(session: SparkSession, tmp_path: Path) -> None:
     none = {name: list[Row]() for name in CONFORMANCE}
-    parts = conformance_parts(answers_of(session, tmp_path / "none", CONFORMANCE_TABLES, none), AS_OF)
+    parts = read_conformance_tables(answers_of(session, tmp_path / "none", CONFORMANCE_TABLES, none), AS_OF)
     assert parts["conformance_counts"].rows == [[0, 0]]
 
 
@@ -189,7 +189,7 @@ def test_the_curves_are_those_of_the_messages(session: SparkSession, tmp_path: P
     rows = [message(number, "actual", number) for number in range(many)]
     rows += [message(number, "proposed", started) for number, started in enumerate((0, 1, None))]
     answers = answers_of(session, tmp_path / "many", REPLAY_TABLES, {**REPLAY, "replay_messages": rows})
-    parts = replay_parts(answers)
+    parts = read_replay_tables(answers)
     shares = [tuple(row) for row in parts["replay_shares"].rows]
     proposed = [row for row in shares if row[0] == "proposed"]
     assert proposed == [

@@ -12,7 +12,7 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.console.invocation import name_command
-from pipelines.report.whatif import whatif_parts
+from pipelines.report.whatif import read_whatif_tables
 from pipelines.whatif.report import MOST_MOVED
 from schemas.whatif import WHATIF_TABLES
 from tests.support.browser import Browser, complaints, first_column, opened, requests, table
@@ -64,7 +64,7 @@ def test_the_largest_moves_are_those_of_the_terminal(session: SparkSession, tmp_
     rows += [moved(30, 1, 30, 5), moved(31, 1, 30, 5, **sent), moved(32, 1, 30, 5, queue="Another")]
     rows += [moved(33, 1, 90, 5, position_after=None, moved=None)]
     answers = answers_at(session, tmp_path / "many", AS_OF, whatif_messages=rows)
-    part = whatif_parts(answers, AS_OF)["whatif_moves"]
+    part = read_whatif_tables(answers, AS_OF)["whatif_moves"]
     shown = [dict(zip(part.columns, row, strict=True)) for row in part.rows]
     assert [(row["message_id"], row["moved"]) for row in shown] == [
         ("m30", -29),
@@ -79,13 +79,13 @@ def test_all_messages_are_counted_once(session: SparkSession, tmp_path: Path) ->
     sent = counted("instance", "[SQL1]", kind="transmission", messages=5, gained=2, lost=3)
     summary = [*ANSWER["whatif_summary"], counted("level", "9"), sent]
     answers = answers_at(session, tmp_path / "sums", AS_OF, whatif_summary=summary)
-    counts = whatif_parts(answers, AS_OF)["whatif_counts"]
+    counts = read_whatif_tables(answers, AS_OF)["whatif_counts"]
     assert dict(zip(counts.columns, counts.rows[0], strict=True)) == {"messages": 8, "gained": 3, "lost": 4}
 
 
 def test_an_empty_answer_counts_nothing(session: SparkSession, tmp_path: Path) -> None:
     none = {name: list[Row]() for name in ANSWER}
-    parts = whatif_parts(answers_at(session, tmp_path / "none", AS_OF, **none), AS_OF)
+    parts = read_whatif_tables(answers_at(session, tmp_path / "none", AS_OF, **none), AS_OF)
     assert parts["whatif_counts"].rows == [[0, 0, 0]]
     assert parts["whatif_moves"].rows == []
 

@@ -7,8 +7,8 @@ import yaml
 from pyspark.sql import SparkSession
 
 from pipelines.config.load import Settings, load_settings
-from pipelines.report.content import SUMS, parts
-from pipelines.report.page import page
+from pipelines.report.content import SUMS, read_tables
+from pipelines.report.page import render_page
 from pipelines.storage.published import published_as_of
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
@@ -146,4 +146,4 @@ def page_of(spark: SparkSession, settings: Settings, as_of: datetime | None) -> 
     """The page, as the job makes it."""
     warehouse = Warehouse(spark, settings.warehouse)
     moment = published_as_of(warehouse, settings, as_of)
-    return page(moment, parts(warehouse, moment))
+    return render_page(moment, read_tables(warehouse, moment))

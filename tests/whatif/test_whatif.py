@@ -21,8 +21,8 @@ from pipelines.config.load import load_settings
 from pipelines.config.proposal import changed_rules, proposed_rules
 from pipelines.config.proposed_settings import proposed_settings
 from pipelines.console.invocation import name_command
-from pipelines.questions.overtaken import passed_by_level
-from pipelines.report.whatif import whatif_parts
+from pipelines.questions.overtaken import count_passed_by_level
+from pipelines.report.whatif import read_whatif_tables
 from pipelines.schedules.orders import receive_order
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.small_frame import small_frame
@@ -301,7 +301,7 @@ def test_pairs_are_counted_as_they_are_named_one_by_one(after: list[int], levels
     for first in range(12):
         for second in range(first + 1, 12):
             expected[levels[second], levels[first]] += after[second] < after[first]
-    found = passed_by_level(np.array(after, dtype=np.int64), np.array(levels, dtype=np.int32))
+    found = count_passed_by_level(np.array(after, dtype=np.int64), np.array(levels, dtype=np.int32))
     assert (found == expected).all()
 
 
@@ -385,7 +385,7 @@ def test_after_is_what_reassigning_would_give(
         for row in DeltaTable(str(out / "whatif_messages")).to_pyarrow_table().to_pylist()
     }
     assert answer == {"Silver 0/0": (3, 1), "Gold 1/0": (1, 3), "Silver 2/0": (4, 2), "Gold 3/0": (2, 4)}
-    parts = whatif_parts(Warehouse(session, str(out)), at(60))
+    parts = read_whatif_tables(Warehouse(session, str(out)), at(60))
     moves = [dict(zip(parts["whatif_moves"].columns, row, strict=True)) for row in parts["whatif_moves"].rows]
     assert moves == [
         {name: row[name] for name in move} for move, row in zip(moves, result["largest_moves"], strict=True)

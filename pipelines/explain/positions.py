@@ -1,4 +1,4 @@
-"""Where a group or a message stands at an as_of, and what goes before it."""
+"""The position of a group or a message at an as_of, and the counts of what goes before it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,8 +18,8 @@ CONVERSATIONS_SHOWN = 20
 
 
 @dataclass(frozen=True)
-class Ahead:
-    """How many are placed before, of one level."""
+class AheadCount:
+    """The number of groups or messages of one level before the position."""
 
     level: int
     count: int
@@ -39,7 +39,7 @@ class GroupConversation:
 
 @dataclass(frozen=True)
 class Group:
-    """A group with ready messages in a queue: its level, the conversation that gives it, its place.
+    """A group with ready messages in a queue: its level, the conversation that gives it, its position.
 
     `ahead` counts the groups that GET CONVERSATION GROUP returns before it, by their level, highest first;
     empty unless ready. `listed` has the first conversations in the group's order.
@@ -56,12 +56,12 @@ class Group:
     conversations: int
     messages: int
     oldest_arrival: datetime
-    ahead: tuple[Ahead, ...]
+    ahead: tuple[AheadCount, ...]
     listed: tuple[GroupConversation, ...]
 
 
 @dataclass(frozen=True)
-class ReceivePlace:
+class ReceivePosition:
     """A message in the receive schedule.
 
     `ahead` counts the messages that are received before it, by the group level at their RECEIVE, highest
@@ -78,11 +78,11 @@ class ReceivePlace:
     position: int | None
     receive_number: int | None
     arrived_at: datetime
-    ahead: tuple[Ahead, ...]
+    ahead: tuple[AheadCount, ...]
 
 
 @dataclass(frozen=True)
-class TransmissionPlace:
+class TransmissionPosition:
     """A message in the transmission schedule of one instance.
 
     `priority` is what sys.transmission_queue shows, `transmit_priority` what counts, and `reason` says why
@@ -107,11 +107,11 @@ class TransmissionPlace:
     position: int | None
     block: int | None
     sendable_at: datetime
-    ahead: tuple[Ahead, ...]
+    ahead: tuple[AheadCount, ...]
 
 
 def explain_groups(groups: DataFrame, receives: DataFrame, group_id: str) -> list[Group]:
-    """Explain a group wherever it stands.
+    """Explain a group in every queue where it has ready messages.
 
     Args:
         groups: `group_priorities` rows of one as_of.
@@ -123,11 +123,11 @@ def explain_groups(groups: DataFrame, receives: DataFrame, group_id: str) -> lis
         if there are none.
     """
     found = collect_rows(groups.where(F.col("conversation_group_id") == group_id))
-    return [_group(groups, receives, row) for row in sorted(found, key=itemgetter(*QUEUE))]
+    return [_explain_in_queue(groups, receives, row) for row in sorted(found, key=itemgetter(*QUEUE))]
 
 
-def _group(groups: DataFrame, receives: DataFrame, row: Mapping[str, Any]) -> Group:
-    own = receives.where(_same(row, QUEUE)).where(
+def _explain_in_queue(groups: DataFrame, receives: DataFrame, row: Mapping[str, Any]) -> Group:
+    own = receives.where(_equals(row, QUEUE)).where(
         F.col("conversation_group_id") == row["conversation_group_id"]
     )
     conversations = (
@@ -146,7 +146,7 @@ def _group(groups: DataFrame, receives: DataFrame, row: Mapping[str, Any]) -> Gr
     )
     ahead, shown = run_concurrently(
         groups.sparkSession,
-        lambda: _ahead(groups.where(_same(row, QUEUE)), row["position"], "priority"),
+        lambda: _count_ahead(groups.where(_equals(row, QUEUE)), row["position"], "priority"),
         lambda: collect_rows(first),
     )
     listed = [
@@ -165,7 +165,7 @@ def _group(groups: DataFrame, receives: DataFrame, row: Mapping[str, Any]) -> Gr
 
 def explain_receive(
     groups: DataFrame, receives: DataFrame, message_id: str, likely: Mapping[str, Any] | None
-) -> tuple[ReceivePlace | None, Group | None]:
+) -> tuple[ReceivePosition | None, Group | None]:
     """Find a message in the receive schedule, and explain its group.
 
     Args:
@@ -176,37 +176,37 @@ def explain_receive(
             All other queues are searched only if it is not there.
 
     Returns:
-        Its place and its group there; None if it is not in the schedule. A message stands in one queue.
+        Its position and its group; None if it is not in the schedule. A message stands in one queue.
     """
-    found = _in_queue(groups, receives, message_id, likely) if likely is not None else (None, None)
+    found = _find_in_queue(groups, receives, message_id, likely) if likely is not None else (None, None)
     if found[0] is not None:
         return found
     elsewhere = collect_rows(receives.where(F.col("message_id") == message_id).select(*QUEUE).limit(1))
-    return _in_queue(groups, receives, message_id, elsewhere[0]) if elsewhere else (None, None)
+    return _find_in_queue(groups, receives, message_id, elsewhere[0]) if elsewhere else (None, None)
 
 
-def _in_queue(
+def _find_in_queue(
     groups: DataFrame, receives: DataFrame, message_id: str, queue: Mapping[str, Any]
-) -> tuple[ReceivePlace | None, Group | None]:
-    messages = receives.where(_same(queue, QUEUE))
+) -> tuple[ReceivePosition | None, Group | None]:
+    messages = receives.where(_equals(queue, QUEUE))
     rows = collect_rows(messages.where(F.col("message_id") == message_id).limit(1))
     if not rows:
         return None, None
     row = rows[0]
     ahead, found = run_concurrently(
         groups.sparkSession,
-        lambda: _ahead(messages, row["position"], "group_priority"),
-        lambda: explain_groups(groups.where(_same(queue, QUEUE)), messages, row["conversation_group_id"]),
+        lambda: _count_ahead(messages, row["position"], "group_priority"),
+        lambda: explain_groups(groups.where(_equals(queue, QUEUE)), messages, row["conversation_group_id"]),
     )
-    columns = [name for name in ReceivePlace.__dataclass_fields__ if name != "ahead"]
-    return ReceivePlace(**{name: row[name] for name in columns}, ahead=ahead), found[0] if found else None
+    columns = [name for name in ReceivePosition.__dataclass_fields__ if name != "ahead"]
+    return ReceivePosition(**{name: row[name] for name in columns}, ahead=ahead), found[0] if found else None
 
 
 def explain_transmission(
     transmissions: DataFrame,
     message_id: str,
     honors: Mapping[tuple[str, str], bool],
-) -> list[TransmissionPlace]:
+) -> list[TransmissionPosition]:
     """Find a message in the transmission schedule, where it waits and where it is being forwarded.
 
     Args:
@@ -224,12 +224,12 @@ def explain_transmission(
         "position", F.when(F.col("waits_for").isNull(), F.col("position"))
     )
     found = collect_rows(transmissions.where(F.col("message_id") == message_id))
-    columns = [name for name in TransmissionPlace.__dataclass_fields__ if name not in ("ahead", "reason")]
+    columns = [name for name in TransmissionPosition.__dataclass_fields__ if name not in ("ahead", "reason")]
     return [
-        TransmissionPlace(
+        TransmissionPosition(
             **{name: row[name] for name in columns},
-            reason=transmit_reason(row, honors.get((row["instance"], row["database"]), False)),
-            ahead=_ahead(
+            reason=describe_transmit_level(row, honors.get((row["instance"], row["database"]), False)),
+            ahead=_count_ahead(
                 transmissions.where(F.col("instance") == row["instance"]),
                 row["position"],
                 "transmit_priority",
@@ -239,7 +239,7 @@ def explain_transmission(
     ]
 
 
-def transmit_reason(row: Mapping[str, Any], honors: bool) -> str:
+def describe_transmit_level(row: Mapping[str, Any], honors: bool) -> str:
     """Say why the level that counts for sending is what it is.
 
     Args:
@@ -267,15 +267,15 @@ def transmit_reason(row: Mapping[str, Any], honors: bool) -> str:
     return reason
 
 
-def _same(row: Mapping[str, Any], columns: Sequence[str]) -> Column:
+def _equals(row: Mapping[str, Any], columns: Sequence[str]) -> Column:
     same = F.lit(True)
     for name in columns:
         same &= F.col(name) == row[name]
     return same
 
 
-def _ahead(rows: DataFrame, position: int | None, level: str) -> tuple[Ahead, ...]:
-    """Count what stands before a position, by level."""
+def _count_ahead(rows: DataFrame, position: int | None, level: str) -> tuple[AheadCount, ...]:
+    """Count what is before a position, by level, highest first."""
     if position is None:
         return ()
     counts = (
@@ -283,4 +283,6 @@ def _ahead(rows: DataFrame, position: int | None, level: str) -> tuple[Ahead, ..
         .groupBy(F.col(level).alias("level"))
         .agg(F.count(F.lit(1)).alias("count"))
     )
-    return tuple(Ahead(**row) for row in sorted(collect_rows(counts), key=itemgetter("level"), reverse=True))
+    return tuple(
+        AheadCount(**row) for row in sorted(collect_rows(counts), key=itemgetter("level"), reverse=True)
+    )

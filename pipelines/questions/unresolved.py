@@ -1,4 +1,4 @@
-"""Open messages that no schedule can place: why, of which services, and what the catalog lacks."""
+"""Count open messages that no schedule can place, by reason and service, and name what the catalog lacks."""
 
 import re
 from collections import Counter
@@ -20,22 +20,22 @@ from schemas.events import MESSAGES
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import UNRESOLVED
 
-WHY = ("kind", "reason", "instance", "database", "contract", "local_service", "remote_service")
-LACKING = "service_not_in_catalog"
-SHOWN = 10
+UNRESOLVED_KEY = ("kind", "reason", "instance", "database", "contract", "local_service", "remote_service")
+SERVICE_MISSING = "service_not_in_catalog"
+LINES_SHOWN = 10
 """Kinds of messages that are printed."""
 SERVICES_SHOWN = 100
 """Services to add that are printed; the YAML is to be complete."""
-PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-WORDS = {"on", "off", "yes", "no", "y", "n", "true", "false", "null", "none"}
+PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
+YAML_WORDS = {"on", "off", "yes", "no", "y", "n", "true", "false", "null", "none"}
 """What YAML takes for a truth value or for nothing."""
 NO_QUEUE = "QUEUE_OF_"
 """Begins what stands for a queue that is not known, a name of its own for each service."""
-THERE = "  # is there already"
+EXISTS_REMARK = "  # is there already"
 Row = dict[str, Any]
 
 
-def unplaced(warehouse: Warehouse, as_of: datetime) -> list[Row]:
+def count_unresolved(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     """Count the messages of `unresolved` at a published as_of by what they are.
 
     Returns:
@@ -47,12 +47,12 @@ def unplaced(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     lost = warehouse.read_as_of(UNRESOLVED, as_of).select("kind", "reason", F.col("id").alias("message_id"))
     if lost.isEmpty():
         return []
-    messages = _messages(warehouse.read_open(MESSAGES, as_of), lost)
+    messages = _locate_messages(warehouse.read_open(MESSAGES, as_of), lost)
     endpoints = warehouse.read_open(ENDPOINTS, as_of).join(
         messages.select("conversation_id").distinct(), "conversation_id", "left_semi"
     )
     holding = endpoints.select(
-        "conversation_id", "is_initiator", *[F.col(name).alias(f"own_{name}") for name in WHY[2:]]
+        "conversation_id", "is_initiator", *[F.col(name).alias(f"own_{name}") for name in UNRESOLVED_KEY[2:]]
     )
     other = endpoints.select(
         "conversation_id",
@@ -72,20 +72,20 @@ def unplaced(warehouse: Warehouse, as_of: datetime) -> list[Row]:
         .select(
             "kind",
             "reason",
-            *[_first(f"own_{name}", f"event_{name}", name) for name in ("instance", "database")],
+            *[_coalesce(f"own_{name}", f"event_{name}", name) for name in ("instance", "database")],
             *[
-                _first(f"own_{name}", f"far_{name}", name)
+                _coalesce(f"own_{name}", f"far_{name}", name)
                 for name in ("contract", "local_service", "remote_service")
             ],
         )
-        .groupBy(*WHY)
+        .groupBy(*UNRESOLVED_KEY)
         .agg(F.count(F.lit(1)).alias("messages"))
     )
-    return collect_rows(rows.orderBy(F.desc("messages"), *WHY))
+    return collect_rows(rows.orderBy(F.desc("messages"), *UNRESOLVED_KEY))
 
 
-def unplaced_lines(rows: Sequence[Row], catalog: Catalog, catalog_path: str | None) -> Iterator[str]:
-    """Say in lines of text what can't be placed and what to add to the catalog; none if all is placed."""
+def describe_unresolved(rows: Sequence[Row], catalog: Catalog, catalog_path: str | None) -> Iterator[str]:
+    """Say in lines of text which messages can't be placed and what to add to the catalog."""
     if not rows:
         return
     by_reason = Counter[str]()
@@ -93,19 +93,24 @@ def unplaced_lines(rows: Sequence[Row], catalog: Catalog, catalog_path: str | No
         by_reason[row["reason"]] += row["messages"]
     reasons = ", ".join(f"{messages:,} {reason}" for reason, messages in by_reason.most_common())
     yield f"{format_count(by_reason.total(), 'message')} can't be placed: {reasons}"
-    for row in rows[:SHOWN]:
-        yield f"  {row['messages']:,}: {_why(row)}"
-    if len(rows) > SHOWN:
-        yield f"  and {len(rows) - SHOWN:,} more kinds; {name_command('waiting')} --format json has them all"
+    for row in rows[:LINES_SHOWN]:
+        yield f"  {row['messages']:,}: {_reason(row)}"
+    if len(rows) > LINES_SHOWN:
+        yield (
+            f"  and {len(rows) - LINES_SHOWN:,} more kinds; {name_command('waiting')} --format json has "
+            "them all"
+        )
     lacking = dict.fromkeys(
-        (row["instance"], row["database"], row["local_service"]) for row in rows if row["reason"] == LACKING
+        (row["instance"], row["database"], row["local_service"])
+        for row in rows
+        if row["reason"] == SERVICE_MISSING
     )
     if lacking:
-        yield from _to_add(list(lacking), catalog, catalog_path)
+        yield from _describe_additions(list(lacking), catalog, catalog_path)
 
 
-def _messages(events: DataFrame, lost: DataFrame) -> DataFrame:
-    """Of each of these messages its conversation and direction, and where it arrived, else was sent."""
+def _locate_messages(events: DataFrame, lost: DataFrame) -> DataFrame:
+    """Return conversation, direction and database of each message: where it arrived, else was sent."""
     event_type = F.col("event_type")
     rows = events.join(lost.select("message_id").distinct(), "message_id", "left_semi").withColumn(
         "place", order_of_events()
@@ -123,14 +128,14 @@ def _messages(events: DataFrame, lost: DataFrame) -> DataFrame:
     )
 
 
-def _first(one: str, other: str, name: str) -> Column:
+def _coalesce(one: str, other: str, name: str) -> Column:
     return F.coalesce(one, other).alias(name)
 
 
-def _why(row: Mapping[str, Any]) -> str:
+def _reason(row: Mapping[str, Any]) -> str:
     where = f" in {format_database((row['instance'], row['database']))}" if row["instance"] else ""
-    if row["reason"] == LACKING:
-        return f"the catalog has no service {row['local_service']}{where} ({LACKING})"
+    if row["reason"] == SERVICE_MISSING:
+        return f"the catalog has no service {row['local_service']}{where} ({SERVICE_MISSING})"
     if row["reason"] == "handle_unknown":
         return f"a snapshot shows them{where} under handles that no endpoint has (handle_unknown)"
     of_service = f" of service {row['local_service']}" if row["local_service"] else ""
@@ -141,7 +146,7 @@ def _why(row: Mapping[str, Any]) -> str:
     )
 
 
-def _to_add(
+def _describe_additions(
     lacking: Sequence[tuple[str, str, str]], catalog: Catalog, catalog_path: str | None
 ) -> Iterator[str]:
     """What to add to the catalog, as YAML; the queue of a service that the catalog has elsewhere is taken."""
@@ -159,13 +164,13 @@ def _to_add(
     names = f", with the name of each queue in place of {NO_QUEUE}..." if misses_queues else ""
     file = catalog_path or "a catalog file, which the settings name under catalog"
     yield f"Add to {file}{names}:"
-    yield from _yaml_to_add(lacking[:SERVICES_SHOWN], known, catalog if catalog_path else Catalog())
+    yield from _format_additions(lacking[:SERVICES_SHOWN], known, catalog if catalog_path else Catalog())
     if len(lacking) > SERVICES_SHOWN:
         more = len(lacking) - SERVICES_SHOWN
         yield f"# and {more:,} more services; {name_command('waiting')} --format json has them all"
 
 
-def _yaml_to_add(
+def _format_additions(
     lacking: Sequence[tuple[str, str, str]], known: Mapping[str, tuple[str, str, str]], catalog: Catalog
 ) -> Iterator[str]:
     """The lines of YAML; an instance, database or queue that the catalog has says so beside it."""
@@ -174,28 +179,28 @@ def _yaml_to_add(
     instances_there = {instance.name for instance in catalog.instances}
     yield "instances:"
     for instance in dict.fromkeys(name for name, _, _ in lacking):
-        yield f"  - name: {_yaml(instance)}{_there(instance in instances_there)}"
+        yield f"  - name: {_format_yaml(instance)}{_remark(instance in instances_there)}"
         yield "    databases:"
         for database in dict.fromkeys(name for of, name, _ in lacking if of == instance):
             place = instance, database
             services = [service for *of, service in lacking if tuple(of) == place]
             queues = [known[service][2] if service in known else NO_QUEUE + service for service in services]
-            yield f"      - name: {_yaml(database)}{_there(place in there)}"
+            yield f"      - name: {_format_yaml(database)}{_remark(place in there)}"
             yield "        queues:"
             for queue in dict.fromkeys(queues):
-                yield f"          - {{name: {_yaml(queue)}}}{_there((*place, queue) in queues_there)}"
+                yield f"          - {{name: {_format_yaml(queue)}}}{_remark((*place, queue) in queues_there)}"
             yield "        services:"
             for service, queue in zip(services, queues, strict=True):
-                yield f"          - {{name: {_yaml(service)}, queue: {_yaml(queue)}}}"
+                yield f"          - {{name: {_format_yaml(service)}, queue: {_format_yaml(queue)}}}"
 
 
-def _there(is_there: bool) -> str:
-    return THERE if is_there else ""
+def _remark(is_there: bool) -> str:
+    return EXISTS_REMARK if is_there else ""
 
 
-def _yaml(name: str) -> str:
+def _format_yaml(name: str) -> str:
     """A name as YAML reads it back, also after a terminal has written out what is not seen."""
-    is_plain = PLAIN.fullmatch(name) and name.lower() not in WORDS
+    is_plain = PLAIN_NAME.fullmatch(name) and name.lower() not in YAML_WORDS
     if is_plain:
         return name
     return yaml.dump(name, allow_unicode=True, default_style='"', width=inf).rstrip("\n")

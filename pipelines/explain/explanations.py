@@ -1,7 +1,4 @@
-"""Explanations of one conversation, message or group at an as_of, for the job and for notebooks.
-
-Of the ledger and of the schedules only rows of what is asked about are read.
-"""
+"""Explain one conversation, message or group at an as_of; only its own rows are read."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -10,17 +7,18 @@ from typing import Any
 
 from pyspark.sql import functions as F, types as T
 
-from pipelines.activation.queues_off import queues_off_at, rollbacks, with_queue_off
+from pipelines.activation.queues_off import with_queue_off
+from pipelines.activation.read import queues_off_at, rollbacks
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.engine.differences import run_concurrently
 from pipelines.explain.endpoint import Endpoint, explain_endpoint
-from pipelines.explain.message_state import closed_state, open_state
-from pipelines.explain.queue import (
+from pipelines.explain.message_state import describe_closed, describe_open
+from pipelines.explain.positions import (
     Group,
-    ReceivePlace,
-    TransmissionPlace,
+    ReceivePosition,
+    TransmissionPosition,
     explain_groups,
     explain_receive,
     explain_transmission,
@@ -32,7 +30,7 @@ from pipelines.explain.read import (
     read_endpoints,
     read_rule_snapshots,
 )
-from pipelines.questions.endpoint_states import snapshot_states
+from pipelines.questions.endpoint_states import find_snapshot_states
 from pipelines.state.messages import facts
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.small_frame import small_frame
@@ -58,7 +56,7 @@ KNOWN = (
     "sent_at",
     "arrived_at",
 )
-"""What an explanation says of a message, of all that `facts` finds."""
+"""The columns of `facts` that an explanation has."""
 CASE = "case counts unless it is a GUID"
 
 
@@ -74,11 +72,11 @@ class Conversation:
 
 @dataclass(frozen=True)
 class Message:
-    """A message: what is known of it, its places in the schedules at as_of, and its two endpoints.
+    """A message: its facts, its positions in the schedules at as_of, and its two endpoints.
 
-    `missing` says why a schedule can't place it, by schedule. `state` is one sentence. `rolled_back` says how
-    often an open message was received and rolled back (`rollbacks`, `last_received_at`,
-    `last_transaction_id`); None if the log knows of none.
+    `missing` has, by schedule, the reason why the schedule can't place it. `state` is one sentence.
+    `rolled_back` counts how often an open message was received and rolled back (`rollbacks`,
+    `last_received_at`, `last_transaction_id`); None if the log has no rollback.
     """
 
     as_of: datetime
@@ -90,16 +88,16 @@ class Message:
     sent_at: datetime | None
     arrived_at: datetime | None
     state: str
-    receive: ReceivePlace | None
-    transmissions: tuple[TransmissionPlace, ...]
+    receive: ReceivePosition | None
+    transmissions: tuple[TransmissionPosition, ...]
     missing: Mapping[str, str]
     rolled_back: Mapping[str, Any] | None
     group: Group | None
     endpoints: tuple[Endpoint, ...]
 
 
-def honors(catalog: Catalog) -> dict[tuple[str, str], bool]:
-    """honor_broker_priority by (instance, database), as the catalog says."""
+def honor_settings(catalog: Catalog) -> dict[tuple[str, str], bool]:
+    """Return honor_broker_priority by (instance, database), from the catalog."""
     return {(instance, database): on for instance, database, on in catalog.database_rows()}
 
 
@@ -119,7 +117,7 @@ def explain_conversation(warehouse: Warehouse, name: str, *, as_of: datetime) ->
     if not found and (of_handle := find_conversation(warehouse, conversation_id)):
         conversation_id = of_handle
         found = read_endpoints(warehouse, conversation_id)
-    endpoints = _explained(warehouse, found, as_of)
+    endpoints = _explain_endpoints(warehouse, found, as_of)
     if not endpoints:
         raise PipelineError(
             f"conversation {name!r}: no endpoint has this conversation_id or conversation_handle; check the "
@@ -130,7 +128,7 @@ def explain_conversation(warehouse: Warehouse, name: str, *, as_of: datetime) ->
     )
     in_queues = collect_rows(scheduled.select("conversation_group_id").distinct())
     group_ids = sorted(row["conversation_group_id"] for row in in_queues)
-    groups = [group for group_id in group_ids for group in _groups(warehouse, group_id, as_of)]
+    groups = [group for group_id in group_ids for group in _explain_groups(warehouse, group_id, as_of)]
     return Conversation(as_of, conversation_id, endpoints, tuple(groups))
 
 
@@ -142,14 +140,14 @@ def explain_message(
     honors: Mapping[tuple[str, str], bool],
     catalog: Catalog | None = None,
 ) -> Message:
-    """Explain where a message stands at as_of and what goes before it.
+    """Explain the position of a message at as_of and count the messages before it.
 
     Args:
         warehouse: what to read.
         message_id: the message.
         as_of: an as_of that was published.
         honors: honor_broker_priority by (instance, database); what is not there has it off.
-        catalog: what says which messages wait for which queue.
+        catalog: its services and queues say which messages wait for which queue.
 
     Raises:
         PipelineError: no such message is known.
@@ -167,20 +165,20 @@ def explain_message(
             f"message {message_id!r}: no event of it is known; check the id ({CASE}), "
             "and whether its events are among the inputs or in rejected_events"
         )
-    # Queries that need nothing of each other run side by side: on Apache Spark most of each is planning.
+    # Independent queries run at once: planning takes most of the time of each.
     likely = events[0]["conversation_id"]
     known, found = run_concurrently(
-        warehouse.spark, lambda: _facts(warehouse, events), lambda: read_endpoints(warehouse, likely)
+        warehouse.spark, lambda: _message_facts(warehouse, events), lambda: read_endpoints(warehouse, likely)
     )
     if known["conversation_id"] != likely:
         found = read_endpoints(warehouse, known["conversation_id"])
     endpoints, (receive, group) = run_concurrently(
         warehouse.spark,
-        lambda: _explained(warehouse, found, as_of),
-        lambda: _receive(warehouse, message_id, known, found, as_of),
+        lambda: _explain_endpoints(warehouse, found, as_of),
+        lambda: _explain_receive(warehouse, message_id, known, found, as_of),
     )
-    transmissions: list[TransmissionPlace] = []
-    # What stands in a queue waits for nothing else, but an instance may still have to pass on its copy.
+    transmissions: list[TransmissionPosition] = []
+    # A message in a queue waits for no transmission, except where an instance still has to forward its copy.
     if receive is None or any(event["event_type"] == "FORWARD_ACCEPTED" for event in events):
         schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
         off = queues_off_at(warehouse, catalog, as_of)
@@ -192,10 +190,10 @@ def explain_message(
         missing = {row["kind"]: row["reason"] for row in collect_rows(lost.select("kind", "reason"))}
     rolled_back = None
     if receive is not None or transmissions or missing:
-        state = open_state(receive, transmissions, missing)
-        rolled_back = _rolled_back(warehouse, message_id, events, as_of)
+        state = describe_open(receive, transmissions, missing)
+        rolled_back = _count_rollbacks(warehouse, message_id, events, as_of)
     else:
-        state = closed_state(warehouse, events, known, as_of)
+        state = describe_closed(warehouse, events, known, as_of)
     return Message(
         as_of=as_of,
         message_id=message_id,
@@ -210,7 +208,7 @@ def explain_message(
     )
 
 
-def _rolled_back(
+def _count_rollbacks(
     warehouse: Warehouse, message_id: str, events: Sequence[Mapping[str, Any]], as_of: datetime
 ) -> Mapping[str, Any] | None:
     if not any(event["event_type"] == "RECEIVED" and event["transaction_id"] for event in events):
@@ -227,7 +225,7 @@ def explain_group(warehouse: Warehouse, group_id: str, *, as_of: datetime) -> tu
         PipelineError: it has none.
     """
     group_id = canonical_text(group_id)
-    groups = _groups(warehouse, group_id, as_of)
+    groups = _explain_groups(warehouse, group_id, as_of)
     if not groups:
         raise PipelineError(
             f"group {group_id!r}: it has no ready message in any queue at {format_instant(as_of)}; "
@@ -236,21 +234,21 @@ def explain_group(warehouse: Warehouse, group_id: str, *, as_of: datetime) -> tu
     return tuple(groups)
 
 
-def _facts(warehouse: Warehouse, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """What the message is, from all its events."""
+def _message_facts(warehouse: Warehouse, events: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the facts of a message, from all its events."""
     schema = T.StructType([column.field for column in MESSAGES.columns if column.name in FACTS])
     rows = [[event[name] for name in FACTS] for event in events]
     return collect_rows(facts(small_frame(warehouse.spark, rows, schema)).select(*KNOWN))[0]
 
 
-def _receive(
+def _explain_receive(
     warehouse: Warehouse,
     message_id: str,
     known: Mapping[str, Any],
     endpoints: Iterable[Mapping[str, Any]],
     as_of: datetime,
-) -> tuple[ReceivePlace | None, Group | None]:
-    """Look for a message in the queues, first in that of the endpoint which receives it."""
+) -> tuple[ReceivePosition | None, Group | None]:
+    """Find a message in the queues, first in the queue of the receiving endpoint."""
     if known["arrived_at"] is None or known["arrived_at"] >= as_of:
         return None, None
     receiver = [one for one in endpoints if one["is_initiator"] != known["sent_by_initiator"]]
@@ -263,7 +261,7 @@ def _receive(
     )
 
 
-def _groups(warehouse: Warehouse, group_id: str, as_of: datetime) -> list[Group]:
+def _explain_groups(warehouse: Warehouse, group_id: str, as_of: datetime) -> list[Group]:
     return explain_groups(
         warehouse.read_as_of(GROUP_PRIORITIES, as_of),
         warehouse.read_as_of(RECEIVE_SCHEDULE, as_of),
@@ -271,10 +269,10 @@ def _groups(warehouse: Warehouse, group_id: str, as_of: datetime) -> list[Group]
     )
 
 
-def _explained(
+def _explain_endpoints(
     warehouse: Warehouse, endpoints: Sequence[Mapping[str, Any]], as_of: datetime
 ) -> tuple[Endpoint, ...]:
-    """Endpoints explained, the initiator's first; only the rules of their databases are read."""
+    """Explain endpoints, the initiator first; only the rules of their databases are read."""
     if not endpoints:
         return ()
     theirs = F.lit(False)
@@ -284,11 +282,11 @@ def _explained(
     initiator_first = sorted(endpoints, key=lambda row: not row["is_initiator"])
     shown = read_rule_snapshots(warehouse)
     events = read_endpoint_events(warehouse, endpoints[0]["conversation_id"])
-    states = snapshot_states(events, as_of)
+    states = find_snapshot_states(events, as_of)
     return tuple(
         replace(
             explain_endpoint(row, rules, first_seen=shown.get((row["instance"], row["database"]), ())),
-            ended_by=_ended_by(row, events),
+            ended_by=_end_source(row, events),
             state=states[row["is_initiator"]].state if row["is_initiator"] in states else None,
             state_seen_at=states[row["is_initiator"]].seen_at if row["is_initiator"] in states else None,
         )
@@ -296,8 +294,8 @@ def _explained(
     )
 
 
-def _ended_by(endpoint: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> str | None:
-    """Whether the log knows when the endpoint ended, or only a snapshot shows that it had by then."""
+def _end_source(endpoint: Mapping[str, Any], events: Iterable[Mapping[str, Any]]) -> str | None:
+    """Return "log" if a log has the end of the endpoint, else "snapshot"; None if it has not ended."""
     if endpoint["ended_at"] is None:
         return None
     shown = [
