@@ -11,7 +11,7 @@ from pipelines.state.transactions import OUTCOMES
 LOGGED = ("has_queue_events", "has_receives", "has_outcomes")
 NOTIFIED = "NOTIFIED"
 STARTING = 10
-"""Seconds in which a procedure that was started may not have come to its RECEIVE yet."""
+"""Seconds that a started procedure can take to reach its RECEIVE."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Queues that are off: messages stand in them, and wait for them in a transmission queue."""
+"""Sentences about queues that are off, and messages that wait for them in a transmission queue."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,12 +15,12 @@ Row = dict[str, Any]
 
 
 def with_queue_off(transmissions: DataFrame, catalog: Catalog, off: Sequence[Row]) -> DataFrame:
-    """Add `waits_for`: the queue of the same instance that is off and that the message is for, else null.
+    """Add `waits_for`: the destination queue, if it is off and on the same instance, else null.
 
     Args:
         transmissions: rows of `transmission_schedule`.
-        catalog: what binds services to queues.
-        off: `queues_off_at`, or any rows that name the queues that are off.
+        catalog: the bindings of services to queues.
+        off: `queues_off_at`, or any rows with the names of queues that are off.
     """
     names = {tuple(row[name] for name in QUEUE): format_queue(row) for row in off}
     bound = [
@@ -39,17 +39,17 @@ def with_queue_off(transmissions: DataFrame, catalog: Catalog, off: Sequence[Row
     )
     keys = ["destination_instance", "destination_database", "to_service"]
     is_here = (F.col("destination_instance") == F.col("instance")) & ~F.col("forwarded")
-    found = transmissions.join(F.broadcast(services), keys, "left")
-    return found.withColumn("waits_for", F.when(is_here, F.col("waits_for")))
+    joined = transmissions.join(F.broadcast(services), keys, "left")
+    return joined.withColumn("waits_for", F.when(is_here, F.col("waits_for")))
 
 
 def off_sentence(row: Row) -> str:
-    """Say that a queue is off, what waits in it and for it, and which message was rolled back."""
+    """Describe a queue that is off: its messages, messages that wait for it, and the rolled-back message."""
     return "; ".join([f"{_how_off(row)}; {_what_waits(row)}", *filter(None, [rolled_back_sentence(row)])])
 
 
 def waiting_sentence(row: Row) -> str:
-    """Say how many messages wait for a queue that is off without standing in it; empty if none do."""
+    """Describe the messages that wait for a queue that is off in a transmission queue; empty without any."""
     if not row["waiting"]:
         return ""
     more = "more " if row["messages"] else ""
@@ -58,7 +58,7 @@ def waiting_sentence(row: Row) -> str:
 
 
 def rolled_back_sentence(row: Row) -> str:
-    """Name the message behind the rollbacks, or say that the log knows none; empty without messages."""
+    """Name the message behind the rollbacks, or tell that the log has none; empty without messages."""
     poison = row["rolled_back"]
     if poison is None:
         return "the log has no RECEIVED of them that was rolled back" if row["messages"] else ""

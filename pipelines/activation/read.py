@@ -28,7 +28,7 @@ from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCH
 QUEUES = "instance string, database string, queue string, is_on boolean"
 NAMES = "instance string, database string, queue string"
 ENOUGH = 5
-"""After so many rollbacks in a row the server turns a queue off."""
+"""Rollbacks in a row after which the server turns a queue off."""
 POISON = (
     "message_id",
     "conversation_id",
@@ -37,40 +37,40 @@ POISON = (
     "last_received_at",
     "last_transaction_id",
 )
-"""What is said of the message behind rollbacks."""
+"""The columns of the message behind rollbacks."""
 
 
 def queues_off_at(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> list[Row]:
-    """Find the queues that are off at a published as_of, and what waits for them.
+    """Find the queues that are off at a published as_of, and the messages that wait for them.
 
     Returns:
         One row per queue with messages in it or for it: instance, database, queue; `off_since` (a logged
         QUEUE_ALTERED; else null) and `seen_off_at` (the snapshot that shows it, where only one does);
         `messages` in the queue, `waiting` for it in the instance's transmission queues, `oldest` of both; and
-        `rolled_back`: of its messages the one behind the rollbacks (POISON), null if the log knows none.
+        `rolled_back`: its message behind the rollbacks (POISON), null if the log has none.
         Most messages first.
     """
     off = _off(warehouse, catalog, as_of)
     if not off:
         return []
     queues = small_frame(warehouse.spark, [[row[name] for name in QUEUE] for row in off], NAMES)
-    standing, waiting, poison = run_concurrently(
+    in_queues, waiting, poison = run_concurrently(
         warehouse.spark,
-        lambda: _by_queue(_standing(warehouse, as_of)),
+        lambda: _by_queue(_in_queues(warehouse, as_of)),
         lambda: _by_queue(_waiting(warehouse, catalog, off, as_of)),
         lambda: _by_queue(_rolled_back(warehouse, queues, as_of)),
     )
     rows = []
     for row in off:
         key = tuple(row[name] for name in QUEUE)
-        here, there = standing.get(key), waiting.get(key)
-        both = [each for each in (here, there) if each]
+        queued, for_queue = in_queues.get(key), waiting.get(key)
+        both = [each for each in (queued, for_queue) if each]
         if both:
             rows.append(
                 {
                     **row,
-                    "messages": here["messages"] if here else 0,
-                    "waiting": there["messages"] if there else 0,
+                    "messages": queued["messages"] if queued else 0,
+                    "waiting": for_queue["messages"] if for_queue else 0,
                     "oldest": min(each["oldest"] for each in both),
                     "rolled_back": {name: poison[key][name] for name in POISON} if key in poison else None,
                 }
@@ -82,11 +82,10 @@ def unconfigured_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetim
     """Find the monitors of the newest snapshots on queues to which the catalog gives none.
 
     Returns:
-        One row per queue, by queue: its monitor (`pipelines.storage.monitors.latest_monitors`), `ready`:
-        how many
-        messages stand in the queue, `advice`: queue_off if it is off and some do, not_received if the monitor
-        is NOTIFIED, some do, and the log has no receive since, else not_known, and `sentence`: the advice in
-        words.
+        One row per queue, by queue: its monitor (`pipelines.storage.monitors.latest_monitors`), `ready`: the
+        number of messages in the queue, `advice`: queue_off if it is off and has messages, not_received if
+        the monitor is NOTIFIED, the queue has messages, and the log has no receive since, else not_known, and
+        `sentence`: the advice in words.
     """
     replayed = {row[:3] for row in catalog.monitor_rows()}
     monitors = [
@@ -100,34 +99,34 @@ def unconfigured_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetim
     counts = groups.agg(
         F.sum("messages").alias("ready"), (F.count_if(F.col("state") == "queue_off") > 0).alias("is_off")
     )
-    known = {format_queue(row): (row["ready"], row["is_off"]) for row in collect_rows(counts)}
-    notified = [row for row in monitors if format_queue(row) in known and _is_notified(row)]
+    states = {format_queue(row): (row["ready"], row["is_off"]) for row in collect_rows(counts)}
+    notified = [row for row in monitors if format_queue(row) in states and _is_notified(row)]
     last = _last_receives(warehouse, as_of, min(map(_since, notified))) if notified else {}
-    found = []
+    rows = []
     for row in monitors:
         name = format_queue(row)
-        ready, is_off = known.get(name, (0, False))
+        ready, is_off = states.get(name, (0, False))
         was_read = name in last and last[name] >= _since(row)
-        found.append({**row, "ready": ready, **_advice(row, ready, is_off=is_off, was_read=was_read)})
-    return found
+        rows.append({**row, "ready": ready, **_advice(row, ready, is_off=is_off, was_read=was_read)})
+    return rows
 
 
 def rollbacks(warehouse: Warehouse, messages: DataFrame, as_of: datetime) -> DataFrame:
-    """How often messages were received and rolled back before as_of.
+    """The number of times that messages were received and rolled back before as_of.
 
     Args:
-        warehouse: the ledger.
+        warehouse: the tables.
         messages: (message_id) of open messages, unique.
         as_of: the instant.
 
     Returns:
-        One row per message that was: message_id, `rollbacks` (distinct transactions with a ROLLBACK and no
+        One row per message with any: message_id, `rollbacks` (distinct transactions with a ROLLBACK and no
         COMMIT that RECEIVED it), `last_received_at` and `last_transaction_id` of the latest of them.
     """
-    returning = rolled_back_transactions(events_before(warehouse.read_open(QUEUE_FACTS, as_of), as_of))
+    rolled_back = rolled_back_transactions(events_before(warehouse.read_open(QUEUE_FACTS, as_of), as_of))
     received = events_before(warehouse.read_open(MESSAGES, as_of), as_of).where("event_type = 'RECEIVED'")
     return (
-        F.broadcast(returning)
+        F.broadcast(rolled_back)
         .join(received.select(*TRANSACTION, "message_id", "event_time"), TRANSACTION, "inner")
         .join(messages, "message_id", "left_semi")
         .groupBy("message_id")
@@ -164,7 +163,7 @@ def _off(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> list[Row]:
     ]
 
 
-def _standing(warehouse: Warehouse, as_of: datetime) -> DataFrame:
+def _in_queues(warehouse: Warehouse, as_of: datetime) -> DataFrame:
     groups = warehouse.read_as_of(GROUP_PRIORITIES, as_of).where("state = 'queue_off'")
     return groups.groupBy(*QUEUE).agg(
         F.sum("messages").alias("messages"), F.min("oldest_arrival").alias("oldest")
@@ -185,9 +184,9 @@ def _waiting(warehouse: Warehouse, catalog: Catalog, off: Sequence[Row], as_of: 
 
 
 def _rolled_back(warehouse: Warehouse, off: DataFrame, as_of: datetime) -> DataFrame:
-    """Of each queue that is off, the message that was received and rolled back most, up to ENOUGH times.
+    """The message of each queue that is off that was rolled back most often, counting up to ENOUGH times.
 
-    Of several the one that was received last, then the first message_id.
+    Of equal ones the message that was received last counts, then the first message_id.
     """
     schedule = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of).where("state = 'queue_off'")
     times = rollbacks(warehouse, schedule.select("message_id"), as_of)
@@ -198,8 +197,8 @@ def _rolled_back(warehouse: Warehouse, off: DataFrame, as_of: datetime) -> DataF
         schedule.select(*QUEUE, "message_id", "conversation_id", "conversation_group_id")
         .join(F.broadcast(off), QUEUE, "left_semi")
         .join(times, "message_id", "inner")
-        .withColumn("place", F.row_number().over(first))
-        .where("place = 1")
+        .withColumn("number", F.row_number().over(first))
+        .where("number = 1")
     )
 
 
@@ -212,13 +211,13 @@ def _is_notified(monitor: Row) -> bool:
 
 
 def _since(monitor: Row) -> datetime:
-    """From when on a receive answers the notification."""
+    """The moment after which a receive answers the notification."""
     since: datetime = monitor["last_activated_time"] or monitor["taken_at"]
     return since
 
 
 def _last_receives(warehouse: Warehouse, as_of: datetime, since: datetime) -> dict[str, datetime]:
-    """The last RECEIVE or RECEIVED of each queue that a log has from a moment on, before as_of."""
+    """The last logged RECEIVE or RECEIVED of each queue, from a moment on and before as_of."""
     is_logged = (F.col("event_time") >= F.lit(since)) & F.col("seen_at").isNull()
     statements, messages = (
         events_before(warehouse.read_open(table, since), as_of).where(is_logged)
@@ -227,9 +226,9 @@ def _last_receives(warehouse: Warehouse, as_of: datetime, since: datetime) -> di
     received = messages.where("event_type = 'RECEIVED'").select(
         "conversation_id", (~F.col("sent_by_initiator")).alias("is_initiator"), "event_time"
     )
-    placed = received.join(warehouse.read_open(ENDPOINTS, since).select(*SIDE, *QUEUE), SIDE, "inner")
+    with_queues = received.join(warehouse.read_open(ENDPOINTS, since).select(*SIDE, *QUEUE), SIDE, "inner")
     times = statements.where("event_type = 'RECEIVE'").select(*QUEUE, "event_time")
-    rows = times.unionByName(placed.where("queue is not null").select(*QUEUE, "event_time"))
+    rows = times.unionByName(with_queues.where("queue is not null").select(*QUEUE, "event_time"))
     last = collect_rows(rows.groupBy(*QUEUE).agg(F.max("event_time").alias("last")))
     return {format_queue(row): row["last"] for row in last}
 

@@ -1,4 +1,4 @@
-"""What a night says of each queue with a monitor, down to a sentence of advice."""
+"""The summary of each queue with a monitor: figures, advice, and a sentence."""
 
 from dataclasses import dataclass
 
@@ -8,8 +8,8 @@ from pipelines.activation.evidence import LOGGED, Evidence
 from schemas.keys import QUEUE
 
 SECOND = 1_000_000
-WORTH_SAYING = 60
-"""Seconds in a window; what lasted shorter is no reason to change anything. Our choice."""
+MIN_SECONDS = 60
+"""Seconds in a window; a need of less than a minute a day is no reason to change a queue."""
 
 COUNTED = (
     "ready",
@@ -55,7 +55,7 @@ class SummaryParts:
 
 
 def summary(monitors: DataFrame, parts: SummaryParts, *, start: int) -> DataFrame:
-    """Sum the window up per monitored queue.
+    """Summarize the window of each monitored queue.
 
     Args:
         monitors: (queue_number, instance, database, queue, mode, max_queue_readers, is_on), unique by the
@@ -133,7 +133,7 @@ def summary(monitors: DataFrame, parts: SummaryParts, *, start: int) -> DataFram
 
 
 def most_ready(replay: DataFrame) -> DataFrame:
-    """(queue_number, moment): when the most messages were ready, in microseconds; unless there were none."""
+    """(queue_number, moment): when most messages were ready, in microseconds; no row without any."""
     moment = F.col("totals.most_ready_at")
     return replay.where((F.col("ordinal") == 0) & moment.isNotNull()).select(
         "queue_number", moment.alias("moment")
@@ -193,8 +193,8 @@ def of_unknown_queues(event_counts: DataFrame, known: DataFrame) -> DataFrame:
 
 
 def _advice() -> Column:
-    is_short = F.col("short_seconds") >= WORTH_SAYING
-    is_needed = F.col("need_seconds") >= WORTH_SAYING
+    is_short = F.col("short_seconds") >= MIN_SECONDS
+    is_needed = F.col("need_seconds") >= MIN_SECONDS
     one_group = (F.col("most_ready") > 1) & (F.col("groups_ready") == 1) & (F.col("ready_at_end") > 0)
     return (
         F.when(~F.col("is_on"), "queue_off")
@@ -259,9 +259,9 @@ def _sentence() -> Column:
 
 
 def _off() -> Column:
-    """That the queue is off, since when, and what the log says of rollbacks.
+    """The queue is off, since when, and the number of rollbacks in the log.
 
-    What waits for it elsewhere, and which message was rolled back, the schedules say.
+    The schedules have the messages that wait for it elsewhere, and the message that was rolled back.
     """
     off = (
         F.when(
@@ -272,7 +272,7 @@ def _off() -> Column:
         .otherwise(F.concat(F.lit("The queue is off since "), _time("off_since"), F.lit(".")))
     )
     left = F.concat(_some("ready", "message"), F.when(F.col("ready") == 1, " is").otherwise(" are"))
-    # How many wait for it in a transmission queue is not known here, so "0 left" would be no answer.
+    # Messages can wait for it in a transmission queue, so "0 left" would be misleading.
     has_some, find = F.col("ready") > 0, "ind what could not be read, then turn the queue on."
     stand = F.when(has_some, F.concat(F.lit(" "), left, F.lit(" left in it."))).otherwise("")
     rollbacks = F.format_string(" In the window there were %s", _some("rollbacks", "rollback"))
@@ -350,7 +350,7 @@ def _time(moment: str) -> Column:
 
 
 def _some(count: str, noun: str) -> Column:
-    """So many of something, in words."""
+    """A count with its noun."""
     return F.format_string(f"%,d {noun}%s", count, F.when(F.col(count) == 1, "").otherwise("s"))
 
 
@@ -367,10 +367,10 @@ def _duration(seconds: str) -> Column:
 def _oddities() -> Column:
     """The counts above 0, by name."""
 
-    def those(values: list[Column]) -> Column:
+    def positive(values: list[Column]) -> Column:
         some = [F.when(F.col(name) > 0, value) for name, value in zip(ODDITIES, values, strict=True)]
         return F.array_compact(F.array(*some))
 
     return F.map_from_arrays(
-        those([F.lit(name) for name in ODDITIES]), those([F.col(name) for name in ODDITIES])
+        positive([F.lit(name) for name in ODDITIES]), positive([F.col(name) for name in ODDITIES])
     )

@@ -1,4 +1,4 @@
-"""One window of all monitored queues: from the ledger's rows to the two tables."""
+"""The window of all monitored queues: from the rows of the ledger to the two tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

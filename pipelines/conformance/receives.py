@@ -1,4 +1,4 @@
-"""How far the receives of queues kept to the levels."""
+"""The tables of receives: how far the receives of queues followed the levels."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

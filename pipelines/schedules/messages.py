@@ -1,4 +1,4 @@
-"""Open messages with their two endpoints at as_of, and the messages that no schedule can place."""
+"""Open messages with their two endpoints at as_of, and the messages that are in no schedule."""
 
 from pyspark.sql import DataFrame, functions as F
 

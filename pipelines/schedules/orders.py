@@ -142,7 +142,7 @@ def orders(
 def receive_order(
     ready: DataFrame, *, top: int | None, materialize: Materialize
 ) -> tuple[DataFrame, DataFrame]:
-    """Put ready messages into the order of RECEIVEs: `ordered_groups`, kept, and `receive_schedule`.
+    """Order ready messages by RECEIVE: `ordered_groups`, materialized, and `receive_schedule`.
 
     Args:
         ready: `ready_messages`, or other rows `in_conversations`.
