@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.activation.report import activation_of_queue, find_queue
-from pipelines.activation.view import print_activation
+from pipelines.activation.view import draw_runs, print_activation
 from pipelines.activation.write import write_activation
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.storage.batches import completed_batches
