@@ -10,7 +10,7 @@ from schemas.events import MOVE
 GROUP = ["queue_number", "conversation_group_id"]
 
 
-def members_then(receivers: DataFrame, endpoint_events: DataFrame, peaks: DataFrame) -> DataFrame:
+def members_at_peaks(receivers: DataFrame, endpoint_events: DataFrame, peaks: DataFrame) -> DataFrame:
     """The receiving endpoints of each queue, with their group at a moment.
 
     Args:
@@ -36,13 +36,13 @@ def members_then(receivers: DataFrame, endpoint_events: DataFrame, peaks: DataFr
     )
 
 
-def groups_then(periods: DataFrame, members: DataFrame, peaks: DataFrame) -> DataFrame:
+def groups_at_peaks(periods: DataFrame, members: DataFrame, peaks: DataFrame) -> DataFrame:
     """The groups that had ready messages.
 
     Args:
         periods: see `pipelines.activation.ready`.
-        members: `members_then`.
-        peaks: as for `members_then`.
+        members: `members_at_peaks`.
+        peaks: as for `members_at_peaks`.
 
     Returns:
         One row per (queue_number, conversation_group_id): moment, and the `conversations` with
@@ -59,14 +59,14 @@ def groups_then(periods: DataFrame, members: DataFrame, peaks: DataFrame) -> Dat
     )
 
 
-def holders_then(
+def holders_at_peaks(
     groups: DataFrame, members: DataFrame, ledger: Ledger, monitored_events: DataFrame
 ) -> DataFrame:
     """The transactions that had named one of the groups at that moment, or received from its conversations.
 
     Args:
-        groups: `groups_then`.
-        members: `members_then`.
+        groups: `groups_at_peaks`.
+        members: `members_at_peaks`.
         ledger: the events before as_of.
         monitored_events: the queue events before as_of of monitored queues, with `queue_number`.
 
@@ -84,8 +84,8 @@ def count_groups(groups: DataFrame, holders: DataFrame, queue_events: DataFrame)
     """Count the groups with ready messages, and those of them without holders.
 
     Args:
-        groups: `groups_then`.
-        holders: `holders_then`.
+        groups: `groups_at_peaks`.
+        holders: `holders_at_peaks`.
         queue_events: the queue events before as_of.
 
     Returns:

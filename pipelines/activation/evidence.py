@@ -1,4 +1,4 @@
-"""Evidence about readers: what the log lacks is unknown, and not taken as something that did not happen."""
+"""Evidence about readers: events that the log lacks are unknown, and can have happened."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ STARTING = 10
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the log and the snapshots say of readers, beside the replay.
+    """Evidence of the log and of snapshots about readers, beside the replay.
 
     Attributes:
         logged: (instance, *LOGGED), unique by the first: whether the log has in the window any queue event of

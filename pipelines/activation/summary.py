@@ -42,7 +42,7 @@ class SummaryParts:
         groups: `backlog.count_groups`.
         periods: see `pipelines.activation.ready`.
         event_counts: `count_events`.
-        evidence: what the log and the snapshots say of readers.
+        evidence: evidence of the log and of snapshots about readers.
     """
 
     replay: DataFrame
@@ -58,7 +58,7 @@ def summary(monitors: DataFrame, parts: SummaryParts, *, start: int) -> DataFram
     Args:
         monitors: (queue_number, instance, database, queue, mode, max_queue_readers, is_on), unique by the
             first.
-        parts: what the summary is made of.
+        parts: the frames that are joined, and the evidence.
         start: start of the window, in microseconds.
 
     Returns:

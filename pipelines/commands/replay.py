@@ -1,4 +1,4 @@
-"""Play a period of the log again, with other rules or readers: how long do messages wait then?
+"""Play a period of the log again, with other rules or readers, and report the waits of messages.
 
 priorities replay --config conf/local.yaml --from 2026-11-20T08:00:00Z --to 2026-11-20T12:00:00Z
 """
@@ -106,7 +106,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _readers(text: str) -> tuple[int | None, Sequence[int]]:
-    """How many readers play, and the numbers of a curve beside them."""
+    """Read the number of readers, and the numbers of a curve."""
     if text == LOGGED:
         return None, ()
     first, dots, last = text.partition("..")

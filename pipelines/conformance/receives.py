@@ -1,4 +1,4 @@
-"""The tables of receives: how far the receives of queues followed the levels."""
+"""The tables of receives: decisions that followed the levels, and deviations."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -10,7 +10,7 @@ from pipelines.generator.messages import POISON_ATTEMPTS
 from pipelines.generator.plan import Plan
 
 RELAY_DATABASE = "msdb"
-"""Forwarding is done by the instance; what it logs is logged here."""
+"""The instance forwards messages; these are its events."""
 
 RELAYS = ("FORWARD_ACCEPTED", "FORWARDED")
 
@@ -77,7 +77,7 @@ def message_columns(frame: Frame, *, plan: Plan) -> dict[str, pa.Array]:
 
 
 def failed_at(frame: Frame, attempt: int) -> Array:
-    """When an attempt to receive the message that is rolled back takes it; NEVER if there are fewer."""
+    """The moments of an attempt to receive messages that is rolled back; NEVER without such an attempt."""
     return np.where(
         frame["failed"] >= attempt, frame["batch_ready"] + frame["attempt_every"] * attempt, NEVER
     )

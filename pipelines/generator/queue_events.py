@@ -35,7 +35,7 @@ def queue_events(messages: Frame, *, plan: Plan) -> Frame:
 
 
 def _received(frame: Frame, plan: Plan) -> list[TypedEvents]:
-    """What the statement does that takes the message for good."""
+    """The events of the statement that receives the message and commits."""
     received, committed = frame["received_at"], frame["committed_at"]
     asks = plan.volume.draws.chance(0.05, "asks", frame["c"], frame["batch"]) & ~frame["autocommit"]
     waits = frame["waits"] & frame["by_initiator"]
@@ -50,7 +50,7 @@ def _received(frame: Frame, plan: Plan) -> list[TypedEvents]:
 
 
 def _not_received(frame: Frame, plan: Plan) -> list[TypedEvents]:
-    """What transactions do that are still open at the end, or rolled back."""
+    """The events of transactions that are open at the end, or rolled back."""
     arrived_at = frame["arrived_at"]
     locked = frame["locked"] & (frame["turn"] == frame["pending_from"])
     late = plan.volume.end_us - plan.volume.draws.below(4 * MINUTE, "locks", frame["c"])

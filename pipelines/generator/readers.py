@@ -10,7 +10,7 @@ from pipelines.generator.plan import Plan
 from pipelines.generator.world import MINUTE, SECOND
 
 STATUS = (None,) * 7 + ("OFF", "ON", None)
-"""What each of the steps sets the queue's status to."""
+"""The status of the queue after each step."""
 
 
 def reader_events(plan: Plan) -> Frame:
@@ -73,7 +73,7 @@ def _tasks(plan: Plan) -> Frame:
 
 
 def _steps(frame: Frame, plan: Plan) -> list[tuple[str, Array]]:
-    """What a task does, and once per queue what is done to the queue."""
+    """The events of a task, and once per queue the events of the queue."""
     turn, task, tasks, busy_from = frame["turn"], frame["task"], frame["tasks"], frame["busy_from"]
     start = plan.volume.start_us + turn * frame["period"] + task * 17 * SECOND + 1
     end = start + frame["period"] - 3 * MINUTE

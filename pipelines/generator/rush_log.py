@@ -49,7 +49,7 @@ class _RushRows:
         self._ids: dict[tuple[str, *tuple[int, ...]], str] = {}
 
     def add_talk(self, talk: Talk) -> None:
-        """What happens to a conversation by itself: it begins, sends and ends."""
+        """The events of a conversation without readers: it begins, sends and ends."""
         ends = self._rush.ended_from + talk.number * END_APART
         arrives_at, levels = talk.messages[0].arrives_at, (talk.level, self._rush.initiator_level)
         for by_initiator, at, what in (
@@ -92,7 +92,7 @@ class _RushRows:
         self.rows["queue_events"].append({"instance": self._rush.instance, **taken, **received})
 
     def add_step(self, step: Step) -> None:
-        """What a session does at the queue, and what it gets."""
+        """The statement of a session on the queue, and its result."""
         _, database, queue = self._rush.target
         common = {"event_time": step.at, "instance": self._rush.instance, "database": database}
         transaction = None if step.transaction is None else self._id("transaction", step.transaction)

@@ -19,7 +19,7 @@ SHAPES = ("dialog",) * 14 + ("stream",) * 3 + ("oneway",) * 3
 
 @dataclass(frozen=True)
 class Size:
-    """How many of each.
+    """The size of a world.
 
     Attributes:
         instances, services, kinds: in all; a kind is a (contract, initiator service, target service).
@@ -154,12 +154,12 @@ def _kind(
 
 
 def clock_skew(draws: Draws, instance: str) -> int:
-    """How far an instance's clock is off, in microseconds: some messages arrive before they were sent."""
+    """The error of an instance's clock, in microseconds: some messages arrive before they were sent."""
     return draws.python_below(60_000, "skew", instance) - 30_000
 
 
 def _outage(start: datetime) -> tuple[int, int]:
-    """When the queue of service 1 is off: on the first day, after lunch. Requests wait, replies don't."""
+    """The period in which the queue of service 1 is off: on the first day, after lunch."""
     return micros(start) + 13 * HOUR, micros(start) + 13 * HOUR + 25 * MINUTE
 
 

@@ -160,7 +160,7 @@ def send_order(rows: DataFrame, *, blocks: Blocks | None, materialize: Materiali
 
     Args:
         rows: `sendable`, `with_transmit_priority`.
-        blocks: how large a fragment is, and how many make a block; None sends message by message.
+        blocks: the size of a fragment, and the number of fragments in a block; None sends message by message.
         materialize: computes a frame once.
     """
     sent = materialize(transmission_order(rows))
