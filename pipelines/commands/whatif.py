@@ -21,7 +21,8 @@ from pipelines.storage.answers import answers_in, write_answers
 from pipelines.storage.published import batches_since, published_as_of
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.answers import answers_frame
-from pipelines.whatif.read import report_whatif, what_if
+from pipelines.whatif.read import what_if
+from pipelines.whatif.report import report_whatif
 from pipelines.whatif.view import print_whatif, sentence
 from schemas.whatif import WHATIF_ANSWERS, WHATIF_AS_OF, WHATIF_TABLES
 

@@ -9,7 +9,7 @@ from pipelines.engine.union import union_all
 from pipelines.queue_machine.timeline import endpoint_text, rows_of_kind
 from pipelines.replay import event_codes as codes
 from pipelines.replay.request import Period
-from pipelines.schedules.ready import system_first
+from pipelines.schedules.ready import message_type_rank
 from pipelines.state.endpoints import SIDE
 from pipelines.state.ledger import Ledger
 from schemas.events import MOVE
@@ -112,7 +112,7 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
             queuing_order="queuing_order",
             level="level",
             proposed="proposed",
-            rank=system_first(),
+            rank=message_type_rank(),
             sequence="message_sequence_number",
             number="service",
             estimated="estimated",

@@ -1,4 +1,4 @@
-"""What waits at an as_of, read from the tables: what schedules and questions about them start from."""
+"""Read the catalog and the backlog of an as_of: the inputs of schedules and of questions about them."""
 
 from datetime import datetime
 

@@ -79,8 +79,8 @@ def describe_messages(message_events: DataFrame) -> DataFrame:
     Returns:
         One row per message_id: `OF_ANY_EVENT`, each of the message's earliest event that has it; `sent_at`
         and `arrived_at`, null if it was not sent or did not arrive; `unknown_handle`, its handle in a
-        snapshot if no endpoint has that handle, else null; `why_still_here`, the transmission_status in the latest
-        snapshot that shows it in a transmission queue.
+        snapshot if no endpoint has that handle, else null; `why_still_here`, the transmission_status in the
+        latest snapshot that shows it in a transmission queue.
     """
     single, repeated = single_and_repeated(message_events, ["message_id"])
     return single.select(*_describe_only_event()).unionByName(_describe_by_earliest_events(repeated))

@@ -20,6 +20,7 @@ from pipelines.engine.differences import (
     materialized,
     with_nullable_values,
 )
+from pipelines.engine.errors import is_missing_table
 from pipelines.engine.files import engine_path, unwritable_character
 from pipelines.engine.never_null import require_not_null
 from pipelines.engine.small_frame import empty_frame
@@ -186,7 +187,7 @@ class Warehouse:
             # Nothing is looked up until the schema is wanted.
             fields = self.spark.read.format("delta").load(engine_path(path)).schema.fields
         except AnalysisException as error:
-            if not _says_not_written(error):
+            if not is_missing_table(error):
                 raise
             return {}
         return {field.name: _shape(field.dataType) for field in fields}
@@ -236,12 +237,6 @@ def _create_statement(spark: SparkSession, table: Table, path: str) -> str:
 def sql_text(value: str) -> str:
     """A text as SQL, whatever stands in it."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _says_not_written(error: AnalysisException) -> bool:
-    return error.getCondition() in ("PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND") or (
-        "No commit files found in _delta_log" in str(error)
-    )
 
 
 def _require_declared(table: Table, rows: DataFrame) -> None:

@@ -9,9 +9,9 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
+from pipelines.config.paths import local_folder
 from pipelines.engine.files import engine_path, literal_paths
 from pipelines.storage.inputs.paths import file_system, on_local_disk
-from pipelines.storage.upkeep import local_folder
 
 
 @pytest.fixture
