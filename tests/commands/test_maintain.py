@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pipelines.commands import maintain as job
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.engine.small_frame import small_frame
-from pipelines.ingest.ingest import ingest, new_input
+from pipelines.ingest.ingest import find_new_input, ingest
 from pipelines.ladder.write import write_rules
 from pipelines.schedules.write import write_schedules
 from pipelines.storage.batches import completed_batches
@@ -179,7 +179,7 @@ def take_in(warehouse: Warehouse, project: Project, events: Events) -> None:
     """Add events, and fold them."""
     project.add(events)
     settings = project.settings()
-    new = new_input(warehouse, settings)
+    new = find_new_input(warehouse, settings)
     with warehouse.materializing() as materialize:
         ingest(warehouse, settings, new, run_id="run", started_at=at(), materialize_state=materialize)
 
