@@ -7,9 +7,11 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
+from pipelines.config.errors import ConfigError
+from pipelines.console.invocation import name_command
 from pipelines.engine.session import is_embedded
 from pipelines.storage.collect import collect_rows
-from schemas.ids import IDS, canonical_id
+from schemas.ids import IDS, canonical_id, canonical_text
 
 PROPERTY, VALUE = "priorities.ids", "canonical"
 """The property of the table `batches` that says so."""
@@ -37,6 +39,16 @@ def mark(spark: SparkSession, path: str) -> None:
         if is_embedded(spark):
             raise
         spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('{PROPERTY}' = '{VALUE}')")
+
+
+def other_ids(root: str, table: str, id: str) -> ConfigError:
+    """What is said of a warehouse with an id that has another spelling."""
+    return ConfigError(
+        f"warehouse: {root} was written by an older version, to which {id!r} in {table} was another id than "
+        f"{canonical_text(id)!r}; move the folder away (or name another one) and run "
+        f"{name_command('nightly')} again: it makes all tables anew from the event files "
+        "(docs/operations.md, Old warehouses)"
+    )
 
 
 def other_spelling(rows: DataFrame) -> str | None:
