@@ -30,11 +30,12 @@ from pyspark.sql import functions as F
 
 from pipelines.config.load import load_for_lint
 from pipelines.config.proposal import Proposal
-from pipelines.conformance.receives import receives_at, request_at
+from pipelines.conformance.read import request_at
+from pipelines.conformance.receives import receives_at
 from pipelines.conformance.view import CLASSES
-from pipelines.replay.period import Period
-from pipelines.replay.read import ReplayRequest, replayed
+from pipelines.replay.read import open_replay
 from pipelines.replay.report import report_replay
+from pipelines.replay.request import Period, ReplayRequest
 from pipelines.replay.view import sentence
 from pipelines.report.replay import read_replay_tables
 from pipelines.storage.answers import answers_in, write_answers
@@ -133,7 +134,7 @@ asked = ReplayRequest(
     curve=range(1, 5),
 )
 with (
-    replayed(warehouse, settings, asked) as answer,
+    open_replay(warehouse, settings, asked) as answer,
     TemporaryDirectory() as folder,
 ):
     result = report_replay(answer, asked, limit=20)

@@ -3,6 +3,7 @@
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.state.endpoints import SIDE, group_after_moves, latest_moves
+from pipelines.state.ledger import Ledger
 from pipelines.state.transactions import LOCKING, OUTCOMES, TRANSACTION
 from schemas.events import MOVE
 
@@ -59,21 +60,15 @@ def groups_then(periods: DataFrame, members: DataFrame, peaks: DataFrame) -> Dat
 
 
 def holders_then(
-    groups: DataFrame,
-    members: DataFrame,
-    message_events: DataFrame,
-    queue_events: DataFrame,
-    *,
-    every_receive_counts: bool,
+    groups: DataFrame, members: DataFrame, ledger: Ledger, monitored_events: DataFrame
 ) -> DataFrame:
     """The transactions that had named one of the groups by then, or received from one of its conversations.
 
     Args:
         groups: `groups_then`.
         members: `members_then`.
-        message_events: the message events before as_of.
-        queue_events: the queue events before as_of of monitored queues, with `queue_number`.
-        every_receive_counts: without any queue events a RECEIVED counts as committed.
+        ledger: the events before as_of.
+        monitored_events: the queue events before as_of of monitored queues, with `queue_number`.
 
     Returns:
         (queue_number, conversation_group_id, moment, instance, transaction_id), unique; most of them were
@@ -81,8 +76,10 @@ def holders_then(
 
     Source: the design, "State at as_of".
     """
-    named = _named(queue_events, groups)
-    return named if every_receive_counts else named.unionByName(_receiving(message_events, members, groups))
+    named = _named(monitored_events, groups)
+    if not ledger.has_queue_events:
+        return named
+    return named.unionByName(_receiving(ledger.message_events, members, groups))
 
 
 def count_groups(groups: DataFrame, holders: DataFrame, queue_events: DataFrame) -> DataFrame:

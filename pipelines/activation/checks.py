@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.activation import event_codes as h
+from pipelines.activation import event_codes as codes
 from pipelines.activation.states import Numbers, QueueEvents, States
 
 ON_EMPTY_QUEUE, FALLING_BEHIND, NOT_NECESSARY = 0, 1, 2
@@ -20,13 +20,13 @@ SUPPRESSED_BY = (None, "max_queue_readers", "notification_pending")
 TRIGGERS = ("arrival", "receive", "rollback", "task_exit", "queue_altered", "timer")
 NONE, TIMER = -1, TRIGGERS.index("timer")
 
-TRIGGERED = np.full(h.KINDS, NONE)
+TRIGGERED = np.full(codes.KINDS, NONE)
 """By kind: what it triggers."""
-TRIGGERED[h.ARRIVAL] = TRIGGERS.index("arrival")
-TRIGGERED[[h.RECEIVE, h.EMPTY_RECEIVE]] = TRIGGERS.index("receive")
-TRIGGERED[h.ROLLBACK] = TRIGGERS.index("rollback")
-TRIGGERED[h.TASK_EXITED] = TRIGGERS.index("task_exit")
-TRIGGERED[[h.TURNED_ON, h.TURNED_OFF, h.ALTERED]] = TRIGGERS.index("queue_altered")
+TRIGGERED[codes.ARRIVAL] = TRIGGERS.index("arrival")
+TRIGGERED[[codes.RECEIVE, codes.EMPTY_RECEIVE]] = TRIGGERS.index("receive")
+TRIGGERED[codes.ROLLBACK] = TRIGGERS.index("rollback")
+TRIGGERED[codes.TASK_EXITED] = TRIGGERS.index("task_exit")
+TRIGGERED[[codes.TURNED_ON, codes.TURNED_OFF, codes.ALTERED]] = TRIGGERS.index("queue_altered")
 
 NEVER = 2**62
 
@@ -92,8 +92,8 @@ def checks_of(played: QueueEvents, states: States, before: Numbers, now: Numbers
     trigger = TRIGGERED[played.kinds]
     # An exit is a reason to look when it was the last task's.
     looks = (trigger != NONE) & (played.times >= clock.start)
-    looks &= (played.kinds != h.TASK_EXITED) | (states.tasks[1:] == 0)
-    on_empty_queue = (played.kinds == h.ARRIVAL) & (states.ready[:-1] == 0) & (states.tasks[1:] == 0)
+    looks &= (played.kinds != codes.TASK_EXITED) | (states.tasks[1:] == 0)
+    on_empty_queue = (played.kinds == codes.ARRIVAL) & (states.ready[:-1] == 0) & (states.tasks[1:] == 0)
     on_empty_queue &= states.is_on[1:]
     reason = np.where(behind_from[1:] <= played.times, FALLING_BEHIND, NOT_NECESSARY)
     reason[on_empty_queue] = ON_EMPTY_QUEUE
@@ -110,5 +110,5 @@ def checks_of(played: QueueEvents, states: States, before: Numbers, now: Numbers
     found["reason"] = np.where(is_own, reason[place], np.where(which == 1, FALLING_BEHIND, NOT_NECESSARY))
     found["ready_messages"] = states.ready[place + is_own]
     found["running_tasks"] = states.tasks[place + is_own]
-    found["is_receive"] = is_own & (trigger[place] == TRIGGERED[h.RECEIVE])
+    found["is_receive"] = is_own & (trigger[place] == TRIGGERED[codes.RECEIVE])
     return found

@@ -1,10 +1,11 @@
-"""What a log can know of readers: facts that it lacks are not taken for facts that did not happen."""
+"""Evidence about readers: what the log lacks is unknown, and not taken as something that did not happen."""
 
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.state.endpoints import SIDE
+from pipelines.state.ledger import Ledger
 from pipelines.state.transactions import OUTCOMES
 
 LOGGED = ("has_queue_events", "has_receives", "has_outcomes")
@@ -14,8 +15,8 @@ STARTING = 10
 
 
 @dataclass(frozen=True)
-class Known:
-    """What is known beside the replay.
+class Evidence:
+    """What the log and the snapshots say of readers, beside the replay.
 
     Attributes:
         logged: (instance, *LOGGED), unique by the first: whether the log has in the window any queue event of
@@ -33,29 +34,27 @@ class Known:
     notified: DataFrame | None
 
 
-def known_of_window(
-    queue_events: DataFrame,
-    message_events: DataFrame,
+def evidence_of_window(
+    ledger: Ledger,
     receivers: DataFrame,
-    numbered: DataFrame,
+    monitored_events: DataFrame,
     monitors: DataFrame | None,
     *,
     start: int,
-) -> Known:
-    """Find what is known.
+) -> Evidence:
+    """Find what the log and the snapshots say of readers in the window.
 
     Args:
-        queue_events: the queue events before as_of.
-        message_events: the message events before as_of.
+        ledger: the events before as_of.
         receivers: (conversation_id, is_initiator, queue_number, ...) of the endpoints of monitored queues.
-        numbered: the queue events of monitored queues, with `queue_number`.
+        monitored_events: the queue events before as_of of monitored queues, with `queue_number`.
         monitors: (queue_number, state, taken_at, last_activated_time, tasks_running) as the newest snapshots
             show them, unique by the first; None if they show none.
         start: start of the window, in microseconds.
     """
     is_within = F.unix_micros("event_time") >= start
-    events = queue_events.where(is_within & F.col("seen_at").isNull())
-    received = message_events.where(
+    events = ledger.queue_events.where(is_within & F.col("seen_at").isNull())
+    received = ledger.message_events.where(
         is_within & F.col("seen_at").isNull() & (F.col("event_type") == "RECEIVED")
     )
     no, yes = F.lit(0), F.lit(1)
@@ -70,7 +69,7 @@ def known_of_window(
         )
     )
     logged = facts.groupBy("instance").agg(*[(F.max(name) > 0).alias(name) for name in LOGGED])
-    offs = numbered.where("event_type = 'QUEUE_ALTERED' and upper(queue_status) = 'OFF'")
+    offs = monitored_events.where("event_type = 'QUEUE_ALTERED' and upper(queue_status) = 'OFF'")
     seen_off = (
         offs.groupBy("queue_number", F.unix_micros("event_time").alias("off_since"))
         .agg(F.max("seen_at").alias("off_seen_at"), F.count_if(F.col("seen_at").isNull()).alias("logged"))
@@ -78,15 +77,16 @@ def known_of_window(
         .drop("logged")
     )
     if monitors is None:
-        return Known(logged, seen_off, None)
-    return Known(logged, seen_off, _notified(monitors, numbered, message_events, receivers))
+        return Evidence(logged, seen_off, None)
+    notified = _notified(monitors, monitored_events, ledger.message_events, receivers)
+    return Evidence(logged, seen_off, notified)
 
 
 def _notified(
-    monitors: DataFrame, numbered: DataFrame, message_events: DataFrame, receivers: DataFrame
+    monitors: DataFrame, monitored_events: DataFrame, message_events: DataFrame, receivers: DataFrame
 ) -> DataFrame:
     notified = monitors.where(F.upper("state") == NOTIFIED)
-    statements = numbered.where("event_type = 'RECEIVE' and seen_at is null").select(
+    statements = monitored_events.where("event_type = 'RECEIVE' and seen_at is null").select(
         "queue_number", "event_time"
     )
     to_queues = F.broadcast(notified.select("queue_number")).join(

@@ -38,7 +38,7 @@ def receivers(endpoints: DataFrame, services: DataFrame, *, as_of: datetime) -> 
     )
 
 
-def returning_transactions(queue_events: DataFrame) -> DataFrame:
+def rolled_back_transactions(queue_events: DataFrame) -> DataFrame:
     """The transactions that were rolled back: few.
 
     Args:
@@ -70,7 +70,7 @@ def monitored_messages(
     Args:
         message_events: the message events before as_of.
         receivers: `receivers`.
-        returning: `returning_transactions`.
+        returning: `rolled_back_transactions`.
         start: start of the window, in microseconds.
         materialize: computes a frame once (`pipelines.engine.differences.kept`).
 

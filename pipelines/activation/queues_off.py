@@ -6,12 +6,12 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.activation.messages import returning_transactions
+from pipelines.activation.messages import rolled_back_transactions
 from pipelines.config.catalog import BINDINGS, Catalog
 from pipelines.config.instants import format_instant
 from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.differences import run_concurrently
-from pipelines.schedules.queue_state import queues_off
+from pipelines.schedules.ready import queues_off
 from pipelines.state.events_before import events_before
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.collect import collect_rows
@@ -220,7 +220,7 @@ def rollbacks(warehouse: Warehouse, messages: DataFrame, as_of: datetime) -> Dat
         One row per message that was: message_id, `rollbacks` (distinct transactions with a ROLLBACK and no
         COMMIT that RECEIVED it), `last_received_at` and `last_transaction_id` of the latest of them.
     """
-    returning = returning_transactions(events_before(warehouse.read_open(QUEUE_FACTS, as_of), as_of))
+    returning = rolled_back_transactions(events_before(warehouse.read_open(QUEUE_FACTS, as_of), as_of))
     received = events_before(warehouse.read_open(MESSAGES, as_of), as_of).where("event_type = 'RECEIVED'")
     return (
         F.broadcast(returning)

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.activation import event_codes as h
+from pipelines.activation import event_codes as codes
 from pipelines.engine.ordered import sort_within_keys
 from pipelines.engine.python_workers import Work, run_in_python
 from pipelines.state.endpoints import SIDE
@@ -71,7 +71,7 @@ def redelivered(
         messages: `monitored_messages`.
         message_events: the message events before as_of.
         queue_events: the queue events before as_of of monitored queues, with `queue_number`.
-        returning: `returning_transactions`.
+        returning: `rolled_back_transactions`.
         start: start of the window, in microseconds.
 
     Returns:
@@ -80,10 +80,10 @@ def redelivered(
     few = messages.where("may_return")
     alone = F.lit(None).cast("string")
     arrivals = few.select(
-        *OF_MESSAGE, _place("arrived", h.ARRIVALS), F.lit("").alias("event_id"), alone.alias("t")
+        *OF_MESSAGE, _position("arrived", codes.ARRIVALS), F.lit("").alias("event_id"), alone.alias("t")
     )
     ends = few.where("ended is not null").select(
-        *OF_MESSAGE, _place("ended", h.ENDS), F.lit("").alias("event_id"), alone.alias("t")
+        *OF_MESSAGE, _position("ended", codes.ENDS), F.lit("").alias("event_id"), alone.alias("t")
     )
     received = message_events.where("event_type = 'RECEIVED'").select(
         "message_id", F.unix_micros("event_time").alias("time"), "event_id", "instance", "transaction_id"
@@ -95,7 +95,7 @@ def redelivered(
         # A transaction of another instance gives nothing back here.
         .withColumn("instance", F.when(F.col("instance") == F.col("queue_instance"), F.col("instance")))
         .join(F.broadcast(holders), ["instance", "transaction_id"], "left")
-        .select(*OF_MESSAGE, _place("time", h.RECEIVES), "event_id", "t")
+        .select(*OF_MESSAGE, _position("time", codes.RECEIVES), "event_id", "t")
     )
     rollbacks = queue_events.where("event_type = 'ROLLBACK'").select(
         "queue_number",
@@ -108,16 +108,16 @@ def redelivered(
         .select(*OF_MESSAGE, "t")
         .distinct()
         .join(rollbacks, ["queue_number", "t"], "inner")
-        .select(*OF_MESSAGE, _place("time", h.QUEUE_EVENTS), "event_id", "t")
+        .select(*OF_MESSAGE, _position("time", codes.QUEUE_EVENTS), "event_id", "t")
     )
     played = arrivals.unionByName(receives).unionByName(ends).unionByName(backs)
     return run_in_python(
-        sort_within_keys(played, "message_id", ["place", "event_id"]), _spells(start), SPELLS
+        sort_within_keys(played, "message_id", ["position", "event_id"]), _spells(start), SPELLS
     )
 
 
-def _place(time: str, rank: int) -> Column:
-    return h.row_position(F.col(time), rank).alias("place")
+def _position(time: str, rank: int) -> Column:
+    return codes.row_position(F.col(time), rank).alias("position")
 
 
 class Event(NamedTuple):
@@ -127,7 +127,7 @@ class Event(NamedTuple):
     queue_number: int
     conversation_id: str
     is_initiator: bool
-    place: int
+    position: int
     event_id: str
     t: str | None
 
@@ -163,19 +163,19 @@ class Message:
 
     def play(self, event: Event, start: int) -> Period | None:
         """Play what happens next; return the spell that this ends, if it ends one."""
-        time, rank = divmod(event.place, h.KINDS_AT_AN_INSTANT)
-        if rank == h.ARRIVALS and not self.has_ended:
+        time, rank = divmod(event.position, codes.KINDS_AT_AN_INSTANT)
+        if rank == codes.ARRIVALS and not self.has_ended:
             self.ready_from = time
-        elif rank == h.QUEUE_EVENTS and self.holder is not None and self.holder == event.t:
+        elif rank == codes.QUEUE_EVENTS and self.holder is not None and self.holder == event.t:
             self.ready_from, self.given_back_by, self.holder = time, event.event_id, None
-        elif rank in (h.RECEIVES, h.ENDS):
+        elif rank in (codes.RECEIVES, codes.ENDS):
             spell = self.spell(event, time)
-            if rank == h.RECEIVES and spell is None:
+            if rank == codes.RECEIVES and spell is None:
                 self.not_ready += time >= start
                 return None
-            self.ready_from, self.has_ended = None, rank == h.ENDS or self.has_ended
+            self.ready_from, self.has_ended = None, rank == codes.ENDS or self.has_ended
             # After an end nothing holds the message, so nothing gives it back.
-            self.holder = None if rank == h.ENDS else event.t
+            self.holder = None if rank == codes.ENDS else event.t
             return spell
         return None
 
@@ -219,7 +219,7 @@ def periods_of(events: Iterable[Event], start: int) -> Iterator[Period]:
     """Play messages, each after the other.
 
     Args:
-        events: in the order of message_id, place and event_id.
+        events: in the order of message_id, position and event_id.
         start: start of the window, in microseconds.
 
     Raises:
@@ -242,7 +242,7 @@ def periods_of(events: Iterable[Event], start: int) -> Iterator[Period]:
 
 
 def _order(event: Event) -> tuple[str, int, str]:
-    return event.message_id, event.place, event.event_id
+    return event.message_id, event.position, event.event_id
 
 
 def _last_spells(event: Event, message: Message) -> Iterator[Period]:

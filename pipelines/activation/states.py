@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from pipelines.activation import event_codes as h
+from pipelines.activation import event_codes as codes
 
 Numbers = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -14,10 +14,10 @@ Flags = npt.NDArray[np.bool_]
 LONG_AGO = -(2**62)
 """Stands for the time of an empty result that never was."""
 
-CHANGES = np.zeros(h.KINDS, np.int64)
+CHANGES = np.zeros(codes.KINDS, np.int64)
 """By kind: whether its messages become ready (1), or are ready no more (-1)."""
-CHANGES[[h.ARRIVAL, h.GIVEN_BACK, h.READY_BEFORE]] = 1
-CHANGES[h.TAKEN] = -1
+CHANGES[[codes.ARRIVAL, codes.GIVEN_BACK, codes.READY_BEFORE]] = 1
+CHANGES[codes.TAKEN] = -1
 
 
 class QueueEvents(NamedTuple):
@@ -101,9 +101,9 @@ class Standing:
         totals, kinds, count = self.totals, played.kinds, len(played.kinds)
         change = np.cumsum(CHANGES[kinds] * played.numbers)
         ready = totals.ready + np.concatenate(([0], change))
-        empty = np.flatnonzero((kinds == h.EMPTY_RECEIVE) | (kinds == h.EMPTY_GET_GROUP))
+        empty = np.flatnonzero((kinds == codes.EMPTY_RECEIVE) | (kinds == codes.EMPTY_GET_GROUP))
         last_empty = _lasting(self.last_empty, empty, played.times[empty], count)
-        of_sessions = np.flatnonzero((kinds >= h.WAIT_STARTED) & (kinds <= h.TURNED_OFF))
+        of_sessions = np.flatnonzero((kinds >= codes.WAIT_STARTED) & (kinds <= codes.TURNED_OFF))
         before = (len(self.tasks), len(self.waiting), totals.is_on)
         rows = zip(*(column[of_sessions].tolist() for column in played), strict=True)
         after = np.array([self._play_one(*row) for row in rows], np.int64).reshape(-1, len(before))
@@ -118,16 +118,16 @@ class Standing:
     def _play_one(self, time: int, kind: int, session: int) -> tuple[int, int, bool]:
         """A wait, a task, or the queue turned on or off; return tasks, waiting sessions, and on or off."""
         totals, is_within = self.totals, time >= self.start
-        if kind == h.WAIT_STARTED:
+        if kind == codes.WAIT_STARTED:
             self.waiting[session] = time
-        elif kind == h.WAIT_ENDED:
+        elif kind == codes.WAIT_ENDED:
             totals.waits_without_start += self.waiting.pop(session, None) is None and is_within
-        elif kind == h.TASK_STARTED:
+        elif kind == codes.TASK_STARTED:
             self.tasks.add(session)
-        elif kind == h.TASK_EXITED:
+        elif kind == codes.TASK_EXITED:
             totals.exits_without_start += session not in self.tasks and is_within
             self.tasks.discard(session)
-        elif kind == h.TURNED_ON:
+        elif kind == codes.TURNED_ON:
             totals.is_on, totals.off_since = True, None
         else:
             totals.off_since = totals.off_since if not totals.is_on and totals.off_since else time
@@ -137,12 +137,14 @@ class Standing:
     def _count(self, played: QueueEvents, states: States) -> None:
         totals, kinds = self.totals, played.kinds
         is_within = played.times >= self.start
-        exits = is_within & (kinds == h.TASK_EXITED)
+        exits = is_within & (kinds == codes.TASK_EXITED)
         totals.exits += int(exits.sum())
         totals.exits_with_ready += int((exits & (states.ready[:-1] > 0) & states.is_on[:-1]).sum())
-        totals.rollbacks += int((is_within & (kinds == h.ROLLBACK)).sum())
-        totals.takes += int(played.numbers[is_within & (kinds == h.TAKEN)].sum())
-        totals.receives += int((is_within & ((kinds == h.RECEIVE) | (kinds == h.EMPTY_RECEIVE))).sum())
+        totals.rollbacks += int((is_within & (kinds == codes.ROLLBACK)).sum())
+        totals.takes += int(played.numbers[is_within & (kinds == codes.TAKEN)].sum())
+        totals.receives += int(
+            (is_within & ((kinds == codes.RECEIVE) | (kinds == codes.EMPTY_RECEIVE))).sum()
+        )
 
 
 def _lasting(first: int, places: Numbers, values: Numbers, count: int) -> Numbers:

@@ -1,8 +1,10 @@
 """What a night says of each queue with a monitor, down to a sentence of advice."""
 
+from dataclasses import dataclass
+
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.activation.evidence import LOGGED, Known
+from pipelines.activation.evidence import LOGGED, Evidence
 from schemas.keys import QUEUE
 
 SECOND = 1_000_000
@@ -30,29 +32,35 @@ ODDITIES = (
 )
 COUNTS = ("activations", "groups_ready", "groups_free", "conversations")
 NOTIFIED = {"notified_at": "timestamp", "notified_since": "timestamp", "tasks_running": "bigint"}
-LOOKED_AT = ("received_while_not_ready", "negative_row_counts")
+EVENT_COUNTS = ("received_while_not_ready", "negative_row_counts")
 
 
-def summary(
-    monitors: DataFrame,
-    replayed: DataFrame,
-    groups: DataFrame,
-    periods: DataFrame,
-    seen: DataFrame,
-    known: Known,
-    *,
-    start: int,
-) -> DataFrame:
+@dataclass(frozen=True)
+class SummaryParts:
+    """The frames that a summary joins, and the evidence.
+
+    Attributes:
+        replay: `pipelines.activation.workers.replay_monitors`.
+        groups: `backlog.count_groups`.
+        periods: see `pipelines.activation.ready`.
+        event_counts: `count_events`.
+        evidence: what the log and the snapshots say of readers.
+    """
+
+    replay: DataFrame
+    groups: DataFrame
+    periods: DataFrame
+    event_counts: DataFrame
+    evidence: Evidence
+
+
+def summary(monitors: DataFrame, parts: SummaryParts, *, start: int) -> DataFrame:
     """Sum the window up per monitored queue.
 
     Args:
         monitors: (queue_number, instance, database, queue, mode, max_queue_readers, is_on), unique by the
             first.
-        replayed: see `pipelines.activation.workers.replayed`.
-        groups: `groups_at_most_ready`.
-        periods: see `pipelines.activation.ready`.
-        seen: `seen_queues`.
-        known: what the log can know.
+        parts: what the summary is made of.
         start: start of the window, in microseconds.
 
     Returns:
@@ -62,7 +70,7 @@ def summary(
     length = F.col("run.until") - F.col("run.first_check")
     is_short = F.col("run.suppressed_by") == "max_queue_readers"
     runs = (
-        replayed.where("ordinal > 0")
+        parts.replay.where("ordinal > 0")
         .groupBy("queue_number")
         .agg(
             (F.sum(length) / SECOND).alias("need_seconds"),
@@ -70,28 +78,29 @@ def summary(
             F.sum(F.when(F.col("run.occurs"), F.col("run.checks"))).alias("activations"),
         )
     )
-    totals = replayed.where("ordinal = 0").select(
+    totals = parts.replay.where("ordinal = 0").select(
         "queue_number",
         *[f"totals.{name}" for name in (*COUNTED, "most_ready_at", "off_since")],
         F.col("totals.is_on").alias("was_left_on"),
     )
     not_ready = (
-        periods.where("not_ready > 0")
+        parts.periods.where("not_ready > 0")
         .groupBy("queue_number")
         .agg(F.sum("not_ready").alias("received_while_not_ready"))
     )
-    rows = monitors.join(F.broadcast(seen.select(*QUEUE, "negative_row_counts")), QUEUE, "left")
-    for part in (totals, runs, groups, not_ready):
+    rows = monitors.join(F.broadcast(parts.event_counts.select(*QUEUE, "negative_row_counts")), QUEUE, "left")
+    for part in (totals, runs, parts.groups, not_ready):
         rows = rows.join(F.broadcast(part), "queue_number", "left")
-    if known.notified is None:
+    evidence = parts.evidence
+    if evidence.notified is None:
         rows = rows.withColumns({name: F.lit(None).cast(type) for name, type in NOTIFIED.items()})
     else:
-        rows = rows.join(F.broadcast(known.notified), "queue_number", "left")
-    rows = rows.join(F.broadcast(known.logged), "instance", "left").join(
-        F.broadcast(known.seen_off), ["queue_number", "off_since"], "left"
+        rows = rows.join(F.broadcast(evidence.notified), "queue_number", "left")
+    rows = rows.join(F.broadcast(evidence.logged), "instance", "left").join(
+        F.broadcast(evidence.seen_off), ["queue_number", "off_since"], "left"
     )
     rows = rows.fillna(False, [*LOGGED]).fillna(
-        0, [*COUNTED, *COUNTS, *LOOKED_AT, "need_seconds", "short_seconds"]
+        0, [*COUNTED, *COUNTS, *EVENT_COUNTS, "need_seconds", "short_seconds"]
     )
     rows = rows.withColumns(
         {
@@ -123,16 +132,16 @@ def summary(
     )
 
 
-def most_ready(replayed: DataFrame) -> DataFrame:
+def most_ready(replay: DataFrame) -> DataFrame:
     """(queue_number, moment): when the most messages were ready, in microseconds; unless there were none."""
     moment = F.col("totals.most_ready_at")
-    return replayed.where((F.col("ordinal") == 0) & moment.isNotNull()).select(
+    return replay.where((F.col("ordinal") == 0) & moment.isNotNull()).select(
         "queue_number", moment.alias("moment")
     )
 
 
-def seen_queues(queue_events: DataFrame) -> DataFrame:
-    """The queues that queue events name.
+def count_events(queue_events: DataFrame) -> DataFrame:
+    """Count the queue events of the queues that they name.
 
     Args:
         queue_events: the queue events of the window.
@@ -145,17 +154,17 @@ def seen_queues(queue_events: DataFrame) -> DataFrame:
     )
 
 
-def of_unknown_queues(seen: DataFrame, known: DataFrame) -> DataFrame:
+def of_unknown_queues(event_counts: DataFrame, known: DataFrame) -> DataFrame:
     """Count the queue events of queues that the catalog lacks.
 
     Args:
-        seen: `seen_queues`.
+        event_counts: `count_events`.
         known: (instance, database, queue) of the catalog, unique.
 
     Returns:
         The `activation_summary` table without as_of: one row per unknown queue.
     """
-    counted = seen.join(F.broadcast(known), QUEUE, "left_anti")
+    counted = event_counts.join(F.broadcast(known), QUEUE, "left_anti")
     nothing: dict[str, Column] = {
         name: F.lit(0).cast("bigint")
         for name in ("activations", "most_ready", "groups_ready", "groups_free", "ready_at_end")

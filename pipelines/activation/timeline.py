@@ -2,11 +2,11 @@
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.activation import event_codes as h
+from pipelines.activation import event_codes as codes
 
-ORDER = ("place", "event_id", "kind")
+ORDER = ("position", "event_id", "kind")
 COLUMNS = ("queue_number", *ORDER, "number")
-"""`place` says when (`happenings.place`); `number` is the session, or how many messages."""
+"""`position` says when (`happenings.position`); `number` is the session, or how many messages."""
 
 
 def period_rows(periods: DataFrame, *, start: int) -> DataFrame:
@@ -21,9 +21,9 @@ def period_rows(periods: DataFrame, *, start: int) -> DataFrame:
     ready_before = before.agg(F.count(F.lit(1)).alias("number")).select(
         "queue_number",
         # The instant before the window.
-        h.row_position(F.lit(start - 1).cast("bigint"), h.ARRIVALS).alias("place"),
+        codes.row_position(F.lit(start - 1).cast("bigint"), codes.ARRIVALS).alias("position"),
         F.lit("").alias("event_id"),
-        _kind(h.READY_BEFORE),
+        _kind(codes.READY_BEFORE),
         "number",
     )
     begun = periods.where(begin >= start)
@@ -34,7 +34,7 @@ def period_rows(periods: DataFrame, *, start: int) -> DataFrame:
     def one_each(rows: DataFrame, time: Column, rank: int, event_id: Column, kind: int) -> DataFrame:
         return rows.select(
             "queue_number",
-            h.row_position(time, rank).alias("place"),
+            codes.row_position(time, rank).alias("position"),
             event_id.alias("event_id"),
             _kind(kind),
             one,
@@ -43,9 +43,9 @@ def period_rows(periods: DataFrame, *, start: int) -> DataFrame:
     # At one instant nothing but queue events has an order.
     none = F.lit("")
     return (
-        ready_before.unionByName(one_each(arrived, begin, h.ARRIVALS, none, h.ARRIVAL))
-        .unionByName(one_each(periods.where(until >= start), until, h.RECEIVES, none, h.TAKEN))
-        .unionByName(one_each(returned, begin, h.QUEUE_EVENTS, F.col("given_back_by"), h.GIVEN_BACK))
+        ready_before.unionByName(one_each(arrived, begin, codes.ARRIVALS, none, codes.ARRIVAL))
+        .unionByName(one_each(periods.where(until >= start), until, codes.RECEIVES, none, codes.TAKEN))
+        .unionByName(one_each(returned, begin, codes.QUEUE_EVENTS, F.col("given_back_by"), codes.GIVEN_BACK))
     )
 
 
@@ -61,28 +61,28 @@ def queue_event_rows(queue_events: DataFrame, *, start: int) -> DataFrame:
     is_empty = F.coalesce((F.col("row_count") == 0) & ~where, F.lit(False))
     status = F.upper("queue_status")
     kind = (
-        F.when((event_type == "RECEIVE") & is_empty, h.EMPTY_RECEIVE)
-        .when(event_type == "RECEIVE", h.RECEIVE)
-        .when((event_type == "GET_CONVERSATION_GROUP") & is_empty, h.EMPTY_GET_GROUP)
-        .when(event_type == "ROLLBACK", h.ROLLBACK)
-        .when((event_type == "WAIT_STARTED") & ~where, h.WAIT_STARTED)
-        .when(event_type.isin("WAIT_STARTED", "WAIT_ENDED"), h.WAIT_ENDED)
-        .when(event_type == "TASK_STARTED", h.TASK_STARTED)
-        .when(event_type == "TASK_EXITED", h.TASK_EXITED)
-        .when((event_type == "QUEUE_ALTERED") & status.isNull(), h.ALTERED)
-        .when((event_type == "QUEUE_ALTERED") & (status == "OFF"), h.TURNED_OFF)
-        .when(event_type == "QUEUE_ALTERED", h.TURNED_ON)
+        F.when((event_type == "RECEIVE") & is_empty, codes.EMPTY_RECEIVE)
+        .when(event_type == "RECEIVE", codes.RECEIVE)
+        .when((event_type == "GET_CONVERSATION_GROUP") & is_empty, codes.EMPTY_GET_GROUP)
+        .when(event_type == "ROLLBACK", codes.ROLLBACK)
+        .when((event_type == "WAIT_STARTED") & ~where, codes.WAIT_STARTED)
+        .when(event_type.isin("WAIT_STARTED", "WAIT_ENDED"), codes.WAIT_ENDED)
+        .when(event_type == "TASK_STARTED", codes.TASK_STARTED)
+        .when(event_type == "TASK_EXITED", codes.TASK_EXITED)
+        .when((event_type == "QUEUE_ALTERED") & status.isNull(), codes.ALTERED)
+        .when((event_type == "QUEUE_ALTERED") & (status == "OFF"), codes.TURNED_OFF)
+        .when(event_type == "QUEUE_ALTERED", codes.TURNED_ON)
     )
     time = F.unix_micros("event_time")
     rows = queue_events.select(
         "queue_number",
-        h.row_position(time, h.QUEUE_EVENTS).alias("place"),
+        codes.row_position(time, codes.QUEUE_EVENTS).alias("position"),
         "event_id",
         kind.cast("int").alias("kind"),
-        F.coalesce("session_id", F.lit(h.NO_SESSION).cast("bigint")).alias("number"),
+        F.coalesce("session_id", F.lit(codes.NO_SESSION).cast("bigint")).alias("number"),
         (time >= start).alias("is_within"),
     )
-    counts = F.col("kind").isNotNull() & (F.col("is_within") | ~F.col("kind").isin(*h.CHECKED_ONLY))
+    counts = F.col("kind").isNotNull() & (F.col("is_within") | ~F.col("kind").isin(*codes.CHECKED_ONLY))
     return rows.where(counts).select(*COLUMNS)
 
 

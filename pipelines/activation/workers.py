@@ -1,4 +1,4 @@
-"""The replay: a queue's happenings stream through a Python worker, batch by batch."""
+"""Queue monitors in Python workers: the events of each queue stream in, and runs of checks come out."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -6,18 +6,20 @@ from types import NoneType
 from typing import TYPE_CHECKING, get_args, get_type_hints
 
 import numpy as np
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, functions as F
 
-from pipelines.activation import event_codes as h
+from pipelines.activation import event_codes as codes
 from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Checks, Clock
-from pipelines.activation.replay import Monitor, Replay
+from pipelines.activation.monitor import Monitor, Replay
 from pipelines.activation.states import Numbers, QueueEvents, Totals
 from pipelines.activation.timeline import COLUMNS, ORDER
 from pipelines.engine.ordered import sort_within_keys, split_by_key
 from pipelines.engine.python_workers import Work
+from schemas.keys import QUEUE
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
 
 TYPES = {int: "bigint", bool: "boolean"}
 NAMES = {"trigger": TRIGGERS, "reason": REASONS, "suppressed_by": SUPPRESSED_BY}
@@ -43,11 +45,12 @@ REPLAYED = f"queue_number int, ordinal bigint, run struct<{_ddl(RUN)}>, totals s
 OUTPUT_ROWS = 4096
 
 
-def replayed(timeline: DataFrame, monitors: Sequence[Monitor], clock: Clock) -> DataFrame:
+def replay_monitors(timeline: DataFrame, monitors: Sequence[Monitor], clock: Clock) -> DataFrame:
     """Replay the queues, each in one task, with memory for a batch and not for a queue.
 
     Args:
-        timeline: queue_number, `place`, event_id, `kind` and `number`; see `pipelines.activation.timeline`.
+        timeline: queue_number, `position`, event_id, `kind` and `number`; see
+            `pipelines.activation.timeline`.
         monitors: the monitors by number: `monitors[n].number` is n.
         clock: the window.
 
@@ -79,7 +82,7 @@ class _Queue:
 
     def __init__(self, number: int, replay: Replay) -> None:
         self._number, self._replay, self._runs = number, replay, 0
-        self._last_place: int | None = None
+        self._last_position: int | None = None
 
     def play(self, stretch: "pa.RecordBatch", output: "_Output", *, is_last: bool) -> None:
         """Play one stretch of the queue.
@@ -87,12 +90,12 @@ class _Queue:
         Raises:
             RuntimeError: the engine did not keep the order.
         """
-        places, kinds, numbers = (column.to_numpy(zero_copy_only=False) for column in stretch.columns[1:4])
-        first = places[0] if self._last_place is None else self._last_place
-        if places[0] < first or np.any(places[1:] < places[:-1]):
+        positions, kinds, numbers = (column.to_numpy(zero_copy_only=False) for column in stretch.columns[1:4])
+        first = positions[0] if self._last_position is None else self._last_position
+        if positions[0] < first or np.any(positions[1:] < positions[:-1]):
             raise RuntimeError("the engine did not keep the order of what happened on a queue")
-        self._last_place = places[-1]
-        played = QueueEvents(places // h.KINDS_AT_AN_INSTANT, kinds, numbers)
+        self._last_position = positions[-1]
+        played = QueueEvents(positions // codes.KINDS_AT_AN_INSTANT, kinds, numbers)
         if is_last:
             runs, totals = self._replay.finish(played)
             output.add_totals(self._number, totals)
@@ -165,3 +168,21 @@ class _Output:
 
         columns = [pa.array(numbers, pa.int32()), pa.array(ordinals, pa.int64()), run, totals]
         return pa.RecordBatch.from_arrays(columns, names=["queue_number", "ordinal", "run", "totals"])
+
+
+MOMENTS = ("first_check", "last_check", "until")
+
+
+def activation(replay: DataFrame, monitors: DataFrame) -> DataFrame:
+    """Name the queues of the runs.
+
+    Args:
+        replay: `replay_monitors`.
+        monitors: (queue_number, instance, database, queue, mode, ...), unique by the first.
+
+    Returns:
+        The `activation` table without as_of.
+    """
+    runs = replay.where("ordinal > 0").select("queue_number", "ordinal", "run.*")
+    named = runs.join(F.broadcast(monitors.select("queue_number", *QUEUE, "mode")), "queue_number", "inner")
+    return named.withColumns({name: F.timestamp_micros(name) for name in MOMENTS}).drop("queue_number")

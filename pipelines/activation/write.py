@@ -6,19 +6,18 @@ from datetime import datetime, timedelta
 from pyspark.sql import DataFrame
 
 from pipelines.activation.checks import Clock
-from pipelines.activation.replay import Monitor
-from pipelines.activation.window import Facts, Watched, activation_of_window, unwatched
+from pipelines.activation.monitor import Monitor
+from pipelines.activation.window import MonitoredQueues, activation_of_window, without_monitors
 from pipelines.config.load import Settings
 from pipelines.config.model import Activation
 from pipelines.engine.differences import run_concurrently
+from pipelines.state.read import read_ledger
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.checks import renew_checks
 from pipelines.storage.collect import micros
 from pipelines.storage.monitors import latest_monitors
 from pipelines.storage.small_frame import empty_frame, small_frame
 from pipelines.storage.warehouse import Warehouse
-from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
-from schemas.ledger import ENDPOINTS
 from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
 
 MICROSECOND = timedelta(microseconds=1)
@@ -28,13 +27,13 @@ NAMED = (
 )
 SERVICES = "instance string, database string, local_service string, queue_number int"
 QUEUES = "instance string, database string, queue string"
-SHOWN = (
+SNAPSHOT_MONITORS = (
     "queue_number int, state string, taken_at timestamp, last_activated_time timestamp, tasks_running bigint"
 )
 
 
 def write_activation(
-    warehouse: Warehouse, settings: Settings, as_of: datetime, done: CompletedBatches
+    warehouse: Warehouse, settings: Settings, as_of: datetime, batches: CompletedBatches
 ) -> str:
     """Replace the rows of this as_of in `activation` and `activation_summary`; other rows stay.
 
@@ -42,7 +41,7 @@ def write_activation(
         warehouse: the tables.
         settings: the catalog, and the activation settings; without these there are no rows of this as_of.
         as_of: the end of the window.
-        done: the folds that made the ledger.
+        batches: the batches that made the ledger.
 
     Returns:
         What was replayed, in words.
@@ -55,36 +54,23 @@ def write_activation(
     # There is no time before the first one.
     start = as_of - min(options.window, as_of - datetime.min.replace(tzinfo=as_of.tzinfo))
     clock = _clock(options, start, as_of)
-    facts = Facts(
-        message_events=warehouse.read_open(MESSAGES, start),
-        endpoint_events=warehouse.read_open(ENDPOINT_FACTS, start),
-        queue_events=warehouse.read_open(QUEUE_FACTS, start),
-        endpoints=warehouse.read_open(ENDPOINTS, start),
-    )
-    watched = _watched(warehouse, settings, as_of)
-    if not watched.monitors:
+    ledger = read_ledger(warehouse, start, has_queue_events=batches.has_queue_events)
+    monitored = _monitored_queues(warehouse, settings, as_of)
+    if not monitored.monitors:
         nothing = empty_frame(warehouse.spark, ACTIVATION.struct).drop("as_of", "as_of_key")
-        unknown = unwatched(facts.queue_events, watched.queues, clock, as_of=as_of)
+        unknown = without_monitors(ledger.queue_events, monitored.queues, clock, as_of=as_of)
         warehouse.replace_as_of(ACTIVATION, nothing, as_of)
         warehouse.replace_as_of(ACTIVATION_SUMMARY, unknown, as_of)
         return "no queue has a monitor"
-    every_receive_counts = not done.has_queue_events
     with warehouse.materializing() as materialize:
-        runs, told = activation_of_window(
-            facts,
-            watched,
-            clock,
-            as_of=as_of,
-            every_receive_counts=every_receive_counts,
-            materialize=materialize,
-        )
+        runs, summaries = activation_of_window(ledger, monitored, clock, as_of=as_of, materialize=materialize)
         run_concurrently(
             warehouse.spark,
             lambda: warehouse.replace_as_of(ACTIVATION, runs, as_of),
             # A row for each queue: CHECKs on how the rows came about cost more to plan than to keep them.
-            lambda: warehouse.replace_as_of(ACTIVATION_SUMMARY, materialize(told), as_of),
+            lambda: warehouse.replace_as_of(ACTIVATION_SUMMARY, materialize(summaries), as_of),
         )
-    count = len(watched.monitors)
+    count = len(monitored.monitors)
     return f"{options.window_hours:g} hours of {count:,} queue{'' if count == 1 else 's'}"
 
 
@@ -105,7 +91,7 @@ def _clock(options: Activation, start: datetime, end: datetime) -> Clock:
     )
 
 
-def _watched(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Watched:
+def _monitored_queues(warehouse: Warehouse, settings: Settings, as_of: datetime) -> MonitoredQueues:
     """The catalog as monitors and frames; monitored queues have numbers in the place of names."""
     spark, catalog = warehouse.spark, settings.catalog
     is_on = {row[:3]: row[3] for row in catalog.queue_rows()}
@@ -123,16 +109,16 @@ def _watched(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Watch
         for instance, database, service, queue in catalog.service_bindings()
         if (instance, database, queue) in numbers
     ]
-    return Watched(
+    return MonitoredQueues(
         monitors=monitors,
         named=small_frame(spark, named, NAMED),
         services=small_frame(spark, services, SERVICES),
         queues=small_frame(spark, is_on, QUEUES),
-        shown=_shown(warehouse, numbers, as_of),
+        snapshot_monitors=_snapshot_monitors(warehouse, numbers, as_of),
     )
 
 
-def _shown(
+def _snapshot_monitors(
     warehouse: Warehouse, numbers: Mapping[tuple[str, str, str], int], as_of: datetime
 ) -> DataFrame | None:
     """The monitors of these queues as the newest snapshots show them; None if they show none."""
@@ -147,4 +133,4 @@ def _shown(
         for row in latest_monitors(warehouse, as_of)
         if (queue := (row["instance"], row["database"], row["queue"])) in numbers
     ]
-    return small_frame(warehouse.spark, rows, SHOWN) if rows else None
+    return small_frame(warehouse.spark, rows, SNAPSHOT_MONITORS) if rows else None

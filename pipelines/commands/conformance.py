@@ -12,18 +12,14 @@ from pipelines.commands.out import require_own_folder
 from pipelines.config.load import load_settings
 from pipelines.conformance.read import (
     count_levels_of_server,
+    has_receives,
     levels_at,
     links_at,
-    report_levels,
-    report_links,
-    report_receives,
-)
-from pipelines.conformance.receives import (
-    has_receives,
-    receives_at,
     request_at,
     silent_queues,
 )
+from pipelines.conformance.receives import receives_at
+from pipelines.conformance.report import report_levels, report_links, report_receives
 from pipelines.conformance.view import of_receives, print_conformance, sentence
 from pipelines.console.terminal import to_json
 from pipelines.state.messages import facts_of_many
@@ -56,7 +52,7 @@ def main(argv: Sequence[str]) -> int:
         "--tolerance-ms",
         type=whole_number(0),
         default=TOLERANCE_MS,
-        help=f"facts so near may have been in the other order (default {TOLERANCE_MS})",
+        help=f"treat events closer than this as simultaneous (default {TOLERANCE_MS})",
     )
     parser.add_out()
     parser.add_limit(LIMIT, "rows of each part")
@@ -70,12 +66,14 @@ def main(argv: Sequence[str]) -> int:
     window = options.window_hours
     tolerance = timedelta(milliseconds=options.tolerance_ms)
     with warehouse.materializing() as materialize:
-        asked = request_at(
+        request = request_at(
             warehouse, settings, as_of=as_of, window=window, tolerance=tolerance, materialize=materialize
         )
-        receives, hours, deviations = receives_at(asked, tolerance=tolerance, materialize=materialize)
-        # A message that was sent before the window may hold up those in it.
-        messages = asked.messages if window is None else facts_of_many(warehouse.read(MESSAGES), materialize)
+        receives, hours, deviations = receives_at(request, tolerance=tolerance, materialize=materialize)
+        # A message that was sent before the window can hold up messages in it.
+        messages = (
+            request.messages if window is None else facts_of_many(warehouse.read(MESSAGES), materialize)
+        )
         frames = [
             materialize(levels_at(warehouse, as_of=as_of, window=window)),
             materialize(receives),
@@ -94,8 +92,8 @@ def main(argv: Sequence[str]) -> int:
             **report_receives(
                 receives,
                 deviations,
-                knows_queues=asked.knows_queues,
-                knows_receives=partial(has_receives, warehouse),
+                has_queue_events=request.has_queue_events,
+                find_receives=partial(has_receives, warehouse),
                 silent=silent_queues(warehouse, receives),
                 limit=options.limit,
             ),

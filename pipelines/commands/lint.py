@@ -57,7 +57,9 @@ def main(argv: Sequence[str]) -> int:
         settings_file = options.files[0]
         found = _lint_scripts(options.files, options.as_of)
     else:
-        settings_file = options.config = find_settings(options.config)
+        settings_file = options.config = find_settings(
+            options.config, otherwise="; or give rule files to look at without settings"
+        )
         found = _lint_settings(options)
     findings = [relative(finding) for finding in sort_findings(found)]
     match options.format:

@@ -15,9 +15,9 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import load_settings
 from pipelines.config.queue_filter import FORMS
 from pipelines.console.terminal import to_json
-from pipelines.replay.period import Period
-from pipelines.replay.read import ReplayRequest, find_queues, replayed, require_known
+from pipelines.replay.read import open_replay, require_known
 from pipelines.replay.report import report_replay
+from pipelines.replay.request import Period, ReplayRequest, find_queues
 from pipelines.replay.view import print_replay, sentence
 from pipelines.storage.answers import answers_in, write_answers
 from pipelines.storage.batches import completed_batches
@@ -92,7 +92,7 @@ def main(argv: Sequence[str]) -> int:
         drain=options.drain,
     )
     require_known(warehouse, settings, asked.period)
-    with replayed(warehouse, settings, asked) as answer:
+    with open_replay(warehouse, settings, asked) as answer:
         if answers:
             tables = (*REPLAY_TABLES, REPLAY_CURVE) if curve else REPLAY_TABLES
             write_answers(answers, tables, answer.by_name())

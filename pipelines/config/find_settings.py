@@ -9,10 +9,14 @@ VARIABLE = "PRIORITIES_CONFIG"
 FILE = "priorities.yaml"
 
 
-def find_settings(given: str | None = None) -> str:
+def find_settings(given: str | None = None, *, otherwise: str = "") -> str:
     """Return the settings file: the given one, else PRIORITIES_CONFIG, else the nearest priorities.yaml.
 
     The nearest is that of the current folder, or of the first folder above it that has one.
+
+    Args:
+        given: the value of --config.
+        otherwise: what else the command takes instead of settings, for the error.
 
     Raises:
         ConfigError: there is none.
@@ -25,5 +29,5 @@ def find_settings(given: str | None = None) -> str:
             return os.path.relpath(folder / FILE, here)
     raise ConfigError(
         f"settings: none found; name the file with --config or {VARIABLE}, or run this in a folder with a "
-        f"{FILE}, or below it; priorities init writes one"
+        f"{FILE}, or below it; priorities init writes one{otherwise}"
     )

@@ -1,14 +1,14 @@
-"""Decisions that passed groups of a higher level, and statements that may have locked those groups."""
+"""Decisions that passed groups of a higher level, and statements that can have locked those groups."""
 
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pipelines.conformance.watched import WatchedGroup
+from pipelines.conformance.groups import ConformanceGroup
 from pipelines.queue_machine.groups import LAST
 
 MANY = 1024
-"""Names of groups are looked through for old ones once there are twice as many, and at least so many."""
+"""Old names of groups are removed once their number has doubled, and is at least this."""
 
 
 @dataclass(slots=True)
@@ -27,20 +27,21 @@ class Deviation:
 
 @dataclass(eq=False, slots=True)
 class _Pending:
-    """A deviation, the passed groups that were not looked at yet, and the one that it waits for."""
+    """A deviation, the passed groups that are not checked yet, and the name of the group it waits for."""
 
     deviation: Deviation
-    passed: Iterator[WatchedGroup]
+    passed: Iterator[ConformanceGroup]
     waits_for: str = ""
 
 
 class Locks:
-    """Statements lock the groups they name, which may be why a group was passed.
+    """Statements lock the groups that they name, which can explain why a group was passed.
 
-    A deviation waits until every passed group has had a statement within the tolerance, or time is up.
+    A deviation waits until every passed group has had a statement within the tolerance, or until the
+    tolerance is over.
 
     Attributes:
-        due: when the time of the next deviation is up; `LAST` if none waits.
+        due: when the wait of the next deviation is over; `LAST` if none waits.
     """
 
     def __init__(self, tolerance: int) -> None:
@@ -48,53 +49,53 @@ class Locks:
         self.due = LAST
         self._tolerance = tolerance
         self._last: dict[str, int] = {}
-        """When a statement last named a group."""
-        self._enough = MANY
+        """The last statement that named a group, by name."""
+        self._tidy_above = MANY
         self._pending: deque[_Pending] = deque()
-        self._wanted: dict[str, dict[_Pending, None]] = {}
-        """By the name of the first group that has had no statement so far."""
+        self._waiting: dict[str, dict[_Pending, None]] = {}
+        """Deviations by the name of the first group without a statement."""
 
-    def statement(self, name: str, now: int) -> None:
-        """A statement names the group."""
+    def add_statement(self, name: str, now: int) -> None:
+        """Note a statement that names the group."""
         last = self._last
         last[name] = now
-        if name in self._wanted:
-            for pending in self._wanted.pop(name):
-                self._look(pending)
-        if len(last) > self._enough:
-            # A deviation may come to a passed group late, and one before it counts as one after it.
+        if name in self._waiting:
+            for pending in self._waiting.pop(name):
+                self._check(pending)
+        if len(last) > self._tidy_above:
+            # A deviation can check a group late, and a statement before it counts as one after it.
             old = now - 2 * self._tolerance
             self._last = {each: time for each, time in last.items() if time > old}
-            self._enough = max(MANY, 2 * len(self._last))
+            self._tidy_above = max(MANY, 2 * len(self._last))
 
-    def explain(self, deviation: Deviation, passed: Iterator[WatchedGroup]) -> None:
-        """Look for statements near it; `told` has it once it has its class."""
+    def explain(self, deviation: Deviation, passed: Iterator[ConformanceGroup]) -> None:
+        """Look for statements near a deviation; `take_due` returns it with its class."""
         pending = _Pending(deviation, passed)
         self._pending.append(pending)
         self.due = self._pending[0].deviation.at + self._tolerance
-        self._look(pending)
+        self._check(pending)
 
-    def told(self, now: int) -> list[Deviation]:
-        """Deviations whose time is up, with their class."""
-        found = []
+    def take_due(self, now: int) -> list[Deviation]:
+        """Return the deviations whose wait is over, with their class."""
+        due = []
         while self._pending and self._pending[0].deviation.at + self._tolerance <= now:
             pending = self._pending.popleft()
             if not pending.deviation.kind:
                 pending.deviation.kind = "unexplained"
-                waiting = self._wanted[pending.waits_for]
+                waiting = self._waiting[pending.waits_for]
                 del waiting[pending]
                 if not waiting:
-                    del self._wanted[pending.waits_for]
-            found.append(pending.deviation)
+                    del self._waiting[pending.waits_for]
+            due.append(pending.deviation)
         self.due = self._pending[0].deviation.at + self._tolerance if self._pending else LAST
-        return found
+        return due
 
-    def _look(self, pending: _Pending) -> None:
-        """Go on to the next passed group without a statement."""
+    def _check(self, pending: _Pending) -> None:
+        """Advance to the next passed group without a statement."""
         after = pending.deviation.at - self._tolerance
         for group in pending.passed:
             if self._last.get(group.name, after) <= after:
                 pending.waits_for = group.name
-                self._wanted.setdefault(group.name, {})[pending] = None
+                self._waiting.setdefault(group.name, {})[pending] = None
                 return
         pending.deviation.kind = "other_lock"

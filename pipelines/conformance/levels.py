@@ -1,4 +1,4 @@
-"""Levels that the server logged beside ours, and what explains the difference."""
+"""Levels that the server logged compared with the found levels, and the explanations of differences."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -18,15 +18,14 @@ def conformance_levels(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
     """The table `conformance_levels`.
 
     Args:
-        endpoints: `endpoints` rows, those that are asked about.
+        endpoints: the `endpoints` rows that are compared.
         rules: the rule history (`priority_rules`).
 
-    The first explanation that holds: other_version (a version of a rule of that database has criteria that
-    fit, whatever the ladder, and the logged level), default_on_server (the server has 5, ours found a rule),
-    near_miss (such a version, but one criterion differs in case or blanks alone), rule_unknown (ours is 5),
-    unexplained. Of several versions that explain, the one whose validity is nearest to a creation counts,
-    then the earliest, then by name.
-    Source: our choice.
+    The first explanation that holds counts: other_version (a version of a rule of that database has criteria
+    that fit, whatever the ladder, and the logged level), default_on_server (the server has 5, ours found a
+    rule), near_miss (such a version, but one criterion differs in case or blanks alone), rule_unknown (ours
+    is 5), unexplained. Of several versions that explain, the one whose validity is nearest to a creation
+    counts, then the earliest, then by name.
     """
     counted = endpoints.groupBy(*KIND).agg(F.count(F.lit(1)).alias("endpoints"))
     differing = endpoints.where("logged_priority <> priority").select(*KIND, "created_at")
@@ -67,7 +66,7 @@ def conformance_levels(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
 
 
 def _candidates(kinds: DataFrame, rules: DataFrame) -> DataFrame:
-    """The versions that give a kind's logged level: `is_exact`, or near by one criterion."""
+    """The versions that give the logged level of a kind: `is_exact`, or with one criterion alike."""
     versions = rules.select(
         "instance",
         "database",
@@ -79,7 +78,7 @@ def _candidates(kinds: DataFrame, rules: DataFrame) -> DataFrame:
     )
     rows = kinds.join(F.broadcast(versions), ["instance", "database", "logged_priority"])
     fits = [F.col(f"r_{name}").isNull() | (F.col(f"r_{name}") == F.col(name)) for name in CRITERIA]
-    alike = [_folded(f"r_{name}") == _folded(name) for name in CRITERIA]
+    alike = [_normalized(f"r_{name}") == _normalized(name) for name in CRITERIA]
     one_is_near = [_only(chosen, fits, alike) for chosen in range(len(CRITERIA))]
     is_exact = reduce(and_, fits)
     return (
@@ -90,7 +89,7 @@ def _candidates(kinds: DataFrame, rules: DataFrame) -> DataFrame:
 
 
 def _nearest(differing: DataFrame, candidates: DataFrame) -> DataFrame:
-    """For each kind the exact version and the near one whose validity is nearest to a creation."""
+    """The exact and the near version of each kind whose validity is nearest to a creation."""
     created_at = F.unix_micros("created_at")
     too_early, too_late = F.unix_micros("valid_from") - created_at, created_at - F.unix_micros("valid_to")
     off_by = F.greatest(F.lit(0), too_early, F.coalesce(too_late, F.lit(0)))
@@ -106,10 +105,10 @@ def _nearest(differing: DataFrame, candidates: DataFrame) -> DataFrame:
 
 
 def _only(chosen: int, fits: Sequence[Column], alike: Sequence[Column]) -> Column:
-    """The chosen criterion is alike and does not fit; all others fit."""
-    others = [fit for place, fit in enumerate(fits) if place != chosen]
+    """Whether the chosen criterion is alike and does not fit, and all others fit."""
+    others = [fit for index, fit in enumerate(fits) if index != chosen]
     return reduce(and_, others, ~fits[chosen] & alike[chosen])
 
 
-def _folded(name: str) -> Column:
+def _normalized(name: str) -> Column:
     return F.lower(F.replace(name, F.lit(" "), F.lit("")))

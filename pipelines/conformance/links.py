@@ -1,6 +1,7 @@
-"""On which links messages overtook others of a higher level."""
+"""Links on which messages overtook others of a higher level."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -22,34 +23,41 @@ COUNTED = (
 )
 
 
+@dataclass(frozen=True)
+class LinkRows:
+    """The rows from which links are compared.
+
+    Attributes:
+        message_events: message events of any time.
+        messages: `state.messages.facts_of_many` of them.
+        endpoints: `endpoints` rows.
+        honoring: (instance, database) with honor_broker_priority on, unique.
+    """
+
+    message_events: DataFrame
+    messages: DataFrame
+    endpoints: DataFrame
+    honoring: DataFrame
+
+
 def conformance_links(
-    message_events: DataFrame,
-    messages: DataFrame,
-    endpoints: DataFrame,
-    honoring: DataFrame,
-    *,
-    since: datetime | None,
-    as_of: datetime,
-    fragment_bytes: int | None,
+    rows: LinkRows, *, since: datetime | None, as_of: datetime, fragment_bytes: int | None
 ) -> DataFrame:
     """The table `conformance_links` without as_of.
 
     Args:
-        message_events: message events, whatever their time.
-        messages: `state.messages.facts_of_many` of them.
-        endpoints: `endpoints` rows.
-        honoring: (instance, database) with honor_broker_priority on, unique.
-        since: only messages that arrived from then on are looked at; None looks at all.
+        rows: messages, endpoints and databases.
+        since: only messages that arrived from then on are compared; None compares all.
         as_of: the instant.
         fragment_bytes: size of a fragment; None if blocks are off.
 
-    No log knows when the server sent. What is sure without comparing two clocks: a message of a higher level
-    could be sent no later than another (by the sender's clock) and arrived after it (by the receiver's). A
-    message can be sent at the latest SENT of itself and those before it in its conversation and direction.
-    Pairs are counted in numpy, in time n log n; a link is one task. Source: our choice.
+    No log shows when the server sent a message. One fact needs no comparison of two clocks: a message of a
+    higher level could be sent no later than another (by the sender's clock) and arrived after it (by the
+    receiver's). A message can be sent at the latest SENT of itself and of those before it in its conversation
+    and direction. Pairs are counted in numpy, in time n log n; a link is one task.
     """
-    links = _links(endpoints, honoring, as_of)
-    accepted = message_events.where(
+    links = _links(rows.endpoints, rows.honoring, as_of)
+    accepted = rows.message_events.where(
         (F.col("event_type") == "FORWARD_ACCEPTED") & (F.col("event_time") < F.lit(as_of))
     )
     accepting = accepted.groupBy("message_id").agg(
@@ -60,17 +68,16 @@ def conformance_links(
         .orderBy(F.asc_nulls_last("message_sequence_number"), "message_id")
         .rowsBetween(Window.unboundedPreceding, 0)
     )
-    arrived = messages.where((F.col("sent_at") < F.lit(as_of)) & (F.col("arrived_at") < F.lit(as_of)))
+    arrived = rows.messages.where((F.col("sent_at") < F.lit(as_of)) & (F.col("arrived_at") < F.lit(as_of)))
     sendable = arrived.withColumn("sendable_at", F.max("sent_at").over(earlier))
     if since is not None:
         sendable = sendable.where(F.col("arrived_at") >= F.lit(since))
-    # The smaller sides stand on the left: the embedded engine holds those in memory.
     sent = accepting.join(links.join(sendable, DIRECTION), "message_id", "right")
     not_elsewhere = [
         F.col(name).isNull() | (F.col(name) == F.col("sending_instance"))
         for name in ("first_accepting", "last_accepting")
     ]
-    rows = sent.where(not_elsewhere[0] & not_elsewhere[1]).select(
+    counted = sent.where(not_elsewhere[0] & not_elsewhere[1]).select(
         *LINK,
         F.unix_micros("sendable_at").alias("sendable"),
         F.unix_micros("arrived_at").alias("arrived"),
@@ -80,15 +87,17 @@ def conformance_links(
         .alias("level"),
         F.coalesce(F.col("size_bytes") > F.lit(fragment_bytes or 0), F.lit(False)).alias("is_fragmented"),
     )
-    return rows.repartition(*LINK).mapInArrow(_count(with_fragments=fragment_bytes is not None), COUNTED)
+    return counted.repartition(*LINK).mapInArrow(_count(with_fragments=fragment_bytes is not None), COUNTED)
 
 
 def _links(endpoints: DataFrame, honoring: DataFrame, as_of: datetime) -> DataFrame:
     """Directions of conversations between known endpoints of two instances: link, level, `honors`."""
     exists = endpoints.where(F.col("created_at") < F.lit(as_of))
-    sides = exists.select(*SIDE, "instance", "database", "priority")
-    senders = sides.withColumnsRenamed({"is_initiator": "sent_by_initiator", "instance": "sending_instance"})
-    receivers = sides.select(
+    endpoints = exists.select(*SIDE, "instance", "database", "priority")
+    senders = endpoints.withColumnsRenamed(
+        {"is_initiator": "sent_by_initiator", "instance": "sending_instance"}
+    )
+    receivers = endpoints.select(
         "conversation_id",
         (~F.col("is_initiator")).alias("sent_by_initiator"),
         F.col("instance").alias("receiving_instance"),
@@ -120,18 +129,18 @@ def _count(*, with_fragments: bool) -> Work:
         columns = [rows[name].to_numpy() for name in ("sendable", "arrived", "level", "is_fragmented")]
         for link, own in group_by_key(rows, LINK):
             sendable, arrived, level, fragmented = (column[own] for column in columns)
-            # Of equal moments the higher level stands first: on the one clock it could be sent as early, on
-            # the other it did not arrive later.
+            # At equal moments the higher level comes first: it could be sent as early by one clock, and did
+            # not arrive later by the other.
             order = np.lexsort((-level, sendable))
             level, arrived, fragmented = level[order], arrived[order], fragmented[order]
             after = np.empty(len(order), dtype=np.int64)
             after[np.lexsort((-level, arrived))] = np.arange(len(order))
             codes = level.astype(np.int32) * 2 + fragmented
-            found = count_passed_by_level(after, codes)
-            passing, passed = np.nonzero(found)
+            pairs_by_level = count_passed_by_level(after, codes)
+            passing, passed = np.nonzero(pairs_by_level)
             is_inverted = passed // 2 > passing // 2
-            pairs = found[passing, passed] * is_inverted
-            # The latest arrival of the higher levels that stand before.
+            pairs = pairs_by_level[passing, passed] * is_inverted
+            # The latest arrival of the higher levels that come before.
             overtakes = np.zeros(len(order), dtype=bool)
             for each in np.unique(level):
                 latest = np.maximum.accumulate(np.where(level > each, after, -1))

@@ -1,21 +1,28 @@
-"""Did the server do what its rules say: what is read, and what is told."""
+"""Read what a conformance check compares from the warehouse."""
 
-from collections.abc import Callable, Collection, Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueName
-from pipelines.conformance.levels import KIND, conformance_levels
-from pipelines.conformance.links import LINK, conformance_links
+from pipelines.conformance.levels import conformance_levels
+from pipelines.conformance.links import LinkRows, conformance_links
+from pipelines.conformance.receives import ConformanceRequest
+from pipelines.conformance.timeline import timeline
+from pipelines.engine.differences import Materialize
 from pipelines.questions.differences import count_level_differences
 from pipelines.schedules.read import catalog_frames
-from pipelines.storage.collect import collect_rows
+from pipelines.state.ledger import Ledger
+from pipelines.state.messages import facts_of_many
+from pipelines.state.read import read_ledger
+from pipelines.state.transactions import LOCKING, OUTCOMES
+from pipelines.storage.batches import completed_batches
+from pipelines.storage.collect import collect_rows, micros
+from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import CONFORMANCE_LINKS
-from schemas.events import MESSAGES
+from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES
@@ -28,20 +35,20 @@ def levels_at(warehouse: Warehouse, *, as_of: datetime, window: timedelta | None
 
 def _created(warehouse: Warehouse, as_of: datetime, window: timedelta | None) -> DataFrame:
     created_at = F.col("created_at")
-    asked = created_at < F.lit(as_of)
+    is_within = created_at < F.lit(as_of)
     if window is not None:
-        asked &= created_at >= F.lit(as_of - window)
-    return warehouse.read(ENDPOINTS).where(asked)
+        is_within &= created_at >= F.lit(as_of - window)
+    return warehouse.read(ENDPOINTS).where(is_within)
 
 
 def count_levels_of_server(
     warehouse: Warehouse, *, as_of: datetime, window: timedelta | None
 ) -> dict[str, int]:
-    """Count the endpoints whose level is the server's own: only a snapshot knows them.
+    """Count the endpoints whose level is the server's own, because only a snapshot shows them.
 
     Returns:
-        `of_server`: these endpoints. A comparison of their levels with the server's says nothing.
-        `differing_today`: of these, those to which today's rules give another level.
+        `of_server`: the number of these endpoints. Their levels cannot be checked.
+        `differing_today`: the number of them to which today's rules give another level.
     """
     own = _created(warehouse, as_of, window).where("level_source = 'server' and logged_priority is not null")
     counts = {"of_server": own.count(), "differing_today": 0}
@@ -63,111 +70,81 @@ def links_at(
     """`conformance_links` of the messages that arrived before as_of; with a window, within it.
 
     Args:
-        warehouse: what to read.
-        settings: blocks of fragments, and who honors priorities.
+        warehouse: the tables.
+        settings: blocks of fragments, and databases that honor priorities.
         as_of: the instant.
-        window: None looks at all.
-        messages: `state.messages.facts_of_many` of all messages, whatever the window.
+        window: None for all messages.
+        messages: `state.messages.facts_of_many` of all messages, inside and outside the window.
     """
     blocks = settings.transmission.blocks
-    found = conformance_links(
-        warehouse.read(MESSAGES),
-        messages,
-        warehouse.read(ENDPOINTS),
-        catalog_frames(warehouse, settings).honoring,
+    links = conformance_links(
+        LinkRows(
+            message_events=warehouse.read(MESSAGES),
+            messages=messages,
+            endpoints=warehouse.read(ENDPOINTS),
+            honoring=catalog_frames(warehouse, settings).honoring,
+        ),
         since=None if window is None else as_of - window,
         as_of=as_of,
         fragment_bytes=None if blocks is None else blocks.fragment_bytes,
     )
-    return found.withColumn("as_of", F.lit(as_of)).select(*CONFORMANCE_LINKS.names)
+    return links.withColumn("as_of", F.lit(as_of)).select(*CONFORMANCE_LINKS.names)
 
 
-def report_levels(levels: DataFrame, of_server: Mapping[str, int], *, limit: int) -> dict[str, Any]:
-    """Count the endpoints, and give the kinds that differ, those with most endpoints first.
-
-    Args:
-        levels: `conformance_levels`, kept.
-        of_server: `count_levels_of_server`.
-        limit: rows.
-
-    Returns:
-        `endpoints`: all, those that can be compared (`logged`), of these `differing`, and `of_server`;
-        `levels`: rows.
-    """
-    counts_of = {
-        "endpoints": F.lit(True),
-        "logged": F.col("logged_priority").isNotNull(),
-        "differing": F.col("explanation").isNotNull(),
-    }
-    endpoints = F.col("endpoints")
-    sums = [F.sum(F.when(asked, endpoints)).alias(name) for name, asked in counts_of.items()]
-    [found] = collect_rows(levels.agg(*sums))
-    counts = {name: count or 0 for name, count in found.items()}
-    counts["logged"] -= of_server["of_server"]
-    differing = levels.where("explanation is not null").orderBy(F.desc("endpoints"), *KIND)
-    return {
-        "endpoints": {**counts, **of_server},
-        "levels": collect_rows(differing.limit(limit)),
-    }
-
-
-def report_receives(
-    receives: DataFrame,
-    deviations: DataFrame,
+def request_at(
+    warehouse: Warehouse,
+    settings: Settings,
     *,
-    knows_queues: bool,
-    knows_receives: Callable[[], bool],
-    silent: Collection[QueueName],
-    limit: int,
-) -> dict[str, Any]:
-    """Count the decisions, and give the queues that passed most, and the worst deviations.
+    as_of: datetime,
+    window: timedelta | None,
+    tolerance: timedelta = timedelta(0),
+    materialize: Materialize,
+) -> ConformanceRequest:
+    """Read the events of the queues before as_of.
 
     Args:
-        receives: `conformance`, kept.
-        deviations: `conformance_deviations`, kept.
-        knows_queues: whether the log has queue events.
-        silent: `receives.silent_queues`.
-        knows_receives: finds out whether the log has RECEIVED events; asked where there are no decisions.
-        limit: rows of each part.
+        warehouse: the tables.
+        settings: the catalog: queues, and the services that are bound to them.
+        as_of: the instant.
+        window: only decisions at most this long before as_of count; None for all.
+        tolerance: events at most this long before the first decision still explain it.
+        materialize: computes a frame once.
     """
-    names = ("decisions", "with_choice", "conforming")
-    [counts] = collect_rows(receives.agg(*[F.sum(name).alias(name) for name in names]))
-    worst = deviations.orderBy(*worst_first())
-    return {
-        "receives": {name: count or 0 for name, count in counts.items()},
-        "has_queue_events": knows_queues,
-        "silent_queues": len(silent),
-        "has_receives": bool(counts["decisions"]) or knows_receives(),
-        "queues": collect_rows(receives.orderBy(F.desc("passed"), *QUEUE).limit(limit)),
-        "deviations": [
-            {
-                **row,
-                "locks_known": knows_queues
-                and (row["instance"], row["database"], row["queue"]) not in silent,
-            }
-            for row in collect_rows(worst.limit(limit))
-        ],
-    }
+    queues = sorted(row[:3] for row in settings.catalog.queue_rows())
+    numbered = small_frame(
+        warehouse.spark,
+        [(number, *names) for number, names in enumerate(queues)],
+        "queue_number int, instance string, database string, queue string",
+    )
+    start = datetime.min.replace(tzinfo=as_of.tzinfo) if window is None else as_of - window
+    has_queue_events = completed_batches(warehouse).has_queue_events
+    if window is None:
+        message_events, endpoint_events, queue_events, endpoints = (
+            warehouse.read(table) for table in (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS, ENDPOINTS)
+        )
+        ledger = Ledger(message_events, endpoint_events, queue_events, endpoints, has_queue_events)
+    else:
+        ledger = read_ledger(warehouse, start - tolerance, has_queue_events=has_queue_events)
+    # All events of a message describe it, also those after as_of.
+    messages = materialize(facts_of_many(ledger.message_events, materialize))
+    events = timeline(ledger, messages, numbered, catalog_frames(warehouse, settings).bindings, as_of=as_of)
+    return ConformanceRequest(messages, events, numbered, as_of, micros(start), has_queue_events)
 
 
-def worst_first() -> list[Column]:
-    """The order of deviations: the unexplained ones first, then those that passed over most levels."""
-    return [
-        F.desc(F.col("class") == "unexplained"),
-        F.desc(F.col("best_level") - F.col("level")),
-        F.desc("passed_groups"),
-        *map(F.col, QUEUE),
-        F.col("at"),
-        F.asc_nulls_first("transaction_id"),
-        F.col("conversation_group_id"),
-    ]
+def has_receives(warehouse: Warehouse) -> bool:
+    """Whether the log has any RECEIVED event; events that are inferred from a snapshot do not count."""
+    received = warehouse.read(MESSAGES).where("event_type = 'RECEIVED' and inferred is null")
+    return not received.isEmpty()
 
 
-def report_links(links: DataFrame, *, limit: int) -> dict[str, Any]:
-    """The links with most inversions.
+def silent_queues(warehouse: Warehouse, receives: DataFrame) -> set[QueueName]:
+    """Find the queues of `conformance` whose transactions are not logged: their locks are unknown.
 
     Args:
-        links: `conformance_links`, kept.
-        limit: rows.
+        warehouse: the tables.
+        receives: `conformance`, materialized.
     """
-    return {"links": collect_rows(links.orderBy(F.desc("inversions"), *LINK).limit(limit))}
+    of_transactions = F.col("event_type").isin(*LOCKING, *OUTCOMES)
+    logged = warehouse.read(QUEUE_FACTS).where(of_transactions).select(*QUEUE).distinct()
+    rows = collect_rows(receives.join(logged, list(QUEUE), "left_anti").select(*QUEUE))
+    return {(row["instance"], row["database"], row["queue"]) for row in rows}

@@ -1,13 +1,13 @@
-"""The queues in Python workers: what happened goes in, and totals and deviations come out."""
+"""The queues in Python workers: events in, totals and deviations out."""
 
 from collections.abc import Iterator
 
 from pyspark.sql import DataFrame
 
-from pipelines.conformance.decisions import COUNTS, OF_AN_HOUR
+from pipelines.conformance.decisions import COUNTS, HOURLY
 from pipelines.conformance.queue import Queue
 from pipelines.conformance.timeline import COLUMNS, ORDER
-from pipelines.queue_machine.workers import Columns, in_workers
+from pipelines.queue_machine.workers import Columns, run_queues
 
 DEVIATION = {
     "at": "bigint",
@@ -19,40 +19,41 @@ DEVIATION = {
     "class": "string",
     "witness_message_id": "string",
 }
-"""A row of `conformance_deviations`; null in a queue's row of totals."""
-TOLD = {**DEVIATION, "hour": "bigint", **dict.fromkeys(COUNTS, "bigint"), "blind": "double"}
+"""The columns of `conformance_deviations`; null in other rows."""
+RESULTS = {**DEVIATION, "hour": "bigint", **dict.fromkeys(COUNTS, "bigint"), "blind": "double"}
 
 
-def watched(timeline: DataFrame, *, start: int, tolerance: int, every_receive_counts: bool) -> DataFrame:
-    """Watch each queue; see `pipelines.queue_machine.workers`.
+def compare_receives(timeline: DataFrame, *, start: int, tolerance: int, has_queue_events: bool) -> DataFrame:
+    """Compare the receives of each queue with the groups that were available.
 
     Args:
         timeline: see `pipelines.conformance.timeline`.
-        start: decisions before it are not counted, in microseconds.
+        start: earlier decisions are not counted, in microseconds.
         tolerance: in microseconds.
-        every_receive_counts: without any queue events a RECEIVED counts as committed.
+        has_queue_events: see `pipelines.state.ledger.Ledger`.
 
     Returns:
-        queue_number and `TOLD`: per queue a row per deviation, with `at`; one per `hour` since the epoch,
-        with `OF_AN_HOUR`; and one with its totals. No order.
+        queue_number and `RESULTS`: per queue a row per deviation, with `at`; one per `hour` since the epoch,
+        with `HOURLY`; and one with its totals. No order.
     """
 
     def begin(_: int) -> Queue:
-        return Queue(start=start, tolerance=tolerance, every_receive_counts=every_receive_counts)
+        return Queue(start=start, tolerance=tolerance, has_queue_events=has_queue_events)
 
-    return in_workers(timeline, COLUMNS, ORDER, begin, found, TOLD)
+    return run_queues(timeline, COLUMNS, ORDER, begin, take_results, RESULTS)
 
 
-def found(queue: Queue, is_last: bool) -> Iterator[Columns]:
-    """The deviations since it was last asked; at the end the hours and the totals as well."""
+def take_results(queue: Queue, is_last: bool) -> Iterator[Columns]:
+    """The deviations since the last call; at the end the hours and the totals too."""
     if is_last:
         queue.finish()
-    judge = queue.judge
-    if rows := judge.deviations:
+    evaluator = queue.evaluator
+    if rows := evaluator.deviations:
         names = ["kind" if name == "class" else name for name in DEVIATION]
         yield {name: [getattr(row, of) for row in rows] for name, of in zip(DEVIATION, names, strict=True)}
         rows.clear()
     if is_last:
-        sums = zip(*judge.hours.values(), strict=True)
-        yield {"hour": list(judge.hours), **dict(zip(OF_AN_HOUR, sums, strict=False))}
-        yield {**{name: [count] for name, count in judge.counts.items()}, "blind": [judge.blind]}
+        sums = zip(*evaluator.hours.values(), strict=True)
+        yield {"hour": list(evaluator.hours), **dict(zip(HOURLY, sums, strict=False))}
+        totals = {name: [count] for name, count in evaluator.counts.items()}
+        yield {**totals, "blind": [evaluator.blind]}

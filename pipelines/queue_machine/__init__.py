@@ -1,1 +1,1 @@
-"""The messages of a queue as they come, stand in their groups and go: what replay and conformance play."""
+"""The queue simulator of replay and conformance: messages arrive, wait in groups, and are received."""

@@ -1,4 +1,4 @@
-"""What a queue holds: messages that arrive, stand in their groups, move with their conversations, and go."""
+"""The messages of a queue: they arrive, wait in their groups, move with their conversations, and leave."""
 
 from collections.abc import Callable
 from heapq import heappush
@@ -8,15 +8,14 @@ from pipelines.queue_machine.groups import SPARE, Conversation, G, M
 
 
 class Backlog(Generic[M, G]):
-    """The messages of a queue, and its groups. Memory is that of the messages that are there.
+    """The messages of a queue, and their groups; memory grows with the messages in the queue.
 
-    It is told what happens. Whoever plays it says which groups are there for whom: `touched` has those that
-    are to be looked at.
+    Subclasses decide which groups a reader can receive: `touched` has the groups to look at.
 
     Attributes:
-        ready: how many messages are ready.
+        ready: the number of ready messages.
         touched: groups that have changed since they were last counted.
-        moved: the groups of conversations that are not in their first one.
+        moved: the groups of conversations that are not in their first group.
     """
 
     def __init__(self, new_group: Callable[[str], G]) -> None:
@@ -29,17 +28,23 @@ class Backlog(Generic[M, G]):
         self._conversations: dict[str, Conversation[M, G]] = {}
 
     def group(self, name: str) -> G | None:
-        """A group, if anything is known of it."""
+        """The group, if it has messages or a holder."""
         return self._groups.get(name)
 
-    def arrive(self, message: M, side: str, first_group: str, level: int) -> Conversation[M, G]:
-        """A message becomes ready, in a conversation whose group is the first one unless it has moved."""
-        conversation = self._conversations.get(side)
+    def group_of_name(self, name: str) -> G:
+        """The group; a new one if it has no messages and no holder."""
+        group = self._groups.get(name)
+        if group is None:
+            group = self._groups[name] = self._new_group(name)
+        return group
+
+    def arrive(self, message: M, endpoint: str, first_group: str, level: int) -> Conversation[M, G]:
+        """Add a ready message; its conversation is in its first group unless it has moved."""
+        conversation = self._conversations.get(endpoint)
         if conversation is None:
-            name = self.moved.get(side, first_group) if self.moved else first_group
-            group = self._groups.get(name) or self._begin(name)
-            conversation = Conversation(side, level, group, message.arrival)
-            self._conversations[side] = conversation
+            name = self.moved.get(endpoint, first_group) if self.moved else first_group
+            conversation = Conversation(endpoint, level, self.group_of_name(name), message.arrival)
+            self._conversations[endpoint] = conversation
         elif message.arrival < conversation.since:
             conversation.since = message.arrival
         message.conversation = conversation
@@ -48,41 +53,41 @@ class Backlog(Generic[M, G]):
         return conversation
 
     def remove(self, message: M) -> None:
-        """A message is in the queue no more."""
+        """Remove a message from the queue."""
         if message.ready:
             self._unset_ready(message)
         conversation = message.conversation
         messages = conversation.messages
         del messages[message]
         if not messages:
-            del self._conversations[conversation.side]
+            del self._conversations[conversation.endpoint]
             conversation.line = None
 
-    def end(self, side: str) -> list[M]:
-        """The endpoint ends, and its messages are gone: they are returned."""
-        conversation = self._conversations.get(side)
+    def end(self, endpoint: str) -> list[M]:
+        """End an endpoint: remove its messages, and return them."""
+        conversation = self._conversations.get(endpoint)
         if conversation is None:
             return []
-        gone = list(conversation.messages)
-        for message in gone:
+        removed = list(conversation.messages)
+        for message in removed:
             self.remove(message)
-        return gone
+        return removed
 
-    def move(self, side: str, name: str) -> None:
-        """The conversation goes to another group, with its messages."""
-        self.moved[side] = name
-        conversation = self._conversations.get(side)
+    def move(self, endpoint: str, name: str) -> None:
+        """Move a conversation with its messages to another group."""
+        self.moved[endpoint] = name
+        conversation = self._conversations.get(endpoint)
         if conversation is None or conversation.group.name == name:
             return
         ready = [message for message in conversation.messages if message.ready]
         for message in ready:
             self._unset_ready(message)
-        self._join(conversation, self._groups.get(name) or self._begin(name))
+        self._join(conversation, self.group_of_name(name))
         for message in ready:
             self._set_ready(message)
 
     def _join(self, conversation: Conversation[M, G], group: G) -> None:
-        """A conversation none of whose messages is ready comes to another group."""
+        """Put a conversation without ready messages into another group."""
         conversation.group = group
 
     def _set_ready(self, message: M) -> None:
@@ -96,7 +101,7 @@ class Backlog(Generic[M, G]):
             group.tidy()
         heappush(oldest, (-conversation.level, message.arrival, message))
         if conversation.line is not None:
-            conversation.stand_in_line(message)
+            conversation.enter_line(message)
         self.touched[group] = None
 
     def _unset_ready(self, message: M) -> None:
@@ -106,24 +111,20 @@ class Backlog(Generic[M, G]):
         group.ready -= 1
         self.touched[group] = None
 
-    def _begin(self, name: str) -> G:
-        group = self._groups[name] = self._new_group(name)
-        return group
-
-    def _hold(self, group: G, owner: str | None) -> None:
-        """Somebody holds the group, perhaps once more."""
-        group.holders[owner] = group.holders.get(owner, 0) + 1
+    def _hold(self, group: G, holder: str | None) -> None:
+        """Count one more hold of a holder on the group."""
+        group.holders[holder] = group.holders.get(holder, 0) + 1
         self.touched[group] = None
 
-    def _release(self, group: G, owner: str | None) -> None:
-        """Somebody holds the group once less."""
+    def _release(self, group: G, holder: str | None) -> None:
+        """Count one hold less."""
         holders = group.holders
-        holders[owner] -= 1
-        if not holders[owner]:
-            del holders[owner]
+        holders[holder] -= 1
+        if not holders[holder]:
+            del holders[holder]
         self.touched[group] = None
 
     def _forget(self, group: G) -> None:
-        """The group has no messages and no holders."""
+        """Drop a group without messages and holders."""
         del self._groups[group.name]
         group.forget()

@@ -1,4 +1,4 @@
-"""Queues in Python workers: what happens streams in, batch by batch, and what is found comes out."""
+"""Queues in Python workers: events stream in, batch by batch, and results come out."""
 
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -14,79 +14,79 @@ if TYPE_CHECKING:
 
 OUTPUT_ROWS = 8192
 GARBAGE = 1_000_000
-"""So many objects more than before are worth a look for garbage: a backlog is none, and has as many."""
+"""New objects before Python looks for garbage: the objects of a backlog are many, and none is garbage."""
 Columns = Mapping[str, Sequence[Any]]
 """Rows by column, all equally long; columns that are left out are null."""
 
 
-class Fed(Protocol):
-    """What plays a queue as it is told what happens there."""
+class QueuePlayer(Protocol):
+    """Plays the events of one queue."""
 
-    @property
-    def feed(self) -> Callable[..., None]:
-        """Play what happened: a list for each column that it is fed."""
-
-
-FED = TypeVar("FED", bound=Fed)
+    def play(self, columns: Sequence[list[Any]]) -> None:
+        """Play the next events: a list for each column, all equally long."""
 
 
-def in_workers(
-    happenings: DataFrame,
-    fed: Sequence[str],
+PLAYER = TypeVar("PLAYER", bound=QueuePlayer)
+
+
+def run_queues(
+    events: DataFrame,
+    columns: Sequence[str],
     order: Sequence[str],
-    begin: Callable[[int], FED],
-    found: Callable[[FED, bool], Iterable[Columns]],
+    begin: Callable[[int], PLAYER],
+    take_results: Callable[[PLAYER, bool], Iterable[Columns]],
     types: Mapping[str, str],
 ) -> DataFrame:
-    """Play each queue in one task, with memory for its backlog and not for what happens on it.
+    """Play each queue in one task; memory grows with its backlog, not with its events.
 
     Args:
-        happenings: the columns of `fed` and `order`.
-        fed: the first one is the number of a machine; the others are what it is fed.
-        order: the columns that order the rows of a machine.
-        begin: the machine of a number, before anything happens.
-        found: what a machine has found since it was last asked; at its end it is told so.
-        types: the columns that come out, beside the number.
+        events: the names of `columns` and `order`.
+        columns: the first one is the number of a player; the others are played.
+        order: the columns that order the rows of a player.
+        begin: makes the player of a number, before any event.
+        take_results: takes the results of a player since the last call; its second argument is true at the
+            end.
+        types: the columns of results, beside the number.
 
     Returns:
-        The first of `fed`, and `types`; no order.
+        The first of `columns`, and `types`; no order.
     """
-    types = {fed[0]: "int", **types}
+    types = {columns[0]: "int", **types}
     ddl = ", ".join(f"{name} {type}" for name, type in types.items())
-    not_fed = [name for name in order if name not in fed]
-    ordered = sort_within_keys(happenings.select(*fed, *not_fed), fed[0], order).drop(*not_fed)
-    return run_in_python(ordered, _play(len(fed), begin, found, types), ddl)
+    order_only = [name for name in order if name not in columns]
+    ordered = sort_within_keys(events.select(*columns, *order_only), columns[0], order).drop(*order_only)
+    return run_in_python(ordered, _play(len(columns), begin, take_results, types), ddl)
 
 
 def _play(
     width: int,
-    begin: Callable[[int], FED],
-    found: Callable[[FED, bool], Iterable[Columns]],
+    begin: Callable[[int], PLAYER],
+    take_results: Callable[[PLAYER, bool], Iterable[Columns]],
     types: Mapping[str, str],
 ) -> Work:
-    """The work of `in_workers` on batches whose first `width` columns are what is fed."""
+    """The work of `run_queues` on batches whose first `width` columns are played."""
 
     def work(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         gc.set_threshold(GARBAGE)
         output = _Output(types)
-        machine: FED | None = None
-        for number, stretch, is_last in split_by_key(batches):
-            machine = machine or begin(number)
-            machine.feed(*[column.to_pylist() for column in stretch.columns[1:width]])
-            for columns in found(machine, is_last):
-                output.add(number, columns)
+        player: PLAYER | None = None
+        for number, batch, is_last in split_by_key(batches):
+            player = player or begin(number)
+            player.play([column.to_pylist() for column in batch.columns[1:width]])
+            for results in take_results(player, is_last):
+                output.add(number, results)
             if is_last:
-                machine = None
+                player = None
             if output.rows >= OUTPUT_ROWS:
-                yield output.batch()
+                yield output.take_batch()
         if output.rows:
-            yield output.batch()
+            yield output.take_batch()
 
     return work
 
 
 class _Output:
-    """Rows of one machine after the other, until they are a batch."""
+    """Result rows, one player after the other, until they are a batch."""
 
     def __init__(self, types: Mapping[str, str]) -> None:
         import pyarrow as pa
@@ -94,11 +94,11 @@ class _Output:
         of = {"int": pa.int32(), "bigint": pa.int64(), "double": pa.float64()}
         of |= {"string": pa.string(), "boolean": pa.bool_()}
         self._schema = pa.schema([(name, of[type]) for name, type in types.items()])
-        self._batch_of = pa.RecordBatch.from_pydict  # a worker imports pyarrow where it works
+        self._batch_of = pa.RecordBatch.from_pydict
         self._begin()
 
     def add(self, number: int, columns: Columns) -> None:
-        """More rows."""
+        """Add rows of a player."""
         more = len(next(iter(columns.values())))
         (key, *names) = self._columns
         self._columns[key] += [number] * more
@@ -106,8 +106,8 @@ class _Output:
             self._columns[name] += columns[name] if name in columns else [None] * more
         self.rows += more
 
-    def batch(self) -> "pa.RecordBatch":
-        """Take the rows away."""
+    def take_batch(self) -> "pa.RecordBatch":
+        """Take all rows as a batch."""
         batch = self._batch_of(self._columns, self._schema)
         self._begin()
         return batch

@@ -1,18 +1,17 @@
-"""The ready messages of one queue: which group is next, and what a RECEIVE takes of it."""
+"""The ready messages of one queue: the group that is next, and the messages that a RECEIVE takes of it."""
 
 from heapq import heapify, heappop, heappush
 
 from pipelines.queue_machine.backlog import Backlog
-from pipelines.queue_machine.groups import SPARE, Arrival, Conversation, Group, Message
-from pipelines.queue_machine.turns import Turns
+from pipelines.queue_machine.groups import SPARE, Arrival, Conversation, Group, Message, Turns
 
 
-class PlayedMessage(Message["PlayedGroup"]):
-    """A message to be received.
+class ReplayMessage(Message["ReplayGroup"]):
+    """A message of a replay.
 
     Attributes:
         service: the work on it in microseconds.
-        estimated: whether that is no more than a guess.
+        estimated: whether the work is estimated.
     """
 
     __slots__ = ("estimated", "service")
@@ -24,12 +23,12 @@ class PlayedMessage(Message["PlayedGroup"]):
         self.service, self.estimated = service, estimated
 
 
-Place = tuple[int, Arrival, Conversation[PlayedMessage, "PlayedGroup"]]
-"""A conversation among those of its group: its level, negated, and what `since` was as it took the place."""
+Place = tuple[int, Arrival, Conversation[ReplayMessage, "ReplayGroup"]]
+"""A conversation in the heap of its group: its level, negated, and its `since` when the entry was made."""
 
 
-class PlayedGroup(Group):
-    """A group with ready messages, or locked."""
+class ReplayGroup(Group):
+    """A group that has ready messages or is locked."""
 
     __slots__ = ("_conversations",)
 
@@ -38,74 +37,74 @@ class PlayedGroup(Group):
         self._conversations: list[Place] = []
 
     def forget(self) -> None:
-        """Nothing is known of it any more."""
+        """Drop references."""
         super().forget()
         self._conversations.clear()
 
-    def stand_among(self, conversation: Conversation[PlayedMessage, "PlayedGroup"]) -> None:
-        """A conversation with ready messages stands among the others.
+    def add_conversation(self, conversation: Conversation[ReplayMessage, "ReplayGroup"]) -> None:
+        """Add a conversation with ready messages.
 
-        Conversations go by level, then by the oldest arrival since they last had no ready message. Source:
-        the semantics page, "Orders"; the ties are our choice.
+        Conversations are ordered by level, then by the oldest arrival since they last had no ready message;
+        see docs/semantics.md#orders.
         """
         heap = self._conversations
         if len(heap) > 2 * self.ready + SPARE:
-            heap[:] = {each[2]: each for each in heap if self._stands(each)}.values()
+            heap[:] = {each[2]: each for each in heap if self._is_current(each)}.values()
             heapify(heap)
         heappush(heap, (-conversation.level, conversation.since, conversation))
 
-    def first_conversation(self) -> Conversation[PlayedMessage, "PlayedGroup"]:
-        """The conversation whose messages are taken first; there is one."""
+    def first_conversation(self) -> Conversation[ReplayMessage, "ReplayGroup"]:
+        """The conversation whose messages are received first; there is one."""
         heap = self._conversations
-        while not self._stands(heap[0]):
+        while not self._is_current(heap[0]):
             heappop(heap)
         return heap[0][2]
 
-    def _stands(self, entry: Place) -> bool:
+    def _is_current(self, entry: Place) -> bool:
         _, since, conversation = entry
         return bool(conversation.messages) and conversation.group is self and conversation.since is since
 
 
-class PlayedBacklog(Backlog[PlayedMessage, PlayedGroup]):
-    """The ready messages of a queue, and whose turn it is.
+class ReplayBacklog(Backlog[ReplayMessage, ReplayGroup]):
+    """The ready messages of a queue, and the order of its groups.
 
     Attributes:
-        free: groups with ready messages that nobody holds, as they were when last counted.
+        free: groups with ready messages and without holders, as of the last count.
     """
 
     def __init__(self) -> None:
         """Begin without messages."""
-        super().__init__(PlayedGroup)
+        super().__init__(ReplayGroup)
         self.free = Turns()
 
     def arrive(
-        self, message: PlayedMessage, side: str, first_group: str, level: int
-    ) -> Conversation[PlayedMessage, PlayedGroup]:
-        """A message becomes ready, in a conversation whose group is the first one unless it has moved."""
-        conversation = super().arrive(message, side, first_group, level)
+        self, message: ReplayMessage, endpoint: str, first_group: str, level: int
+    ) -> Conversation[ReplayMessage, ReplayGroup]:
+        """Add a ready message; its conversation is in its first group unless it has moved."""
+        conversation = super().arrive(message, endpoint, first_group, level)
         if conversation.since is message.arrival:
-            conversation.group.stand_among(conversation)
+            conversation.group.add_conversation(conversation)
         return conversation
 
-    def find(self, side: str, message_id: str) -> PlayedMessage | None:
+    def find(self, endpoint: str, message_id: str) -> ReplayMessage | None:
         """The ready message of the endpoint that has the id."""
-        conversation = self._conversations.get(side)
+        conversation = self._conversations.get(endpoint)
         if conversation is None:
             return None
         return next((each for each in conversation.messages if each.arrival[2] == message_id), None)
 
-    def lock(self, name: str) -> PlayedGroup:
-        """Somebody holds the group, perhaps as one of several."""
-        group = self._groups.get(name) or self._begin(name)
+    def lock(self, name: str) -> ReplayGroup:
+        """Add a holder to the group."""
+        group = self.group_of_name(name)
         self._hold(group, None)
         return group
 
-    def unlock(self, group: PlayedGroup) -> None:
-        """One who held the group does so no more."""
+    def unlock(self, group: ReplayGroup) -> None:
+        """Remove a holder of the group."""
         self._release(group, None)
 
     def count(self) -> None:
-        """See which of the groups that have changed are free."""
+        """Update `free` by the groups that have changed."""
         free = self.free
         for group in self.touched:
             first = None if group.holders else group.first()
@@ -125,34 +124,34 @@ class PlayedBacklog(Backlog[PlayedMessage, PlayedGroup]):
                 free.enter(group, first)
         self.touched.clear()
 
-    def take(self, top: int | None) -> tuple[PlayedGroup, list[PlayedMessage]]:
-        """The group whose turn it is, now locked, and what a RECEIVE of TOP(top) takes of it, in order.
+    def take(self, top: int | None) -> tuple[ReplayGroup, list[ReplayMessage]]:
+        """Lock the next group, and take the messages of a RECEIVE with TOP(top) from it, in order.
 
-        All groups are counted, and one is free.
+        All groups are counted, and at least one is free.
         """
         first = self.free.oldest(self.free.highest())
         assert first
-        group: PlayedGroup = first[2].conversation.group
+        group: ReplayGroup = first[2].conversation.group
         self.free.leave(group)
         group.holders[None] = 1
-        taken: list[PlayedMessage] = []
-        left = group.ready if top is None else min(top, group.ready)
-        while left:
+        taken: list[ReplayMessage] = []
+        count = group.ready if top is None else min(top, group.ready)
+        while count:
             line = group.first_conversation().in_line()
-            while left and line:
+            while count and line:
                 message = heappop(line)[1]
                 if message.ready:
                     taken.append(message)
                     self.remove(message)
-                    left -= 1
+                    count -= 1
         self.touched.clear()
         return group, taken
 
-    def left(self) -> list[PlayedMessage]:
-        """All that is ready, in no order."""
+    def remaining(self) -> list[ReplayMessage]:
+        """All ready messages, in no order."""
         return [message for each in self._conversations.values() for message in each.messages]
 
-    def _join(self, conversation: Conversation[PlayedMessage, PlayedGroup], group: PlayedGroup) -> None:
-        """A conversation comes to another group, and stands among those there."""
+    def _join(self, conversation: Conversation[ReplayMessage, ReplayGroup], group: ReplayGroup) -> None:
+        """Put a conversation into another group."""
         super()._join(conversation, group)
-        group.stand_among(conversation)
+        group.add_conversation(conversation)

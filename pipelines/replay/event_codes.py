@@ -1,21 +1,24 @@
-"""What a replay is fed with: the kinds of happenings on a queue, as small numbers in their order.
+"""Codes of the events that a replay plays, in their order at one instant.
 
-At one instant what holds as the period begins comes first, then arrivals, then ends of endpoints, then
-messages that leave by a WHERE, then moves, then on and off and the number of readers (our choice).
+The state at the start of the period comes first. Then arrivals precede ends of endpoints, which precede
+messages that a RECEIVE with WHERE receives, moves, status changes and numbers of readers.
 """
 
-(
-    START,
-    LOCK,
-    HOLD,
-    ARRIVAL,
-    END,
-    LEAVE,
-    MOVE,
-    STATUS,
-    READERS,
-) = range(9)
-"""START: the queue with its status. LOCK: a group is locked until an outcome of the log. HOLD: a
-transaction of the log keeps a reader busy. ARRIVAL: a message becomes ready. END: the endpoint ends. LEAVE: a
-RECEIVE with WHERE takes a message. MOVE: a conversation goes to another group. STATUS: on or off. READERS:
-so many there are from now on."""
+START = 0
+"""The queue, with its status at the start of the period."""
+LOCK = 1
+"""A group that is locked until the outcome of a transaction of the log."""
+HOLD = 2
+"""A transaction of the log that keeps a reader busy."""
+ARRIVAL = 3
+"""A message becomes ready."""
+END = 4
+"""An endpoint ends."""
+FILTERED_RECEIPT = 5
+"""A RECEIVE with WHERE receives a message."""
+MOVE = 6
+"""A conversation moves to another group."""
+STATUS = 7
+"""The queue is turned on or off."""
+READERS = 8
+"""The number of readers from now on."""

@@ -1,28 +1,29 @@
-"""One queue, played forward: what happens on it in, what becomes of its messages out.
+"""One queue, played forward: events of the queue in, receipts and waits of its messages out.
 
 All times are whole microseconds since the epoch.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
 
 from pipelines.queue_machine.groups import arrival_of
-from pipelines.replay import event_codes as h
-from pipelines.replay.backlog import PlayedBacklog, PlayedGroup, PlayedMessage
-from pipelines.state.timeline_rows import BITS, KIND
+from pipelines.queue_machine.timeline import BITS, KIND
+from pipelines.replay import event_codes as codes
+from pipelines.replay.backlog import ReplayBacklog, ReplayGroup, ReplayMessage
 
 
 @dataclass(frozen=True)
 class Machine:
-    """How a queue is played.
+    """One way to play a queue.
 
     Attributes:
-        start: start of the period.
+        start: start of the period, in microseconds.
         end: its end, which is not part of it.
-        readers: how many there are; None for as many as the log has.
+        readers: the number of readers; None for the log's.
         top: TOP(n) of a RECEIVE; None takes all ready messages of the group.
-        drain: whether it goes on without arrivals until nothing more can be served.
+        drain: whether readers go on without arrivals until no message can be served.
     """
 
     start: int
@@ -33,117 +34,90 @@ class Machine:
 
 
 class Player:
-    """Plays a queue; feed it everything in order, then finish it.
+    """Plays a queue: play all events in order, then finish.
 
-    At one instant everything of the log comes first. Then, in rounds until neither happens: what is due is
-    done and unlocks its group; idle readers each choose a group. After the period nothing of the log comes
-    but the outcomes of transactions that were open as it began. Source: our choice.
+    At one instant the events of the log come first. Then rounds follow until nothing changes: work that is
+    due ends and unlocks its group, and each idle reader receives from a group. After the period only the
+    outcomes of transactions that were open at its start are played.
 
     Attributes:
-        finished: what became of messages, one tuple each: message_id, arrived, started, finished,
-            receive_number, level, estimated, gone; whoever feeds takes them away.
+        finished: a tuple per message that is finished: message_id, arrived, started, finished,
+            receive_number, level, estimated, gone. The caller removes them.
     """
 
     def __init__(self, machine: Machine) -> None:
-        """Begin as the period does."""
+        """Begin at the start of the period."""
         self.finished: list[tuple[Any, ...]] = []
-        self._machine, self._backlog = machine, PlayedBacklog()
+        self._machine, self._backlog = machine, ReplayBacklog()
         self._now = machine.start
-        self._place = machine.start << BITS
+        self._position = machine.start << BITS
         self._on = True
         self._readers = machine.readers or 0
         self._known = machine.readers is not None
         self._most_readers = self._most_ready = self._receives = self._busy = 0
         self._last_finish: int | None = None
-        self._last_left: int | None = None
-        """When a message was last taken away, by an END_* or a RECEIVE with WHERE."""
-        self._work: list[tuple[int, int, PlayedGroup | None, bool]] = []
-        """Until when, a number, the group that is held, whether a reader is busy with it."""
+        self._last_removal: int | None = None
+        """When an END_* or a RECEIVE with WHERE last removed a message."""
+        self._work: list[tuple[int, int, ReplayGroup | None, bool]] = []
+        """The end of the work, a number, the group that is held, and whether a reader is busy with it."""
         self._begun = 0
         self._sums = [0, 0, 0]
-        """Reader-microseconds busy, there, and idle while only locked groups are ready."""
+        """Reader-microseconds: busy, available, and idle while only locked groups are ready."""
 
-    def feed(
-        self,
-        places: list[int],
-        message_ids: list[str],
-        sides: list[str],
-        groups: list[str],
-        arrived: list[int],
-        queuing_orders: list[int | None],
-        levels: list[int],
-        ranks: list[int],
-        sequences: list[int | None],
-        numbers: list[int | None],
-        estimated: list[bool],
-    ) -> None:
-        """Play happenings; see `pipelines.replay.timeline`.
+    def play(self, columns: Sequence[list[Any]]) -> None:
+        """Play the next events: the columns of `pipelines.replay.timeline`, from position to estimated.
 
         Raises:
             RuntimeError: the engine did not keep the order.
         """
-        arrive, last = self._backlog.arrive, self._place
-        rows = zip(
-            places,
-            message_ids,
-            sides,
-            groups,
-            arrived,
-            queuing_orders,
-            levels,
-            ranks,
-            sequences,
-            numbers,
-            estimated,
-            strict=True,
-        )
+        arrive, last = self._backlog.arrive, self._position
         for (
-            place,
+            position,
             message_id,
-            side,
+            endpoint,
             group,
-            at,
-            order,
+            arrived,
+            queuing_order,
             level,
             rank,
             sequence,
             number,
-            guess,
-        ) in rows:
-            if place < last:
+            is_estimated,
+        ) in zip(*columns, strict=True):
+            if position < last:
                 raise RuntimeError("the engine did not keep the order of what happened on a queue")
-            last = place
-            time, kind = place >> BITS, place & KIND
+            last = position
+            time, kind = position >> BITS, position & KIND
             if time > self._now:
                 self._settle()
                 self._pass_time(time)
-            if kind == h.ARRIVAL:
-                arrival = arrival_of(at, order, message_id)
-                message = PlayedMessage(arrival, rank, sequence, number or 0, estimated=guess)
-                arrive(message, side, group, level)
-            elif kind in (h.END, h.LEAVE, h.MOVE):
-                self._of_endpoint(kind, side, message_id, group)
+            if kind == codes.ARRIVAL:
+                arrival = arrival_of(arrived, queuing_order, message_id)
+                message = ReplayMessage(arrival, rank, sequence, number or 0, estimated=is_estimated)
+                arrive(message, endpoint, group, level)
+            elif kind in (codes.END, codes.FILTERED_RECEIPT, codes.MOVE):
+                self._play_endpoint_event(kind, endpoint, message_id, group)
             else:
-                self._of_queue(kind, group, number)
-        self._place = last
+                self._play_queue_event(kind, group, number)
+        self._position = last
 
     def finish(self) -> dict[str, int | None]:
-        """Play the rest of the period, and on if it drains.
+        """Play the rest of the period, and beyond it if the machine drains.
 
         Returns:
-            `workers.TOTALS`; what is left is in `finished`.
+            `workers.TOTALS`; messages that were not served are in `finished`.
         """
         machine = self._machine
         self._settle()
         self._pass_time(machine.end)
         if machine.drain:
             self._drain()
-        left = self._backlog.left()
-        for message in left:
-            self._out(message, None, None, None, None)
+        unserved = self._backlog.remaining()
+        for message in unserved:
+            self._finish_message(message, None, None, None, None)
         busy, available, idle_locked = self._sums
-        is_empty = machine.drain and not left
-        last = max(self._last_finish or machine.start, self._last_left or machine.start)
+        is_empty = machine.drain and not unserved
+        last = max(self._last_finish or machine.start, self._last_removal or machine.start)
         return {
             "readers": (machine.readers or self._most_readers) if self._known else None,
             "busy": busy,
@@ -153,64 +127,64 @@ class Player:
             "empty_at": last if is_empty else None,
         }
 
-    def _of_queue(self, kind: int, group: str, number: int | None) -> None:
-        logged = self._machine.readers is None
-        if kind in (h.START, h.STATUS):
+    def _play_queue_event(self, kind: int, group: str, number: int | None) -> None:
+        readers_of_log = self._machine.readers is None
+        if kind in (codes.START, codes.STATUS):
             self._on = bool(number)
-        elif kind == h.LOCK:
+        elif kind == codes.LOCK:
             locked = self._backlog.lock(group)
             if number is not None:
-                self._begin(number, locked, busy=False)
-        elif kind == h.HOLD and logged:
-            self._begin(number or 0, None, busy=True)
-        elif kind == h.READERS and logged:
+                self._begin_work(number, locked, busy=False)
+        elif kind == codes.HOLD and readers_of_log:
+            self._begin_work(number or 0, None, busy=True)
+        elif kind == codes.READERS and readers_of_log:
             self._readers, self._known = number or 0, True
 
-    def _of_endpoint(self, kind: int, side: str, message_id: str, group: str) -> None:
+    def _play_endpoint_event(self, kind: int, endpoint: str, message_id: str, group: str) -> None:
         backlog = self._backlog
-        if kind == h.END:
-            for message in backlog.end(side):
-                self._out(message, None, None, None, self._now)
-                self._last_left = self._now
-        elif kind == h.MOVE:
-            backlog.move(side, group)
-        elif found := backlog.find(side, message_id):
-            backlog.remove(found)
-            self._out(found, self._now, self._now, None, None)
-            self._last_left = self._now
+        if kind == codes.END:
+            for ended in backlog.end(endpoint):
+                self._finish_message(ended, None, None, None, self._now)
+                self._last_removal = self._now
+        elif kind == codes.MOVE:
+            backlog.move(endpoint, group)
+        elif message := backlog.find(endpoint, message_id):
+            backlog.remove(message)
+            self._finish_message(message, self._now, self._now, None, None)
+            self._last_removal = self._now
 
     def _drain(self) -> None:
-        """Serve what is left, as long as work that is done makes a group or a reader free."""
+        """Serve the remaining messages, as long as work that ends frees a group or a reader."""
         if self._machine.readers is None:
             self._readers = self._most_readers = max(self._most_readers, 1)
             self._known = True
-        self._rounds()
-        # What goes on after the last RECEIVE is done is no part of the drain.
+        self._play_rounds()
+        # Work that goes on after the end of the last RECEIVE is no part of the drain.
         sums = list(self._sums)
         while self._work:
-            self._spend(self._work[0][0])
-            self._rounds()
+            self._advance(self._work[0][0])
+            self._play_rounds()
             if self._now == self._last_finish:
                 sums = list(self._sums)
         self._sums = sums
 
     def _settle(self) -> None:
-        """Everything of the log that happens now is known."""
+        """Play the instant once all of its events of the log are known."""
         if self._backlog.ready > self._most_ready:
             self._most_ready = self._backlog.ready
         if self._readers > self._most_readers:
             self._most_readers = self._readers
-        self._rounds()
+        self._play_rounds()
 
     def _pass_time(self, time: int) -> None:
-        """Play what is done before the moment, and go on to it."""
+        """Play the work that ends before the moment, and advance to the moment."""
         while self._work and self._work[0][0] < time:
-            self._spend(self._work[0][0])
-            self._rounds()
-        self._spend(time)
+            self._advance(self._work[0][0])
+            self._play_rounds()
+        self._advance(time)
 
-    def _spend(self, time: int) -> None:
-        """Nothing happens until then."""
+    def _advance(self, time: int) -> None:
+        """Advance the clock; nothing happens until then."""
         span = time - self._now
         if span:
             sums, backlog = self._sums, self._backlog
@@ -220,7 +194,7 @@ class Player:
                 sums[2] += max(self._readers - self._busy, 0) * span
             self._now = time
 
-    def _rounds(self) -> None:
+    def _play_rounds(self) -> None:
         work, backlog, now = self._work, self._backlog, self._now
         while True:
             while work and work[0][0] <= now:
@@ -238,26 +212,26 @@ class Player:
                 return
 
     def _receive(self) -> None:
-        """An idle reader takes what its RECEIVE gives it, and is busy with it."""
+        """An idle reader receives, and is busy with the messages."""
         group, messages = self._backlog.take(self._machine.top)
         self._receives += 1
         now, number, until = self._now, self._receives, self._now
         for message in messages:
             until += message.service
         for message in messages:
-            self._out(message, now, until, number, None)
+            self._finish_message(message, now, until, number, None)
         if self._last_finish is None or until > self._last_finish:
             self._last_finish = until
-        self._begin(until, group, busy=True)
+        self._begin_work(until, group, busy=True)
 
-    def _begin(self, until: int, group: PlayedGroup | None, *, busy: bool) -> None:
+    def _begin_work(self, until: int, group: ReplayGroup | None, *, busy: bool) -> None:
         self._begun += 1
         self._busy += busy
         heappush(self._work, (until, self._begun, group, busy))
 
-    def _out(
+    def _finish_message(
         self,
-        message: PlayedMessage,
+        message: ReplayMessage,
         started: int | None,
         until: int | None,
         number: int | None,

@@ -1,145 +1,85 @@
-"""Play the log again: the tables of the answer, and what of them is told."""
+"""Read what a replay needs from the warehouse, play it, and give the tables of the answer."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
-from pipelines.config.proposal import Proposal
-from pipelines.config.queue_filter import KnownQueues, QueueFilter, QueueName, queue_text
+from pipelines.config.queue_filter import QueueName, queue_text
 from pipelines.console.invocation import name_command
-from pipelines.replay.inputs import Read, queue_numbers, read_inputs
-from pipelines.replay.period import Period
+from pipelines.engine.differences import Materialize
+from pipelines.replay.inputs import Sources, replay_inputs
 from pipelines.replay.player import Machine
-from pipelines.replay.tables import Answer, answer
+from pipelines.replay.request import PROPOSED, Period, ReplayRequest, find_queues, list_variants
+from pipelines.replay.tables import ReplayTables, make_tables
 from pipelines.replay.timeline import timeline
-from pipelines.replay.workers import played
+from pipelines.replay.workers import play_machines
+from pipelines.schedules.read import catalog_frames, read_backlog
+from pipelines.state.read import read_ledger
+from pipelines.storage.batches import completed_batches
 from pipelines.storage.collect import collect_rows, micros
 from pipelines.storage.published import published_as_of, published_runs
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 
-ACTUAL, PROPOSED = "actual", "proposed"
-
-
-@dataclass(frozen=True)
-class ReplayRequest:
-    """What is asked.
-
-    Attributes:
-        period: what is played.
-        queues: by name, none for all; see `find_queues`.
-        proposal: what the scenario `proposed` goes by; none leaves it out.
-        as_if: as in a what-if.
-        readers: None for as many as the log has, or their number.
-        curve: numbers of readers that are tried beside it.
-        top: TOP of both scenarios; None goes by the settings.
-        drain: whether it goes on without arrivals until all is served.
-    """
-
-    period: Period
-    queues: Sequence[str] = ()
-    proposal: Proposal | None = None
-    as_if: datetime | None = None
-    readers: int | None = None
-    curve: Sequence[int] = ()
-    top: int | None = None
-    drain: bool = False
-
-
-@dataclass(frozen=True)
-class Variant:
-    """One way to play each queue; those of a curve stand beside the scenarios."""
-
-    scenario: str
-    readers: int | None
-    top: int | None
-    of_curve: bool = False
-
-
-def find_queues(settings: Settings, names: Sequence[str]) -> list[QueueName]:
-    """The queues of the catalog that the names mean, in any of their forms, in order; none means all.
-
-    Raises:
-        ConfigError: no queue has the name, or several have.
-    """
-    known = KnownQueues.of(settings.catalog)
-    return sorted({QueueFilter(name).only(known) for name in names} or known.queues)
+NUMBERED = "queue_number int, instance string, database string, queue string"
+MACHINES = (
+    "machine int, scenario string, given_readers bigint, of_curve boolean, instance string, database string, "
+    "queue string"
+)
 
 
 @contextmanager
-def replayed(warehouse: Warehouse, settings: Settings, asked: ReplayRequest) -> Iterator[Answer]:
-    """Play the queues; the frames may be read inside the block.
+def open_replay(warehouse: Warehouse, settings: Settings, request: ReplayRequest) -> Iterator[ReplayTables]:
+    """Play the queues; the frames can be read inside the block.
 
     Args:
-        warehouse: what to read; nothing is written into it.
+        warehouse: the tables; nothing is written.
         settings: the current settings.
-        asked: what is asked.
+        request: the period, the queues, and how they are played.
 
     Raises:
         ConfigError: no message is ready in the period.
 
-    The scenario actual goes by the recorded levels and the current settings, the scenario proposed by the
+    The scenario actual uses the recorded levels and the current settings, the scenario proposed those of the
     proposal; both play the same messages with the same work. A curve plays them again for each number.
     """
-    names = find_queues(settings, asked.queues)
-    numbered_names = queue_numbers(names)
+    names = find_queues(settings, request.queues)
+    period, variants = request.period, list_variants(settings, request)
     with warehouse.materializing() as materialize:
-        spark = warehouse.spark
         numbered = small_frame(
-            spark, numbered_names, "queue_number int, instance string, database string, queue string"
+            warehouse.spark, [(number, *name) for number, name in enumerate(names)], NUMBERED
         )
-        read = read_inputs(
-            warehouse,
-            settings,
-            asked.proposal,
-            numbered.drop("queue_number"),
-            asked.period,
-            as_if=asked.as_if,
-            materialize=materialize,
-        )
-        _require_messages(read, asked, names)
-        variants = _variants(settings, asked)
+        sources = _read_sources(warehouse, settings, numbered.drop("queue_number"), period, materialize)
+        inputs = replay_inputs(sources, request, settings, materialize)
+        if inputs.messages.isEmpty():
+            raise _no_messages(request, names)
         machines = [
-            Machine(
-                start=micros(asked.period.start),
-                end=micros(asked.period.end),
-                readers=variant.readers,
-                top=variant.top,
-                drain=asked.drain,
-            )
-            for _ in numbered_names
+            Machine(micros(period.start), micros(period.end), variant.readers, variant.top, request.drain)
+            for _ in names
             for variant in variants
         ]
         by_proposal = [variant.scenario == PROPOSED for variant in variants]
-        lines = timeline(read.inputs, numbered, asked.period, by_proposal)
-        done = materialize(played(lines, machines))
-        told = [
-            (number * len(variants) + place, variant.scenario, variant.readers, variant.of_curve, *name)
-            for number, *name in numbered_names
-            for place, variant in enumerate(variants)
+        played = materialize(play_machines(timeline(inputs, numbered, period, by_proposal), machines))
+        rows = [
+            (machine, variant.scenario, variant.readers, variant.is_of_curve, *name)
+            for machine, (name, variant) in enumerate((name, each) for name in names for each in variants)
         ]
-        of_machines = small_frame(
-            spark,
-            told,
-            "machine int, scenario string, given_readers bigint, of_curve boolean, instance string, "
-            "database string, queue string",
-        )
-        yield answer(done, of_machines, read, asked.period, materialize)
+        described = small_frame(warehouse.spark, rows, MACHINES)
+        yield make_tables(played, described, inputs, period, materialize)
 
 
 def require_known(warehouse: Warehouse, settings: Settings, period: Period) -> None:
-    """Look whether the ledger knows the whole period.
+    """Refuse a period that is not over.
 
     Raises:
         PipelineError: nothing was published yet.
-        ConfigError: the period is not over: neither a run nor an event is as late as its end.
+        ConfigError: neither a published as_of nor an event is as late as the end of the period.
     """
     latest = published_as_of(warehouse, settings, None)
     runs = published_runs(warehouse, "as_of")
@@ -156,20 +96,38 @@ def require_known(warehouse: Warehouse, settings: Settings, period: Period) -> N
         )
 
 
-def _variants(settings: Settings, asked: ReplayRequest) -> list[Variant]:
-    tops = {ACTUAL: asked.top or settings.receive.top}
-    if asked.proposal:
-        tops[PROPOSED] = asked.top or asked.proposal.settings.receive.top
-    main = [Variant(scenario, asked.readers, top) for scenario, top in tops.items()]
-    curve = [Variant(name, readers, top, True) for name, top in tops.items() for readers in asked.curve]
-    return main + curve
+def _read_sources(
+    warehouse: Warehouse, settings: Settings, queues: DataFrame, period: Period, materialize: Materialize
+) -> Sources:
+    has_queue_events = completed_batches(warehouse).has_queue_events
+    catalog = catalog_frames(warehouse, settings)
+    backlog = read_backlog(warehouse, catalog, period.start, materialize, has_queue_events=has_queue_events)
+    since = _earliest_moment(warehouse, backlog.messages, period)
+    return Sources(read_ledger(warehouse, since, has_queue_events=has_queue_events), catalog, backlog, queues)
 
 
-def _require_messages(read: Read, asked: ReplayRequest, names: Sequence[QueueName]) -> None:
-    if read.inputs.messages.isEmpty():
-        period = asked.period
-        where = " in " + ", ".join(queue_text(name) for name in names) if asked.queues else ""
-        raise ConfigError(
-            f"command line: --from {format_instant(period.start)} --to {format_instant(period.end)}: no "
-            f"message is ready{where} in that time; name a time in which messages arrived"
-        )
+def _earliest_moment(warehouse: Warehouse, waiting: DataFrame, period: Period) -> datetime:
+    """The moment since when rows of the ledger can matter: 24 hours before the period, or earlier.
+
+    A message that was received earlier and is still open shared the work on it with others that can be
+    closed.
+    """
+    around = period.around.start
+    received = warehouse.read_open(MESSAGES, period.start).where(
+        (F.col("event_type") == "RECEIVED") & (F.col("event_time") < F.lit(around))
+    )
+    still_open = waiting.where("in_queue or in_flight").select("message_id")
+    earliest = received.join(still_open, "message_id", "left_semi").agg(
+        F.min("event_time").alias("first_received_at")
+    )
+    [row] = collect_rows(earliest)
+    return min(around, row["first_received_at"] or around)
+
+
+def _no_messages(request: ReplayRequest, names: Sequence[QueueName]) -> ConfigError:
+    period = request.period
+    where = " in " + ", ".join(queue_text(name) for name in names) if request.queues else ""
+    return ConfigError(
+        f"command line: --from {format_instant(period.start)} --to {format_instant(period.end)}: no "
+        f"message is ready{where} in that time; name a time in which messages arrived"
+    )

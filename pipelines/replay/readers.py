@@ -1,90 +1,80 @@
-"""How many readers a queue had, by the log."""
+"""The number of readers of each queue, by the log."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.replay.filtered_receives import has_where, received_by_where
-from pipelines.replay.period import Period
-from pipelines.replay.receivers import receiving
+from pipelines.replay.filtered_receives import filtered_receipts, has_where
+from pipelines.replay.messages import with_receivers
+from pipelines.replay.request import Period
+from pipelines.state.ledger import Ledger
 from pipelines.state.transactions import LOCKING, TRANSACTION
 from schemas.keys import QUEUE
 
 READING = (*LOCKING, "WAIT_STARTED")
-"""What a session does that reads, where the statement has no WHERE."""
+"""Events of a session that reads, if the statement has no WHERE."""
 MICROSECOND = timedelta(microseconds=1)
 
 
 def logged_readers(
-    message_events: DataFrame,
-    queue_events: DataFrame,
-    endpoint_events: DataFrame,
-    ended: DataFrame,
-    receivers: DataFrame,
-    period: Period,
-    *,
-    queues: DataFrame | None,
+    ledger: Ledger, outcomes: DataFrame, receivers: DataFrame, period: Period, *, queues: DataFrame
 ) -> DataFrame:
     """The number of readers of each queue, from moment to moment.
 
     Args:
-        message_events: message events that may matter, whatever their time.
-        queue_events: queue events that may matter, whatever their time.
-        endpoint_events: endpoint events that may matter, for their moves.
-        ended: `transactions.outcomes`.
+        ledger: the rows that can matter, with events of any time.
+        outcomes: `transactions.outcomes`.
         receivers: `receivers`.
-        period: what is played.
-        queues: (instance, database, queue) of those that are played, unique; None without any queue events.
+        period: the period that is played.
+        queues: (instance, database, queue) of the queues that are played, unique.
 
     Returns:
         (instance, database, queue, moment, readers), a row whenever the number changes, the first of a queue
-        as the period begins. Without any queue events nothing is known, and there are no rows.
+        at the start of the period. A ledger without queue events gives no rows: nothing is known.
 
-    A session is there from its first to its last event from 24 hours before the period to 24 hours after
-    it, both inclusive; TASK_EXITED ends it. It reads if it has a RECEIVE, GET_CONVERSATION_GROUP or
-    WAIT_STARTED without WHERE. A queue without session ids has as many readers in each UTC hour as
-    transactions were open at once at most, each from its first receive without WHERE; those without outcome
-    don't count. What a snapshot shows are
-    sessions too, but of a moment: it does not tell that the log has session ids. Source: our choice.
+    A session exists from its first to its last event, both inclusive, in the span from 24 hours before the
+    period to 24 hours after it; TASK_EXITED ends it. It reads if it has a RECEIVE, GET_CONVERSATION_GROUP or
+    WAIT_STARTED without WHERE. A queue without session ids has in each UTC hour as many readers as
+    transactions were open at once at most, each from its first receive without WHERE to its outcome;
+    transactions without outcome are not counted. Sessions that a snapshot shows count for its moment only,
+    and are no evidence that the log has session ids.
     """
     around = period.around
     time = F.col("event_time")
-    near = queue_events.where((time >= F.lit(around.start)) & (time < F.lit(around.end)))
+    near = ledger.queue_events.where((time >= F.lit(around.start)) & (time < F.lit(around.end)))
     sessions = near.where("session_id is not null")
-    known = F.broadcast(sessions.where("seen_at is null").select(*QUEUE).distinct())
-    of_sessions = _by_sessions(known.join(sessions, QUEUE), period)
-    if queues is None:
-        return of_sessions
-    others = _transactions(
-        message_events,
-        queue_events.join(known, QUEUE, "left_anti"),
-        endpoint_events,
-        ended,
-        receivers.join(known, QUEUE, "left_anti"),
+    with_sessions = F.broadcast(sessions.where("seen_at is null").select(*QUEUE).distinct())
+    by_sessions = _by_sessions(with_sessions.join(sessions, QUEUE), period)
+    if not ledger.has_queue_events:
+        return by_sessions
+    others = replace(ledger, queue_events=ledger.queue_events.join(with_sessions, QUEUE, "left_anti"))
+    transactions = _transactions(others, outcomes, receivers.join(with_sessions, QUEUE, "left_anti"))
+    return by_sessions.unionByName(
+        _by_hours(transactions, queues.join(with_sessions, QUEUE, "left_anti"), period)
     )
-    return of_sessions.unionByName(_by_hours(others, queues.join(known, QUEUE, "left_anti"), period))
 
 
 def _by_sessions(sessions: DataFrame, period: Period) -> DataFrame:
-    """The number of sessions that are there and read."""
+    """The number of sessions that exist and read."""
     event_type = F.col("event_type")
     in_order = Window.partitionBy(*QUEUE, "session_id").orderBy("event_time", "event_id")
     before = in_order.rowsBetween(Window.unboundedPreceding, -1)
     exits = F.count(F.when(event_type == "TASK_EXITED", 1)).over(before)
     reads = event_type.isin(*READING) & ~has_where()
-    there = (
+    reading = (
         sessions.withColumn("life", exits)
         .groupBy(*QUEUE, "session_id", "life")
         .agg(
             F.min("event_time").alias("first_at"),
             F.max("event_time").alias("last_at"),
-            F.count(F.when(reads, 1)).alias("reading"),
+            F.count(F.when(reads, 1)).alias("reads"),
         )
-        .where("reading > 0")
+        .where("reads > 0")
         .where((F.col("last_at") >= F.lit(period.start)) & (F.col("first_at") < F.lit(period.end)))
     )
     begin = F.greatest("first_at", F.lit(period.start))
-    changes = _from_until(there, begin, F.col("last_at") + F.lit(MICROSECOND))
+    changes = _from_until(reading, begin, F.col("last_at") + F.lit(MICROSECOND))
     none = (
         sessions.select(*QUEUE)
         .distinct()
@@ -94,7 +84,7 @@ def _by_sessions(sessions: DataFrame, period: Period) -> DataFrame:
 
 
 def _from_until(rows: DataFrame, begin: Column, end: Column) -> DataFrame:
-    """Count each row from a moment until another one: (queue, moment, change)."""
+    """Count each row from one moment to another: (queue, moment, change)."""
     counted, ended = (
         F.struct(moment.alias("moment"), F.lit(change).alias("change"))
         for moment, change in ((begin, 1), (end, -1))
@@ -102,33 +92,27 @@ def _from_until(rows: DataFrame, begin: Column, end: Column) -> DataFrame:
     return rows.select(*QUEUE, F.explode(F.array(counted, ended)).alias("step")).select(*QUEUE, "step.*")
 
 
-def _transactions(
-    message_events: DataFrame,
-    queue_events: DataFrame,
-    endpoint_events: DataFrame,
-    ended: DataFrame,
-    receivers: DataFrame,
-) -> DataFrame:
+def _transactions(ledger: Ledger, outcomes: DataFrame, receivers: DataFrame) -> DataFrame:
     """Transactions with an outcome, on each queue that they read: (queue, begun_at, outcome_at)."""
-    of_queues = queue_events.where(
+    statements = ledger.queue_events.where(
         F.col("event_type").isin(*LOCKING) & F.col("transaction_id").isNotNull() & ~has_where()
     ).select(*QUEUE, F.col("instance").alias("of_instance"), "transaction_id", "event_time")
-    in_transactions = message_events.where("event_type = 'RECEIVED' and transaction_id is not null")
-    by_where = received_by_where(
-        in_transactions, queue_events.where("transaction_id is not null"), endpoint_events, receivers
+    in_transactions = replace(
+        ledger,
+        message_events=ledger.message_events.where("event_type = 'RECEIVED' and transaction_id is not null"),
+        queue_events=ledger.queue_events.where("transaction_id is not null"),
     )
+    filtered = filtered_receipts(in_transactions, receivers).withColumnRenamed("instance", "of_instance")
     of_receipt = ["message_id", "of_instance", "transaction_id", "event_time"]
-    received = in_transactions.withColumnRenamed("instance", "of_instance").select(
+    received = in_transactions.message_events.withColumnRenamed("instance", "of_instance").select(
         "conversation_id", "sent_by_initiator", *of_receipt
     )
-    here = receivers.select("conversation_id", "is_initiator", *QUEUE)
-    reading = receiving(received, here).join(
-        by_where.withColumnRenamed("instance", "of_instance"), of_receipt, "left_anti"
-    )
-    taking = of_queues.unionByName(reading.select(*QUEUE, "of_instance", "transaction_id", "event_time"))
-    begun = taking.groupBy(*QUEUE, "of_instance", "transaction_id").agg(F.min("event_time").alias("begun_at"))
-    known = ended.select(F.col("instance").alias("of_instance"), TRANSACTION[1], "outcome_at")
-    return begun.join(known, ["of_instance", "transaction_id"]).where("begun_at < outcome_at")
+    queues = receivers.select("conversation_id", "is_initiator", *QUEUE)
+    receipts = with_receivers(received, queues).join(filtered, of_receipt, "left_anti")
+    reads = statements.unionByName(receipts.select(*QUEUE, "of_instance", "transaction_id", "event_time"))
+    begun = reads.groupBy(*QUEUE, "of_instance", "transaction_id").agg(F.min("event_time").alias("begun_at"))
+    ended = outcomes.select(F.col("instance").alias("of_instance"), TRANSACTION[1], "outcome_at")
+    return begun.join(ended, ["of_instance", "transaction_id"]).where("begun_at < outcome_at")
 
 
 def _by_hours(transactions: DataFrame, queues: DataFrame, period: Period) -> DataFrame:

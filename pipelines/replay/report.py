@@ -1,61 +1,61 @@
-"""What is told of a replay: waits by level before and after, queues, calibration, the curve."""
+"""The report of a replay: waits by level before and after, queues, calibration, and the curve."""
 
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from pipelines.replay.read import ReplayRequest
-from pipelines.replay.tables import Answer
+from pipelines.replay.request import ReplayRequest
+from pipelines.replay.tables import ReplayTables
 from pipelines.storage.collect import collect_rows
 from schemas.keys import QUEUE
 
 STOPS_HELPING = 0.02
-"""One more reader that makes percentile 95 shorter by less than this share does not help. Our choice."""
+"""One more reader that shortens percentile 95 by less than this share does not help."""
 CALIBRATED, OFF, UNKNOWN = "calibrated", "off", "unknown"
 FIGURES = ("served", "wait_p50", "wait_p95", "at_least")
 
 
 def report_replay(
-    answer: Answer, asked: ReplayRequest, *, has_queue_events: bool = True, limit: int
+    tables: ReplayTables, request: ReplayRequest, *, has_queue_events: bool = True, limit: int
 ) -> dict[str, Any]:
-    """What is told of the answer.
+    """Report a replay as plain values.
 
     Args:
-        answer: the tables.
-        asked: what was asked.
-        has_queue_events: without any the log does not say how long work takes.
+        tables: the tables of the replay.
+        request: the request of the replay.
+        has_queue_events: without queue events the log does not show how long work takes.
         limit: rows of each part.
     """
-    waits = collect_rows(answer.beside)
-    verdicts = _verdicts(collect_rows(answer.calibration.select(*QUEUE, "verdict")))
-    places = {_place(row) for row in waits}
-    told_of = collect_rows(answer.queues.orderBy(*QUEUE, "scenario"))
-    queues = [row for row in told_of if _place(row) in places]
-    curve = collect_rows(answer.curve.orderBy("scenario", *QUEUE, "readers"))
-    both = _beside(waits)
+    waits = collect_rows(tables.by_recorded_level)
+    verdicts = _verdicts(collect_rows(tables.calibration.select(*QUEUE, "verdict")))
+    names = {_queue(row) for row in waits}
+    rows = collect_rows(tables.queues.orderBy(*QUEUE, "scenario"))
+    queues = [row for row in rows if _queue(row) in names]
+    curve = collect_rows(tables.curve.orderBy("scenario", *QUEUE, "readers"))
+    both = _scenarios_by_level(waits)
     for row in (*both, *queues, *curve):
-        row["verdict"] = verdicts.get(_place(row), UNKNOWN)
-    of_actual = [row for row in waits if row["scenario"] == "actual"]
+        row["verdict"] = verdicts.get(_queue(row), UNKNOWN)
+    actual = [row for row in waits if row["scenario"] == "actual"]
     moved = sorted((row for row in both if row["difference_p95"]), key=itemgetter("difference_p95"))
     return {
-        "from": asked.period.start,
-        "to": asked.period.end,
-        "drained": asked.drain,
+        "from": request.period.start,
+        "to": request.period.end,
+        "drained": request.drain,
         "calibration": {
             "queues": len(verdicts),
             **{name: list(verdicts.values()).count(name) for name in (OFF, UNKNOWN)},
         },
         "has_queue_events": has_queue_events,
-        "messages": sum(row["messages"] for row in of_actual),
-        "estimated": sum(row["estimated"] for row in of_actual),
+        "messages": sum(row["messages"] for row in actual),
+        "estimated": sum(row["estimated"] for row in actual),
         "unknown_readers": sum(not row["readers"] for row in queues if row["scenario"] == "actual"),
-        "proposes": asked.proposal is not None,
+        "proposes": request.proposal is not None,
         "unserved": sum(row["messages"] - row["actual"]["served"] for row in both),
         "gains_most": moved[0] if moved and moved[0]["difference_p95"] < 0 else None,
         "pays_most": moved[-1] if moved and moved[-1]["difference_p95"] > 0 else None,
         "waits": sorted(both, key=_most_moved_first)[:limit],
         "queues": queues[:limit],
-        "curve": [row for row in curve if _place(row) in _first_places(curve, limit)],
+        "curve": [row for row in curve if _queue(row) in _first_queues(curve, limit)],
         "enough": [_enough(rows) for rows in _by_queue(curve)][:limit],
     }
 
@@ -64,18 +64,18 @@ def _verdicts(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, ...], str]:
     """The verdict of each queue: off if one of its levels is, unknown if all are."""
     found: dict[tuple[str, ...], set[str]] = {}
     for row in rows:
-        found.setdefault(_place(row), set()).add(row["verdict"])
+        found.setdefault(_queue(row), set()).add(row["verdict"])
     return {
-        place: OFF if OFF in of_levels else UNKNOWN if of_levels == {UNKNOWN} else CALIBRATED
-        for place, of_levels in found.items()
+        queue: OFF if OFF in of_levels else UNKNOWN if of_levels == {UNKNOWN} else CALIBRATED
+        for queue, of_levels in found.items()
     }
 
 
-def _beside(waits: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _scenarios_by_level(waits: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A row per queue and recorded level with both scenarios; the difference is proposed less actual."""
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in waits:
-        key = (*_place(row), row["level"])
+        key = (*_queue(row), row["level"])
         found = rows.setdefault(
             key, {name: row[name] for name in (*QUEUE, "level", "messages", "calibrated")}
         )
@@ -91,27 +91,27 @@ def _beside(waits: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _most_moved_first(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (-abs(row["difference_p95"] or 0), *_place(row), -row["level"])
+    return (-abs(row["difference_p95"] or 0), *_queue(row), -row["level"])
 
 
-def _place(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _queue(row: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(row[name] for name in QUEUE)
 
 
-def _first_places(rows: Sequence[Mapping[str, Any]], limit: int) -> set[tuple[str, ...]]:
-    return set(sorted({_place(row) for row in rows})[:limit])
+def _first_queues(rows: Sequence[Mapping[str, Any]], limit: int) -> set[tuple[str, ...]]:
+    return set(sorted({_queue(row) for row in rows})[:limit])
 
 
 def _by_queue(curve: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
     """The rows of each scenario and queue, by their number of readers."""
     found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for row in curve:
-        found.setdefault((row["scenario"], *_place(row)), []).append(row)
+        found.setdefault((row["scenario"], *_queue(row)), []).append(row)
     return list(found.values())
 
 
 def _enough(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """From which number on more readers don't help, and whether locked groups are why.
+    """The number of readers from which on more do not help, and whether locked groups are the reason.
 
     Null if the last number of the range still helps.
     """

@@ -1,12 +1,12 @@
-"""The tables of a replay, from what the machines played."""
+"""The tables of a replay, from the rows that the machines played."""
 
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.differences import Materialize
-from pipelines.replay.inputs import Read
-from pipelines.replay.period import Period
+from pipelines.replay.request import Period
+from pipelines.replay.timeline import Inputs
 from pipelines.replay.waits import calibration, milliseconds, waits
 from schemas.keys import QUEUE
 from schemas.replay import (
@@ -22,12 +22,12 @@ BY_LEVEL = ["scenario", *QUEUE, "level"]
 
 
 @dataclass(frozen=True)
-class Answer:
+class ReplayTables:
     """The tables of a replay; each is a frame with the columns of `schemas.replay`.
 
     Attributes:
-        beside: as `waits`, but messages have their recorded level in both scenarios, so that the same ones
-            are compared.
+        by_recorded_level: as `waits`, but messages have their recorded level in both scenarios, so that the
+            same messages are compared.
     """
 
     waits: DataFrame
@@ -35,24 +35,24 @@ class Answer:
     calibration: DataFrame
     messages: DataFrame
     curve: DataFrame
-    beside: DataFrame
+    by_recorded_level: DataFrame
 
     def by_name(self) -> dict[str, DataFrame]:
         """The frames by the names of their tables."""
         return {f"replay_{name}": frame for name, frame in vars(self).items()}
 
 
-def answer(
-    played: DataFrame, machines: DataFrame, read: Read, period: Period, materialize: Materialize
-) -> Answer:
+def make_tables(
+    played: DataFrame, machines: DataFrame, inputs: Inputs, period: Period, materialize: Materialize
+) -> ReplayTables:
     """Make the tables.
 
     Args:
-        played: `pipelines.replay.workers.played`, kept.
+        played: `workers.play_machines`, materialized.
         machines: (machine, scenario, given_readers, of_curve, instance, database, queue), unique by the
             first.
-        read: what was played.
-        period: likewise.
+        inputs: the inputs of the replay.
+        period: the period that was played.
         materialize: computes a frame once.
     """
     named = F.broadcast(machines).join(played, "machine")
@@ -64,7 +64,7 @@ def answer(
     )
     main = rows.where("not of_curve")
     by_level = materialize(waits(main, BY_LEVEL))
-    logged = waits(_logged(read, period), [*QUEUE, "level"])
+    logged = waits(_logged(inputs, period), [*QUEUE, "level"])
     compared = materialize(calibration(logged, by_level.where("scenario = 'actual'"), [*QUEUE, "level"]))
     verdicts = materialize(
         compared.groupBy(*QUEUE).agg(
@@ -73,14 +73,16 @@ def answer(
     )
 
     def with_verdict(table: DataFrame) -> DataFrame:
-        beside = table.join(F.broadcast(verdicts), QUEUE, "left")
-        return beside.withColumn("calibrated", F.coalesce("is_calibrated", F.lit(True))).drop("is_calibrated")
+        found = table.join(F.broadcast(verdicts), QUEUE, "left")
+        return found.withColumn("calibrated", F.coalesce("is_calibrated", F.lit(True))).drop("is_calibrated")
 
     totals = named.where("message_id is null")
-    recorded = read.inputs.messages.select("message_id", "level")
-    beside = waits(main.drop("level").join(recorded, "message_id"), BY_LEVEL)
-    return Answer(
-        beside=materialize(with_verdict(_in_milliseconds(beside)).select(*REPLAY_WAITS.names)),
+    recorded = inputs.messages.select("message_id", "level")
+    by_recorded_level = waits(main.drop("level").join(recorded, "message_id"), BY_LEVEL)
+    return ReplayTables(
+        by_recorded_level=materialize(
+            with_verdict(_in_milliseconds(by_recorded_level)).select(*REPLAY_WAITS.names)
+        ),
         waits=materialize(with_verdict(_in_milliseconds(by_level)).select(*REPLAY_WAITS.names)),
         queues=materialize(with_verdict(_queues(totals.where("not of_curve"))).select(*REPLAY_QUEUES.names)),
         calibration=materialize(with_verdict(_calibration(compared)).select(*REPLAY_CALIBRATION.names)),
@@ -98,11 +100,11 @@ def answer(
     )
 
 
-def _logged(read: Read, period: Period) -> DataFrame:
-    """The messages with their waiting in the log, to the first RECEIVED of the period."""
+def _logged(inputs: Inputs, period: Period) -> DataFrame:
+    """The messages with their wait in the log, to the first RECEIVED of the period."""
     arrived, until = F.unix_micros("arrived_at"), F.least("ended_at", F.lit(period.end))
-    beside = read.inputs.messages.join(read.first_received, "message_id", "left")
-    return beside.select(
+    messages = inputs.messages.join(inputs.first_received, "message_id", "left")
+    return messages.select(
         *QUEUE,
         "level",
         "estimated",
@@ -147,8 +149,8 @@ def _queues(totals: DataFrame) -> DataFrame:
 
 def _curve(rows: DataFrame, totals: DataFrame) -> DataFrame:
     """Percentile 95 over all levels of a queue, for each number of readers."""
-    of_all = waits(rows.where("of_curve"), ["machine"])
-    told = totals.where("of_curve").select(
+    all_waits = waits(rows.where("of_curve"), ["machine"])
+    queues = totals.where("of_curve").select(
         "machine",
         "scenario",
         *QUEUE,
@@ -156,7 +158,7 @@ def _curve(rows: DataFrame, totals: DataFrame) -> DataFrame:
         (F.col("idle_locked") / SECOND).alias("idle_locked_seconds"),
         _utilisation().alias("utilisation"),
     )
-    return told.join(of_all, "machine").withColumns(
+    return queues.join(all_waits, "machine").withColumns(
         {
             "wait_p95": milliseconds("p95"),
             "at_least": F.when(F.col("p95").isNull(), milliseconds("at_least")),

@@ -1,10 +1,10 @@
-"""The queues in Python workers: what happens goes in, and what becomes of the messages comes out."""
+"""The machines in Python workers: events of queues in, served messages and totals out."""
 
 from collections.abc import Iterator, Sequence
 
 from pyspark.sql import DataFrame
 
-from pipelines.queue_machine.workers import Columns, in_workers
+from pipelines.queue_machine.workers import Columns, run_queues
 from pipelines.replay.player import Machine, Player
 from pipelines.replay.timeline import COLUMNS, ORDER
 
@@ -18,7 +18,7 @@ MESSAGE = {
     "estimated": "boolean",
     "gone": "bigint",
 }
-"""A message that was played. `gone` is when its endpoint ended and took it away."""
+"""A message that was played. `gone` is the end of its endpoint, if that removed the message."""
 TOTALS = {
     "readers": "bigint",
     "busy": "bigint",
@@ -27,10 +27,10 @@ TOTALS = {
     "most_ready": "bigint",
     "empty_at": "bigint",
 }
-"""What one machine says of its queue, in a row without message_id."""
+"""The totals of one machine, in a row without message_id."""
 
 
-def played(timeline: DataFrame, machines: Sequence[Machine]) -> DataFrame:
+def play_machines(timeline: DataFrame, machines: Sequence[Machine]) -> DataFrame:
     """Play each machine; see `pipelines.queue_machine.workers`.
 
     Args:
@@ -41,14 +41,17 @@ def played(timeline: DataFrame, machines: Sequence[Machine]) -> DataFrame:
         machine, `MESSAGE` and `TOTALS`: per machine a row per message and one with its totals. Times are
         microseconds. No order.
     """
-    fed = [name for name in COLUMNS if name != "tie"]
-    return in_workers(
-        timeline, fed, ORDER, lambda number: Player(machines[number]), found, {**MESSAGE, **TOTALS}
-    )
+    columns = [name for name in COLUMNS if name != "tie"]
+    types = {**MESSAGE, **TOTALS}
+
+    def begin(machine: int) -> Player:
+        return Player(machines[machine])
+
+    return run_queues(timeline, columns, ORDER, begin, take_results, types)
 
 
-def found(player: Player, is_last: bool) -> Iterator[Columns]:
-    """The messages that are finished since it was last asked; at the end the totals as well."""
+def take_results(player: Player, is_last: bool) -> Iterator[Columns]:
+    """The messages that are finished since the last call; at the end the totals too."""
     totals = player.finish() if is_last else None
     if rows := player.finished:
         yield dict(zip(MESSAGE, zip(*rows, strict=True), strict=True))

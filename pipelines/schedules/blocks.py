@@ -3,7 +3,7 @@
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.model import Blocks
-from pipelines.schedules.order import numbered
+from pipelines.schedules.numbering import numbered
 
 BUCKET_ROWS = 100_000
 """About how many rows are sorted as one piece."""

@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.engine.ordered import single_and_repeated
-from pipelines.schedules.order import level_and_minute, numbered
+from pipelines.schedules.numbering import level_and_minute, numbered
 from pipelines.schedules.ready import CONVERSATION
 from schemas.keys import GROUP, QUEUE
 

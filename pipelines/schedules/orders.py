@@ -5,17 +5,16 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame
 
-from pipelines.config.model import Blocks, Receive, Transmission
+from pipelines.config.load import Settings
+from pipelines.config.model import Blocks
 from pipelines.engine.differences import Materialize
 from pipelines.schedules.blocks import in_blocks, without_blocks
 from pipelines.schedules.groups import ordered_groups, ready_conversations, ready_groups
-from pipelines.schedules.queue_state import groups_locked, queues_off
-from pipelines.schedules.ready import ready_messages
+from pipelines.schedules.messages import messages_with_endpoints, needed_endpoints
+from pipelines.schedules.ready import groups_locked, queues_off, ready_messages
 from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import sendable, transmission_order, with_transmit_priority
-from pipelines.schedules.with_endpoints import messages_with_endpoints, needed_endpoints
 from pipelines.state.endpoints import SIDE, endpoints_at
-from pipelines.state.events_before import events_before
 from pipelines.state.ledger import Ledger
 from pipelines.state.open_messages import StateOfMessages, state_of_messages
 from pipelines.state.transactions import named_locks
@@ -71,46 +70,37 @@ class Orders:
 
 
 def backlog(
-    message_events: DataFrame,
-    endpoint_events: DataFrame,
-    queue_events: DataFrame,
-    endpoints: DataFrame,
+    ledger: Ledger,
     catalog: Catalog,
     *,
     as_of: datetime,
-    every_receive_counts: bool,
     known: StateOfMessages | None,
     materialize: Materialize,
 ) -> Backlog:
-    """Find what waits.
+    """Find the messages that wait at as_of, and what holds them back.
 
     Args:
-        message_events: message events that may matter at as_of.
-        endpoint_events: endpoint events, likewise.
-        queue_events: queue events, likewise.
-        endpoints: `endpoints` rows, likewise.
+        ledger: the rows that can matter at as_of, with events of any time.
         catalog: where services are.
         as_of: the instant.
-        every_receive_counts: without any queue events a RECEIVED counts as committed.
-        known: the state of messages at some moment, if it was found before; that of as_of is not found again.
+        known: the state of messages at an instant that was found before; used if the instant is as_of.
         materialize: computes a frame once.
     """
     state = known
     if state is None or state.as_of != as_of:
-        ledger = Ledger(message_events, endpoint_events, queue_events, endpoints, not every_receive_counts)
         state = state_of_messages(ledger, as_of=as_of, materialize=materialize)
-    so_far = events_before(queue_events, as_of)
+    so_far = ledger.before(as_of)
     return Backlog(
         messages=state.messages,
         endpoints=endpoints_at(
-            endpoints.join(needed_endpoints(state.messages), SIDE, "left_semi"),
-            events_before(endpoint_events, as_of),
+            ledger.endpoints.join(needed_endpoints(state.messages), SIDE, "left_semi"),
+            so_far.endpoint_events,
             catalog.bindings,
             as_of=as_of,
         ),
         forwarding=state.forwarding,
-        locks=named_locks(so_far, state.uncommitted),
-        off=materialize(queues_off(catalog.queues, so_far)),
+        locks=named_locks(so_far.queue_events, state.uncommitted),
+        off=materialize(queues_off(catalog.queues, so_far.queue_events)),
     )
 
 
@@ -125,8 +115,7 @@ def orders(
     catalog: Catalog,
     *,
     as_of: datetime,
-    receive: Receive,
-    transmission: Transmission,
+    settings: Settings,
     materialize: Materialize,
 ) -> Orders:
     """Put a backlog into its orders.
@@ -136,12 +125,12 @@ def orders(
         waiting: the backlog.
         catalog: where services are.
         as_of: the instant.
-        receive: TOP.
-        transmission: starvation prevention and blocks.
+        settings: TOP of a RECEIVE, starvation prevention, and blocks.
         materialize: computes a frame once.
     """
     ready = ready_messages(messages, waiting.off, groups_locked(waiting.locks, messages))
-    groups, received = receive_order(ready, top=receive.top, materialize=materialize)
+    groups, received = receive_order(ready, top=settings.receive.top, materialize=materialize)
+    transmission = settings.transmission
     waits = sendable(messages, waiting.forwarding, catalog.bindings, waiting.off)
     levels = with_transmit_priority(waits, catalog.honoring, as_of=as_of, starvation=transmission.starvation)
     return Orders(groups, received, send_order(levels, blocks=transmission.blocks, materialize=materialize))

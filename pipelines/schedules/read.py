@@ -7,10 +7,9 @@ from pipelines.config.load import Settings
 from pipelines.engine.differences import Materialize
 from pipelines.schedules.orders import Backlog, Catalog, backlog
 from pipelines.state.open_messages import StateOfMessages
+from pipelines.state.read import read_ledger
 from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
-from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
-from schemas.ledger import ENDPOINTS
 
 QUEUES = "instance string, database string, queue string, is_on boolean"
 DATABASES = "instance string, database string, honors boolean"
@@ -32,30 +31,18 @@ def read_backlog(
     as_of: datetime,
     materialize: Materialize,
     *,
-    knows_queues: bool,
+    has_queue_events: bool,
     known: StateOfMessages | None = None,
 ) -> Backlog:
-    """What waits at as_of; any as_of, published or not.
+    """The backlog of any as_of, published or not.
 
     Args:
-        warehouse: what to read.
+        warehouse: the tables.
         catalog: `catalog_frames`.
         as_of: the instant.
         materialize: computes a frame once.
-        knows_queues: whether any queue event was ever accepted.
-        known: the state of messages that the fold of the same rows has found, if it is at hand.
+        has_queue_events: see `Ledger`.
+        known: the state of messages, if the ingest of the same rows has found it.
     """
-    message_events, endpoint_events, queue_events, endpoints = (
-        warehouse.read_open(table, as_of) for table in (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS, ENDPOINTS)
-    )
-    return backlog(
-        message_events,
-        endpoint_events,
-        queue_events,
-        endpoints,
-        catalog,
-        as_of=as_of,
-        every_receive_counts=not knows_queues,
-        known=known,
-        materialize=materialize,
-    )
+    ledger = read_ledger(warehouse, as_of, has_queue_events=has_queue_events)
+    return backlog(ledger, catalog, as_of=as_of, known=known, materialize=materialize)

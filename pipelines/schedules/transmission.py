@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.config.model import Starvation
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
-from pipelines.schedules.order import level_and_minute, numbered
+from pipelines.schedules.numbering import level_and_minute, numbered
 
 HIGHEST_PRIORITY = 10
 PLACE = ("instance", "database", "queue")

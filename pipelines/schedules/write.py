@@ -7,10 +7,10 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.config.load import Settings
 from pipelines.engine.differences import run_concurrently
 from pipelines.schedules.groups import group_priorities
+from pipelines.schedules.messages import unresolved
 from pipelines.schedules.orders import orders, with_endpoints
 from pipelines.schedules.read import catalog_frames, read_backlog
 from pipelines.schedules.transmission import forwarded_elsewhere
-from pipelines.schedules.unresolved import unresolved
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.warehouse import Warehouse
@@ -40,7 +40,7 @@ def write_schedules(
     with warehouse.materializing() as materialize:
         catalog = catalog_frames(warehouse, settings)
         waiting = read_backlog(
-            warehouse, catalog, as_of, materialize, knows_queues=done.has_queue_events, known=known
+            warehouse, catalog, as_of, materialize, has_queue_events=done.has_queue_events, known=known
         )
         messages = materialize(with_endpoints(waiting))
         counts = _count_open(messages, waiting.forwarding)
@@ -49,8 +49,7 @@ def write_schedules(
             waiting,
             catalog,
             as_of=as_of,
-            receive=settings.receive,
-            transmission=settings.transmission,
+            settings=settings,
             materialize=materialize,
         )
         run_concurrently(

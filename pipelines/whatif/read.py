@@ -16,10 +16,9 @@ from pipelines.engine.differences import run_concurrently
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.answers import Counts, answers, counts, moved_by
-from pipelines.whatif.pairs import pairs
-from pipelines.whatif.published import SIDES
+from pipelines.whatif.moves import SIDES
 from pipelines.whatif.request import WhatIfRequest
-from pipelines.whatif.summary import summary
+from pipelines.whatif.summary import pairs, summary
 from schemas.whatif import WHATIF_MESSAGES
 
 MOST_MOVED = 10

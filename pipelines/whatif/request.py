@@ -1,6 +1,6 @@
 """The parts of a what-if, each read from the warehouse and computed."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -15,17 +15,64 @@ from pipelines.schedules.orders import receive_order, send_order
 from pipelines.schedules.read import catalog_frames
 from pipelines.schedules.ready import in_conversations
 from pipelines.state.endpoints import SIDE, with_queue
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import settings_of
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.levels import as_proposed, changed_endpoints, changed_kinds, rules_frame, with_cause
-from pipelines.whatif.moves import groups_moved, received_moved, sent_moved
-from pipelines.whatif.places import places_anew, rows_of, sides_anew
-from pipelines.whatif.published import SIDES, published_owners, received_by_level, sent_by_level
+from pipelines.whatif.moves import (
+    SIDES,
+    groups_moved,
+    published_owners,
+    received_by_level,
+    received_moved,
+    sent_by_level,
+    sent_moved,
+)
 from schemas.keys import ENDPOINT_NAMES, GROUP, QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
 from schemas.table import Table
 from schemas.whatif import WHATIF_ENDPOINTS
+
+
+def places_anew(rows: DataFrame, within: Sequence[str], everywhere: Mapping[str, bool]) -> DataFrame:
+    """The places that are to be ordered anew.
+
+    Args:
+        rows: messages with `level`, `level_before` and `level_after`.
+        within: the columns of a place.
+        everywhere: for each of `SIDES`, whether a setting orders all places otherwise than the levels.
+
+    Returns:
+        One row per place with any: its columns and for each of `SIDES` whether it is to be ordered anew.
+    """
+    differs = {
+        side: F.lit(True) if everywhere[side] else F.col(f"level_{side}") != F.col("level") for side in SIDES
+    }
+    return (
+        rows.groupBy(*within)
+        .agg(*[F.bool_or(differs[side]).alias(side) for side in SIDES])
+        .where(" or ".join(SIDES))
+    )
+
+
+def sides_anew(places: DataFrame) -> list[str]:
+    """The `SIDES` for which any place is to be ordered anew."""
+    found = collect_rows(places.agg(*[F.bool_or(side).alias(side) for side in SIDES]))
+    return [side for side in SIDES if found[0][side]]
+
+
+def rows_of(rows: DataFrame, places: DataFrame, side: str) -> DataFrame:
+    """The messages of the places that are to be ordered anew for a side.
+
+    Args:
+        rows: messages.
+        places: `places_anew` of them, kept.
+        side: one of `SIDES`.
+    """
+    names = [name for name in places.columns if name not in SIDES]
+    return rows.join(F.broadcast(places.where(side).select(*names)), names, "left_semi")
+
 
 IN_CONVERSATION = ("message_id", "message_sequence_number")
 READY = (*GROUP, *SIDE, *IN_CONVERSATION, "message_type", "arrived_at", "queuing_order", "state")

@@ -5,22 +5,22 @@ a arrives, r is received by t, s by another transaction that gives nothing back,
 
 import pytest
 
-from pipelines.activation import event_codes as h
+from pipelines.activation import event_codes as codes
 from pipelines.activation.ready import Event, periods_of
 
 RANKS = {
-    "a": (h.ARRIVALS, None),
-    "r": (h.RECEIVES, "t"),
-    "s": (h.RECEIVES, None),
-    "e": (h.ENDS, None),
-    "b": (h.QUEUE_EVENTS, "t"),
+    "a": (codes.ARRIVALS, None),
+    "r": (codes.RECEIVES, "t"),
+    "s": (codes.RECEIVES, None),
+    "e": (codes.ENDS, None),
+    "b": (codes.QUEUE_EVENTS, "t"),
 }
 
 
 def played(timeline: str, start: int = 0) -> tuple[list[tuple[int, int | None]], int]:
     """The periods, and the RECEIVED events that did not find the message ready."""
     events = [
-        event("m", time * h.KINDS_AT_AN_INSTANT + RANKS[letter][0], f"{letter}{time}", RANKS[letter][1])
+        event("m", time * codes.KINDS_AT_AN_INSTANT + RANKS[letter][0], f"{letter}{time}", RANKS[letter][1])
         for time, letter in enumerate(timeline)
         if letter != "."
     ]
@@ -29,8 +29,8 @@ def played(timeline: str, start: int = 0) -> tuple[list[tuple[int, int | None]],
     return periods, sum(period.not_ready for period in found)
 
 
-def event(message_id: str, place: int, event_id: str = "", transaction: str | None = None) -> Event:
-    return Event(message_id, 0, "c", False, place, event_id, transaction)
+def event(message_id: str, position: int, event_id: str = "", transaction: str | None = None) -> Event:
+    return Event(message_id, 0, "c", False, position, event_id, transaction)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import conformance as job
 from pipelines.config.errors import ConfigError, PipelineError
-from pipelines.conformance.read import links_at
-from pipelines.conformance.receives import receives_at, request_at
+from pipelines.conformance.read import links_at, request_at
+from pipelines.conformance.receives import receives_at
 from pipelines.conformance.view import WITHOUT_QUEUE_EVENTS, print_conformance
 from pipelines.console.wording import format_queue
 from pipelines.state.messages import facts_of_many

@@ -9,7 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.conformance.levels import KIND
-from pipelines.conformance.read import levels_at, report_levels
+from pipelines.conformance.read import levels_at
+from pipelines.conformance.report import report_levels
 from pipelines.conformance.view import sentence
 from pipelines.storage.collect import collect_rows
 from schemas.conformance import CONFORMANCE_LEVELS

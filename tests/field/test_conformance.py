@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.config.load import load_settings
-from pipelines.conformance.receives import request_at
+from pipelines.conformance.read import request_at
 from pipelines.storage.warehouse import Warehouse
 from tests.support.harness import same
 from tests.support.open_case import OpenCase

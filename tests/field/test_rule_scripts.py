@@ -262,7 +262,8 @@ def test_lint_needs_no_settings(open_case: OpenCase) -> None:
     assert "CREATE 'Again' in the database: the rule 'GoldOrders'" in found.json[0]["sentence"]
     neither, both = run("lint_rules"), case.job("lint_rules", case.folder / "again.sql")
     assert (neither.code, both.code) == (2, 2)
-    assert "give --config, or files to look at without settings" in neither.err
+    assert "; or give rule files to look at without settings" in neither.err
+    assert "give --config, or files to look at without settings" in both.err
     missing = run("lint_rules", case.folder / "none.sql")
     assert missing.code == 2
     assert f"there is no file {case.folder}/none.sql" in missing.err

@@ -7,7 +7,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from pipelines.commands import conformance, replay
-from pipelines.conformance.receives import request_at
+from pipelines.conformance.read import request_at
 from tests.support.harness import Project, difference, same
 from tests.support.packing import BEGIN, CONF, END, MIDNIGHT, Row, packing_night
 from tests.support.running_sums import comparable, figures_at

@@ -8,10 +8,11 @@ import pytest
 import yaml
 from pyspark.sql import SparkSession
 
-from pipelines.conformance.receives import receives_at, request_at
+from pipelines.conformance.read import request_at
+from pipelines.conformance.receives import receives_at
 from pipelines.questions.leaks import read_leaks
-from pipelines.replay.period import Period
-from pipelines.replay.read import ReplayRequest, replayed
+from pipelines.replay.read import open_replay
+from pipelines.replay.request import Period, ReplayRequest
 from pipelines.storage.collect import collect_rows
 from tests.support.factories import (
     Row,
@@ -108,7 +109,7 @@ def test_nobody_knows_how_long_the_work_took_or_when_it_began(
 ) -> None:
     """Two waiting tasks of the snapshot are no sessions of the log: open transactions tell the readers."""
     asked = ReplayRequest(Period(at(-35), AS_OF), queues=["SQL1.B.TargetQueue"], readers=readers)
-    with replayed(project.warehouse(session), project.settings(), asked) as answer:
+    with open_replay(project.warehouse(session), project.settings(), asked) as answer:
         found = {name: collect_rows(frame) for name, frame in answer.by_name().items()}
     estimated = {row["level"]: (row["messages"], row["estimated"]) for row in found["replay_waits"]}
     assert estimated == {9: (1, 0), 5: (1, 1), 3: (2, 2)}

@@ -6,9 +6,9 @@ from statistics import mean, stdev
 
 import pytest
 
-from pipelines.replay import event_codes as h
+from pipelines.queue_machine.timeline import BITS
+from pipelines.replay import event_codes as codes
 from pipelines.replay.player import Machine, Player
-from pipelines.state.timeline_rows import BITS
 
 SECOND = 1_000_000
 BATCHES = 20
@@ -23,12 +23,12 @@ def machine(end: int, readers: int | None = 1, top: int | None = None, *, drain:
 def arrival(time: int, number: int, level: int, work: int, group: str | None = None) -> tuple[object, ...]:
     """A message that arrives in a conversation of its own."""
     name = f"m{number}"
-    place = (time << BITS) + h.ARRIVAL
-    return (place, name, name, group or name, time, None, level, 2, number, work, False)
+    position = (time << BITS) + codes.ARRIVAL
+    return (position, name, name, group or name, time, None, level, 2, number, work, False)
 
 
 def play(player: Player, rows: list[tuple[object, ...]]) -> dict[str, int | None]:
-    player.feed(*map(list, zip(*rows, strict=True)))  # type: ignore[arg-type]
+    player.play([list(column) for column in zip(*rows, strict=True)])
     return player.finish()
 
 
@@ -58,7 +58,7 @@ def test_one_reader_with_exponential_times_meets_cobhams_formula() -> None:
         expected = under_way / ((1 - load) * (1 - load - rate))
         load += rate
         size = len(waits[level]) // BATCHES
-        batches = [mean(waits[level][place * size : (place + 1) * size]) for place in range(BATCHES)]
+        batches = [mean(waits[level][position * size : (position + 1) * size]) for position in range(BATCHES)]
         assert abs(mean(batches) - expected) < T_999 * stdev(batches) / BATCHES**0.5, level
 
 
@@ -82,11 +82,11 @@ def test_an_order_that_the_engine_did_not_keep_is_seen() -> None:
 
 def test_a_conversation_is_as_old_as_its_oldest_arrival_since_it_was_empty() -> None:
     def ready(time: int, arrived: int, conversation: str) -> tuple[object, ...]:
-        place = (time << BITS) + h.ARRIVAL
+        position = (time << BITS) + codes.ARRIVAL
         message_id = f"{conversation} {arrived}"
-        return (place, message_id, conversation, "g", arrived, None, 5, 2, -arrived, 10, False)
+        return (position, message_id, conversation, "g", arrived, None, 5, 2, -arrived, 10, False)
 
-    lock = (h.LOCK, None, None, "g", None, None, None, None, None, 30, None)
+    lock = (codes.LOCK, None, None, "g", None, None, None, None, None, 30, None)
     # What came first in b comes back after the others; a is older until then.
     rows = [lock, ready(10, 10, "a"), ready(12, 12, "b"), ready(20, 5, "b")]
     player = Player(machine(100, top=1))

@@ -15,9 +15,9 @@ from pyspark.sql import SparkSession
 from pipelines.commands import replay as job
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.proposal import proposed_rules
-from pipelines.replay.period import Period
-from pipelines.replay.read import ReplayRequest, replayed
+from pipelines.replay.read import open_replay
 from pipelines.replay.report import report_replay
+from pipelines.replay.request import Period, ReplayRequest
 from pipelines.replay.view import sentence
 from pipelines.storage.collect import collect_rows
 from tests.support.factories import (
@@ -108,7 +108,7 @@ def renumbered(row: Row, number: int) -> Row:
 
 
 def answered(session: SparkSession, project: Project, asked: ReplayRequest) -> Any:
-    with replayed(project.warehouse(session), project.settings(), asked) as answer:
+    with open_replay(project.warehouse(session), project.settings(), asked) as answer:
         return {name: collect_rows(frame) for name, frame in answer.by_name().items()}
 
 
@@ -256,7 +256,7 @@ def test_a_proposal_plays_the_same_messages_by_its_levels(
     path = written(project.folder / "other.yaml", other_levels(one_log(logs).rules))
     proposal = proposed_rules(project.settings(), [path])
     asked = ReplayRequest(Period(BEGIN, END), proposal=proposal, as_if=as_if, readers=2, top=2)
-    with replayed(project.warehouse(session), project.settings(), asked) as answer:
+    with open_replay(project.warehouse(session), project.settings(), asked) as answer:
         found = collect_rows(answer.by_name()["replay_messages"])
         result = report_replay(answer, asked, limit=20)
     for scenario, rules in (("actual", None), ("proposed", other_levels)):
@@ -328,7 +328,7 @@ def test_without_queue_events_readers_and_work_are_not_known(session: SparkSessi
 
 
 def reported(session: SparkSession, project: Project, asked: ReplayRequest) -> Any:
-    with replayed(project.warehouse(session), project.settings(), asked) as answer:
+    with open_replay(project.warehouse(session), project.settings(), asked) as answer:
         return report_replay(answer, asked, limit=20)
 
 
@@ -478,7 +478,7 @@ def test_work_after_the_period_counts_for_medians(session: SparkSession, tmp_pat
     project.add(by_source(*rows))
     project.run(session, at(120))
     asked = ReplayRequest(Period(at(0), at(30)), readers=1)
-    with replayed(project.warehouse(session), project.settings(), asked) as answer:
+    with open_replay(project.warehouse(session), project.settings(), asked) as answer:
         messages = {row["message_id"]: row for row in collect_rows(answer.by_name()["replay_messages"])}
     assert messages["never/0"]["finished_at"] == at(11)
 

@@ -38,12 +38,10 @@ from pipelines.ingest.retention import (
 from pipelines.ingest.sides import conversation_sides
 from pipelines.schedules.blocks import in_blocks
 from pipelines.schedules.groups import ordered_groups, ready_conversations, ready_groups
-from pipelines.schedules.queue_state import groups_locked, queues_off
-from pipelines.schedules.ready import ready_messages
+from pipelines.schedules.messages import messages_with_endpoints, unresolved
+from pipelines.schedules.ready import groups_locked, queues_off, ready_messages
 from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import sendable, transmission_order, with_transmit_priority
-from pipelines.schedules.unresolved import unresolved
-from pipelines.schedules.with_endpoints import messages_with_endpoints
 from pipelines.state.endpoints import endpoints_at, latest_moves, with_queue
 from pipelines.state.ledger import Ledger
 from pipelines.state.open_messages import StateOfMessages, state_of_messages

@@ -8,7 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.state.timeline_rows import BITS, KIND
+from pipelines.queue_machine.timeline import BITS, KIND
 
 Array = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -31,7 +31,7 @@ class Facts:
     kind: Array
     time: Array
     message: Array
-    side: Array
+    endpoint: Array
     group: Array
     transaction: Array
     level: Array
@@ -57,9 +57,9 @@ class Facts:
 
 COLUMNS = (
     "queue_number",
-    "place",
+    "position",
     "message_id",
-    "side",
+    "endpoint",
     "group_id",
     "transaction_id",
     "level",
@@ -72,21 +72,21 @@ COLUMNS = (
 
 def facts(rows: pa.Table) -> Facts:
     """The rows of one queue; `COLUMNS`."""
-    place = rows["place"].to_numpy()
+    position = rows["position"].to_numpy()
     moments = [
-        place >> BITS,
+        position >> BITS,
         *(rows[name].fill_null(NEVER).to_numpy() for name in ("committed", "rolled_back")),
     ]
     instants = np.unique(np.concatenate([*moments, [NEVER]]))
     time, committed, rolled_back = (np.searchsorted(instants, moment) for moment in moments)
-    message, side, group, transaction = (
-        _numbers(rows[name]) for name in ("message_id", "side", "group_id", "transaction_id")
+    message, endpoint, group, transaction = (
+        _numbers(rows[name]) for name in ("message_id", "endpoint", "group_id", "transaction_id")
     )
     return Facts(
-        kind=place & KIND,
+        kind=position & KIND,
         time=time,
         message=message,
-        side=side,
+        endpoint=endpoint,
         group=group,
         transaction=transaction,
         level=rows["level"].fill_null(0).to_numpy().astype(np.int64),
@@ -107,8 +107,8 @@ def _numbers(ids: pa.ChunkedArray) -> Array:
     return numbers[indices]
 
 
-def place_of(time: Array, number: Array | int = 0) -> Array:
-    """A place in the order of a queue: at each instant facts have number 0, its decisions count from 1."""
+def position_of(time: Array, number: Array | int = 0) -> Array:
+    """A position in the order of a queue: at each instant facts have number 0, its decisions count from 1."""
     return (time << NUMBER_BITS) + number
 
 
@@ -122,8 +122,8 @@ def found(values: Array, among: Array) -> Array:
     """Where each value stands among sorted distinct ones; -1 where it does not."""
     if not len(among):
         return np.full(len(values), -1)
-    place = np.minimum(np.searchsorted(among, values), len(among) - 1)
-    return np.where(among[place] == values, place, -1)
+    position = np.minimum(np.searchsorted(among, values), len(among) - 1)
+    return np.where(among[position] == values, position, -1)
 
 
 def last_of(columns: Sequence[Array]) -> Flags:

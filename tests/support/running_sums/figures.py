@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.conformance import event_codes as h
-from pipelines.conformance.decisions import OF_AN_HOUR
+from pipelines.conformance import event_codes as codes
+from pipelines.conformance.decisions import HOURLY
 from pipelines.conformance.receives import ConformanceRequest
 from pipelines.conformance.timeline import ORDER
 from pipelines.queue_machine.groups import LEVELS
@@ -20,7 +20,7 @@ from .facts import COLUMNS, Array, Facts, Flags, facts
 from .spans import Decisions, Members, Spans, decisions_of, spans
 from .states import States
 
-FIGURES = (*OF_AN_HOUR, "ties", "lock_skipped", "not_ready")
+FIGURES = (*HOURLY, "ties", "lock_skipped", "not_ready")
 """What both ways give, beside `blind`."""
 SECOND_WAY = (*FIGURES, "fitness", "skill")
 """The columns of `conformance` that both ways give."""
@@ -51,33 +51,33 @@ def figures_at(request: ConformanceRequest) -> list[dict[str, Any]]:
 def _figures_of_rows(rows: pa.Table, request: ConformanceRequest) -> dict[str, Any]:
     if not rows.num_rows:
         return {"decisions": 0}
-    figures = figures_of(facts(rows), request.start, every_receive_counts=not request.knows_queues)
+    figures = figures_of(facts(rows), request.start, has_queue_events=request.has_queue_events)
     passed, passable, blind = (figures[name] for name in ("passed", "passable", "blind"))
     return {
         **figures,
-        "lock_skipped": figures["lock_skipped"] if request.knows_queues else None,
+        "lock_skipped": figures["lock_skipped"] if request.has_queue_events else None,
         "fitness": 1 - passed / passable if passable else None,
         "skill": round(1 - passed / blind, 9) if blind else None,
     }
 
 
-def figures_of(facts: Facts, start: int, *, every_receive_counts: bool) -> dict[str, Any]:
+def figures_of(facts: Facts, start: int, *, has_queue_events: bool) -> dict[str, Any]:
     """`FIGURES` and `blind` of one queue."""
-    members = Members(facts.of(h.MOVE))
+    members = Members(facts.of(codes.MOVE))
     decisions, named = decisions_of(facts, members)
 
     def intervals(decisions: Decisions) -> tuple[Spans, Spans]:
-        return spans(facts, members, decisions, named, every_receive_counts=every_receive_counts)
+        return spans(facts, members, decisions, named, has_queue_events=has_queue_events)
 
     if len(np.unique(decisions.time)) < len(decisions.time):
         # What decisions of an instant change comes after its number 1, so all look at what was there before.
-        level, _ = States(*intervals(decisions)).before(decisions.group, decisions.place)
+        level, _ = States(*intervals(decisions)).before(decisions.group, decisions.position)
         decisions = replace(decisions, number=_numbers(decisions, level))
     ready, held = intervals(decisions)
     states = States(ready, held)
-    place = decisions.place
-    there, locked = (states.counts(place, is_held=is_held) for is_held in (False, True))
-    level, holds = states.before(decisions.group, place)
+    position = decisions.position
+    there, locked = (states.counts(position, is_held=is_held) for is_held in (False, True))
+    level, holds = states.before(decisions.group, position)
     # Chosen though it is held: there for it, and not among the free.
     beside = np.flatnonzero((level > 0) & (holds > 0))
     there[beside, level[beside]] += 1
@@ -104,7 +104,7 @@ def _add_own(there: Array, locked: Array, decisions: Decisions, held: Spans, sta
         np.searchsorted(held.what, decisions.transaction, side=which) for which in ("left", "right")
     )
     pairs = np.cumsum(np.where(decisions.transaction < 0, 0, end - first))
-    place, chosen = decisions.place, decisions.group
+    position, chosen = decisions.position, decisions.group
     begin = 0
     while begin < len(pairs):
         before = pairs[begin - 1] if begin else 0
@@ -112,11 +112,11 @@ def _add_own(there: Array, locked: Array, decisions: Decisions, held: Spans, sta
         count = np.diff(pairs[begin:until], prepend=before)
         decision = np.repeat(np.arange(begin, until), count)
         span = first[decision] + np.arange(len(decision)) - np.repeat(np.cumsum(count) - count, count)
-        holds_it = (held.begins[span] < place[decision]) & (held.ends[span] >= place[decision])
+        holds_it = (held.begins[span] < position[decision]) & (held.ends[span] >= position[decision])
         width = int(held.group.max(initial=0)) + 1
         keys, mine = np.unique((decision * width + held.group[span])[holds_it], return_counts=True)
         decision, group = keys // width, keys % width
-        level, holds = states.before(group, place[decision])
+        level, holds = states.before(group, position[decision])
         is_own = (level > 0) & (holds == mine)
         decision, group, level = decision[is_own], group[is_own], level[is_own]
         np.add.at(locked, (decision, level), -1)

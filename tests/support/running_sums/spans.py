@@ -1,6 +1,6 @@
 """Since when and until when messages are ready, and groups are held: what happened on a queue as intervals.
 
-An interval has its first place and not its last; see `facts.place_of`.
+An interval has its first position and not its last; see `facts.position_of`.
 """
 
 from collections.abc import Sequence
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pipelines.conformance import event_codes as h
+from pipelines.conformance import event_codes as codes
 
-from .facts import Array, Facts, Flags, expand, found, place_of
+from .facts import Array, Facts, Flags, expand, found, position_of
 
 
 class Members:
@@ -21,29 +21,29 @@ class Members:
 
     def __init__(self, moves: Facts) -> None:
         """Begin with the moves of a queue."""
-        order = np.lexsort((moves.time, moves.side))
-        self._side, self._time, self._group = moves.side[order], moves.time[order], moves.group[order]
+        order = np.lexsort((moves.time, moves.endpoint))
+        self._endpoint, self._time, self._group = moves.endpoint[order], moves.time[order], moves.group[order]
         self._instants = moves.never + 1
-        self._keys = self._side * self._instants + self._time
+        self._keys = self._endpoint * self._instants + self._time
 
     def groups_at(self, rows: Facts) -> Array:
         """The groups of rows whose `group` is the first one of their conversation."""
         if not len(self._keys):
             return rows.group
-        last = np.searchsorted(self._keys, rows.side * self._instants + rows.time, side="right") - 1
-        has_moved = (last >= 0) & (self._side[last] == rows.side)
+        last = np.searchsorted(self._keys, rows.endpoint * self._instants + rows.time, side="right") - 1
+        has_moved = (last >= 0) & (self._endpoint[last] == rows.endpoint)
         return np.where(has_moved, self._group[last], rows.group)
 
-    def cut(self, side: Array, spans: "Spans") -> "Spans":
+    def cut(self, endpoint: Array, spans: "Spans") -> "Spans":
         """Intervals of conversations, in their first group, as intervals of the groups they belong to."""
         if not len(self._keys):
             return spans
-        first, end = (np.searchsorted(self._side, side, side=which) for which in ("left", "right"))
+        first, end = (np.searchsorted(self._endpoint, endpoint, side=which) for which in ("left", "right"))
         row, nth = expand(end - first + 1)
         # Before the first move, between two, and after the last one.
         move = first[row] + nth - 1
         is_first, is_last = nth == 0, move + 1 == end[row]
-        times = place_of(np.append(self._time, self._instants - 1))
+        times = position_of(np.append(self._time, self._instants - 1))
         cut = spans.rows(row)
         begins = np.where(is_first, cut.begins, np.maximum(cut.begins, times[move]))
         ends = np.where(is_last, cut.ends, np.minimum(cut.ends, times[move + 1]))
@@ -71,7 +71,7 @@ class Decisions:
 
     Attributes:
         has_where: a RECEIVE event that is part of it has WHERE.
-        number: its place among those of its instant, from 1.
+        number: its position among those of its instant, from 1.
         of_taken: which decision each message taken belongs to.
     """
 
@@ -83,9 +83,9 @@ class Decisions:
     of_taken: Array
 
     @property
-    def place(self) -> Array:
-        """Their places: what was there is what was there before it."""
-        return place_of(self.time, self.number)
+    def position(self) -> Array:
+        """Their positions: what was there is what was there before it."""
+        return position_of(self.time, self.number)
 
 
 def decisions_of(facts: Facts, members: Members) -> tuple[Decisions, Array]:
@@ -95,7 +95,7 @@ def decisions_of(facts: Facts, members: Members) -> tuple[Decisions, Array]:
         The decisions; and for each RECEIVE, in the order of `facts`, the decision of its time, transaction
         and group, or -1.
     """
-    taken, receives = facts.of(h.TAKEN), facts.of(h.RECEIVE)
+    taken, receives = facts.of(codes.RECEIVED), facts.of(codes.RECEIVE)
     transactions, groups = (int(each.max(initial=-1)) + 2 for each in (facts.transaction, facts.group))
     moments = taken.time * transactions + taken.transaction + 1
     known, moment = np.unique(moments, return_inverse=True)
@@ -121,7 +121,7 @@ def decisions_of(facts: Facts, members: Members) -> tuple[Decisions, Array]:
 
 
 def spans(
-    facts: Facts, members: Members, decisions: Decisions, named: Array, *, every_receive_counts: bool
+    facts: Facts, members: Members, decisions: Decisions, named: Array, *, has_queue_events: bool
 ) -> tuple[Spans, Spans]:
     """When messages are ready, and when groups are held; those of one group may overlap.
 
@@ -130,41 +130,41 @@ def spans(
         members: where conversations belong.
         decisions: with their numbers.
         named: see `decisions_of`.
-        every_receive_counts: without any queue events a RECEIVED counts as committed.
+        has_queue_events: without any a RECEIVED counts as committed.
     """
-    arrivals, ends = facts.of(h.ARRIVAL), facts.of(h.END)
+    arrivals, ends = facts.of(codes.ARRIVAL), facts.of(codes.END)
     arrivals = arrivals.where(np.argsort(arrivals.message))
-    ready_at = place_of(arrivals.time)
-    ended = np.full(int(facts.side.max(initial=-1)) + 1, facts.never)
-    ended[ends.side] = ends.time
-    ended_at = place_of(ended[arrivals.side])
-    received = place_of(np.full_like(ended_at, facts.never))
-    seen_gone = facts.of(h.GONE)
+    ready_at = position_of(arrivals.time)
+    ended = np.full(int(facts.endpoint.max(initial=-1)) + 1, facts.never)
+    ended[ends.endpoint] = ends.time
+    ended_at = position_of(ended[arrivals.endpoint])
+    received = position_of(np.full_like(ended_at, facts.never))
+    seen_gone = facts.of(codes.GONE)
     message = found(seen_gone.message, arrivals.message)
     seen_gone, message = seen_gone.where(message >= 0), message[message >= 0]
-    np.minimum.at(received, message, place_of(np.maximum(seen_gone.time, arrivals.time[message])))
-    taken = facts.of(h.TAKEN)
+    np.minimum.at(received, message, position_of(np.maximum(seen_gone.time, arrivals.time[message])))
+    taken = facts.of(codes.RECEIVED)
     message = found(taken.message, arrivals.message)
     number = decisions.number[decisions.of_taken][message >= 0]
     taken, message = taken.where(message >= 0), message[message >= 0]
     # A message that was received before its endpoint was there is taken as soon as it is.
     is_early = taken.time < arrivals.time[message]
     moment = np.maximum(taken.time, arrivals.time[message])
-    begins = place_of(moment, np.where(is_early, 0, number))
-    at_once = (taken.committed <= moment) | (taken.transaction < 0) | every_receive_counts
-    np.minimum.at(received, message, np.where(at_once, begins, place_of(taken.committed)))
+    begins = position_of(moment, np.where(is_early, 0, number))
+    at_once = (taken.committed <= moment) | (taken.transaction < 0) | (not has_queue_events)
+    np.minimum.at(received, message, np.where(at_once, begins, position_of(taken.committed)))
     holds = ~at_once & (taken.outcome > moment)
-    until = np.minimum(place_of(taken.outcome), received[message])
+    until = np.minimum(position_of(taken.outcome), received[message])
     holds &= begins < until
     message, by = message[holds], taken.transaction[holds]
     held = Spans(arrivals.group[message], by, begins[holds], until[holds])
     # What is in flight holds its group even after its endpoint has ended; it is not ready again.
     span, ready = _between(message, held, ready_at, np.minimum(received, ended_at))
     levels = Spans(arrivals.group[span], arrivals.level[span], ready[0], ready[1])
-    all_held = [members.cut(arrivals.side[message], held)]
-    if not every_receive_counts:
+    all_held = [members.cut(arrivals.endpoint[message], held)]
+    if has_queue_events:
         all_held.append(_by_name(facts, decisions, named))
-    return members.cut(arrivals.side[span], levels), _all(all_held)
+    return members.cut(arrivals.endpoint[span], levels), _all(all_held)
 
 
 def _between(message: Array, held: Spans, ready_at: Array, gone: Array) -> tuple[Array, tuple[Array, Array]]:
@@ -181,24 +181,24 @@ def _between(message: Array, held: Spans, ready_at: Array, gone: Array) -> tuple
     order = np.lexsort((ends, starts, of))
     of, starts, ends = of[order], starts[order], ends[order]
     # The latest end so far of the same message, by the ranks of the ends.
-    places, rank = np.unique(ends, return_inverse=True)
-    latest = np.maximum.accumulate(of * len(places) + rank)
+    positions, rank = np.unique(ends, return_inverse=True)
+    latest = np.maximum.accumulate(of * len(positions) + rank)
     begins = np.empty_like(starts)
-    begins[1:] = places[latest[:-1] % max(1, len(places))]
+    begins[1:] = positions[latest[:-1] % max(1, len(positions))]
     is_first = np.ones(len(of), dtype=np.bool_)
     is_first[1:] = of[1:] != of[:-1]
     begins[is_first] = ready_at[of[is_first]]
-    is_there = begins < starts
-    return of[is_there], (begins[is_there], starts[is_there])
+    is_in_queue = begins < starts
+    return of[is_in_queue], (begins[is_in_queue], starts[is_in_queue])
 
 
 def _by_name(facts: Facts, decisions: Decisions, named: Array) -> Spans:
     """Groups that statements of open transactions name, held from the statement, or its decision, on."""
-    statements = facts.of(h.RECEIVE, h.GET_GROUP)
+    statements = facts.of(codes.RECEIVE, codes.GET_GROUP)
     number = np.zeros(len(statements.kind), dtype=np.int64)
-    number[statements.kind == h.RECEIVE] = np.append(decisions.number, 0)[named]
+    number[statements.kind == codes.RECEIVE] = np.append(decisions.number, 0)[named]
     names = (statements.group >= 0) & (statements.transaction >= 0) & (statements.outcome > statements.time)
-    begins, ends = place_of(statements.time, number), place_of(statements.outcome)
+    begins, ends = position_of(statements.time, number), position_of(statements.outcome)
     return Spans(statements.group, statements.transaction, begins, ends).rows(names)
 
 

@@ -12,50 +12,50 @@ HIGHEST = np.array([bits.bit_length() - 1 if bits else 0 for bits in range(1 << 
 
 
 class States:
-    """A row for each place at which a group changes, by group and place.
+    """A row for each position at which a group changes, by group and position.
 
     Attributes:
-        group, place: which group, and where it changes.
+        group, position: which group, and where it changes.
         level: of its ready messages from there on; 0 without any.
         holds: how many intervals hold it from there on.
     """
 
     def __init__(self, ready: Spans, held: Spans) -> None:
         """Sum up where intervals begin and end; in the end all have ended."""
-        group, place, bits = _levels_that_come_and_go(ready)
+        group, position, bits = _levels_that_come_and_go(ready)
         size, steps = len(group), np.repeat((1, -1), len(held.group))
         group = np.concatenate((group, held.group, held.group))
-        place = np.concatenate((place, held.begins, held.ends))
-        order = np.lexsort((place, group))
+        position = np.concatenate((position, held.begins, held.ends))
+        order = np.lexsort((position, group))
         bits = np.cumsum(np.concatenate((bits, np.zeros_like(steps)))[order])
         holds = np.cumsum(np.concatenate((np.zeros(size, dtype=np.int64), steps))[order])
-        self.group, self.place = group[order], place[order]
-        last = last_of((self.group, self.place))
-        self.group, self.place = self.group[last], self.place[last]
+        self.group, self.position = group[order], position[order]
+        last = last_of((self.group, self.position))
+        self.group, self.position = self.group[last], self.position[last]
         self.level, self.holds = HIGHEST[bits[last]], holds[last]
-        self._places = np.unique(self.place)
-        self._width = len(self._places) + 1
-        self._keys = self.group * self._width + np.searchsorted(self._places, self.place)
+        self._positions = np.unique(self.position)
+        self._width = len(self._positions) + 1
+        self._keys = self.group * self._width + np.searchsorted(self._positions, self.position)
 
-    def before(self, group: Array, place: Array) -> tuple[Array, Array]:
-        """The level of groups, and how many hold them, before anything changes at the place."""
+    def before(self, group: Array, position: Array) -> tuple[Array, Array]:
+        """The level of groups, and how many hold them, before anything changes at the position."""
         if not len(self._keys):
             return np.zeros_like(group), np.zeros_like(group)
-        keys = group * self._width + np.searchsorted(self._places, place)
+        keys = group * self._width + np.searchsorted(self._positions, position)
         row = np.searchsorted(self._keys, keys) - 1
         is_known = (row >= 0) & (self.group[row] == group)
         return np.where(is_known, self.level[row], 0), np.where(is_known, self.holds[row], 0)
 
-    def counts(self, place: Array, *, is_held: bool) -> Array:
-        """How many groups that are held, or free, there are at each level before a place: a row each."""
+    def counts(self, position: Array, *, is_held: bool) -> Array:
+        """How many groups that are held, or free, there are at each level before a position: a row each."""
         level = np.where((self.holds > 0) == is_held, self.level, 0)
         # The rows of a group end with level 0, so what is before the first one is as if it was nothing.
         before = np.concatenate((np.zeros(1, dtype=np.int64), level))[:-1]
         moved = np.flatnonzero(level != before)
-        moved = moved[np.argsort(self.place[moved], kind="stable")]
+        moved = moved[np.argsort(self.position[moved], kind="stable")]
         level, before = level[moved], before[moved]
-        row = np.searchsorted(self.place[moved], place)
-        counts = np.zeros((len(place), LEVELS), dtype=np.int64)
+        row = np.searchsorted(self.position[moved], position)
+        counts = np.zeros((len(position), LEVELS), dtype=np.int64)
         for each in range(1, LEVELS):
             steps = (level == each).astype(np.int64) - (before == each)
             counts[:, each] = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(steps)))[row]
@@ -65,13 +65,13 @@ class States:
 def _levels_that_come_and_go(ready: Spans) -> tuple[Array, Array, Array]:
     """Where groups get a first ready message of a level, plus its bit, and lose the last one, minus it."""
     group, level = np.tile(ready.group, 2), np.tile(ready.what, 2)
-    place = np.concatenate((ready.begins, ready.ends))
+    position = np.concatenate((ready.begins, ready.ends))
     steps = np.repeat((1, -1), len(ready.group))
-    order = np.lexsort((place, level, group))
-    group, level, place = group[order], level[order], place[order]
-    last = last_of((group, level, place))
+    order = np.lexsort((position, level, group))
+    group, level, position = group[order], level[order], position[order]
+    last = last_of((group, level, position))
     has = np.cumsum(steps[order])[last] > 0
     turn = np.diff(has.astype(np.int64), prepend=0)
     changes = turn != 0
-    group, level, place = (each[last][changes] for each in (group, level, place))
-    return group, place, turn[changes] << level
+    group, level, position = (each[last][changes] for each in (group, level, position))
+    return group, position, turn[changes] << level

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession, functions as F
 
-from pipelines.schedules.order import level_and_minute, numbered
+from pipelines.schedules.numbering import level_and_minute, numbered
 from tests.support.factories import LONG_AGO, Row, at
 from tests.support.plans import operators
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from pipelines.activation import event_codes as h
+from pipelines.activation import event_codes as codes
 from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Clock
-from pipelines.activation.replay import Monitor, Replay
+from pipelines.activation.monitor import Monitor, Replay
 from pipelines.activation.states import QueueEvents, Totals
 from tests.support.harness import difference
 from tests.support.model import activation as model
@@ -20,12 +20,12 @@ Row = dict[str, Any]
 Feed = list[tuple[int, int, int]]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 KINDS = {
-    "RECEIVE": h.RECEIVE,
-    "WAIT_ENDED": h.WAIT_ENDED,
-    "TASK_STARTED": h.TASK_STARTED,
-    "TASK_EXITED": h.TASK_EXITED,
-    "ROLLBACK": h.ROLLBACK,
-    "QUEUE_ALTERED": h.ALTERED,
+    "RECEIVE": codes.RECEIVE,
+    "WAIT_ENDED": codes.WAIT_ENDED,
+    "TASK_STARTED": codes.TASK_STARTED,
+    "TASK_EXITED": codes.TASK_EXITED,
+    "ROLLBACK": codes.ROLLBACK,
+    "QUEUE_ALTERED": codes.ALTERED,
 }
 
 
@@ -47,25 +47,25 @@ class Recorded(model._Replay):
         super()._play(happening)
         change = len(self.queue.ready) - before
         if happening.kind == model.ARRIVAL and change:
-            self.feed.append((time, h.ARRIVAL, 1))
+            self.feed.append((time, codes.ARRIVAL, 1))
         elif happening.kind != model.ARRIVAL:
-            self.feed += [(time, h.TAKEN if change < 0 else h.GIVEN_BACK, 1)] * abs(change)
+            self.feed += [(time, codes.TAKEN if change < 0 else codes.GIVEN_BACK, 1)] * abs(change)
         if happening.kind == model.QUEUE_EVENT and (kind := _kind(happening.event)) is not None:
             session = happening.event["session_id"]
-            self.feed.append((time, kind, h.NO_SESSION if session is None else session))
+            self.feed.append((time, kind, codes.NO_SESSION if session is None else session))
 
 
 def _kind(event: Row) -> int | None:
     is_empty = event["row_count"] == 0 and not event["has_where"]
     match event["event_type"]:
         case "RECEIVE" if is_empty:
-            return h.EMPTY_RECEIVE
+            return codes.EMPTY_RECEIVE
         case "GET_CONVERSATION_GROUP":
-            return h.EMPTY_GET_GROUP if is_empty else None
+            return codes.EMPTY_GET_GROUP if is_empty else None
         case "WAIT_STARTED":
-            return h.WAIT_ENDED if event["has_where"] else h.WAIT_STARTED
+            return codes.WAIT_ENDED if event["has_where"] else codes.WAIT_STARTED
         case "QUEUE_ALTERED" if event["queue_status"]:
-            return h.TURNED_OFF if event["queue_status"] == "OFF" else h.TURNED_ON
+            return codes.TURNED_OFF if event["queue_status"] == "OFF" else codes.TURNED_ON
         case event_type:
             return KINDS.get(event_type)
 

@@ -1,4 +1,4 @@
-"""Open messages between their two endpoints, as these are at as_of."""
+"""Open messages with their two endpoints at as_of, and the messages that no schedule can place."""
 
 from pyspark.sql import DataFrame, functions as F
 
@@ -65,3 +65,31 @@ def messages_with_endpoints(messages: DataFrame, endpoints: DataFrame) -> DataFr
         .join(senders.join(on_their_way, side, "left_semi"), side, "left")
         .withColumns({name: F.coalesce(name, F.lit(False)) for name in ("receiver_exists", "sender_exists")})
     )
+
+
+def unresolved(messages: DataFrame) -> DataFrame:
+    """The `unresolved` table without `as_of`.
+
+    Args:
+        messages: `placed_messages`.
+
+    Returns:
+        One row per message that is missing from a schedule; key (kind, id).
+    """
+    # The condition stands before the reason: the embedded engine may test a CHECK on rows that are left out.
+    receive = messages.where("in_queue and (not receiver_exists or receiver_queue is null)").select(
+        F.lit("receive").alias("kind"),
+        F.col("message_id").alias("id"),
+        F.when(F.col("receiver_exists"), "service_not_in_catalog")
+        .when(F.col("unknown_handle").isNotNull(), "handle_unknown")
+        .otherwise("endpoint_unknown")
+        .alias("reason"),
+    )
+    transmission = messages.where("waits and not sender_exists").select(
+        F.lit("transmission").alias("kind"),
+        F.col("message_id").alias("id"),
+        F.when(F.col("unknown_handle").isNotNull(), "handle_unknown")
+        .otherwise("endpoint_unknown")
+        .alias("reason"),
+    )
+    return receive.unionByName(transmission)

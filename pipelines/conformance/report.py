@@ -1,0 +1,103 @@
+"""The report of a conformance check as plain values."""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from pipelines.config.queue_filter import QueueName
+from pipelines.conformance.levels import KIND
+from pipelines.conformance.links import LINK
+from pipelines.storage.collect import collect_rows
+from schemas.keys import QUEUE
+
+
+def report_levels(levels: DataFrame, of_server: Mapping[str, int], *, limit: int) -> dict[str, Any]:
+    """Count the endpoints, and list the kinds that differ, those with most endpoints first.
+
+    Args:
+        levels: `conformance_levels`, materialized.
+        of_server: `count_levels_of_server`.
+        limit: rows.
+
+    Returns:
+        `endpoints`: the number of all endpoints, of comparable ones (`logged`), of `differing` ones among
+        these, and `of_server`; `levels`: rows.
+    """
+    counts_of = {
+        "endpoints": F.lit(True),
+        "logged": F.col("logged_priority").isNotNull(),
+        "differing": F.col("explanation").isNotNull(),
+    }
+    endpoints = F.col("endpoints")
+    sums = [F.sum(F.when(is_counted, endpoints)).alias(name) for name, is_counted in counts_of.items()]
+    [totals] = collect_rows(levels.agg(*sums))
+    counts = {name: count or 0 for name, count in totals.items()}
+    counts["logged"] -= of_server["of_server"]
+    differing = levels.where("explanation is not null").orderBy(F.desc("endpoints"), *KIND)
+    return {
+        "endpoints": {**counts, **of_server},
+        "levels": collect_rows(differing.limit(limit)),
+    }
+
+
+def report_receives(
+    receives: DataFrame,
+    deviations: DataFrame,
+    *,
+    has_queue_events: bool,
+    find_receives: Callable[[], bool],
+    silent: Collection[QueueName],
+    limit: int,
+) -> dict[str, Any]:
+    """Count the decisions, and list the queues that passed most groups, and the worst deviations.
+
+    Args:
+        receives: `conformance`, materialized.
+        deviations: `conformance_deviations`, materialized.
+        has_queue_events: whether the log has queue events.
+        find_receives: finds out whether the log has RECEIVED events; called if there are no decisions.
+        silent: `read.silent_queues`.
+        limit: rows of each part.
+    """
+    names = ("decisions", "with_choice", "conforming")
+    [counts] = collect_rows(receives.agg(*[F.sum(name).alias(name) for name in names]))
+    worst = deviations.orderBy(*worst_first())
+    return {
+        "receives": {name: count or 0 for name, count in counts.items()},
+        "has_queue_events": has_queue_events,
+        "silent_queues": len(silent),
+        "has_receives": bool(counts["decisions"]) or find_receives(),
+        "queues": collect_rows(receives.orderBy(F.desc("passed"), *QUEUE).limit(limit)),
+        "deviations": [
+            {
+                **row,
+                "locks_known": has_queue_events
+                and (row["instance"], row["database"], row["queue"]) not in silent,
+            }
+            for row in collect_rows(worst.limit(limit))
+        ],
+    }
+
+
+def worst_first() -> list[Column]:
+    """The order of deviations: unexplained ones first, then those that passed most levels."""
+    return [
+        F.desc(F.col("class") == "unexplained"),
+        F.desc(F.col("best_level") - F.col("level")),
+        F.desc("passed_groups"),
+        *map(F.col, QUEUE),
+        F.col("at"),
+        F.asc_nulls_first("transaction_id"),
+        F.col("conversation_group_id"),
+    ]
+
+
+def report_links(links: DataFrame, *, limit: int) -> dict[str, Any]:
+    """List the links with most inversions.
+
+    Args:
+        links: `conformance_links`, materialized.
+        limit: rows.
+    """
+    return {"links": collect_rows(links.orderBy(F.desc("inversions"), *LINK).limit(limit))}
