@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.engine.differences import Materialize
 from pipelines.state.endpoints import SIDE
-from pipelines.state.messages import ARRIVALS, facts
+from pipelines.state.messages import ARRIVALS, describe_messages
 from pipelines.state.transactions import TRANSACTION
 
 MESSAGE_SIDE = ["conversation_id", "sent_by_initiator"]
@@ -89,8 +89,8 @@ def monitored_messages(
     messages = by_endpoint
     if not several.isEmpty():
         few = materialize(several.select("message_id"))
-        events = few.join(message_events, "message_id", "inner")
-        endpoints = facts(events).select("message_id", *MESSAGE_SIDE)
+        events = materialize(few.join(message_events, "message_id", "inner"))
+        endpoints = describe_messages(events).select("message_id", *MESSAGE_SIDE)
         corrected = endpoints.join(events.drop(*MESSAGE_SIDE), "message_id", "inner")
         again = materialize(_by_endpoint(corrected, receivers, rolled_back, start=start))
         messages = by_endpoint.join(few, "message_id", "left_anti").unionByName(again)

@@ -12,13 +12,13 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.differences import run_concurrently
+from pipelines.engine.small_frame import small_frame
 from pipelines.schedules.ready import queues_off
 from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import events_before
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.monitors import latest_monitors
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES, QUEUE_FACTS
 from schemas.keys import QUEUE

@@ -48,7 +48,7 @@ def timeline(
 
     Args:
         ledger: the rows that can matter, with events of any time.
-        messages: `state.messages.facts_of_many` of the message events.
+        messages: `describe_many_messages` of the message events.
         numbered: (instance, database, queue, queue_number) of the queues, unique.
         bindings: the catalog's (instance, database, service, queue).
         as_of: the instant.

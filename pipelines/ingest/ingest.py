@@ -18,6 +18,7 @@ from pipelines.config.errors import InputError
 from pipelines.config.load import Settings
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.engine.differences import Materialize, run_concurrently
+from pipelines.engine.small_frame import small_frame
 from pipelines.engine.union import union_all
 from pipelines.ingest.days import full_days, newest_day
 from pipelines.ingest.late_events import SMALL_HISTORY, Lookback
@@ -41,7 +42,6 @@ from pipelines.storage.inputs.contract import contract_problems, raise_together
 from pipelines.storage.inputs.listing import InputFile, new_files, require_unchanged
 from pipelines.storage.inputs.read import read_input
 from pipelines.storage.inputs.unreadable import blaming_files, faulty_files
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS, RUNS

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.config.errors import InputError
 from pipelines.config.model import EventSource, Format
 from pipelines.engine.differences import Materialize
+from pipelines.engine.files import is_slow_to_open_files
 from pipelines.ingest.days import full_days
 from pipelines.ingest.duplicates import (
     EVENT,
@@ -25,11 +26,10 @@ from pipelines.ingest.ids import as_written, with_canonical_ids
 from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, LINE_TOO_LONG, with_reasons
 from pipelines.storage.collect import instant_of
 from pipelines.storage.inputs.contract import raise_together
-from pipelines.storage.inputs.listing import InputFile
+from pipelines.storage.inputs.listing import InputFile, has_many_small_files
 from pipelines.storage.inputs.payloads import with_payload
 from pipelines.storage.inputs.read import mistyped_fields, read_input
 from pipelines.storage.inputs.readable import TOO_LONG
-from pipelines.storage.inputs.scattered import are_slow_to_open
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
 
@@ -78,9 +78,10 @@ def read_new_input(
     contract = CONTRACTS[source]
     read = read_input(warehouse.spark, contract, given.format, files, max_line_bytes=max_line_bytes)
     rows = with_reasons(read, contract)
-    if given.format in TEXT or are_slow_to_open(warehouse.spark, files):
-        # Text is parsed once. Other files are read again faster than their rows are kept, unless they are
-        # many and small.
+    is_slow_to_read = is_slow_to_open_files(warehouse.spark) and has_many_small_files(files)
+    if given.format in TEXT or is_slow_to_read:
+        # Text is parsed once. Other files are read again faster than their rows are materialized, unless
+        # they are many and small.
         rows = materialize(rows)
         few_bytes = narrow(rows, contract)
     else:

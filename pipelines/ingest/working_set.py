@@ -7,11 +7,11 @@ from functools import partial
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.engine.differences import Materialize, run_concurrently
+from pipelines.engine.small_frame import empty_frame
 from pipelines.engine.union import union_all
 from pipelines.ingest.late_events import Lookback, brought_back
 from pipelines.ingest.retention import CloseAt
 from pipelines.state.transactions import TRANSACTION
-from pipelines.storage.small_frame import empty_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
 from schemas.events import CREATIONS, ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS, SHOWN, accepted_names

@@ -8,7 +8,8 @@ from pyspark.sql import DataFrame, Row, functions as F
 
 from pipelines.config.catalog import BINDINGS
 from pipelines.engine.differences import Materialize, run_concurrently
-from pipelines.engine.session import is_embedded
+from pipelines.engine.ordered import with_value_by_key
+from pipelines.engine.small_frame import small_frame
 from pipelines.engine.small_jobs import is_set_for_small_jobs, materialize_if_small
 from pipelines.ingest.endpoints import endpoints, first_places
 from pipelines.ingest.redelivered import redelivered
@@ -27,7 +28,6 @@ from pipelines.ingest.working_set import KEYS, Batch, WorkingSet, read_working_s
 from pipelines.state.endpoints import latest_moves, with_queue
 from pipelines.state.ledger import Ledger
 from pipelines.state.open_messages import StateOfMessages, state_of_messages
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse, sql_text
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
@@ -75,23 +75,26 @@ def write_ledger(warehouse: Warehouse, batch: Batch, materialize_state: Material
             partial(
                 write,
                 MESSAGES,
-                _with_day(facts.ledger.message_events, still_open.messages, until),
+                _with_closed_on(facts.ledger.message_events, still_open.messages, until),
                 looked.messages.late,
             ),
             partial(
                 write,
                 ENDPOINT_FACTS,
-                _with_day(facts.ledger.endpoint_events, still_open.conversations, until),
+                _with_closed_on(facts.ledger.endpoint_events, still_open.conversations, until),
                 looked.conversations.late,
             ),
             partial(
                 write,
                 QUEUE_FACTS,
-                _with_day(facts.ledger.queue_events, still_open.queue_events, until),
+                _with_closed_on(facts.ledger.queue_events, still_open.queue_events, until),
                 looked.transactions.late,
             ),
             partial(
-                write, ENDPOINTS, _flagged(made.rows, still_open.conversations, until), looked.known_late
+                write,
+                ENDPOINTS,
+                _with_closed_on(made.rows, still_open.conversations, until, is_cheap=False),
+                looked.known_late,
             ),
         )
     return state
@@ -221,28 +224,19 @@ def _still_open(
     return _StillOpen(_Keys(messages.select("message_id")), of_endpoints, of_queues)
 
 
-def _with_day(rows: DataFrame, still_open: _Keys, until: CloseAt) -> DataFrame:
-    """Add `closed_on` to rows that cost little to read: null for those whose key stays open, else the day.
-
-    The embedded engine sorts rows by partition before it writes them, unless it knows that all rows of a
-    stretch are of the same one. To read them twice costs less there.
-    """
-    if not is_embedded(rows.sparkSession):
-        return _flagged(rows, still_open, until)
-    key = still_open.named.columns
-    named, others = (rows.join(still_open.named, key, how) for how in ("left_semi", "left_anti"))
-    stays, closed = (named, others) if still_open.stay else (others, named)
-    return closed.withColumn("closed_on", F.lit(until.closed_on)).unionByName(
-        stays.withColumn("closed_on", F.lit(None).cast("date"))
+def _with_closed_on(
+    rows: DataFrame, still_open: _Keys, until: CloseAt, *, is_cheap: bool = True
+) -> DataFrame:
+    """Add `closed_on`: null for rows whose key stays open, else the day on which the batch closes."""
+    stays, closes = F.lit(None).cast("date"), F.lit(until.closed_on)
+    return with_value_by_key(
+        rows,
+        still_open.named,
+        "closed_on",
+        if_in_keys=stays if still_open.stay else closes,
+        otherwise=closes if still_open.stay else stays,
+        is_cheap=is_cheap,
     )
-
-
-def _flagged(rows: DataFrame, still_open: _Keys, until: CloseAt) -> DataFrame:
-    """As `_with_day`, for rows that cost more to compute than to sort."""
-    few = still_open.named.withColumn("is_named", F.lit(True))
-    is_closed = F.col("is_named").isNull() if still_open.stay else F.col("is_named").isNotNull()
-    closed_on = F.when(is_closed, F.lit(until.closed_on))
-    return rows.join(few, still_open.named.columns, "left").withColumn("closed_on", closed_on)
 
 
 def _write(warehouse: Warehouse, batch: Batch, table: Table, rows: DataFrame, late: DataFrame | None) -> None:

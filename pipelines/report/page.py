@@ -14,8 +14,8 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.config.instants import format_instant
+from pipelines.engine.small_frame import small_frame
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.small_frame import small_frame
 
 SCRIPTS = (
     "values.js",

@@ -5,10 +5,10 @@ from datetime import datetime
 from pipelines.config.catalog import BINDINGS
 from pipelines.config.load import Settings
 from pipelines.engine.differences import Materialize
+from pipelines.engine.small_frame import small_frame
 from pipelines.schedules.orders import Backlog, Catalog, backlog
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.state.read import read_ledger
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 
 QUEUES = "instance string, database string, queue string, is_on boolean"

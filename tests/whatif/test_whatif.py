@@ -21,11 +21,11 @@ from pipelines.config.load import load_settings
 from pipelines.config.proposal import changed_rules, proposed_rules
 from pipelines.config.proposed_settings import proposed_settings
 from pipelines.console.invocation import name_command
+from pipelines.engine.small_frame import small_frame
 from pipelines.questions.overtaken import count_passed_by_level
 from pipelines.report.whatif import read_whatif_tables
 from pipelines.schedules.orders import receive_order
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.read import require_sums, what_if
 from pipelines.whatif.report import report_whatif

@@ -24,6 +24,7 @@ from pipelines.config.snapshots.views import (
     queue_of,
 )
 from pipelines.engine.differences import Materialize, materialize_if_embedded, run_concurrently
+from pipelines.engine.small_frame import empty_frame, small_frame
 from pipelines.engine.union import union_all
 from pipelines.ingest.snapshots.identity import Rows, named, named_by_views
 from pipelines.ingest.snapshots.message_endpoints import endpoints_of_messages, without_known
@@ -40,7 +41,6 @@ from pipelines.ingest.snapshots.view_events import (
 )
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.unreadable import blaming_files, faulty_files
-from pipelines.storage.small_frame import empty_frame, small_frame
 from pipelines.storage.snapshots.closely import blame_views
 from pipelines.storage.snapshots.views import payload, read_views
 from pipelines.storage.warehouse import Warehouse
