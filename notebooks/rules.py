@@ -30,7 +30,8 @@ from pipelines.questions.coverage import report_coverage
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_as_of
 from pipelines.storage.tables import open_warehouse
-from pipelines.whatif.read import report_whatif, what_if
+from pipelines.whatif.read import what_if
+from pipelines.whatif.report import report_whatif
 from pipelines.whatif.view import sentence
 
 SETTINGS = os.environ.get("SETTINGS", "../conf/local.yaml")

@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from typing import TYPE_CHECKING
 
-from pyspark.sql import types as T
+# The columns are known without an engine.
+if TYPE_CHECKING:
+    from pyspark.sql import types as T
 
 
 @dataclass(frozen=True)
@@ -17,8 +20,10 @@ class Column:
     nullable: bool = True
 
     @property
-    def field(self) -> T.StructField:
+    def field(self) -> "T.StructField":
         """The column as a Spark field that carries its comment."""
+        from pyspark.sql import types as T
+
         return T.StructField(self.name, _spark_type(self.type), self.nullable, {"comment": self.comment})
 
     def ddl(self, *, comment: bool = True) -> str:
@@ -66,8 +71,10 @@ class Table:
         return [column.name for column in self.columns]
 
     @property
-    def struct(self) -> T.StructType:
+    def struct(self) -> "T.StructType":
         """The columns as a Spark schema with comments."""
+        from pyspark.sql import types as T
+
         return T.StructType([column.field for column in self.columns])
 
 
@@ -82,6 +89,8 @@ def optional(name: str, type: str, comment: str) -> Column:
 
 
 @cache
-def _spark_type(ddl: str) -> T.DataType:
+def _spark_type(ddl: str) -> "T.DataType":
     """The type that a DDL string means; Spark is asked once for each, which takes milliseconds."""
+    from pyspark.sql import types as T
+
     return T.DataType.fromDDL(ddl)

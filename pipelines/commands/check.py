@@ -70,10 +70,12 @@ def main(argv: Sequence[str]) -> int:
     report.add("catalog", lambda: _catalog(loaded[0]), needed=is_loaded)
     report.add("rules", lambda: _rules(loaded[0]), needed=is_loaded)
     report.add("engine", _engine)
-    report.add("inputs", lambda: _inputs(loaded[0]), needed=is_loaded and installed_clients() is not None)
+    # The rest of the storage room needs the packages of an engine.
+    is_readable = is_loaded and installed_clients() is not None
+    report.add("inputs", lambda: _inputs(loaded[0]), needed=is_readable)
     report.add("java", _java)
     report.add("memory", _memory)
-    report.add("disk", lambda: _disk(loaded[0]), needed=is_loaded)
+    report.add("disk", lambda: _disk(loaded[0]), needed=is_readable)
     return report.exit_code
 
 
@@ -94,7 +96,6 @@ def _rules(settings: Settings) -> Iterator[str]:
 
 
 def _inputs(settings: Settings) -> Iterator[str]:
-    # Only this part of the check imports an engine's packages.
     from pipelines.storage.inputs.columns import compare_columns
     from schemas import CONTRACTS
 

@@ -20,9 +20,9 @@ from pipelines.conformance.read import (
 )
 from pipelines.conformance.receives import receives_at
 from pipelines.conformance.report import report_levels, report_links, report_receives
-from pipelines.conformance.view import of_receives, print_conformance, sentence
+from pipelines.conformance.view import print_conformance, receives_sentence, sentence
 from pipelines.console.terminal import to_json
-from pipelines.state.messages import facts_of_many
+from pipelines.state.messages import describe_many_messages
 from pipelines.storage.answers import answers_in, write_answers
 from pipelines.storage.published import published_as_of
 from schemas.conformance import CONFORMANCE_TABLES
@@ -72,7 +72,9 @@ def main(argv: Sequence[str]) -> int:
         receives, hours, deviations = receives_at(request, tolerance=tolerance, materialize=materialize)
         # A message that was sent before the window can hold up messages in it.
         messages = (
-            request.messages if window is None else facts_of_many(warehouse.read(MESSAGES), materialize)
+            request.messages
+            if window is None
+            else describe_many_messages(warehouse.read(MESSAGES), materialize)
         )
         frames = [
             materialize(levels_at(warehouse, as_of=as_of, window=window)),
@@ -100,7 +102,7 @@ def main(argv: Sequence[str]) -> int:
             **report_links(links, limit=options.limit),
         }
     if options.format == "json":
-        print(to_json({"sentence": f"{sentence(report)} {of_receives(report)}", **report}))
+        print(to_json({"sentence": f"{sentence(report)} {receives_sentence(report)}", **report}))
     else:
         print_conformance(report)
     return 0

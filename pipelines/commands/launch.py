@@ -78,11 +78,13 @@ def outcome_of(error: Exception) -> tuple[int, str]:
         return error.exit_code, str(error)
     # Few commands fail, and all would wait for these.
     from pipelines.engine.errors import fault_of, lacking
-    from pipelines.storage.damage import damage_of
 
     fault = fault_of(error)
     if advice := lacking(fault):
         return 1, f"{fault}; {advice}"
-    if damage := [line for root in _suspects for line in damage_of(root)]:
-        return 1, "\n".join(map(one_line, damage))
+    if _suspects:
+        from pipelines.storage.damage import damage_of
+
+        if damage := [line for root in _suspects for line in damage_of(root)]:
+            return 1, "\n".join(map(one_line, damage))
     return 1, f"{type(error).__name__}: {fault} (run again with --verbose)"

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from pipelines.commands.launch import suspect
 from pipelines.commands.options import CENTURY_DAYS, Parser, whole_number
 from pipelines.config.load import load_settings
-from pipelines.engine.session import open_session
+from pipelines.engine.session import open_session, takes_embedded
 from pipelines.storage.lock import only_writer
 from pipelines.storage.maintain import maintain
 from pipelines.storage.upkeep import SAFE_HOURS
@@ -34,12 +34,22 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--dry-run", action="store_true", help="only say what there is to do")
     options = parser.parse_args(argv)
     place = load_settings(options.config).warehouse
-    # Only Spark's catalog knows where a schema's tables lie; a folder needs no engine.
-    root = place if isinstance(place, str) else Warehouse(open_session("maintain", place), place).root
+    # Without Apache Spark delta-rs does the work, and no engine starts.
+    spark = None if isinstance(place, str) and takes_embedded() else open_session("maintain", place)
+    if isinstance(place, str):
+        root = place
+    else:
+        assert spark is not None
+        # Only Spark's catalog knows where a schema's tables lie.
+        root = Warehouse(spark, place).root
     suspect(root)
     with nullcontext() if options.dry_run else only_writer(root, "maintain"):
         lines = maintain(
-            root, keep_days=options.keep_days, keep_hours=options.keep_hours, dry_run=options.dry_run
+            root,
+            keep_days=options.keep_days,
+            keep_hours=options.keep_hours,
+            dry_run=options.dry_run,
+            spark=spark,
         )
     for line in lines or ["nothing to do"]:
         print(line)

@@ -13,15 +13,16 @@ from pipelines.commands.out import require_own_folder
 from pipelines.commands.proposal_options import add_proposal_options, as_if_of, read_proposal
 from pipelines.config.load import load_settings
 from pipelines.console.terminal import to_json
+from pipelines.engine.small_frame import small_frame
 from pipelines.lint.findings import sort_findings
 from pipelines.lint.run import lint_files
 from pipelines.lint.view import plain, relative
 from pipelines.storage.answers import answers_in, write_answers
 from pipelines.storage.published import batches_since, published_as_of
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.answers import answers_frame
-from pipelines.whatif.read import report_whatif, what_if
+from pipelines.whatif.read import what_if
+from pipelines.whatif.report import report_whatif
 from pipelines.whatif.view import print_whatif, sentence
 from schemas.whatif import WHATIF_ANSWERS, WHATIF_AS_OF, WHATIF_TABLES
 

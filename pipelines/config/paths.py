@@ -66,6 +66,11 @@ def local_part(uri: SplitResult) -> str:
     return path
 
 
+def local_folder(root: str) -> str:
+    """The folder as a path of this machine, where Spark's catalog gives it as file:/folder."""
+    return local_part(urlsplit(root)) if root.startswith("file:") else root
+
+
 def _from_directory(path: str, info: ValidationInfo) -> str:
     return os.path.join(info.context["directory"], path) if info.context else path
 

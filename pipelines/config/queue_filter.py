@@ -4,13 +4,15 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-
-from pyspark.sql import DataFrame, functions as F
+from typing import TYPE_CHECKING
 
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import ConfigError
 from pipelines.config.nearest import loosely, suggest_nearest
 from schemas.keys import QUEUE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
 
 QueueName = tuple[str, str, str]
 """Instance, database and queue."""
@@ -83,11 +85,11 @@ class QueueFilter:
     instance: str | None = None
     database: str | None = None
 
-    def of(self, rows: DataFrame) -> DataFrame:
+    def of(self, rows: "DataFrame") -> "DataFrame":
         """The rows of this queue, whose own name `queue` is, or of this instance or database."""
         for name, wanted in zip(QUEUE, (self.instance, self.database, self.queue), strict=True):
             if wanted is not None:
-                rows = rows.where(F.col(name) == F.lit(wanted))
+                rows = rows.where(rows[name] == wanted)
         return rows
 
     def find(self, known: KnownQueues) -> list[QueueName]:

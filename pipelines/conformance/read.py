@@ -11,15 +11,15 @@ from pipelines.conformance.links import LinkRows, conformance_links
 from pipelines.conformance.receives import ConformanceRequest
 from pipelines.conformance.timeline import timeline
 from pipelines.engine.differences import Materialize
+from pipelines.engine.small_frame import small_frame
 from pipelines.questions.differences import count_level_differences
 from pipelines.schedules.read import catalog_frames
 from pipelines.state.ledger import Ledger
-from pipelines.state.messages import facts_of_many
+from pipelines.state.messages import describe_many_messages
 from pipelines.state.read import read_ledger
 from pipelines.state.transactions import LOCKING, OUTCOMES
 from pipelines.storage.batches import completed_batches
 from pipelines.storage.collect import collect_rows, micros
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import CONFORMANCE_LINKS
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
@@ -74,7 +74,7 @@ def links_at(
         settings: blocks of fragments, and databases that honor priorities.
         as_of: the instant.
         window: None for all messages.
-        messages: `state.messages.facts_of_many` of all messages, inside and outside the window.
+        messages: `state.messages.describe_many_messages` of all messages, inside and outside the window.
     """
     blocks = settings.transmission.blocks
     links = conformance_links(
@@ -126,7 +126,7 @@ def request_at(
     else:
         ledger = read_ledger(warehouse, start - tolerance, has_queue_events=has_queue_events)
     # All events of a message describe it, also those after as_of.
-    messages = materialize(facts_of_many(ledger.message_events, materialize))
+    messages = materialize(describe_many_messages(ledger.message_events, materialize))
     events = timeline(ledger, messages, numbered, catalog_frames(warehouse, settings).bindings, as_of=as_of)
     return ConformanceRequest(messages, events, numbered, as_of, micros(start), has_queue_events)
 

@@ -1,4 +1,4 @@
-"""How far the receives of queues kept to the levels."""
+"""The tables of receives: decisions that followed the levels, and deviations."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ class ConformanceRequest:
     """The events of the queues, and the decisions that count.
 
     Attributes:
-        messages: `state.messages.facts_of_many` of the message events.
+        messages: `describe_many_messages` of the message events.
         timeline: see `pipelines.conformance.timeline`.
         numbered: the queues with their `queue_number`.
         as_of: the instant.

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.conformance import event_codes as codes
 from pipelines.engine.union import union_all
 from pipelines.queue_machine.timeline import endpoint_text, row_position
-from pipelines.schedules.ready import system_first
+from pipelines.schedules.ready import message_type_rank
 from pipelines.state.endpoints import SIDE, with_queue
 from pipelines.state.ledger import Ledger
 from pipelines.state.transactions import LOCKING, TRANSACTION, first_outcomes
@@ -48,7 +48,7 @@ def timeline(
 
     Args:
         ledger: the rows that can matter, with events of any time.
-        messages: `state.messages.facts_of_many` of the message events.
+        messages: `describe_many_messages` of the message events.
         numbered: (instance, database, queue, queue_number) of the queues, unique.
         bindings: the catalog's (instance, database, service, queue).
         as_of: the instant.
@@ -110,7 +110,7 @@ def _message_events(messages: DataFrame) -> DataFrame:
         "message_id": F.col("message_id"),
         "arrived": F.unix_micros("arrived_at"),
         "queuing_order": F.col("queuing_order"),
-        "rank": system_first(),
+        "rank": message_type_rank(),
         "sequence": F.col("message_sequence_number"),
     }
     rows = messages.withColumn("moment", F.explode(F.array(sent, arrived))).select("*", "moment.*")

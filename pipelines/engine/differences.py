@@ -2,26 +2,25 @@
 
 import logging
 import os
-import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from hashlib import blake2b
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path
 from typing import TypeVar, overload
 from uuid import uuid4
 
 import pyarrow.parquet as pq
 from pyarrow import fs
-from pyspark.sql import Column, DataFrame, SparkSession, functions as F
+from pyspark.sql import DataFrame, SparkSession, functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import MapType
 
+from pipelines.engine.files import literal_paths, local_folder_path
 from pipelines.engine.scratch import local_scratch
 from pipelines.engine.session import is_classic, is_embedded
 from pipelines.engine.small_jobs import read_in_one_task
-from pipelines.engine.union import union_all
 
 T = TypeVar("T")
 A = TypeVar("A")
@@ -49,7 +48,7 @@ def materialized(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
     """
     spark = rows.sparkSession
     local = local_scratch() / str(uuid4()) if is_on_this_machine(spark) else None
-    folder = f"{scratch}/{uuid4()}" if local is None else _url(spark, local)
+    folder = f"{scratch}/{uuid4()}" if local is None else local_folder_path(spark, local)
     try:
         rows.write.mode("overwrite").parquet(f"{folder}/rows")
         # A frame without rows may leave no file to take the schema from. To ask for it is to plan once more.
@@ -59,7 +58,7 @@ def materialized(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
             reader = spark.read
             if not (local / "rows").is_dir():
                 _write_no_rows(local / "rows", rows)
-        yield read_in_one_task(reader.parquet(_literal(spark, f"{folder}/rows")))
+        yield read_in_one_task(reader.parquet(*literal_paths(spark, [f"{folder}/rows"])))
     finally:
         _remove(folder if local is None else str(local))
 
@@ -88,26 +87,6 @@ def is_on_this_machine(spark: SparkSession) -> bool:
     return is_embedded(spark) or (
         is_classic(spark) and str(spark.conf.get("spark.master", "")).startswith("local")
     )
-
-
-def _url(spark: SparkSession, folder: Path) -> str:
-    """A folder of the local disk, whatever characters it has; a plain path would be one of Hadoop's default.
-
-    The embedded engine reads escapes of URLs, and takes brackets of plain paths for patterns. Hadoop reads no
-    escapes.
-    """
-    return folder.as_uri() if is_embedded(spark) else f"file://{folder}"
-
-
-def located(path: str) -> str:
-    """A path or URI as an engine takes it: on Windows a URI, as C:/data would be one of the scheme c."""
-    windows = PureWindowsPath(path)
-    return windows.as_uri() if os.name == "nt" and windows.is_absolute() else path
-
-
-def _literal(spark: SparkSession, path: str) -> str:
-    """A path to read from, in which Hadoop takes no character for a pattern."""
-    return path if is_embedded(spark) else re.sub(r"[\\\[\]{}*?]", r"\\\g<0>", path)
 
 
 def _remove(folder: str) -> None:
@@ -165,37 +144,6 @@ def check_constraints_last(rows: DataFrame) -> DataFrame:
     well, but takes up its inputs one after the other, where a hash join waits for all of them: for ever.
     """
     return rows.repartition(os.cpu_count() or 1) if is_embedded(rows.sparkSession) else rows
-
-
-def with_file_names(
-    spark: SparkSession, opened: Callable[[Sequence[str]], DataFrame], paths: Sequence[str]
-) -> DataFrame:
-    """The rows of files of one shape, each with `file`, the name without folders of the file that has it.
-
-    Apache Spark knows of each row where it stands, so the files are one relation: a hundred of them would be
-    planned a hundred times. The embedded engine does not know, and is quick to plan.
-
-    Args:
-        spark: the session.
-        opened: opens some of the files; its rows may go through selections and filters only.
-        paths: the files; at least one, of different names.
-    """
-    if is_embedded(spark):
-        frames = [opened([path]).withColumn("file", F.lit(PurePosixPath(path).name)) for path in paths]
-        return union_all(frames)
-    # It is written as in a URI, where a plus sign stands for itself.
-    written = F.replace(F.col("_metadata.file_name"), F.lit("+"), F.lit("%2B"))
-    return opened(paths).withColumn("file", F.url_decode(written))
-
-
-def checked_text(value: Column, spark: SparkSession) -> tuple[Column, Column]:
-    """A text of a file as one that every reader of a table can read, and whether it was UTF-8 to begin with.
-
-    Apache Spark takes bytes as they are. The embedded engine refuses a file with bytes that are no UTF-8.
-    """
-    if is_embedded(spark):
-        return value, F.lit(True)
-    return F.make_valid_utf8(value), F.is_valid_utf8(value)
 
 
 def with_nullable_values(rows: DataFrame) -> DataFrame:

@@ -5,6 +5,8 @@ import os
 import re
 from collections.abc import Iterator
 
+from pyspark.errors import AnalysisException
+
 MESSAGE = re.compile(r"^(?:\[[A-Z0-9_.]+\] )?(?P<text>.*?)(?:\s*SQLSTATE: \w+)?$")
 WRAPPING = ("Job aborted", "Task failed", "TASK_WRITE_FAILED", "Multiple failures", "Exception thrown in")
 """How errors of Java begin that only say that another one follows."""
@@ -28,6 +30,13 @@ def lacking(fault: str) -> str | None:
 def is_broken_pipe(error: OSError) -> bool:
     """Whether a write failed because no process reads any more; Windows calls the argument invalid."""
     return isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL)
+
+
+def is_missing_table(error: AnalysisException) -> bool:
+    """Whether an engine says that there is no Delta table at a path."""
+    return error.getCondition() in ("PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND") or (
+        "No commit files found in _delta_log" in str(error)
+    )
 
 
 def fault_of(error: Exception) -> str:

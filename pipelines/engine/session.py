@@ -79,6 +79,11 @@ def is_embedded(spark: SparkSession) -> bool:
     return spark is _embedded.get("session")
 
 
+def takes_embedded() -> bool:
+    """Whether `open_session` would take the embedded engine."""
+    return not is_under_spark_submit() and "SPARK_REMOTE" not in os.environ
+
+
 def is_classic(spark: SparkSession) -> bool:
     """Whether this is a session of Apache Spark in this process, not one of a server."""
     return not type(spark).__module__.startswith("pyspark.sql.connect")

@@ -7,11 +7,13 @@ from typing import Any
 
 from pyspark.sql import functions as F, types as T
 
-from pipelines.activation.queues_off import queues_off_at, rollbacks, with_queue_off
+from pipelines.activation.queues_off import with_queue_off
+from pipelines.activation.read import queues_off_at, rollbacks
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.engine.differences import run_concurrently
+from pipelines.engine.small_frame import small_frame
 from pipelines.explain.endpoint import Endpoint, explain_endpoint
 from pipelines.explain.message_state import describe_closed, describe_open
 from pipelines.explain.positions import (
@@ -30,9 +32,8 @@ from pipelines.explain.read import (
     read_rule_snapshots,
 )
 from pipelines.questions.endpoint_states import find_snapshot_states
-from pipelines.state.messages import facts
+from pipelines.state.messages import describe_messages
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDS, MESSAGES, accepted_names
@@ -55,7 +56,7 @@ KNOWN = (
     "sent_at",
     "arrived_at",
 )
-"""The columns of `facts` that an explanation has."""
+"""The columns of `describe_messages` that an explanation has."""
 CASE = "case counts unless it is a GUID"
 
 
@@ -237,7 +238,7 @@ def _message_facts(warehouse: Warehouse, events: Sequence[Mapping[str, Any]]) ->
     """Return the facts of a message, from all its events."""
     schema = T.StructType([column.field for column in MESSAGES.columns if column.name in FACTS])
     rows = [[event[name] for name in FACTS] for event in events]
-    return collect_rows(facts(small_frame(warehouse.spark, rows, schema)).select(*KNOWN))[0]
+    return collect_rows(describe_messages(small_frame(warehouse.spark, rows, schema)).select(*KNOWN))[0]
 
 
 def _explain_receive(

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.instants import format_instant
 from pipelines.console.invocation import name_command
+from pipelines.engine.small_frame import small_frame
 from pipelines.explain.positions import ReceivePosition, TransmissionPosition
 from pipelines.explain.read import collect_open_first
 from pipelines.state.events_before import events_before
@@ -17,7 +18,6 @@ from pipelines.state.messages import ARRIVALS
 from pipelines.state.transactions import TRANSACTION, uncommitted
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import batches_since, last_batch_of
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import END_WITH_CLEANUP, END_WITH_ERROR, ENDPOINT_FACTS, ENDS, LEFT, QUEUE_FACTS
 

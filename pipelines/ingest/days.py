@@ -1,4 +1,4 @@
-"""UTC days of a batch: which are the log's own, and which are a clock's fault."""
+"""UTC days of a batch: which belong to the log, and which come from clocks that are ahead."""
 
 from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime, time, timedelta
@@ -7,21 +7,21 @@ from pyspark.sql import Column, functions as F
 
 DAY = timedelta(days=1)
 FULL_SHARE = 0.01
-"""A day is full if the batch has at least this share of its events on it (our choice)."""
+"""A day is full if it has at least this share of the batch's events."""
 GAP = timedelta(days=31)
-"""Days further apart than this are not of one log: the later ones are a clock's fault (our choice)."""
+"""Days further apart do not belong to one log: a clock that is ahead made the later ones."""
 FEW = 1000
-"""A batch of fewer events does not move the log a `GAP` ahead by itself (our choice)."""
+"""A batch of fewer events cannot move the log ahead by more than `GAP`."""
 
 
 def full_days(events_by_day: Mapping[date, int]) -> set[date]:
-    """The days that many of the batch's events are of."""
+    """The days with many of the batch's events."""
     total = sum(events_by_day.values())
     return {day for day, events in events_by_day.items() if events >= FULL_SHARE * total}
 
 
 def newest_day(events_by_day: Mapping[date, int], known: date | None) -> date | None:
-    """The newest day of the log: clocks far ahead are left out, and what is known stays.
+    """The newest day of the log, without days of clocks that are far ahead; it never goes back.
 
     Args:
         events_by_day: the batch's accepted events, by UTC day.
@@ -29,7 +29,7 @@ def newest_day(events_by_day: Mapping[date, int], known: date | None) -> date | 
     """
     if not events_by_day:
         return known
-    # From the day with most events on, later days count as long as no gap comes.
+    # Starting at the day with most events, later days count until there is a gap.
     newest = max(events_by_day, key=lambda day: (events_by_day[day], day))
     for day in sorted(events_by_day):
         if newest < day <= newest + GAP:
@@ -45,7 +45,7 @@ def end_of(day: date) -> datetime:
 
 
 def in_days(days: Collection[date]) -> Column:
-    """Whether event_time is on one of these UTC days, as ranges that files are skipped by."""
+    """Whether event_time is on one of the UTC days, as ranges by which engines skip files."""
     ranges: list[list[date]] = []
     for day in sorted(days):
         if ranges and day == ranges[-1][1] + DAY:

@@ -15,7 +15,7 @@ EVENT = ["event_date", "event_id"]
 """An event's identity: its id is unique in its input within a UTC day."""
 
 
-def narrow(rows: DataFrame, contract: EventContract) -> DataFrame:
+def narrow_rows(rows: DataFrame, contract: EventContract) -> DataFrame:
     """Of each row only what finds repeats: 8 bytes of identity, the time, and whether it is an event.
 
     Args:
@@ -35,20 +35,20 @@ def narrow(rows: DataFrame, contract: EventContract) -> DataFrame:
     )
 
 
-def repeated_hashes(
+def find_repeated_hashes(
     narrow_rows: DataFrame, recorded: DataFrame, *, full_days: Collection[date], other_days: Collection[date]
 ) -> DataFrame:
     """Hashes that several rows share: every event that came twice has one of them.
 
     Args:
-        narrow_rows: `narrow` of the batch; kept, as it is read twice.
+        narrow_rows: `narrow_rows` of the batch; kept, as it is read twice.
         recorded: accepted events of earlier batches.
         full_days: the UTC days that the batch has many events of.
         other_days: all other days that it has events of. What is recorded of them is asked for the
             batch's few hashes only.
 
     Returns:
-        (identity), unique. Two different events may share one by chance; `repeated` tells them apart.
+        (identity), unique. Two different events may share one by chance; `find_repeated` tells them apart.
     """
     hashes = narrow_rows.select("identity")
     if full_days:
@@ -61,13 +61,13 @@ def repeated_hashes(
     return counted.where("rows > 1").select("identity")
 
 
-def near(rows: DataFrame, narrow_rows: DataFrame, hashes: DataFrame) -> DataFrame:
+def select_near_suspects(rows: DataFrame, narrow_rows: DataFrame, hashes: DataFrame) -> DataFrame:
     """The rows among which the suspects are: those of their times, and those without a time.
 
     Args:
         rows: the batch's rows.
-        narrow_rows: `narrow` of the batch.
-        hashes: `repeated_hashes`; few.
+        narrow_rows: `narrow_rows` of the batch.
+        hashes: `find_repeated_hashes`; few.
 
     Returns:
         These rows, unchanged: few. All other rows are events, each once.
@@ -77,12 +77,12 @@ def near(rows: DataFrame, narrow_rows: DataFrame, hashes: DataFrame) -> DataFram
     return _by_moment(rows, suspect, "left_semi").unionByName(timeless)
 
 
-def suspects(near_rows: DataFrame, hashes: DataFrame) -> DataFrame:
+def select_suspects(near_rows: DataFrame, hashes: DataFrame) -> DataFrame:
     """The rows that are no events, or may have come more than once.
 
     Args:
-        near_rows: `near` with `reasons`.
-        hashes: `repeated_hashes`; few.
+        near_rows: `select_near_suspects` with `reasons`.
+        hashes: `find_repeated_hashes`; few.
 
     Returns:
         These rows with `event_date`.
@@ -91,18 +91,18 @@ def suspects(near_rows: DataFrame, hashes: DataFrame) -> DataFrame:
     return _marked(rows, hashes).where("reasons is not null or is_found").drop("identity", "is_found")
 
 
-def with_hash_in(recorded: DataFrame, hashes: DataFrame) -> DataFrame:
-    """The recorded events whose hash is one of `repeated_hashes`."""
+def select_with_hashes(recorded: DataFrame, hashes: DataFrame) -> DataFrame:
+    """The recorded events whose hash is one of `find_repeated_hashes`."""
     row_hash = recorded.withColumn("identity", _identity())
     return row_hash.join(F.broadcast(hashes), "identity", "left_semi").drop("identity")
 
 
-def repeated(events: DataFrame, recorded: DataFrame, contract: EventContract) -> DataFrame:
+def find_repeated(events: DataFrame, recorded: DataFrame, contract: EventContract) -> DataFrame:
     """Find the events that came more than once.
 
     Args:
-        events: the events among the batch's `suspects`.
-        recorded: `with_hash_in` what is recorded.
+        events: the events among the batch's `select_suspects`.
+        recorded: `select_with_hashes` what is recorded.
         contract: the input's contract; its columns are an event's content.
 
     Returns:
@@ -130,8 +130,8 @@ def decide_duplicates(few: DataFrame, repeats: DataFrame, contract: EventContrac
     """Say of each suspect what becomes of it.
 
     Args:
-        few: `suspects` of the batch.
-        repeats: `repeated` of the events among them.
+        few: `select_suspects` of the batch.
+        repeats: `find_repeated` of the events among them.
         contract: the input's contract.
 
     Returns:
@@ -154,7 +154,7 @@ def decide_duplicates(few: DataFrame, repeats: DataFrame, contract: EventContrac
     )
 
 
-def accepted(
+def select_accepted(
     rows: DataFrame,
     near_rows: DataFrame,
     verdicts: DataFrame,
@@ -165,7 +165,7 @@ def accepted(
 
     Args:
         rows: the batch's rows.
-        near_rows: `near`; few, and kept.
+        near_rows: `select_near_suspects`; few, and kept.
         verdicts: `decide_duplicates`; few, and kept.
         contract: the input's contract.
         materialize: computes a frame once (`pipelines.engine.differences.kept`).

@@ -1,4 +1,4 @@
-"""Conversation endpoints: who they are, from all that is known of their conversation."""
+"""The rows of the table `endpoints`, from all events of their conversations."""
 
 from pyspark.sql import Column, DataFrame, functions as F
 
@@ -10,22 +10,22 @@ from schemas.events import CREATIONS
 
 NAMES = ("instance", "database", "contract", "local_service", "remote_service")
 RESOLVED_FROM = ("created_at", *NAMES, "level_source", "server_level")
-"""What a priority is resolved from; a stored one is resolved again only if one of these changes."""
-GIVEN = ("priority", "rule_name", "ladder_step")
+"""The columns that decide a priority; a stored priority is resolved again only if one of them changes."""
+RESOLVED = ("priority", "rule_name", "ladder_step")
 
 
-def first_places(message_events: DataFrame, known: DataFrame) -> DataFrame:
-    """Where the first message of the initiator arrived: what an inferred target endpoint is made of.
+def find_first_arrivals(message_events: DataFrame, known: DataFrame) -> DataFrame:
+    """The first arrival of a message of the initiator, from which a target endpoint is inferred.
 
     Args:
-        message_events: message events of the conversations asked for; few if most targets are logged.
-        known: `endpoints` rows, which remember the first arrivals of earlier folds.
+        message_events: message events of the conversations; few if most targets are logged.
+        known: `endpoints` rows, which hold the first arrivals of earlier batches.
 
     Returns:
         One row per conversation_id with any: first_arrival_kind, first_arrival_id, arrival_instance,
         arrival_database.
 
-    Source: the design, "message_events" (by event_time, DELIVERED first, event_id).
+    The order is (event_time; DELIVERED first; event_id).
     """
     now = arrivals(message_events).select(
         "conversation_id",
@@ -55,29 +55,32 @@ def first_places(message_events: DataFrame, known: DataFrame) -> DataFrame:
     )
 
 
-def created(endpoint_events: DataFrame, sides: DataFrame, places: DataFrame) -> DataFrame:
-    """The endpoints of conversations as they were created.
+def find_created(
+    endpoint_events: DataFrame, sides: DataFrame, arrivals_by_conversation: DataFrame
+) -> DataFrame:
+    """Find the endpoints of conversations as they were created.
 
     Args:
-        endpoint_events: all endpoint events of these conversations, each once.
-        sides: `sides.conversation_sides` of them.
-        places: `first_places` of those that have no creation of the target.
+        endpoint_events: all endpoint events of the conversations, each once.
+        sides: `conversation_sides` of the conversations.
+        arrivals_by_conversation: `find_first_arrivals` of the conversations without a creation of the target.
 
     Returns:
         One row per endpoint whose creation is known or can be inferred; key (conversation_id,
-        is_initiator): where it lives, its names, `first_group_id`, `created_at`, `created_by`,
-        `level_source`, `logged_priority`, how it was inferred, and `ended_at`.
+        is_initiator): instance, database, names, `first_group_id`, `created_at`, `created_by`,
+        `level_source`, `logged_priority`, the columns of an inferred endpoint, and `ended_at`.
 
     A target endpoint without DIALOG_CREATED is inferred from the first arrival of a message of the
     initiator, once the initiator endpoint is known. One that has a DIALOG_CREATED was created at the
-    earlier of that and the first arrival, whether or not the initiator endpoint is known. What a snapshot
-    shows stands in for a creation that was not logged.
-    Source: the design, "endpoint_events"; of snapshots, docs/semantics.md.
+    earlier of that and the first arrival, whether or not the initiator endpoint is known. A row
+    of a snapshot replaces a creation that was not logged. See docs/semantics.md#what-events-say.
     """
     creations = endpoint_events.where(F.col("event_type").isin(*CREATIONS))
-    # The narrow side stands on the left: the embedded engine holds that one in memory.
+    # The narrow side stands on the left, which is held in memory.
     of_both = sides.join(_first_of_each(creations, sides), "conversation_id", "right")
-    joined = places.withColumn("can_infer", F.lit(True)).join(of_both, "conversation_id", "right")
+    joined = arrivals_by_conversation.withColumn("can_infer", F.lit(True)).join(
+        of_both, "conversation_id", "right"
+    )
     # An initiator endpoint whose target is inferred gives two rows.
     infers = F.col("is_initiator") & F.coalesce("can_infer", F.lit(False))
     copies = F.when(infers, F.array(F.lit(False), F.lit(True))).otherwise(F.array(F.lit(False)))
@@ -85,7 +88,7 @@ def created(endpoint_events: DataFrame, sides: DataFrame, places: DataFrame) -> 
 
 
 def _first_of_each(creations: DataFrame, sides: DataFrame) -> DataFrame:
-    """The creation that decides each endpoint: the first event, else the first that a snapshot shows.
+    """The creation that defines each endpoint: the first event, else the first one in a snapshot.
 
     Args:
         creations: creation events, each once.
@@ -94,60 +97,61 @@ def _first_of_each(creations: DataFrame, sides: DataFrame) -> DataFrame:
     Returns:
         One row of `creations` per endpoint, with `server_level`: the server never changes a level.
 
-    Most endpoints have one creation. Only those of conversations with several are compared, by few columns.
+    Most endpoints have one creation. Only creations of conversations with several are compared, by few
+    columns.
     """
-    shown = F.col("seen_at").isNotNull()
-    place = F.concat(F.when(shown, "1").otherwise("0"), moment_and_id())
-    shown_level = F.when(shown, F.col("logged_priority"))
+    is_seen = F.col("seen_at").isNotNull()
+    position = F.concat(F.when(is_seen, "1").otherwise("0"), moment_and_id())
+    seen_level = F.when(is_seen, F.col("logged_priority"))
     again = sides.where("created_again").select("conversation_id")
     several = (
         creations.join(again, "conversation_id", "left_semi")
         .groupBy(*SIDE)
-        .agg(F.min(place).alias("first_place"), F.min(shown_level).alias("least_level"))
+        .agg(F.min(position).alias("first_place"), F.min(seen_level).alias("least_level"))
     )
     is_only = F.col("first_place").isNull()
     return (
         several.join(creations, SIDE, "right")
-        .where(is_only | (F.col("first_place") == place))
-        .withColumn("server_level", F.when(is_only, shown_level).otherwise(F.col("least_level")))
+        .where(is_only | (F.col("first_place") == position))
+        .withColumn("server_level", F.when(is_only, seen_level).otherwise(F.col("least_level")))
     )
 
 
-def endpoints(
+def resolve_endpoints(
     endpoint_events: DataFrame,
     sides: DataFrame,
     moves: DataFrame,
-    places: DataFrame,
+    arrivals_by_conversation: DataFrame,
     known: DataFrame,
     rules: DataFrame,
 ) -> DataFrame:
-    """The endpoints of conversations, with the priority that they were given at their creation.
+    """Resolve the endpoints of conversations, with the priority of their creation.
 
     Args:
-        endpoint_events: all endpoint events of these conversations.
-        sides: `sides.conversation_sides` of them.
+        endpoint_events: all endpoint events of the conversations.
+        sides: `conversation_sides` of the conversations.
         moves: `state.latest_moves` of the events; few.
-        places: `first_places` of those that have no creation of the target.
+        arrivals_by_conversation: `find_first_arrivals` of the conversations without a creation of the target.
         known: `endpoints` rows of earlier folds, for the priorities that stay.
         rules: the rule history (`priority_rules`).
 
     Returns:
-        The rows of `created` as the `endpoints` table has them, without queue, closed_on and fold; key
-        (conversation_id, is_initiator).
+        The rows of `find_created` with the columns of the table `endpoints`, without queue, closed_on and
+        fold; key (conversation_id, is_initiator).
 
-    A stored priority stays while what it was resolved from is the same, whatever became of the rules.
-    Source: the design, "State at as_of" and "Endpoint priority".
+    A stored priority stays while the columns of `RESOLVED_FROM` are the same, even if rules change. See
+    docs/semantics.md#priority-of-an-endpoint.
     """
-    placed = (
-        moves.join(created(endpoint_events, sides, places), SIDE, "right")
+    with_groups = (
+        moves.join(find_created(endpoint_events, sides, arrivals_by_conversation), SIDE, "right")
         .withColumn("conversation_group_id", group_after_moves())
         .drop("moved_at", "moved_to")
     )
-    return _with_given(placed, known, rules)
+    return _with_stored_priority(with_groups, known, rules)
 
 
 def _identity() -> list[Column]:
-    """Who an endpoint is: as its creation says or, if inferred, the initiator's with the services swapped."""
+    """Who an endpoint is: from its creation or, if inferred, the initiator's with swapped services."""
     inferred, is_target = F.col("inferred"), F.col("inferred") | ~F.col("is_initiator")
 
     def either(if_inferred: Column, otherwise: str, name: str) -> Column:
@@ -182,17 +186,19 @@ def _identity() -> list[Column]:
     ]
 
 
-def _with_given(endpoints: DataFrame, known: DataFrame, rules: DataFrame) -> DataFrame:
-    # A level that a snapshot shows later, beside a logged creation, decides nothing.
+def _with_stored_priority(resolve_endpoints: DataFrame, known: DataFrame, rules: DataFrame) -> DataFrame:
+    # A level in a later snapshot has no effect beside a logged creation.
     server_level = F.when(F.col("level_source") == "server", F.col("logged_priority"))
-    told = known.withColumn("server_level", server_level)
-    before = told.select(*SIDE, *[F.col(name).alias(f"was_{name}") for name in (*RESOLVED_FROM, *GIVEN)])
+    known_levels = known.withColumn("server_level", server_level)
+    before = known_levels.select(
+        *SIDE, *[F.col(name).alias(f"was_{name}") for name in (*RESOLVED_FROM, *RESOLVED)]
+    )
     resolved = before.join(
-        with_level(endpoints, rules).withColumn("server_level", server_level), SIDE, "right"
+        with_level(resolve_endpoints, rules).withColumn("server_level", server_level), SIDE, "right"
     )
     same = F.lit(True)
     for name in RESOLVED_FROM:
         same &= F.col(name).eqNullSafe(F.col(f"was_{name}"))
     return resolved.withColumns(
-        {name: F.when(same, F.col(f"was_{name}")).otherwise(F.col(name)) for name in GIVEN}
-    ).drop("server_level", *[f"was_{name}" for name in (*RESOLVED_FROM, *GIVEN)])
+        {name: F.when(same, F.col(f"was_{name}")).otherwise(F.col(name)) for name in RESOLVED}
+    ).drop("server_level", *[f"was_{name}" for name in (*RESOLVED_FROM, *RESOLVED)])

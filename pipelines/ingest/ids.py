@@ -32,7 +32,7 @@ def with_canonical_ids(rows: DataFrame, contract: EventContract) -> DataFrame:
     return rows.withColumns({WRITTEN: F.struct(*names), **canonical})
 
 
-def as_written(rows: DataFrame, contract: EventContract) -> DataFrame:
+def with_written_ids(rows: DataFrame, contract: EventContract) -> DataFrame:
     """Rows with their ids as the input has them, whether `with_canonical_ids` changed them or not."""
     if WRITTEN not in rows.columns:
         return rows

@@ -1,7 +1,7 @@
-"""The fold: take in what is new, write it into the ledger, and close what no as_of needs any more.
+"""Ingest: read new input as one batch, write it into the ledger, and close rows that no as_of needs any more.
 
-A fold that was broken off is done again: its rows carry its number, so the next attempt passes over those of
-its own batch and replaces all that it wrote. The rows of `batches` come last and say that it is completed.
+An interrupted batch is run again. Its rows have its number, so the next attempt ignores the rows of its own
+batch and replaces them. The rows of `batches` are written last and mark the batch as complete.
 """
 
 import hashlib
@@ -18,6 +18,7 @@ from pipelines.config.errors import InputError
 from pipelines.config.load import Settings
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.engine.differences import Materialize, run_concurrently
+from pipelines.engine.small_frame import small_frame
 from pipelines.engine.union import union_all
 from pipelines.ingest.days import full_days, newest_day
 from pipelines.ingest.late_events import SMALL_HISTORY, Lookback
@@ -41,13 +42,12 @@ from pipelines.storage.inputs.contract import contract_problems, raise_together
 from pipelines.storage.inputs.listing import InputFile, new_files, require_unchanged
 from pipelines.storage.inputs.read import read_input
 from pipelines.storage.inputs.unreadable import blaming_files, faulty_files
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS, RUNS
 
 FILE = ("source", "path", "length", "modified_at", "version")
-SUMS = ("events", "accepted", "duplicates", "rejected")
+EVENT_COUNTS = ("events", "accepted", "duplicates", "rejected")
 
 
 SMALL_INPUT_BYTES = 16 << 20
@@ -55,22 +55,22 @@ SMALL_INPUT_BYTES = 16 << 20
 
 
 @dataclass(frozen=True)
-class New:
-    """What a fold finds to do.
+class NewInput:
+    """The input of the next batch.
 
     Attributes:
-        files: what was not taken yet.
-        snapshots: likewise.
+        files: files and versions of Delta tables that no batch has read.
+        snapshots: snapshots that no batch has read.
         completed: the completed batches.
         bindings: `fingerprint` of the settings.
-        broken_off: whether an earlier attempt at this fold left rows.
+        broken_off: whether an earlier attempt at this batch left rows.
     """
 
     files: Sequence[InputFile]
     snapshots: Sequence[ServerSnapshot]
     completed: CompletedBatches
     bindings: str
-    broken_off: bool
+    is_interrupted: bool
 
     @property
     def is_empty(self) -> bool:
@@ -78,7 +78,7 @@ class New:
         return (
             not self.files
             and not self.snapshots
-            and not self.broken_off
+            and not self.is_interrupted
             and self.completed.bindings in (None, self.bindings)
         )
 
@@ -89,8 +89,8 @@ class New:
         return self.completed.is_small and not self.snapshots and size <= SMALL_INPUT_BYTES
 
 
-def new_input(warehouse: Warehouse, settings: Settings) -> New:
-    """Find what the next fold has to do; nothing is read but lists of files.
+def find_new_input(warehouse: Warehouse, settings: Settings) -> NewInput:
+    """Find the input of the next batch; only lists of files are read.
 
     Raises:
         InputError: an input is missing or unreadable, or a file changed after it was taken.
@@ -99,23 +99,23 @@ def new_input(warehouse: Warehouse, settings: Settings) -> New:
         warehouse.spark, partial(completed_batches, warehouse), lambda: collect_rows(warehouse.read(FILES))
     )
     files = [InputFile(*[row[name] for name in FILE]) for row in taken if row["batch"] <= completed.batch]
-    return New(
+    return NewInput(
         files=new_files(settings.inputs.by_name(), files),
         snapshots=new_snapshots(warehouse, settings.snapshots, completed.batch),
         completed=completed,
         bindings=fingerprint(settings),
-        broken_off=any(row["batch"] > completed.batch for row in taken),
+        is_interrupted=any(row["batch"] > completed.batch for row in taken),
     )
 
 
 @dataclass(frozen=True)
 class IngestResult:
-    """What a fold has completed.
+    """The result of `ingest`.
 
     Attributes:
         completed: the completed batches, with this one.
-        details: what came in, in words.
-        state: the state of messages at the end of the log's newest day; None if nothing came in.
+        details: the counts of the batch as text, for the progress line.
+        state: the state of messages at the end of the log's newest day; None without a new batch.
     """
 
     completed: CompletedBatches
@@ -126,21 +126,21 @@ class IngestResult:
 def ingest(
     warehouse: Warehouse,
     settings: Settings,
-    new: New,
+    new: NewInput,
     *,
     run_id: str,
     started_at: datetime,
     materialize_state: Materialize,
 ) -> IngestResult:
-    """Take in what is new as one batch, and write the ledger; nothing happens if nothing is new.
+    """Read the new input as one batch and write the ledger; without new input, nothing is written.
 
     Args:
         warehouse: the tables.
         settings: inputs and catalog.
-        new: `new_input`.
-        run_id: the run that rejected rows are reported by.
+        new: `find_new_input`.
+        run_id: the run, for `rejected_events.run_id`.
         started_at: its start, for `rejected_events.first_seen`.
-        materialize_state: keeps the state that is returned: what describes that moment next needs it, too.
+        materialize_state: materializes the returned state, which outlives the batch.
 
     Raises:
         InputError: an input breaks its contract, or a file changed while it was read.
@@ -148,35 +148,35 @@ def ingest(
     if new.is_empty:
         return IngestResult(new.completed, "nothing new")
     completed, number, state = new.completed, new.completed.batch + 1, None
-    # No other table is ever there without it (`pipelines.storage.integrity`).
+    # `pipelines.storage.integrity` expects it beside any other table.
     warehouse.create_missing(RUNS)
     with warehouse.materializing() as materialize:
-        came, _ = run_concurrently(
+        inputs, _ = run_concurrently(
             warehouse.spark,
-            partial(_take_in, warehouse, settings, new.files, number, materialize),
-            partial(_write_what_is_taken, warehouse, number, new),
+            partial(_read_inputs, warehouse, settings, new.files, number, materialize),
+            partial(_write_taken_input, warehouse, number, new),
         )
-        shown = None
+        snapshot_batch = None
         if new.snapshots:
-            events = {each.source: each.events for each in came}
-            shown = take_snapshots(warehouse, new.snapshots, events, materialize)
-            write_monitors(warehouse, number, shown.monitors)
-        newest = _newest(_brought(came, shown), completed.newest)
+            events = {each.source: each.events for each in inputs}
+            snapshot_batch = take_snapshots(warehouse, new.snapshots, events, materialize)
+            write_monitors(warehouse, number, snapshot_batch.monitors)
+        newest = _newest_moment(_all_batches(inputs, snapshot_batch), completed.newest)
         # Files with types are read again where their rows are written.
-        with blaming_files(partial(_blame, warehouse, settings, new.files)):
+        with blaming_files(partial(_name_faulty_files, warehouse, settings, new.files)):
             if newest is not None:
-                # Facts of one moment alone can't contradict each other.
+                # Views of one moment cannot contradict each other.
                 moments = {each.taken_at for each in new.snapshots}
-                is_one_moment = number == 1 and not came and len(moments) == 1
+                is_one_moment = number == 1 and not inputs and len(moments) == 1
                 views = None if is_one_moment else complete_views(warehouse, number)
-                batch = _batch(settings, came, shown, views, completed, number, newest)
+                batch = _plan_batch(settings, inputs, snapshot_batch, views, completed, newest)
                 state = write_ledger(warehouse, batch, materialize_state)
-            # They have been read for the last time. What was cut off as a file was still growing is no row.
+            # The files were read for the last time. If one grew meanwhile, its last row may be cut off.
             require_unchanged(settings.inputs.by_name(), new.files)
             _, counts = run_concurrently(
                 warehouse.spark,
-                partial(_write_rejected, warehouse, _brought(came, shown), run_id, started_at),
-                partial(_counts, warehouse, settings, came, shown, number),
+                partial(_write_rejected, warehouse, _all_batches(inputs, snapshot_batch), run_id, started_at),
+                partial(_count_events, warehouse, settings, inputs, snapshot_batch, number),
             )
     rows = [(number, *count, newest, new.bindings) for count in counts]
     warehouse.replace(BATCHES, small_frame(warehouse.spark, rows, BATCHES.struct), where=f"batch = {number}")
@@ -184,102 +184,108 @@ def ingest(
     batches = [dict(zip(BATCHES.names, row, strict=True)) for row in rows]
     totals = Counter[str]()
     for count in counts:
-        totals.update(dict(zip(SUMS, count[1:], strict=True)))
-    details = ", ".join(f"{totals[name]:,} {name}" for name in SUMS)
+        totals.update(dict(zip(EVENT_COUNTS, count[1:], strict=True)))
+    details = ", ".join(f"{totals[name]:,} {name}" for name in EVENT_COUNTS)
     return IngestResult(CompletedBatches([*completed.batches, *batches]), details, state)
 
 
-def _take_in(
+def _read_inputs(
     warehouse: Warehouse,
     settings: Settings,
     files: Sequence[InputFile],
     number: int,
     materialize: Materialize,
 ) -> list[InputBatch]:
-    """Read every input that has new files; what breaks the contracts is said of all of them at once."""
+    """Read every input that has new files; errors of all inputs are raised together."""
 
-    def read(source: str, found: Sequence[InputFile]) -> InputBatch | InputError:
+    def read(source: str, files: Sequence[InputFile]) -> InputBatch | InputError:
         try:
-            with blaming_files(partial(_blame, warehouse, settings, found)):
+            with blaming_files(partial(_name_faulty_files, warehouse, settings, files)):
                 given, limit = settings.inputs.by_name()[source], settings.quality.max_line_bytes
-                return read_new_input(warehouse, source, given, found, number, materialize, limit)
+                return read_new_input(warehouse, source, given, files, number, materialize, limit)
         except InputError as error:
             return error
 
-    tasks = [partial(read, source, found) for source, found in _by_source(files).items()]
+    tasks = [partial(read, source, files) for source, files in _by_source(files).items()]
     results = run_concurrently(warehouse.spark, *tasks)
     raise_together(str(result) for result in results if isinstance(result, InputError))
     return [result for result in results if isinstance(result, InputBatch)]
 
 
-def _blame(warehouse: Warehouse, settings: Settings, files: Sequence[InputFile], error: Exception) -> None:
-    """Name the files that can't be read to their end.
+def _name_faulty_files(
+    warehouse: Warehouse, settings: Settings, files: Sequence[InputFile], error: Exception
+) -> None:
+    """Raise an error that names the files that can't be read to their end.
 
     Raises:
         InputError: there is any.
     """
 
-    def problems(source: str, found: Sequence[InputFile]) -> str:
+    def problems(source: str, files: Sequence[InputFile]) -> str:
         contract, format = CONTRACTS[source], settings.inputs.by_name()[source].format
         limit = settings.quality.max_line_bytes
         opened = partial(read_input, warehouse.spark, contract, format, max_line_bytes=limit)
-        faulty = faulty_files(found, opened, error, are_parquet=format == "parquet")
+        faulty = faulty_files(files, opened, error, are_parquet=format == "parquet")
         return contract_problems(contract, faulty)
 
-    raise_together(problems(source, found) for source, found in _by_source(files).items())
+    raise_together(problems(source, files) for source, files in _by_source(files).items())
 
 
 def _by_source(files: Sequence[InputFile]) -> dict[str, list[InputFile]]:
     """The files of the inputs that have any, in the order of the inputs."""
     by_source = {source: [file for file in files if file.source == source] for source in ACCEPTED}
-    return {source: found for source, found in by_source.items() if found}
+    return {source: files for source, files in by_source.items() if files}
 
 
-def _brought(came: Sequence[InputBatch], shown: SnapshotBatch | None) -> list[InputBatch | SnapshotBatch]:
-    """All that came in."""
-    return [*came, *([] if shown is None else [shown])]
+def _all_batches(
+    inputs: Sequence[InputBatch], snapshot_batch: SnapshotBatch | None
+) -> list[InputBatch | SnapshotBatch]:
+    """The batches of all inputs and of the snapshots."""
+    return [*inputs, *([] if snapshot_batch is None else [snapshot_batch])]
 
 
-def _newest(came: Sequence[InputBatch | SnapshotBatch], known: datetime | None) -> datetime | None:
+def _newest_moment(inputs: Sequence[InputBatch | SnapshotBatch], known: datetime | None) -> datetime | None:
     """The newest moment of the log; null if no event was ever accepted."""
     events = Counter[date]()
-    for each in came:
+    for each in inputs:
         events.update(each.by_day)
     day = newest_day(events, known.date() if known else None)
-    moments = [each.newest[day] for each in came if day in each.newest]
+    moments = [each.newest[day] for each in inputs if day in each.newest]
     return max([*moments, *([known] if known else [])], default=None)
 
 
-def _batch(
+def _plan_batch(
     settings: Settings,
-    came: Sequence[InputBatch],
-    shown: SnapshotBatch | None,
+    inputs: Sequence[InputBatch],
+    snapshot_batch: SnapshotBatch | None,
     views: DataFrame | None,
     completed: CompletedBatches,
-    number: int,
     newest: datetime,
 ) -> Batch:
     by_day = Counter[date]()
-    for each in _brought(came, shown):
+    for each in _all_batches(inputs, snapshot_batch):
         by_day.update(each.by_day)
     full = full_days(by_day)
-    queue_events = sum(sum(each.by_day.values()) for each in came if each.source == "queue_events")
+    queue_events = sum(sum(each.by_day.values()) for each in inputs if each.source == "queue_events")
     return Batch(
-        number=number,
-        events={each.source: each.events for each in came},
-        shown={} if shown is None else shown.events,
+        number=completed.batch + 1,
+        events={each.source: each.events for each in inputs},
+        view_events={} if snapshot_batch is None else snapshot_batch.events,
         views=views,
-        until=CloseAt.newest(newest),
-        reach=Lookback(full, by_day.keys() - full, everywhere=completed.events <= SMALL_HISTORY),
+        close_at=CloseAt.newest(newest),
+        lookback=Lookback(full, by_day.keys() - full, everywhere=completed.events <= SMALL_HISTORY),
         bindings=list(settings.catalog.service_bindings()),
         has_queue_events=completed.has_queue_events or queue_events > 0,
-        # Without queue events every RECEIVED counted; what was closed by that means something else now.
+        # Without queue events every RECEIVED counted as committed. Rows closed by that rule can be open now.
         starts_anew=not completed.has_queue_events and queue_events > 0,
     )
 
 
-def _write_what_is_taken(warehouse: Warehouse, number: int, new: New) -> None:
-    """Say before the ledger is written what the batch takes: it is taken again without rows in `batches`."""
+def _write_taken_input(warehouse: Warehouse, number: int, new: NewInput) -> None:
+    """Record the files of the batch before the ledger is written.
+
+    They count as read once `batches` has rows of the batch.
+    """
     rows = [
         (number, file.source, file.path, file.length, file.modified_at, file.version) for file in new.files
     ]
@@ -288,33 +294,33 @@ def _write_what_is_taken(warehouse: Warehouse, number: int, new: New) -> None:
 
 
 def _write_rejected(
-    warehouse: Warehouse, came: Sequence[InputBatch | SnapshotBatch], run_id: str, started_at: datetime
+    warehouse: Warehouse, inputs: Sequence[InputBatch | SnapshotBatch], run_id: str, started_at: datetime
 ) -> None:
-    """Add the rejected rows that are not there yet; nulls in a key are equal."""
-    reports = [each.reports for each in came if each.reports is not None]
+    """Append the rejected rows that the table lacks; nulls in a key are equal."""
+    reports = [each.reports for each in inputs if each.reports is not None]
     if not reports:
         return
     key = list(REJECTED_EVENTS.key)
-    found = union_all(reports).dropDuplicates(key).alias("new")
+    files = union_all(reports).dropDuplicates(key).alias("new")
     same = [F.col(f"new.{name}").eqNullSafe(F.col(f"old.{name}")) for name in key]
-    missing = found.join(warehouse.read(REJECTED_EVENTS).alias("old"), same, "left_anti")
+    missing = files.join(warehouse.read(REJECTED_EVENTS).alias("old"), same, "left_anti")
     warehouse.append(
         REJECTED_EVENTS, missing.withColumns({"run_id": F.lit(run_id), "first_seen": F.lit(started_at)})
     )
 
 
-def _counts(
+def _count_events(
     warehouse: Warehouse,
     settings: Settings,
-    came: Sequence[InputBatch],
-    shown: SnapshotBatch | None,
+    inputs: Sequence[InputBatch],
+    snapshot_batch: SnapshotBatch | None,
     number: int,
 ) -> list[tuple[str, int, int, int, int]]:
-    """(source, events, accepted, duplicates, rejected); what was accepted is counted in the tables."""
-    brought = {each.source: each for each in came}
+    """(source, events, accepted, duplicates, rejected); accepted events are counted in the tables."""
+    by_source = {each.source: each for each in inputs}
 
     def counted(source: str) -> tuple[str, int, int, int, int]:
-        each = brought.get(source)
+        each = by_source.get(source)
         if each is None:
             return source, 0, 0, 0, 0
         rows = warehouse.read(ACCEPTED[source]).where(
@@ -325,12 +331,20 @@ def _counts(
     counts = list(
         run_concurrently(warehouse.spark, *[partial(counted, name) for name in settings.inputs.by_name()])
     )
-    if shown is not None:
-        counts.append((SOURCE, shown.rows, shown.rows - shown.rejected, 0, shown.rejected))
+    if snapshot_batch is not None:
+        counts.append(
+            (
+                SOURCE,
+                snapshot_batch.rows,
+                snapshot_batch.rows - snapshot_batch.rejected,
+                0,
+                snapshot_batch.rejected,
+            )
+        )
     return counts
 
 
 def fingerprint(settings: Settings) -> str:
-    """A hash of the catalog's services with their queues, to see that it changed."""
+    """A hash of the catalog's services with their queues; a change of it needs a new batch."""
     bindings = json.dumps(sorted(settings.catalog.service_bindings()))
     return hashlib.sha256(bindings.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Events that concern what is closed already: late ones, and what a long-lived conversation brings."""
+"""Closed rows that new events refer to: late events, and new events of long-lived conversations."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.ingest.days import in_days
 
 SMALL_HISTORY = 2_000_000
-"""Up to so many accepted events a fold looks through all that is closed (our choice)."""
+"""Accepted events up to which a batch searches all closed rows, as that costs little."""
 
 
 @dataclass(frozen=True)
 class Lookback:
-    """How far back a fold looks for closed rows of its keys.
+    """How far back a batch searches closed rows of its keys.
 
-    An event of a day looks at what was closed on that day or later: until then its message, conversation or
-    transaction could have a state. Earlier closings are looked at where that costs little.
+    For an event of a day, rows closed on that day or later are searched: until then its message, conversation
+    or transaction could have a state. Earlier closings are searched if the history is small.
 
     Attributes:
-        full_days: the days that the batch has many events of.
-        other_days: all other days that it has events of.
-        everywhere: the history is small: no row is out of reach.
+        full_days: the days with many events of the batch.
+        other_days: all other days of its events.
+        everywhere: the history is small: all closed rows are searched.
     """
 
     full_days: Collection[date]
@@ -30,27 +30,29 @@ class Lookback:
     everywhere: bool
 
 
-def brought_back(closed: DataFrame, new: DataFrame, key: Sequence[str], reach: Lookback) -> DataFrame:
-    """The closed rows that new events concern.
+def select_closed_rows(
+    closed: DataFrame, new: DataFrame, key: Sequence[str], lookback: Lookback
+) -> DataFrame:
+    """Select the closed rows that new events refer to.
 
     Args:
         closed: closed rows of a ledger table.
         new: accepted events of the batch, with the key's columns.
-        key: what the two have in common.
-        reach: how far back to look.
+        key: the columns by which events refer to rows.
+        lookback: how far back to search.
 
     Returns:
         Rows of `closed`, each once.
     """
     keys = new.select(*key).distinct()
-    if reach.everywhere:
+    if lookback.everywhere:
         return closed.join(keys, list(key), "left_semi")
-    since = min(reach.full_days, default=date.max)
+    since = min(lookback.full_days, default=date.max)
     found = closed.where(F.col("closed_on") >= F.lit(since)).join(keys, list(key), "left_semi")
-    if not reach.other_days or min(reach.other_days) >= since:
+    if not lookback.other_days or min(lookback.other_days) >= since:
         return found
-    few = F.broadcast(new.where(in_days(reach.other_days)).select(*key).distinct())
+    few = F.broadcast(new.where(in_days(lookback.other_days)).select(*key).distinct())
     earlier = closed.where(
-        (F.col("closed_on") < F.lit(since)) & (F.col("closed_on") >= F.lit(min(reach.other_days)))
+        (F.col("closed_on") < F.lit(since)) & (F.col("closed_on") >= F.lit(min(lookback.other_days)))
     )
     return found.unionByName(earlier.join(few, list(key), "left_semi"))

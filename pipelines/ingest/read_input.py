@@ -9,27 +9,27 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.config.errors import InputError
 from pipelines.config.model import EventSource, Format
 from pipelines.engine.differences import Materialize
+from pipelines.engine.files import is_slow_to_open_files
 from pipelines.ingest.days import full_days
 from pipelines.ingest.duplicates import (
     EVENT,
-    accepted,
     decide_duplicates,
-    narrow,
-    near,
-    repeated,
-    repeated_hashes,
-    suspects,
-    with_hash_in,
+    find_repeated,
+    find_repeated_hashes,
+    narrow_rows,
+    select_accepted,
+    select_near_suspects,
+    select_suspects,
+    select_with_hashes,
 )
-from pipelines.ingest.ids import as_written, with_canonical_ids
+from pipelines.ingest.ids import with_canonical_ids, with_written_ids
 from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, LINE_TOO_LONG, with_reasons
 from pipelines.storage.collect import instant_of
 from pipelines.storage.inputs.contract import raise_together
-from pipelines.storage.inputs.listing import InputFile
+from pipelines.storage.inputs.listing import InputFile, has_many_small_files
 from pipelines.storage.inputs.payloads import with_payload
 from pipelines.storage.inputs.read import mistyped_fields, read_input
 from pipelines.storage.inputs.readable import TOO_LONG
-from pipelines.storage.inputs.scattered import are_slow_to_open
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
 
@@ -64,7 +64,7 @@ class InputBatch:
 def read_new_input(
     warehouse: Warehouse,
     source: str,
-    given: EventSource,
+    source_settings: EventSource,
     files: Sequence[InputFile],
     batch: int,
     materialize: Materialize,
@@ -76,15 +76,16 @@ def read_new_input(
         InputError: a file breaks its contract; every difference is listed.
     """
     contract = CONTRACTS[source]
-    read = read_input(warehouse.spark, contract, given.format, files, max_line_bytes=max_line_bytes)
+    read = read_input(warehouse.spark, contract, source_settings.format, files, max_line_bytes=max_line_bytes)
     rows = with_reasons(read, contract)
-    if given.format in TEXT or are_slow_to_open(warehouse.spark, files):
-        # Text is parsed once. Other files are read again faster than their rows are kept, unless they are
-        # many and small.
+    is_slow_to_read = is_slow_to_open_files(warehouse.spark) and has_many_small_files(files)
+    if source_settings.format in TEXT or is_slow_to_read:
+        # Text is parsed once. Other files are read again faster than their rows are materialized, unless
+        # they are many and small.
         rows = materialize(rows)
-        few_bytes = narrow(rows, contract)
+        few_bytes = narrow_rows(rows, contract)
     else:
-        few_bytes = materialize(narrow(rows, contract))
+        few_bytes = materialize(narrow_rows(rows, contract))
     # Of a row that is no event the time may be one that no calendar of Python's has.
     day = F.when(F.col("is_event"), F.to_date("event_time"))
     totals = few_bytes.groupBy(day.alias("day"), "is_event").agg(
@@ -94,7 +95,7 @@ def read_new_input(
         F.bool_or("has_other_spelling").alias("other_spelling"),
     )
     counted = totals.collect()
-    if given.format == "json" and any(row.mistyped for row in counted):
+    if source_settings.format == "json" and any(row.mistyped for row in counted):
         raise_together([mistyped_fields(warehouse.spark, contract, files, max_line_bytes=max_line_bytes)])
         raise InputError(f"{source}: a file changed while it was read; move files in whole, run again")
     if any(row.other_spelling for row in counted):
@@ -106,14 +107,14 @@ def read_new_input(
     recorded = warehouse.read(ACCEPTED[source]).where(F.col("batch") < batch)
     full = full_days(by_day)
     hashes = materialize(
-        repeated_hashes(few_bytes, recorded, full_days=full, other_days=by_day.keys() - full)
+        find_repeated_hashes(few_bytes, recorded, full_days=full, other_days=by_day.keys() - full)
     )
     invalid = sum(row.rows for row in counted if not row.is_event)
     if invalid == 0 and hashes.isEmpty():
         return InputBatch(source, total, 0, 0, rows.select(*contract.names), None, by_day, newest)
-    near_rows = materialize(near(rows, few_bytes, hashes))
-    few = suspects(near_rows, hashes)
-    repeats = repeated(few.where("reasons is null"), with_hash_in(recorded, hashes), contract)
+    near_rows = materialize(select_near_suspects(rows, few_bytes, hashes))
+    few = select_suspects(near_rows, hashes)
+    repeats = find_repeated(few.where("reasons is null"), select_with_hashes(recorded, hashes), contract)
     verdicts = materialize(decide_duplicates(few, repeats, contract))
     # The embedded engine asks for gigabytes to count a few thousand distinct pairs in one step.
     by_event = verdicts.groupBy("verdict", *EVENT).agg(F.count(F.lit(1)).alias("rows"))
@@ -131,8 +132,8 @@ def read_new_input(
         rows=total,
         duplicates=of("duplicate") + of("twin") - of("twin", "events"),
         rejected=rejected,
-        events=accepted(rows, near_rows, verdicts, contract, materialize),
-        reports=_reports(verdicts, source, given.format) if rejected else None,
+        events=select_accepted(rows, near_rows, verdicts, contract, materialize),
+        reports=_reports(verdicts, source, source_settings.format) if rejected else None,
         by_day=by_day,
         newest=newest,
     )
@@ -142,7 +143,7 @@ def _reports(verdicts: DataFrame, source: str, format: Format) -> DataFrame:
     """The rejected rows, one per row and reason."""
     reasons = F.when(F.col("verdict") == "conflict", F.lit(CONFLICTING_DUPLICATE)).otherwise(F.col("reasons"))
     reasons = F.when(F.startswith("raw", F.lit(TOO_LONG)), F.lit(LINE_TOO_LONG)).otherwise(reasons)
-    invalid = as_written(verdicts, CONTRACTS[source]).where("verdict in ('invalid', 'conflict')")
+    invalid = with_written_ids(verdicts, CONTRACTS[source]).where("verdict in ('invalid', 'conflict')")
     rows = with_payload(invalid, CONTRACTS[source], format)
     return rows.select(
         F.lit(source).alias("source"), "event_id", F.explode(F.split(reasons, ",")).alias("reason"), "payload"

@@ -1,4 +1,4 @@
-"""Messages that are received for good, and that a ROLLBACK gives back to their queue all the same."""
+"""Committed messages that a later ROLLBACK can still return to the queue."""
 
 from pyspark.sql import DataFrame, functions as F
 
@@ -9,13 +9,13 @@ from pipelines.state.open_messages import StateOfMessages
 from pipelines.state.transactions import TRANSACTION
 
 
-def redelivered(
+def select_redelivered(
     ledger: Ledger, state: StateOfMessages, sides: DataFrame, *, materialize: Materialize
 ) -> DataFrame:
-    """The messages without a state that a ROLLBACK has given back last, or may still give back: hardly any.
+    """Select the messages without a state that a ROLLBACK returned last, or can still return; very few.
 
-    A replay of the queue gives a message to the transaction that found it ready. While that one holds it,
-    other RECEIVED events take nothing, committed or not.
+    A replay of the queue assigns a message to the transaction that found it ready. While that transaction
+    holds it, other RECEIVED events have no effect, committed or not.
 
     Args:
         ledger: the working set.
@@ -27,8 +27,7 @@ def redelivered(
         (message_id, conversation_id), unique: a transaction without a COMMIT has received it, and has not
         been rolled back between that and the last RECEIVED; the receiving endpoint has not ended.
 
-    Narrow passes find the messages of such transactions; only their events are looked at.
-    Source: the design, "Activation".
+    See docs/semantics.md#activation.
     """
     received = ledger.message_events.where("event_type = 'RECEIVED' and transaction_id is not null")
     takes = materialize(
@@ -38,13 +37,13 @@ def redelivered(
     )
     rollbacks = ledger.queue_events.where("event_type = 'ROLLBACK' and transaction_id is not null")
     last_rollback = rollbacks.groupBy(*TRANSACTION).agg(F.max("event_time").alias("rolled_back_at"))
-    place = order_of_events()
+    position = order_of_events()
     messages = (
         ledger.message_events.join(takes.select("message_id").distinct(), "message_id", "left_semi")
         .groupBy("message_id")
         .agg(
-            F.min_by("conversation_id", place).alias("conversation_id"),
-            F.min_by("sent_by_initiator", place).alias("sent_by_initiator"),
+            F.min_by("conversation_id", position).alias("conversation_id"),
+            F.min_by("sent_by_initiator", position).alias("sent_by_initiator"),
             F.max(F.when(F.col("event_type") == "RECEIVED", F.col("event_time"))).alias("last_received_at"),
         )
     )

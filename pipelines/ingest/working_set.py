@@ -1,4 +1,4 @@
-"""What a fold looks at: its events, what was open before it, and the closed rows that its events concern."""
+"""The working set of a batch: new events, open rows, and closed rows that late events refer to."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,11 +7,11 @@ from functools import partial
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.engine.differences import Materialize, run_concurrently
+from pipelines.engine.small_frame import empty_frame
 from pipelines.engine.union import union_all
-from pipelines.ingest.late_events import Lookback, brought_back
+from pipelines.ingest.late_events import Lookback, select_closed_rows
 from pipelines.ingest.retention import CloseAt
 from pipelines.state.transactions import TRANSACTION
-from pipelines.storage.small_frame import empty_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
 from schemas.events import CREATIONS, ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS, SHOWN, accepted_names
@@ -24,33 +24,31 @@ KEYS = {
     QUEUE_FACTS.name: TRANSACTION,
     ENDPOINTS.name: ["conversation_id"],
 }
-"""What closes together, by table."""
+"""The key of the rows that close together, by table."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What a fold works on.
+    """A batch to write.
 
     Attributes:
-        number: of the batch, and of the fold that writes it.
+        number: the number of the batch.
         events: the accepted events by input, with the contract's columns; inputs without any may be missing.
-        shown: what new snapshots show, likewise, with the columns of accepted events.
-        views: the complete views of all snapshots, `pipelines.ingest.snapshots.read.complete_views`; None
-        if nothing
-            can follow from them.
-        until: up to when the fold closes.
-        reach: how far back it looks for closed rows that the events concern.
+        view_events: events from new snapshots by table, with the columns of accepted events.
+        views: the complete views of all snapshots (`complete_views`); None if nothing is inferred from them.
+        close_at: the moment up to which the batch closes rows.
+        lookback: how far back closed rows are searched.
         bindings: the catalog's (instance, database, service, queue).
-        has_queue_events: whether any queue event was ever accepted.
-        starts_anew: the meaning of all rows has changed, so all are read and written.
+        has_queue_events: `Ledger.has_queue_events`, with this batch.
+        starts_anew: the first queue events change the meaning of all rows, so all are read and written.
     """
 
     number: int
     events: Mapping[str, DataFrame]
-    shown: Mapping[str, DataFrame]
+    view_events: Mapping[str, DataFrame]
     views: DataFrame | None
-    until: CloseAt
-    reach: Lookback
+    close_at: CloseAt
+    lookback: Lookback
     bindings: Sequence[tuple[str, str, str, str]]
     has_queue_events: bool
     starts_anew: bool
@@ -58,12 +56,12 @@ class Batch:
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one table that the fold looks at.
+    """The rows of one table in the working set.
 
     Attributes:
         new: accepted events of the batch, with `batch`.
-        open: rows of earlier batches that were open before this fold.
-        late: closed rows of earlier batches that the new events concern.
+        open: open rows of earlier batches.
+        late: closed rows of earlier batches that new events refer to.
     """
 
     table: Table
@@ -76,7 +74,7 @@ class Rows:
         return union_batches(warehouse, self.table, self.new, self.open, self.late)
 
     def each_once(self, warehouse: Warehouse) -> DataFrame:
-        """As `all`, also once the table is written: what came back late then is among what was open, too."""
+        """As `all`, also after the table is written: late rows are then among the open rows, too."""
         if self.open is None or self.late is None:
             return self.all(warehouse)
         event = list(self.table.key)
@@ -85,21 +83,27 @@ class Rows:
 
 
 def union_batches(warehouse: Warehouse, table: Table, *frames: DataFrame | None) -> DataFrame:
-    """The rows of all that there is.
+    """The rows of all frames that are not None, or an empty frame.
 
-    What can't have rows is left out: the embedded engine loses the names of columns where it finds out by
-    itself that one side of a union is empty.
+    No empty frame is part of the union: an engine may lose the names of columns if it finds one.
     """
     names = [*accepted_names(table.name), "batch"] if table.name in CONTRACTS else table.names
-    there = [frame.select(*names) for frame in frames if frame is not None]
-    if not there:
+    present = [frame.select(*names) for frame in frames if frame is not None]
+    if not present:
         return empty_frame(warehouse.spark, table.struct).select(*names)
-    return union_all(there)
+    return union_all(present)
 
 
 @dataclass(frozen=True)
 class WorkingSet:
-    """All that a fold looks at."""
+    """The rows that a batch reads.
+
+    Attributes:
+        messages, conversations, transactions: rows of the three event tables.
+        known: `endpoints` rows of earlier batches.
+        known_late: the closed ones among them.
+        arrivals: closed message events of conversations whose creation comes late.
+    """
 
     messages: Rows
     conversations: Rows
@@ -110,34 +114,34 @@ class WorkingSet:
 
 
 def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materialize) -> WorkingSet:
-    """Find the rows that a fold looks at.
+    """Read the working set of a batch.
 
     Args:
         warehouse: the tables.
-        batch: the fold.
+        batch: the batch.
         materialize: computes a frame once.
     """
-    new = {table.name: _new(batch, table) for table in ACCEPTED.values()}
+    new = {table.name: _new_rows(batch, table) for table in ACCEPTED.values()}
     of_messages, of_endpoints, of_queues = (
         new[table.name] for table in (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS)
     )
     has_closed_rows = batch.number > 1 and not batch.starts_anew
 
     def late(table: Table, ids: Sequence[DataFrame | None], key: Sequence[str]) -> DataFrame | None:
-        there = [frame for frame in ids if frame is not None]
-        if not has_closed_rows or not there:
+        frames = [frame for frame in ids if frame is not None]
+        if not has_closed_rows or not frames:
             return None
         closed = warehouse.read(table).where(f"closed_on is not null and fold < {batch.number}")
-        return materialize(brought_back(closed, union_all(there), key, batch.reach))
+        return materialize(select_closed_rows(closed, union_all(frames), key, batch.lookback))
 
     def before(table: Table) -> DataFrame | None:
-        """The rows of earlier batches that were open, or that a broken-off attempt of this fold wrote."""
+        """The open rows of earlier batches, and the rows of an interrupted attempt at this batch."""
         if batch.number == 1 or not warehouse.exists(table):
             return None
         rows = warehouse.read(table)
         if not batch.starts_anew:
             rows = rows.where(f"closed_on is null or fold = {batch.number}")
-        # An endpoint is of no batch.
+        # Endpoints have no column `batch`.
         return rows if table is ENDPOINTS else rows.where(f"batch < {batch.number}")
 
     def rows(table: Table, closed: DataFrame | None) -> Rows:
@@ -150,14 +154,14 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
     ]
     message_ids = [] if of_messages is None else [of_messages.select("message_id", "event_time")]
     if batch.views is not None and has_closed_rows and conversation_ids:
-        message_ids.append(_shown_of(warehouse, union_all(conversation_ids)))
+        message_ids.append(_closed_messages_in_snapshots(warehouse, union_all(conversation_ids)))
     created = None if of_endpoints is None else of_endpoints.where(F.col("event_type").isin(*CREATIONS))
     late_messages, late_conversations, known_late, arrivals = run_concurrently(
         warehouse.spark,
         partial(late, MESSAGES, message_ids, KEYS[MESSAGES.name]),
         partial(late, ENDPOINT_FACTS, conversation_ids, KEYS[ENDPOINT_FACTS.name]),
         partial(late, ENDPOINTS, conversation_ids, KEYS[ENDPOINTS.name]),
-        # A creation that comes late finds the arrivals of messages that are closed by now.
+        # A late creation needs the arrivals of messages that are closed already.
         partial(late, MESSAGES, [created], ["conversation_id"]),
     )
     messages = rows(MESSAGES, late_messages)
@@ -168,7 +172,7 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
         named = of_queues.where("transaction_id is not null")
         transaction_ids.append(named.select(*TRANSACTION, "event_time"))
     if of_messages is not None and messages.open is not None and messages.late is not None:
-        # A message that comes back needs the outcome of the transactions that had received it.
+        # A late message needs the outcome of the transactions that received it.
         back = messages.open.where(f"fold = {batch.number}").select(*messages.late.columns)
         times = of_messages.select("message_id", "event_time")
         received = _received(messages.late.unionByName(back), "message_id").join(times, "message_id")
@@ -183,8 +187,8 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
     )
 
 
-def _shown_of(warehouse: Warehouse, conversations: DataFrame) -> DataFrame:
-    """(message_id, event_time) of closed messages that snapshots have shown, of these conversations.
+def _closed_messages_in_snapshots(warehouse: Warehouse, conversations: DataFrame) -> DataFrame:
+    """(message_id, event_time) of closed messages in snapshots, of the conversations of new events.
 
     Args:
         warehouse: the tables.
@@ -201,12 +205,14 @@ def _received(message_events: DataFrame, *names: str) -> DataFrame:
     return received.select(*TRANSACTION, *names)
 
 
-def _new(batch: Batch, table: Table) -> DataFrame | None:
-    events, shown = batch.events.get(table.name), batch.shown.get(table.name)
+def _new_rows(batch: Batch, table: Table) -> DataFrame | None:
+    events, view_events = batch.events.get(table.name), batch.view_events.get(table.name)
     if events is not None:
         nothing = {column.name: F.lit(None).cast(column.type) for column in SHOWN[table.name]}
         events = events.withColumns(nothing)
-    there = [frame.select(*accepted_names(table.name)) for frame in (events, shown) if frame is not None]
-    if not there:
+    frames = [
+        frame.select(*accepted_names(table.name)) for frame in (events, view_events) if frame is not None
+    ]
+    if not frames:
         return None
-    return union_all(there).withColumn("batch", F.lit(batch.number).cast("bigint"))
+    return union_all(frames).withColumn("batch", F.lit(batch.number).cast("bigint"))

@@ -8,18 +8,19 @@ from pyspark.sql import DataFrame, Row, functions as F
 
 from pipelines.config.catalog import BINDINGS
 from pipelines.engine.differences import Materialize, run_concurrently
-from pipelines.engine.session import is_embedded
+from pipelines.engine.ordered import with_value_by_key
+from pipelines.engine.small_frame import small_frame
 from pipelines.engine.small_jobs import is_set_for_small_jobs, materialize_if_small
-from pipelines.ingest.endpoints import endpoints, first_places
-from pipelines.ingest.redelivered import redelivered
+from pipelines.ingest.endpoints import find_first_arrivals, resolve_endpoints
+from pipelines.ingest.redelivered import select_redelivered
 from pipelines.ingest.retention import (
     CloseAt,
-    closing_conversations,
-    last_of_kind,
-    messages_that_stay_open,
-    open_conversations,
-    open_queue_events,
-    open_transactions,
+    select_closing_conversations,
+    select_last_of_kind,
+    select_open_conversations,
+    select_open_messages,
+    select_open_queue_events,
+    select_open_transactions,
 )
 from pipelines.ingest.sides import conversation_sides, without_target
 from pipelines.ingest.snapshots.inference import infer
@@ -27,7 +28,6 @@ from pipelines.ingest.working_set import KEYS, Batch, WorkingSet, read_working_s
 from pipelines.state.endpoints import latest_moves, with_queue
 from pipelines.state.ledger import Ledger
 from pipelines.state.open_messages import StateOfMessages, state_of_messages
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse, sql_text
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
@@ -35,7 +35,7 @@ from schemas.outputs import PRIORITY_RULES
 from schemas.table import Table
 
 MOST_NAMED = 500
-"""So many keys are named one by one where closed rows move; more of them move with their partitions."""
+"""Keys up to which closed rows are replaced by key; more are replaced with their whole partitions."""
 
 
 def write_ledger(warehouse: Warehouse, batch: Batch, materialize_state: Materialize) -> StateOfMessages:
@@ -43,55 +43,57 @@ def write_ledger(warehouse: Warehouse, batch: Batch, materialize_state: Material
 
     Args:
         warehouse: the tables.
-        batch: the fold.
-        materialize_state: keeps what is returned.
+        batch: the batch.
+        materialize_state: materializes the returned state.
 
     Returns:
-        The state of messages at `batch.until.state_at`: the same that the tables give afterwards.
+        The state of messages at `batch.close_at.state_at`, as the written tables give it.
 
-    What is new and what was open is written with its day of closing. Closed rows stay where they are, but
-    for those of a message, conversation or transaction that new events concern.
+    New and open rows are written with their `closed_on`. Closed rows stay where they are, except those of a
+    message, conversation or transaction that new events refer to.
 
-    What is read after a table was written gives the same rows as before: rows of this batch are passed over,
-    and those that this fold has moved are told by its number. Only what came back late is there twice then,
-    as it was kept and as it was moved: what reads another table than its own must not count rows, or asks for
-    `Rows.each_once`.
+    A frame that reads a table after it was written gives the same rows as before: rows of this batch are
+    ignored, and moved rows have its number in `fold`. Only late rows are there twice, as closed and as moved
+    rows. A frame that reads another table than its own must not count rows, or uses `Rows.each_once`.
     """
     with warehouse.materializing() as materialize:
-        looked = read_working_set(warehouse, batch, materialize)
-        facts = _facts(warehouse, batch, looked, materialize)
+        working_set = read_working_set(warehouse, batch, materialize)
+        facts = _facts(warehouse, batch, working_set, materialize)
         state, made = run_concurrently(
             warehouse.spark,
             partial(
-                state_of_messages, facts.ledger, as_of=batch.until.state_at, materialize=materialize_state
+                state_of_messages, facts.ledger, as_of=batch.close_at.state_at, materialize=materialize_state
             ),
             partial(_endpoints, warehouse, batch, facts, materialize),
         )
         still_open = _still_open(warehouse, batch, facts, state, made.sides, materialize)
-        until = batch.until
+        close_at = batch.close_at
         write = partial(_write, warehouse, batch)
         run_concurrently(
             warehouse.spark,
             partial(
                 write,
                 MESSAGES,
-                _with_day(facts.ledger.message_events, still_open.messages, until),
-                looked.messages.late,
+                _with_closed_on(facts.ledger.message_events, still_open.messages, close_at),
+                working_set.messages.late,
             ),
             partial(
                 write,
                 ENDPOINT_FACTS,
-                _with_day(facts.ledger.endpoint_events, still_open.conversations, until),
-                looked.conversations.late,
+                _with_closed_on(facts.ledger.endpoint_events, still_open.conversations, close_at),
+                working_set.conversations.late,
             ),
             partial(
                 write,
                 QUEUE_FACTS,
-                _with_day(facts.ledger.queue_events, still_open.queue_events, until),
-                looked.transactions.late,
+                _with_closed_on(facts.ledger.queue_events, still_open.queue_events, close_at),
+                working_set.transactions.late,
             ),
             partial(
-                write, ENDPOINTS, _flagged(made.rows, still_open.conversations, until), looked.known_late
+                write,
+                ENDPOINTS,
+                _with_closed_on(made.rows, still_open.conversations, close_at, is_cheap=False),
+                working_set.known_late,
             ),
         )
     return state
@@ -112,18 +114,18 @@ class _Facts:
     arrived: DataFrame
 
 
-def _facts(warehouse: Warehouse, batch: Batch, looked: WorkingSet, materialize: Materialize) -> _Facts:
-    of_events = (looked.messages, looked.conversations, looked.transactions)
+def _facts(warehouse: Warehouse, batch: Batch, working_set: WorkingSet, materialize: Materialize) -> _Facts:
+    of_events = (working_set.messages, working_set.conversations, working_set.transactions)
     messages, conversations, transactions, known = run_concurrently(
         warehouse.spark,
         *[partial(materialize_if_small, rows.all(warehouse), materialize) for rows in of_events],
-        partial(materialize_if_small, looked.known, materialize),
+        partial(materialize_if_small, working_set.known, materialize),
     )
     ledger = Ledger(messages, conversations, transactions, known, batch.has_queue_events)
     if batch.views is not None:
         ledger = infer(
             ledger,
-            arrivals=looked.arrivals,
+            arrivals=working_set.arrivals,
             views=batch.views,
             bindings=small_frame(warehouse.spark, batch.bindings, BINDINGS),
             number=batch.number,
@@ -134,18 +136,18 @@ def _facts(warehouse: Warehouse, batch: Batch, looked: WorkingSet, materialize: 
         # Materialized rows stay the same when the table is written.
         creations = ledger.endpoint_events
     else:
-        creations = looked.conversations.each_once(warehouse)
-    arrived = union_batches(warehouse, MESSAGES, ledger.message_events, looked.arrivals)
+        creations = working_set.conversations.each_once(warehouse)
+    arrived = union_batches(warehouse, MESSAGES, ledger.message_events, working_set.arrivals)
     return _Facts(ledger, creations, arrived)
 
 
 @dataclass(frozen=True)
 class _Endpoints:
-    """The endpoints of all conversations that the fold looks at.
+    """The endpoints of all conversations of the working set.
 
     Attributes:
-        sides: `sides.conversation_sides`, kept.
-        rows: the `endpoints` table without closed_on and fold. Apache Spark takes seconds to plan them.
+        sides: `sides.conversation_sides`, materialized.
+        rows: the rows of the table `endpoints`, without closed_on and fold.
     """
 
     sides: DataFrame
@@ -157,23 +159,23 @@ def _endpoints(warehouse: Warehouse, batch: Batch, facts: _Facts, materialize: M
         conversation_sides(facts.ledger.endpoint_events, facts.arrived, facts.ledger.endpoints)
     )
     alone = without_target(sides)
-    places = first_places(
+    places = find_first_arrivals(
         facts.arrived.join(alone, "conversation_id", "left_semi"),
         facts.ledger.endpoints.join(alone, "conversation_id", "left_semi"),
     )
     moves = materialize(latest_moves(facts.ledger.endpoint_events))
     rules = materialize(warehouse.read(PRIORITY_RULES))
     bindings = materialize(small_frame(warehouse.spark, batch.bindings, BINDINGS))
-    found = endpoints(facts.creations, sides, moves, places, facts.ledger.endpoints, rules)
+    found = resolve_endpoints(facts.creations, sides, moves, places, facts.ledger.endpoints, rules)
     return _Endpoints(sides, with_queue(found, bindings))
 
 
 @dataclass(frozen=True)
 class _Keys:
-    """Which keys of rows stay open: the named ones, or all but the named ones; the fewer, the better.
+    """The keys of rows that stay open: the named ones, or all but the named ones.
 
     Attributes:
-        named: unique, kept.
+        named: unique, materialized; the fewer, the faster.
         stay: whether these stay open; they close otherwise.
     """
 
@@ -183,7 +185,7 @@ class _Keys:
 
 @dataclass(frozen=True)
 class _StillOpen:
-    """What stays open, by the keys of what closes together; of queues, by what `open_queue_events` gives."""
+    """The rows that stay open, by the keys of rows that close together; queue events by their own key."""
 
     messages: _Keys
     conversations: _Keys
@@ -198,55 +200,50 @@ def _still_open(
     sides: DataFrame,
     materialize: Materialize,
 ) -> _StillOpen:
-    until = batch.until
+    close_at = batch.close_at
     returned = None
     if batch.has_queue_events:
-        returned = redelivered(facts.ledger, state, sides, materialize=materialize)
+        returned = select_redelivered(facts.ledger, state, sides, materialize=materialize)
     messages = materialize(
-        messages_that_stay_open(facts.ledger.message_events, state.messages, returned, until)
+        select_open_messages(facts.ledger.message_events, state.messages, returned, close_at)
     )
 
     def queue_events() -> _Keys:
-        transactions = materialize(open_transactions(facts.ledger, state.uncommitted, messages, until))
-        last = last_of_kind(facts.ledger.queue_events, until)
-        return _Keys(materialize(open_queue_events(facts.ledger.queue_events, transactions, last, until)))
+        transactions = materialize(
+            select_open_transactions(facts.ledger, state.uncommitted, messages, close_at)
+        )
+        last = select_last_of_kind(facts.ledger.queue_events, close_at)
+        return _Keys(
+            materialize(select_open_queue_events(facts.ledger.queue_events, transactions, last, close_at))
+        )
 
     def conversations() -> _Keys:
-        # Most that a snapshot shows lives, and most of a log is over.
-        if batch.shown:
-            return _Keys(materialize(closing_conversations(sides, messages, until)), stay=False)
-        return _Keys(materialize(open_conversations(sides, messages, until)))
+        # Most conversations of a snapshot are alive, and most conversations of a log have ended.
+        if batch.view_events:
+            return _Keys(materialize(select_closing_conversations(sides, messages, close_at)), stay=False)
+        return _Keys(materialize(select_open_conversations(sides, messages, close_at)))
 
     of_queues, of_endpoints = run_concurrently(warehouse.spark, queue_events, conversations)
     return _StillOpen(_Keys(messages.select("message_id")), of_endpoints, of_queues)
 
 
-def _with_day(rows: DataFrame, still_open: _Keys, until: CloseAt) -> DataFrame:
-    """Add `closed_on` to rows that cost little to read: null for those whose key stays open, else the day.
-
-    The embedded engine sorts rows by partition before it writes them, unless it knows that all rows of a
-    stretch are of the same one. To read them twice costs less there.
-    """
-    if not is_embedded(rows.sparkSession):
-        return _flagged(rows, still_open, until)
-    key = still_open.named.columns
-    named, others = (rows.join(still_open.named, key, how) for how in ("left_semi", "left_anti"))
-    stays, closed = (named, others) if still_open.stay else (others, named)
-    return closed.withColumn("closed_on", F.lit(until.closed_on)).unionByName(
-        stays.withColumn("closed_on", F.lit(None).cast("date"))
+def _with_closed_on(
+    rows: DataFrame, still_open: _Keys, close_at: CloseAt, *, is_cheap: bool = True
+) -> DataFrame:
+    """Add `closed_on`: null for rows whose key stays open, else the day on which the batch closes."""
+    stays, closes = F.lit(None).cast("date"), F.lit(close_at.closed_on)
+    return with_value_by_key(
+        rows,
+        still_open.named,
+        "closed_on",
+        if_in_keys=stays if still_open.stay else closes,
+        otherwise=closes if still_open.stay else stays,
+        is_cheap=is_cheap,
     )
 
 
-def _flagged(rows: DataFrame, still_open: _Keys, until: CloseAt) -> DataFrame:
-    """As `_with_day`, for rows that cost more to compute than to sort."""
-    few = still_open.named.withColumn("is_named", F.lit(True))
-    is_closed = F.col("is_named").isNull() if still_open.stay else F.col("is_named").isNotNull()
-    closed_on = F.when(is_closed, F.lit(until.closed_on))
-    return rows.join(few, still_open.named.columns, "left").withColumn("closed_on", closed_on)
-
-
 def _write(warehouse: Warehouse, batch: Batch, table: Table, rows: DataFrame, late: DataFrame | None) -> None:
-    """Replace what was open, what this fold wrote before, and the late rows, by these."""
+    """Replace the open rows, the rows of an earlier attempt at this batch, and the late rows by these."""
     stamped = rows.withColumn("fold", F.lit(batch.number).cast("bigint")).select(*table.names)
     if batch.starts_anew:
         warehouse.replace(table, stamped)
@@ -256,11 +253,11 @@ def _write(warehouse: Warehouse, batch: Batch, table: Table, rows: DataFrame, la
     if late is None:
         warehouse.replace(table, stamped, where=where)
         return
-    # Rows of a key that are in other partitions are out of reach, and stay.
+    # Rows of a key in partitions beyond the lookback stay.
     moving = late.select(*key, *table.partition_by).distinct()
     moved = moving.limit(MOST_NAMED + 1).collect()
     if len(moved) > MOST_NAMED:
-        # The other rows of these partitions are written again as they were: this fold has no say in them.
+        # The other rows of the partitions are written again unchanged.
         partitions = moving.select(*table.partition_by).distinct().collect()
         touched = " OR ".join(f"({_partition(row)})" for row in partitions)
         others = warehouse.read(table).where(touched).join(moving, moving.columns, "left_anti")
@@ -276,5 +273,5 @@ def _partition(row: Row) -> str:
 
 
 def _key(row: Row, key: Sequence[str]) -> str:
-    # The embedded engine replaces rows for which a predicate is null, such as those without a transaction.
+    # An engine may replace rows for which a predicate is null, such as those without a transaction.
     return " AND ".join(f"{name} IS NOT NULL AND {name} = {sql_text(row[name])}" for name in key)

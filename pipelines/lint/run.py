@@ -9,6 +9,7 @@ from pipelines.config.load import Settings
 from pipelines.config.rules.history import Fault, Refusal, RuleHistory
 from pipelines.config.rules.sources import RuleSources
 from pipelines.config.rules.statements import HonorSetting, Note, NoteReason
+from pipelines.engine.small_frame import small_frame
 from pipelines.lint.findings import Finding, FindingCode
 from pipelines.lint.log import lint_log
 from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints, count_endpoints, count_queued_before
@@ -19,7 +20,6 @@ from pipelines.lint.redundant import lint_levels, lint_redundant
 from pipelines.lint.rules_in_force import ServiceDatabases, rules_in_force
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_runs
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import ENDPOINT_NAMES
 from schemas.ledger import ENDPOINTS

@@ -11,7 +11,7 @@ from pipelines.config.load import Settings
 from pipelines.console.progress import step
 from pipelines.engine.differences import Materialize, run_concurrently
 from pipelines.engine.small_jobs import set_for_small_jobs, small_job_settings
-from pipelines.ingest.ingest import ingest, new_input
+from pipelines.ingest.ingest import find_new_input, ingest
 from pipelines.ladder.write import stored_history, write_rules
 from pipelines.nightly.publish import publish
 from pipelines.nightly.quality import require_good_input
@@ -101,7 +101,7 @@ def ingest_new_input(
         published, new, stored = run_concurrently(
             warehouse.spark,
             partial(require_whole, warehouse),
-            partial(new_input, warehouse, settings),
+            partial(find_new_input, warehouse, settings),
             partial(stored_history, warehouse),
         )
     if new.is_small:

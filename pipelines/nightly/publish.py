@@ -64,7 +64,7 @@ def publish(
         row_counts=row_counts,
         sums=sums,
         last_batch=completed.batch or None,
-        versions=versions_of(warehouse.root),
+        versions=versions_of(warehouse.root, warehouse.spark),
     )
     write_run(warehouse, settings, run, "succeeded", figures)
     return sums

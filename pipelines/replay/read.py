@@ -12,6 +12,7 @@ from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueName, queue_text
 from pipelines.console.invocation import name_command
 from pipelines.engine.differences import Materialize
+from pipelines.engine.small_frame import small_frame
 from pipelines.replay.inputs import Sources, replay_inputs
 from pipelines.replay.player import Machine
 from pipelines.replay.request import PROPOSED, Period, ReplayRequest, find_queues, list_variants
@@ -23,7 +24,6 @@ from pipelines.state.read import read_ledger
 from pipelines.storage.batches import completed_batches
 from pipelines.storage.collect import collect_rows, micros
 from pipelines.storage.published import published_as_of, published_runs
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 

@@ -9,7 +9,7 @@ from pipelines.engine.union import union_all
 from pipelines.queue_machine.timeline import endpoint_text, rows_of_kind
 from pipelines.replay import event_codes as codes
 from pipelines.replay.request import Period
-from pipelines.schedules.ready import system_first
+from pipelines.schedules.ready import message_type_rank
 from pipelines.state.endpoints import SIDE
 from pipelines.state.ledger import Ledger
 from schemas.events import MOVE
@@ -38,7 +38,7 @@ COLUMNS = ("machine", *ORDER, *(name for name in PAYLOAD if name != "proposed"))
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a replay plays; only `messages` has levels.
+    """The inputs of a replay; only `messages` has levels.
 
     Attributes:
         messages: `services.with_service`, with the levels `level` and `proposed`.
@@ -65,7 +65,7 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
     """The events of the queues, once for each machine that plays them.
 
     Args:
-        inputs: what is played.
+        inputs: the inputs of the replay.
         numbered: (instance, database, queue, queue_number) of the queues that are played, unique.
         period: the period.
         by_proposal: for each of a queue's machines whether it uses the proposed levels. The machines of a
@@ -112,7 +112,7 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
             queuing_order="queuing_order",
             level="level",
             proposed="proposed",
-            rank=system_first(),
+            rank=message_type_rank(),
             sequence="message_sequence_number",
             number="service",
             estimated="estimated",

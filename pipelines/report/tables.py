@@ -8,9 +8,9 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.config.instants import format_instant, parse_instant
+from pipelines.engine.small_frame import small_frame
 from pipelines.report.formats import format_number
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.small_frame import small_frame
 
 LONGEST = 400
 """Characters of a text on the page; an engine's names have 128 at most, a log's may have more."""

@@ -14,7 +14,7 @@ from pipelines.report.tables import PageData, PageTable, Row, read_sums, read_ta
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.answers import read_answers
-from pipelines.whatif.read import MOST_MOVED, PLACES, largest_first
+from pipelines.whatif.report import MOST_MOVED, SCOPES, largest_first
 from pipelines.whatif.view import sentence, sentences
 from schemas.whatif import (
     WHATIF_ANSWERS,
@@ -57,7 +57,7 @@ def read_whatif_tables(answers: Warehouse, as_of: datetime) -> dict[str, PageTab
     place = _find_most_moved(messages)
     causes = answers.read(WHATIF_ENDPOINTS).groupBy("cause").agg(F.count(F.lit(1)).alias("endpoints"))
     summary = answers.read(WHATIF_SUMMARY)
-    counts = read_sums(summary.where(F.col("dimension").isin(*PLACES)), ("messages", "gained", "lost"))
+    counts = read_sums(summary.where(F.col("dimension").isin(*SCOPES)), ("messages", "gained", "lost"))
     changed = {row["cause"]: row["endpoints"] for row in collect_rows(causes)}
     report = {
         "endpoints": {cause: changed.get(cause, 0) for cause in ("proposal", "drift")},

@@ -1,1 +1,1 @@
-"""From the ledger to the state at `as_of`, and from there to group priorities and the two schedules."""
+"""Group priorities, the receive schedule and the transmission schedule of an as_of."""

@@ -1,12 +1,12 @@
-"""Blocks of fragments: what is sent as a whole, so that the tail of a block overtakes."""
+"""Blocks of fragments: a block is sent as a whole, so that messages at its end overtake others."""
 
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.model import Blocks
-from pipelines.schedules.numbering import numbered
+from pipelines.schedules.numbering import number_rows
 
 BUCKET_ROWS = 100_000
-"""About how many rows are sorted as one piece."""
+"""The approximate number of rows that are sorted together."""
 
 
 def without_blocks(order: DataFrame) -> DataFrame:
@@ -23,33 +23,33 @@ def in_blocks(order: DataFrame, blocks: Blocks) -> DataFrame:
 
     Args:
         order: `transmission.transmission_order`; read several times.
-        blocks: how large a fragment is, and how many make a block.
+        blocks: the size of a fragment, and the number of fragments in a block.
 
     Returns:
         The same rows with `block` and with `position` as the order of last fragments.
 
-    The fragments for one destination instance are numbered from 0 in the order given; fragment f is in the
-    destination's block f div `fragments`. A block's turn comes with its first fragment, so an instance's
-    blocks are counted through the messages in which they start, in order: most messages start none, a
-    large one starts several, and only the last of these can hold a part of any other message.
-    Source: the design, "Transmission schedule", Blocks.
+    The fragments for one destination instance are numbered from 0 in the order; fragment f is in block
+    f div `fragments` of the destination. Blocks are sent in the order of their first fragments. So the blocks
+    of an instance are counted by the messages in which they start: most messages start none, a large message
+    starts several, and only the last of these can hold a part of another message. See
+    docs/semantics.md#transmission-schedule.
     """
     lane = ["instance", "destination_instance"]
-    fragments = numbered(
+    fragments = number_rows(
         order.withColumn("fragments", _fragments(blocks.fragment_bytes)),
         within=lane,
         buckets=[_bucket("position")],
         order=[F.asc("position")],
         weight=F.col("fragments"),
     ).withColumnRenamed("before", "first_fragment")
-    # Blocks of the lane that had started before this message, and once it was through.
+    # Blocks of the lane that start before this message, and before the next one.
     started = {
         "blocks_before": _divided_up("first_fragment", blocks.fragments),
         "blocks_after": _divided_up("first_fragment + fragments", blocks.fragments),
         "last_block": F.expr(f"(first_fragment + fragments - 1) div {blocks.fragments}"),
     }
     starts = (
-        numbered(
+        number_rows(
             fragments.drop("number").withColumns(started),
             within=["instance"],
             buckets=[_bucket("position")],
@@ -60,13 +60,13 @@ def in_blocks(order: DataFrame, blocks: Blocks) -> DataFrame:
         .withColumnRenamed("before", "instance_blocks_before")
     )
     sent = _with_block(starts, lane)
-    placed = numbered(
+    ordered = number_rows(
         sent.withColumnRenamed("position", "unblocked"),
         within=["instance"],
         buckets=_block_buckets(blocks.fragments),
         order=[F.asc("block"), F.asc("unblocked")],
     )
-    return placed.withColumn("position", F.col("number").cast("bigint")).drop(
+    return ordered.withColumn("position", F.col("number").cast("bigint")).drop(
         "number", "before", "unblocked", "fragments", "first_fragment", *started
     )
 
@@ -78,7 +78,7 @@ def _fragments(fragment_bytes: int) -> Column:
 
 def _with_block(starts: DataFrame, lane: list[str]) -> DataFrame:
     """Add `block`, the instance's number of the block that holds the message's last fragment."""
-    # The last block that starts in a message; later messages of the lane may go on filling it.
+    # The last block that starts in a message; later messages of the lane can fill it.
     openers = starts.where("blocks_after > blocks_before").select(
         *lane,
         (F.col("blocks_after") - 1).alias("last_block"),
@@ -96,7 +96,7 @@ def _with_block(starts: DataFrame, lane: list[str]) -> DataFrame:
 
 
 def _divided_up(value: str, by: int) -> Column:
-    """The value divided by a number and rounded up, in whole numbers."""
+    """The value divided by a number and rounded up, in integers."""
     return F.expr(f"({value}) div {by} + if(({value}) % {by} > 0, 1, 0)")
 
 
@@ -105,7 +105,7 @@ def _bucket(position: str) -> Column:
 
 
 def _block_buckets(fragments: int) -> list[Column]:
-    """Small blocks share a bucket, large ones are several; a block has at most `fragments` messages."""
+    """Small blocks share a bucket, large blocks have several; a block has at most `fragments` messages."""
     if fragments < BUCKET_ROWS:
         return [F.floor(F.col("block") / (BUCKET_ROWS // fragments))]
     return [F.col("block"), _bucket("unblocked")]

@@ -3,7 +3,7 @@
 from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.engine.ordered import single_and_repeated
-from pipelines.schedules.numbering import level_and_minute, numbered
+from pipelines.schedules.numbering import level_and_minute, number_rows
 from pipelines.schedules.ready import CONVERSATION
 from schemas.keys import GROUP, QUEUE
 
@@ -16,9 +16,9 @@ def ready_conversations(ready: DataFrame) -> DataFrame:
 
     Returns:
         One row per (queue, group, conversation_id, is_initiator): `priority`, `state`, `messages`, `oldest`
-        (the arrival order of its oldest ready message, which arrived at `oldest_at`), `number` (its place in
-        the group, from 1: by priority, then oldest, then conversation_id, then the initiator's endpoint) and
-        `before` (the ready messages of the group's conversations that go before it). `is_alone`: no other
+        (the arrival order of its oldest ready message, which arrived at `oldest_at`), `number` (its position
+        in the group, from 1: by priority, then oldest, then conversation_id, then the initiator's endpoint)
+        and `before` (the ready messages of earlier conversations of the group). `is_alone`: no other
         conversation of the group has ready messages.
     """
     named = [*CONVERSATION, "priority", "state"]
@@ -104,10 +104,10 @@ def ordered_groups(groups: DataFrame) -> DataFrame:
         groups: `ready_groups`; read twice.
 
     Returns:
-        The same rows with `position`, from 1 in each queue, and `before`, the messages of the groups that go
-        first; both null where the queue is off or the group locked.
+        The same rows with `position`, from 1 in each queue, and `before`, the messages of earlier groups;
+        both null where the queue is off or the group locked.
     """
-    free = numbered(
+    free = number_rows(
         groups.where("state = 'ready'"),
         within=QUEUE,
         buckets=level_and_minute(F.col("priority"), F.col("oldest_at")),

@@ -1,4 +1,4 @@
-"""Open messages with their two endpoints at as_of, and the messages that no schedule can place."""
+"""Open messages with their two endpoints at as_of, and the messages that are in no schedule."""
 
 from pyspark.sql import DataFrame, functions as F
 
@@ -13,16 +13,16 @@ RECEIVER = (
 )
 SENDER = ("instance", "database", "local_service", "remote_service", "priority")
 ON_THEIR_WAY = "waits or is_forwarded"
-"""Which messages have something to do with their sender's endpoint."""
+"""The messages to which their sender's endpoint still matters."""
 
 
 def needed_endpoints(messages: DataFrame) -> DataFrame:
     """The endpoints that matter to open messages: (conversation_id, is_initiator), unique.
 
     Args:
-        messages: `state.open_messages`, kept.
+        messages: `state.open_messages`, materialized.
 
-    A message that stands in a queue has nothing to do with its sender any more.
+    The sender does not matter to a message in a queue.
     """
     by_initiator = F.col("sent_by_initiator")
     receivers = messages.select("conversation_id", (~by_initiator).alias("is_initiator"))
@@ -31,17 +31,17 @@ def needed_endpoints(messages: DataFrame) -> DataFrame:
 
 
 def messages_with_endpoints(messages: DataFrame, endpoints: DataFrame) -> DataFrame:
-    """Say of each open message who receives it and who sent it.
+    """Add the receiving and the sending endpoint of each open message.
 
     Args:
-        messages: `state.open_messages`, kept; key message_id.
-        endpoints: `state.endpoints_at` of those asked for; key (conversation_id, is_initiator).
+        messages: `state.open_messages`, materialized; key message_id.
+        endpoints: `state.endpoints_at` of `needed_endpoints`; key (conversation_id, is_initiator).
 
     Returns:
-        The same rows with `receiver_exists`, `sender_exists`, and `receiver_...` and `sender_...` for what
-        the endpoint is: null where it does not exist at as_of. `home_instance` is the sender's, whenever its
-        endpoint was created; null where none is known. What is of the sender counts for messages that are on
-        their way; it may be missing for others.
+        The same rows with `receiver_exists`, `sender_exists`, and `receiver_...` and `sender_...`, which
+        describe the endpoints: null where an endpoint does not exist at as_of. `home_instance` is the
+        sender's instance, even if its endpoint is created after as_of; null if unknown. Columns of the sender
+        are for messages on their way; they can be null for others.
     """
     by_initiator = F.col("is_initiator")
     receivers = endpoints.where("exists").select(
@@ -71,12 +71,12 @@ def unresolved(messages: DataFrame) -> DataFrame:
     """The `unresolved` table without `as_of`.
 
     Args:
-        messages: `placed_messages`.
+        messages: `messages_with_endpoints`.
 
     Returns:
         One row per message that is missing from a schedule; key (kind, id).
     """
-    # The condition stands before the reason: the embedded engine may test a CHECK on rows that are left out.
+    # The first condition decides the reason: an engine can test a CHECK on rows that are left out later.
     receive = messages.where("in_queue and (not receiver_exists or receiver_queue is null)").select(
         F.lit("receive").alias("kind"),
         F.col("message_id").alias("id"),

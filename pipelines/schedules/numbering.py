@@ -1,8 +1,7 @@
-"""Numbers in an order, without sorting everything in one task.
+"""Number rows in an order without sorting all of them in one task.
 
-A row's number is the count of all rows in the buckets before its own, plus its rank inside its
-bucket. Buckets follow from the sort keys alone, so that the pass that counts and the pass that numbers
-agree, whatever Spark's partitioning.
+The number of a row is the count of all rows in earlier buckets, plus its rank inside its bucket. The sort
+keys alone decide the bucket, so that counting and numbering agree in any partitioning.
 """
 
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from collections.abc import Sequence
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 
-def numbered(
+def number_rows(
     rows: DataFrame,
     *,
     within: Sequence[str],
@@ -21,11 +20,11 @@ def numbered(
     """Number rows in an order.
 
     Args:
-        rows: any frame; it is read twice, so it should be cheap or persisted.
-        within: the columns whose every combination is numbered by itself.
-        buckets: values that never fall as one goes through the order, and that few rows share.
+        rows: any frame; it is read twice, so it should be cheap or materialized.
+        within: the columns by which rows are numbered separately.
+        buckets: values that never decrease in the order, and that few rows share.
         order: the sort keys, as sort expressions.
-        weight: with it, `before` counts weights in place of rows; a bigint.
+        weight: a bigint that `before` sums instead of counting rows.
 
     Returns:
         The rows with `number` (from 1 in each combination) and `before` (the sum of the weights of all
@@ -50,9 +49,9 @@ def numbered(
     preceding = inside.rowsBetween(Window.unboundedPreceding, -1)
     keys = [*within, *names]
     same_bucket = [F.col(f"row.{key}").eqNullSafe(F.col(f"offset.{key}")) for key in keys]
-    placed = weighed.alias("row").join(offsets.alias("offset"), same_bucket)
+    with_offsets = weighed.alias("row").join(offsets.alias("offset"), same_bucket)
     return (
-        placed.select("row.*", "rows_before", "weight_before")
+        with_offsets.select("row.*", "rows_before", "weight_before")
         .withColumn("number", F.row_number().over(inside) + F.col("rows_before"))
         .withColumn("before", F.coalesce(F.sum("weight").over(preceding), F.lit(0)) + F.col("weight_before"))
         .drop(*names, "weight", "rows_before", "weight_before")

@@ -1,4 +1,4 @@
-"""What waits at as_of, and both orders of it."""
+"""The backlog of an as_of, and its orders."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -22,7 +22,7 @@ from pipelines.state.transactions import named_locks
 
 @dataclass(frozen=True)
 class Catalog:
-    """What the schedules need of the catalog.
+    """The frames of the catalog that schedules need.
 
     Attributes:
         bindings: (instance, database, service, queue), unique by the first three.
@@ -37,11 +37,11 @@ class Catalog:
 
 @dataclass(frozen=True)
 class Backlog:
-    """What waits at as_of: nothing of it depends on levels, but for those of `endpoints`.
+    """The messages that wait at an as_of; only `endpoints` has levels.
 
     Attributes:
         messages: `state.open_messages`.
-        endpoints: `endpoints_at` of those that matter to them, with `priority`.
+        endpoints: `endpoints_at` of the endpoints of these messages, with `priority`.
         forwarding: `state.forwarding`.
         locks: `named_locks`.
         off: `queues_off`.
@@ -118,10 +118,10 @@ def orders(
     settings: Settings,
     materialize: Materialize,
 ) -> Orders:
-    """Put a backlog into its orders.
+    """Order a backlog.
 
     Args:
-        messages: `with_endpoints` of the backlog, kept.
+        messages: `with_endpoints` of the backlog, materialized.
         waiting: the backlog.
         catalog: where services are.
         as_of: the instant.
@@ -131,18 +131,21 @@ def orders(
     ready = ready_messages(messages, waiting.off, groups_locked(waiting.locks, messages))
     groups, received = receive_order(ready, top=settings.receive.top, materialize=materialize)
     transmission = settings.transmission
-    waits = sendable(messages, waiting.forwarding, catalog.bindings, waiting.off)
-    levels = with_transmit_priority(waits, catalog.honoring, as_of=as_of, starvation=transmission.starvation)
-    return Orders(groups, received, send_order(levels, blocks=transmission.blocks, materialize=materialize))
+    to_send = sendable(messages, waiting.forwarding, catalog.bindings, waiting.off)
+    with_levels = with_transmit_priority(
+        to_send, catalog.honoring, as_of=as_of, starvation=transmission.starvation
+    )
+    sent = send_order(with_levels, blocks=transmission.blocks, materialize=materialize)
+    return Orders(groups, received, sent)
 
 
 def receive_order(
     ready: DataFrame, *, top: int | None, materialize: Materialize
 ) -> tuple[DataFrame, DataFrame]:
-    """Put ready messages into the order of RECEIVEs: `ordered_groups`, kept, and `receive_schedule`.
+    """Order ready messages by RECEIVE: `ordered_groups`, materialized, and `receive_schedule`.
 
     Args:
-        ready: `ready_messages`, or `in_conversations` of others.
+        ready: `ready_messages`, or other rows `in_conversations`.
         top: TOP(n) of the RECEIVE statement; None takes all ready messages of the group.
         materialize: computes a frame once.
     """
@@ -153,11 +156,11 @@ def receive_order(
 
 
 def send_order(rows: DataFrame, *, blocks: Blocks | None, materialize: Materialize) -> DataFrame:
-    """Put what instances have to send into the order of its sending: with `position` and `block`.
+    """Order the messages that instances have to send: add `position` and `block`.
 
     Args:
         rows: `sendable`, `with_transmit_priority`.
-        blocks: how large a fragment is, and how many make a block; None sends message by message.
+        blocks: the size of a fragment, and the number of fragments in a block; None sends message by message.
         materialize: computes a frame once.
     """
     sent = materialize(transmission_order(rows))

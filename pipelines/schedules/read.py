@@ -1,14 +1,14 @@
-"""What waits at an as_of, read from the tables: what schedules and questions about them start from."""
+"""Read the catalog and the backlog of an as_of: the inputs of schedules and of questions about them."""
 
 from datetime import datetime
 
 from pipelines.config.catalog import BINDINGS
 from pipelines.config.load import Settings
 from pipelines.engine.differences import Materialize
+from pipelines.engine.small_frame import small_frame
 from pipelines.schedules.orders import Backlog, Catalog, backlog
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.state.read import read_ledger
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 
 QUEUES = "instance string, database string, queue string, is_on boolean"

@@ -8,7 +8,7 @@ from schemas.keys import GROUP, QUEUE
 
 
 def queues_off(catalog_queues: DataFrame, queue_events: DataFrame) -> DataFrame:
-    """The queues that are off: by their last change, else by the catalog.
+    """The queues that are off: by their last status change, else by the catalog.
 
     Args:
         catalog_queues: (instance, database, queue, is_on), one row per queue of the catalog.
@@ -17,7 +17,7 @@ def queues_off(catalog_queues: DataFrame, queue_events: DataFrame) -> DataFrame:
     Returns:
         (instance, database, queue), unique.
 
-    A QUEUE_ALTERED without queue_status says nothing about on or off (the design, "queue_events").
+    A QUEUE_ALTERED without queue_status does not change the status.
     """
     altered = queue_events.where("event_type = 'QUEUE_ALTERED' and queue_status is not null")
     latest = altered.groupBy(*QUEUE).agg(F.max_by("queue_status", moment_and_id()).alias("last_status"))
@@ -30,7 +30,7 @@ def groups_locked(named: DataFrame, messages: DataFrame) -> DataFrame:
 
     Args:
         named: `state.named_locks`.
-        messages: `placed_messages`, for the messages in flight.
+        messages: `messages_with_endpoints`, for the messages in flight.
 
     Returns:
         (instance, database, queue, conversation_group_id), unique.
@@ -64,22 +64,22 @@ LEAST = 2**63
 
 
 def ready_messages(messages: DataFrame, off: DataFrame, locked: DataFrame) -> DataFrame:
-    """The messages that a RECEIVE could return, and what keeps it from doing so.
+    """The messages in queues, with whether a RECEIVE can return them.
 
     Args:
-        messages: `placed_messages`.
+        messages: `messages_with_endpoints`.
         off: `queues_off`.
         locked: `groups_locked`.
 
     Returns:
         One row per ready message; key (instance, database, queue, message_id). `priority` is the
-        receiving endpoint's, `state` says whether queue and group are free, `arrival_order` compares
+        receiving endpoint's, `state` tells whether queue and group are free, `arrival_order` compares
         arrivals, and `rank` counts from 1 in the conversation: DialogTimer first, then Error, then
-        all others; then message_sequence_number (nulls last), then arrival. `is_alone` if there is no other.
-
-    Source: the design, "Orders"; the system messages' precedence is the vendor's "Broker System Messages".
+        all others; then message_sequence_number (nulls last), then arrival. `is_alone` if there is no other
+        ready message in the conversation. See docs/semantics.md#orders; the vendor's page "Broker System
+        Messages" has the precedence of system messages.
     """
-    placed = messages.where("in_queue and receiver_exists and receiver_queue is not null").select(
+    received = messages.where("in_queue and receiver_exists and receiver_queue is not null").select(
         F.col("receiver_instance").alias("instance"),
         F.col("receiver_database").alias("database"),
         F.col("receiver_queue").alias("queue"),
@@ -94,11 +94,11 @@ def ready_messages(messages: DataFrame, off: DataFrame, locked: DataFrame) -> Da
         "arrived_at",
         "queuing_order",
     )
-    return in_conversations(with_state(placed, off, locked))
+    return in_conversations(with_state(received, off, locked))
 
 
 def in_conversations(ready: DataFrame) -> DataFrame:
-    """Order ready messages inside their conversations, which no level changes.
+    """Order ready messages inside their conversations; levels do not matter there.
 
     Args:
         ready: one row per ready message with queue, group, conversation_id, is_initiator, message_id,
@@ -109,7 +109,7 @@ def in_conversations(ready: DataFrame) -> DataFrame:
         message is ready in the conversation.
     """
     in_conversation = Window.partitionBy(*CONVERSATION).orderBy(
-        system_first(), F.asc_nulls_last("message_sequence_number"), "arrival_order"
+        message_type_rank(), F.asc_nulls_last("message_sequence_number"), "arrival_order"
     )
     rows = ready.withColumn("arrival_order", _arrival_order())
     alone, several = single_and_repeated(rows, ["conversation_id", "is_initiator"])
@@ -119,20 +119,17 @@ def in_conversations(ready: DataFrame) -> DataFrame:
 
 
 def _arrival_order() -> Column:
-    """Arrival order in a queue as one text: time, queuing_order (nulls last), message_id.
-
-    Text compares by its bytes on both engines; the embedded one is slow at comparing structs.
-    """
+    """Arrival order in a queue as one text: time, queuing_order (nulls last), message_id."""
     number = F.col("queuing_order")
-    # Negative numbers come first, and among them the least.
+    # Negative numbers come first, the least of them before all others.
     shifted = F.when(number < 0, number + F.lit(LEAST - 1) + F.lit(1)).otherwise(number)
     sign = F.when(number < 0, "0").otherwise("1")
     numbered = F.concat(sign, F.lpad(shifted.cast("string"), 19, "0"))
     return F.concat(moment_of("arrived_at"), F.coalesce(numbered, F.lit("2")), F.col("message_id"))
 
 
-def system_first() -> Column:
-    """Where a message's type puts it in its conversation: DialogTimer 0, Error 1, all others 2."""
+def message_type_rank() -> Column:
+    """The rank of a message's type in its conversation: DialogTimer 0, Error 1, all others 2."""
     message_type = F.col("message_type")
     return (
         F.when(message_type.endswith("/ServiceBroker/DialogTimer"), 0)

@@ -1,8 +1,8 @@
-"""The receive schedule: the order in which one reader would take what is ready."""
+"""The receive schedule: the order in which one reader would receive the ready messages."""
 
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.schedules.numbering import level_and_minute, numbered
+from pipelines.schedules.numbering import level_and_minute, number_rows
 from pipelines.schedules.ready import CONVERSATION
 from schemas.keys import GROUP, QUEUE
 
@@ -12,10 +12,10 @@ CHUNK = [*GROUP, "chunk"]
 def receive_schedule(
     ready: DataFrame, conversations: DataFrame, groups: DataFrame, *, top: int | None
 ) -> DataFrame:
-    """The order in which one reader would receive; of the night's messages, the `receive_schedule` table.
+    """The order in which one reader would receive; for published messages, the `receive_schedule` table.
 
     Args:
-        ready: `ready_messages`, or `in_conversations` of others.
+        ready: `ready_messages`, or other rows `in_conversations`.
         conversations: `ready_conversations` of them.
         groups: `ordered_groups` of those.
         top: TOP(n) of the RECEIVE statement; None takes all ready messages of the group.
@@ -25,11 +25,10 @@ def receive_schedule(
         order in its conversation, `position`, `receive_number` and `group_priority`. Positions and
         receive numbers count from 1 in each queue and are null where the queue is off or the group locked.
 
-    What one RECEIVE takes is a chunk: without TOP a whole group, else the next n messages of its
-    order. No simulation is needed, because a group's chunks never rise in priority: sorted by the
-    priority of their first message, then by the oldest message of that priority that is left in the
-    group, then by the group's own order, the chunks are in the order of the RECEIVEs.
-    Source: the design, "Receive schedule".
+    A RECEIVE takes a chunk: without TOP a whole group, else the next n messages of the group. The priority of
+    a group's chunks never rises, so no simulation is needed: chunks are received by the priority of their
+    first message, then by the oldest remaining message of that priority in the group, then by the group's own
+    order. See docs/semantics.md#receive-schedule.
     """
     # Most conversations are the first of their group.
     later = conversations.where("before > 0").select(*CONVERSATION, "before")
@@ -40,8 +39,10 @@ def receive_schedule(
     )
     ranked = ranked.withColumn("chunk", F.lit(1) if top is None else F.expr(f"(rank - 1) div {top} + 1"))
     free = ranked.where("state = 'ready'")
-    order = _whole_groups(groups.where("state = 'ready'")) if top is None else _in_turn(_chunks(free, top))
-    placed = free.join(order, CHUNK).withColumns(
+    order = (
+        _whole_groups(groups.where("state = 'ready'")) if top is None else _ordered_chunks(_chunks(free, top))
+    )
+    ordered = free.join(order, CHUNK).withColumns(
         {
             "position": F.col("before") + F.col("rank") - F.col("first_rank") + 1,
             "receive_number": F.col("number").cast("bigint"),
@@ -55,11 +56,11 @@ def receive_schedule(
     )
     names = [name for name in ready.columns if name not in ("arrival_order", "rank", "is_alone")]
     names += ["position", "receive_number", "group_priority"]
-    return placed.select(*names).unionByName(held.select(*names))
+    return ordered.select(*names).unionByName(held.select(*names))
 
 
 def _whole_groups(groups: DataFrame) -> DataFrame:
-    """The groups as chunks, which have the order of the groups."""
+    """The groups as chunks, in the order of the groups."""
     return groups.select(
         *GROUP,
         F.lit(1).alias("chunk"),
@@ -70,9 +71,9 @@ def _whole_groups(groups: DataFrame) -> DataFrame:
     )
 
 
-def _in_turn(chunks: DataFrame) -> DataFrame:
-    """The chunks with `number`, which is their RECEIVE's, and `before`, the messages of all that go first."""
-    return numbered(
+def _ordered_chunks(chunks: DataFrame) -> DataFrame:
+    """The chunks with `number`, that of their RECEIVE, and `before`, the messages of earlier chunks."""
+    return number_rows(
         chunks,
         within=QUEUE,
         buckets=level_and_minute(F.col("chunk_priority"), F.col("oldest_left_at")),
@@ -82,7 +83,7 @@ def _in_turn(chunks: DataFrame) -> DataFrame:
 
 
 def _chunks(ranked: DataFrame, top: int) -> DataFrame:
-    """One row per chunk of `top` messages: what decides when its turn comes."""
+    """One row per chunk of `top` messages, with the keys of its order."""
     left_at_priority = Window.partitionBy(*GROUP, "priority").orderBy(F.desc("rank"))
     with_oldest = ranked.withColumns(
         {

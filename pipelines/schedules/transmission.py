@@ -1,4 +1,4 @@
-"""The transmission schedule: the order in which an instance would send what waits."""
+"""The transmission schedule: the order in which an instance would send its waiting messages."""
 
 from datetime import datetime
 
@@ -6,11 +6,13 @@ from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.config.model import Starvation
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
-from pipelines.schedules.numbering import level_and_minute, numbered
+from pipelines.schedules.numbering import level_and_minute, number_rows
+from schemas.keys import QUEUE
 
 HIGHEST_PRIORITY = 10
-PLACE = ("instance", "database", "queue")
-WHAT_IT_IS = (
+MATCHES = ("same_database", "same_instance", "anywhere")
+"""Locations of a service in the catalog, the nearest to the sender first."""
+DESCRIPTION = (
     "message_id",
     "conversation_id",
     "sent_by_initiator",
@@ -27,34 +29,32 @@ ENDPOINTS = (
     "receiver_database",
     "receiver_queue",
 )
-"""What of the two endpoints a destination follows from."""
+"""The columns of both endpoints that decide the destination."""
 
 
 def sendable(messages: DataFrame, forwarding: DataFrame, bindings: DataFrame, off: DataFrame) -> DataFrame:
-    """What instances have to send: nothing of it depends on levels, but for `priority`.
+    """The messages that instances have to send; only `priority` depends on levels.
 
     Args:
-        messages: `placed_messages`.
+        messages: `messages_with_endpoints`.
         forwarding: `state.forwarding`.
         bindings: the catalog's (instance, database, service, queue), unique by the first three.
         off: `queues_off`.
 
     Returns:
         One row per waiting or forwarded message and instance; key (instance, message_id): the columns of
-        the `transmission_schedule` table but `as_of`, `position`, `block` and what starvation prevention
-        and honor flags make of the level.
-
-    Source: the design, "Transmission schedule".
+        the `transmission_schedule` table but `as_of`, `position`, `block` and the level after
+        starvation prevention and honor flags. See docs/semantics.md#transmission-schedule.
     """
-    waiting = _held_by(_sendable(_waiting(messages, bindings), []), off)
-    forwarded = _sendable(_forwarded(messages, forwarding, bindings), ["instance"])
+    waiting = _with_holding_database(_with_sendable_at(_waiting(messages, bindings), []), off)
+    forwarded = _with_sendable_at(_forwarded(messages, forwarding, bindings), ["instance"])
     return waiting.unionByName(forwarded).drop("destination_queue")
 
 
 def with_transmit_priority(
     rows: DataFrame, honoring: DataFrame, *, as_of: datetime, starvation: Starvation | None
 ) -> DataFrame:
-    """Add the level that counts: `transmit_priority`, and `elevated`.
+    """Add the level that counts for sending, `transmit_priority`, and `elevated`.
 
     Args:
         rows: instance, database, `forwarded`, `priority` and `sendable_at`, as in `sendable`.
@@ -79,10 +79,8 @@ def transmission_order(rows: DataFrame) -> DataFrame:
 
     Returns:
         The same rows with `position`, from 1 in each instance, over all its databases.
-
-    Source: the design, "Transmission schedule".
     """
-    placed = numbered(
+    ordered = number_rows(
         rows,
         within=["instance"],
         buckets=level_and_minute(F.col("transmit_priority"), F.col("sendable_at")),
@@ -95,14 +93,14 @@ def transmission_order(rows: DataFrame) -> DataFrame:
             F.asc("message_id"),
         ],
     )
-    return placed.withColumn("position", F.col("number").cast("bigint")).drop("number", "before")
+    return ordered.withColumn("position", F.col("number").cast("bigint")).drop("number", "before")
 
 
 def _waiting(messages: DataFrame, bindings: DataFrame) -> DataFrame:
     """Messages in the transmission queue of their sender's database, with their destination."""
     rows = messages.where("waits and sender_exists").select(
-        *WHAT_IT_IS,
-        F.col("sent_at").alias("became"),
+        *DESCRIPTION,
+        F.col("sent_at").alias("waits_since"),
         F.col("sender_instance").alias("instance"),
         F.col("sender_database").alias("database"),
         F.col("sender_local_service").alias("from_service"),
@@ -118,7 +116,7 @@ def forwarded_elsewhere(messages: DataFrame, forwarding: DataFrame) -> DataFrame
     """The messages that an instance other than the sender's has accepted and not passed on yet.
 
     Args:
-        messages: `placed_messages`.
+        messages: `messages_with_endpoints`.
         forwarding: `state.forwarding`.
 
     Returns:
@@ -128,7 +126,7 @@ def forwarded_elsewhere(messages: DataFrame, forwarding: DataFrame) -> DataFrame
     accepted = forwarding.select(
         "message_id", "instance", F.col("database").alias("forward_database"), "accepted_at"
     )
-    # What an endpoint is does not depend on as_of: one that a late clock creates after as_of is known too.
+    # A clock that is ahead can create an endpoint after as_of; its instance is known.
     elsewhere = ~F.col("instance").eqNullSafe(F.col("home_instance"))
     return messages.join(accepted, "message_id", "inner").where(elsewhere)
 
@@ -136,8 +134,8 @@ def forwarded_elsewhere(messages: DataFrame, forwarding: DataFrame) -> DataFrame
 def _forwarded(messages: DataFrame, forwarding: DataFrame, bindings: DataFrame) -> DataFrame:
     sender, receiver = F.col("sender_exists"), F.col("receiver_exists")
     rows = forwarded_elsewhere(messages, forwarding).select(
-        *WHAT_IT_IS,
-        F.col("accepted_at").alias("became"),
+        *DESCRIPTION,
+        F.col("accepted_at").alias("waits_since"),
         "instance",
         F.col("forward_database").alias("database"),
         F.when(sender, F.col("sender_local_service"))
@@ -154,80 +152,77 @@ def _forwarded(messages: DataFrame, forwarding: DataFrame, bindings: DataFrame) 
 
 
 def _with_destination(rows: DataFrame, bindings: DataFrame) -> DataFrame:
-    """Where the receiving endpoint is; else the nearest service of that name in the catalog."""
+    """Add the destination: the receiving endpoint, else the nearest service of that name in the catalog."""
     service = bindings.withColumnRenamed("service", "to_service")
 
-    def place(prefix: str) -> list[Column]:
-        return [F.col(name).alias(f"{prefix}_{name}") for name in PLACE]
+    def with_prefix(prefix: str) -> list[Column]:
+        return [F.col(name).alias(f"{prefix}_{name}") for name in QUEUE]
 
     same_database = service.select(
         F.col("instance").alias("sender_instance"),
         F.col("database").alias("sender_database"),
         "to_service",
-        *place("near"),
+        *with_prefix("same_database"),
     )
-    # A forwarded message's sender may be unknown; nothing of the catalog is near to it then.
-    same_instance = _first_place(service, ["instance", "to_service"]).select(
-        F.col("instance").alias("sender_instance"), "to_service", *place("here")
+    # The sender of a forwarded message can be unknown; then only services anywhere match.
+    same_instance = _first_queue(service, ["instance", "to_service"]).select(
+        F.col("instance").alias("sender_instance"), "to_service", *with_prefix("same_instance")
     )
-    anywhere = _first_place(service, ["to_service"]).select("to_service", *place("far"))
-    found = (
+    anywhere = _first_queue(service, ["to_service"]).select("to_service", *with_prefix("anywhere"))
+    joined = (
         rows.join(F.broadcast(same_database), ["sender_instance", "sender_database", "to_service"], "left")
         .join(F.broadcast(same_instance), ["sender_instance", "to_service"], "left")
         .join(F.broadcast(anywhere), ["to_service"], "left")
     )
 
     def destination(name: str) -> Column:
-        return (
-            F.when(F.col("receiver_exists"), F.col(f"receiver_{name}"))
-            .when(F.col("near_instance").isNotNull(), F.col(f"near_{name}"))
-            .when(F.col("here_instance").isNotNull(), F.col(f"here_{name}"))
-            .otherwise(F.col(f"far_{name}"))
-        )
+        in_catalog = F.coalesce(*[F.col(f"{match}_{name}") for match in MATCHES])
+        return F.when(F.col("receiver_exists"), F.col(f"receiver_{name}")).otherwise(in_catalog)
 
-    return found.withColumns({f"destination_{name}": destination(name) for name in PLACE}).drop(
-        *[f"{prefix}_{name}" for prefix in ("near", "here", "far") for name in PLACE], *ENDPOINTS
+    matched = [f"{match}_{name}" for match in MATCHES for name in QUEUE]
+    return joined.withColumns({f"destination_{name}": destination(name) for name in QUEUE}).drop(
+        *matched, *ENDPOINTS
     )
 
 
-def _first_place(service: DataFrame, by: list[str]) -> DataFrame:
-    """The first place of each service by (instance, database, queue)."""
-    first = Window.partitionBy(*by).orderBy(*PLACE)
+def _first_queue(service: DataFrame, by: list[str]) -> DataFrame:
+    """The first queue of each service by (instance, database, queue)."""
+    first = Window.partitionBy(*by).orderBy(*QUEUE)
     return service.withColumn("number", F.row_number().over(first)).where("number = 1").drop("number")
 
 
-def _sendable(rows: DataFrame, at: list[str]) -> DataFrame:
-    """Add `sendable_at`: no message of a conversation overtakes one before it, whatever the clocks say."""
-    up_to_here = (
-        Window.partitionBy(*at, "conversation_id", "sent_by_initiator")
+def _with_sendable_at(rows: DataFrame, by: list[str]) -> DataFrame:
+    """Add `sendable_at`: a message is sent no earlier than those before it, whatever the clocks show."""
+    up_to_row = (
+        Window.partitionBy(*by, "conversation_id", "sent_by_initiator")
         .orderBy(F.asc_nulls_last("message_sequence_number"), "message_id")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
-    return rows.withColumn("sendable_at", F.max("became").over(up_to_here)).drop("became")
+    return rows.withColumn("sendable_at", F.max("waits_since").over(up_to_row)).drop("waits_since")
 
 
-def _held_by(rows: DataFrame, off: DataFrame) -> DataFrame:
-    """A message to a queue that is off on the same instance is held by that queue's database."""
+def _with_holding_database(rows: DataFrame, off: DataFrame) -> DataFrame:
+    """Assign messages to a queue of the same instance that is off to the database of that queue."""
     destinations = off.select(
         F.col("instance").alias("destination_instance"),
         F.col("database").alias("destination_database"),
         F.col("queue").alias("destination_queue"),
         F.lit(True).alias("is_off"),
     )
-    here = F.col("is_off") & (F.col("destination_instance") == F.col("instance"))
+    is_held = F.col("is_off") & (F.col("destination_instance") == F.col("instance"))
     return (
         rows.join(
             F.broadcast(destinations),
             ["destination_instance", "destination_database", "destination_queue"],
             "left",
         )
-        .withColumn("database", F.when(here, F.col("destination_database")).otherwise(F.col("database")))
+        .withColumn("database", F.when(is_held, F.col("destination_database")).otherwise(F.col("database")))
         .drop("is_off")
     )
 
 
 def _raised(base: Column, as_of: datetime, starvation: Starvation | None) -> Column:
-    """For every full after_seconds of waiting the level rises by raise_by, to the highest at most."""
+    """Raise the level by raise_by for every full after_seconds of waiting, up to the highest level."""
     if starvation is None:
         return base
     waited = F.unix_micros(F.lit(as_of)) - F.unix_micros("sendable_at")

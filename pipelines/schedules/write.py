@@ -1,4 +1,4 @@
-"""Write group priorities and the two schedules of one as_of."""
+"""Write group priorities and both schedules of an as_of."""
 
 from datetime import datetime
 
@@ -21,7 +21,7 @@ def write_schedules(
     warehouse: Warehouse,
     settings: Settings,
     as_of: datetime,
-    done: CompletedBatches,
+    batches: CompletedBatches,
     known: StateOfMessages | None = None,
 ) -> dict[str, int]:
     """Replace the rows of this as_of in the schedule tables; other rows stay.
@@ -30,21 +30,21 @@ def write_schedules(
         warehouse: the tables.
         settings: the catalog, and what the schedules depend on.
         as_of: the instant to describe.
-        done: the folds that made the ledger.
-        known: the state of messages that the last of them has found, if it is at hand.
+        batches: the batches that made the ledger.
+        known: the state of messages, if the last batch has found it.
 
     Returns:
-        The open messages by what they wait for, as counted before any schedule was made:
+        The counts of open messages, from before the schedules:
         open_receive, open_transmission and open_forwarded.
     """
     with warehouse.materializing() as materialize:
         catalog = catalog_frames(warehouse, settings)
         waiting = read_backlog(
-            warehouse, catalog, as_of, materialize, has_queue_events=done.has_queue_events, known=known
+            warehouse, catalog, as_of, materialize, has_queue_events=batches.has_queue_events, known=known
         )
         messages = materialize(with_endpoints(waiting))
         counts = _count_open(messages, waiting.forwarding)
-        made = orders(
+        ordered = orders(
             messages,
             waiting,
             catalog,
@@ -54,9 +54,9 @@ def write_schedules(
         )
         run_concurrently(
             warehouse.spark,
-            lambda: warehouse.replace_as_of(GROUP_PRIORITIES, group_priorities(made.groups), as_of),
-            lambda: warehouse.replace_as_of(RECEIVE_SCHEDULE, made.received, as_of),
-            lambda: warehouse.replace_as_of(TRANSMISSION_SCHEDULE, made.sent, as_of),
+            lambda: warehouse.replace_as_of(GROUP_PRIORITIES, group_priorities(ordered.groups), as_of),
+            lambda: warehouse.replace_as_of(RECEIVE_SCHEDULE, ordered.received, as_of),
+            lambda: warehouse.replace_as_of(TRANSMISSION_SCHEDULE, ordered.sent, as_of),
             lambda: warehouse.replace_as_of(UNRESOLVED, unresolved(messages), as_of),
         )
     return counts

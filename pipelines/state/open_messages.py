@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.engine.differences import Materialize
 from pipelines.state.endpoints import ends
 from pipelines.state.ledger import Ledger
-from pipelines.state.messages import facts_of_few, forwarding, is_dropped, undecided
+from pipelines.state.messages import describe_messages, forwarding, is_dropped, undecided
 from pipelines.state.transactions import uncommitted
 
 
@@ -47,7 +47,7 @@ def state_of_messages(ledger: Ledger, *, as_of: datetime, materialize: Materiali
     events = materialize(ledger.message_events.join(ids, "message_id", "left_semi"))
     conversations = events.select("conversation_id").distinct()
     ended = ends(so_far.endpoint_events.join(conversations, "conversation_id", "left_semi"))
-    found = open_messages(facts_of_few(events), left, passing_on, ended)
+    found = open_messages(describe_messages(events), left, passing_on, ended)
     return StateOfMessages(as_of, materialize(found), passing_on, exceptions)
 
 
@@ -57,7 +57,7 @@ def open_messages(
     """The messages that have a state, each with what it is.
 
     Args:
-        messages: `messages.facts` of the messages in the next two.
+        messages: `messages.describe_messages` of the messages in the next two.
         undecided: `messages.undecided`.
         forwarding: `messages.forwarding`.
         ends: `ends.ends`.

@@ -11,9 +11,9 @@ from pyarrow import fs
 
 from pipelines.config.errors import WarehouseError
 from pipelines.config.instants import format_instant
+from pipelines.config.paths import local_folder
 from pipelines.console.invocation import name_command
 from pipelines.storage.inputs.contract import first_line
-from pipelines.storage.upkeep import local_folder
 from pipelines.storage.versions import REBUILD, versions_of
 from schemas import TABLES
 from schemas.outputs import AS_OF_KEY

@@ -3,11 +3,9 @@
 from functools import reduce
 from operator import or_
 
-from deltalake import DeltaTable
-from deltalake.exceptions import DeltaError
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from pipelines.engine.session import is_embedded
+from pipelines.engine.table_properties import set_table_property, table_properties
 from pipelines.storage.collect import collect_rows
 from schemas.ids import IDS, canonical_id
 
@@ -17,26 +15,12 @@ PROPERTY, VALUE = "priorities.ids", "canonical"
 
 def is_marked(spark: SparkSession, path: str) -> bool:
     """Whether the table at a path has the property."""
-    properties: dict[str, str]
-    try:
-        properties = DeltaTable(path).metadata().configuration
-    except (DeltaError, OSError):
-        # delta-rs may have no credentials for a place that Apache Spark can reach.
-        if is_embedded(spark):
-            return False
-        [detail] = spark.sql(f"DESCRIBE DETAIL delta.`{path}`").select("properties").collect()
-        properties = detail.properties
-    return properties.get(PROPERTY) == VALUE
+    return table_properties(spark, path).get(PROPERTY) == VALUE
 
 
 def mark(spark: SparkSession, path: str) -> None:
     """Give the table at a path the property, in a commit of its own."""
-    try:
-        DeltaTable(path).alter.set_table_properties({PROPERTY: VALUE}, raise_if_not_exists=False)
-    except (DeltaError, OSError):
-        if is_embedded(spark):
-            raise
-        spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('{PROPERTY}' = '{VALUE}')")
+    set_table_property(spark, path, PROPERTY, VALUE)
 
 
 def other_spelling(rows: DataFrame) -> str | None:

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from operator import itemgetter
 from typing import Any
 
-from deltalake import DeltaTable
+from pyspark.sql import SparkSession
 
 from pipelines.config.errors import WarehouseError
 from pipelines.config.instants import format_instant
-from pipelines.storage.versions import REBUILD, versions_of
+from pipelines.storage.versions import REBUILD, small_table_rows, versions_of
 from schemas import ACCEPTED
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import BATCHES, FILES, PRIORITY_RULES, RUNS, SNAPSHOTS
@@ -20,20 +20,21 @@ from schemas.outputs import BATCHES, FILES, PRIORITY_RULES, RUNS, SNAPSHOTS
 PUT_BACK = f"Put back what is missing, or {REBUILD}"
 
 
-def require_as_left(root: str, runs: Iterable[Mapping[str, Any]]) -> None:
+def require_as_left(root: str, runs: Iterable[Mapping[str, Any]], spark: SparkSession | None = None) -> None:
     """Compare the tables under a folder with what its runs and folds left.
 
-    Where delta-rs can't reach the tables, nothing is compared.
+    Where neither delta-rs nor a session reaches the tables, nothing is compared.
 
     Args:
         root: the folder of the tables, or its URI.
         runs: the published runs, with as_of, finished_at and versions.
+        spark: a session, for tables that delta-rs can't reach.
 
     Raises:
         WarehouseError: a table is at an older version or is gone, or its columns differ from its
             declaration; every such table is listed.
     """
-    found = versions_of(root)
+    found = versions_of(root, spark)
     if found is None:
         return
     last = max(runs, key=itemgetter("finished_at"), default=None)
@@ -41,7 +42,7 @@ def require_as_left(root: str, runs: Iterable[Mapping[str, Any]]) -> None:
     if RUNS.name not in found and found.keys() - {PRIORITY_RULES.name}:
         lost = [runs_are_gone(root)]
     elif last is None:
-        lost = list(_lost_since_folds(root, found))
+        lost = list(_lost_since_folds(root, found, spark))
     else:
         lost = list(_lost_since(root, last, found))
     if lost:
@@ -67,12 +68,11 @@ def _lost_since(root: str, run: Mapping[str, Any], found: Mapping[str, int]) -> 
             )
 
 
-def _lost_since_folds(root: str, found: Mapping[str, int]) -> Iterator[str]:
+def _lost_since_folds(root: str, found: Mapping[str, int], spark: SparkSession | None) -> Iterator[str]:
     """Tables that are gone and that completed folds wrote, where no run was published yet."""
     if BATCHES.name not in found:
         return
-    batches = DeltaTable(f"{root}/{BATCHES.name}")
-    rows = batches.to_pyarrow_table(columns=["source", "events", "accepted"]).to_pylist()
+    rows = small_table_rows(f"{root}/{BATCHES.name}", ["source", "events", "accepted"], spark)
     written = set()
     for row in rows:
         is_input = row["source"] in ACCEPTED

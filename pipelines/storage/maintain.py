@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from pyspark.sql import SparkSession
+
 from pipelines.config.instants import format_instant
 from pipelines.storage.integrity import require_as_left
 from pipelines.storage.upkeep import SAFE_HOURS, Upkeep
@@ -11,7 +13,12 @@ from schemas.outputs import BATCHES, RUNS
 
 
 def maintain(
-    root: str, *, keep_days: int | None = None, keep_hours: int = SAFE_HOURS, dry_run: bool = False
+    root: str,
+    *,
+    keep_days: int | None = None,
+    keep_hours: int = SAFE_HOURS,
+    dry_run: bool = False,
+    spark: SparkSession | None = None,
 ) -> list[str]:
     """Look after every table of a warehouse. No run and no other job may be active meanwhile.
 
@@ -24,6 +31,7 @@ def maintain(
             keeps all. It counts from that one and not from today, so a pause removes nothing.
         keep_hours: files that newer versions do without are kept for so many hours, for readers.
         dry_run: say what there is to do, and do nothing.
+        spark: a session of Apache Spark that does the work; without one delta-rs does it.
 
     Returns:
         A line for each table that has anything to do.
@@ -32,10 +40,10 @@ def maintain(
         ConfigError: the warehouse is one of an older version.
         WarehouseError: a table has lost commits; what is left to put it back stays.
     """
-    upkeep = Upkeep(root, keep_hours=keep_hours)
+    upkeep = Upkeep(root, keep_hours=keep_hours, spark=spark)
     upkeep.require_this_shape()
     published = [row for row in upkeep.rows(RUNS) if row["status"] == "succeeded"]
-    require_as_left(root, published)
+    require_as_left(root, published, spark)
     before = _first_to_keep([row["as_of"] for row in published], keep_days)
     last_fold = max((row["batch"] for row in upkeep.rows(BATCHES)), default=0)
     lines = []

@@ -37,7 +37,7 @@ def checked_runs(warehouse: Warehouse) -> list[dict[str, Any]]:
         WarehouseError: as `pipelines.storage.integrity.require_as_left`.
     """
     runs = published_runs(warehouse, "as_of", "finished_at", "versions", "last_batch")
-    require_as_left(warehouse.root, runs)
+    require_as_left(warehouse.root, runs, warehouse.spark)
     return runs
 
 
@@ -84,7 +84,7 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | 
     rows = warehouse.read(RUNS).drop("run_id", "code_version", "settings", "reconciliation")
     all_runs = sorted(collect_rows(rows), key=itemgetter("started_at"))
     published = [row for row in all_runs if row["status"] == "succeeded"]
-    require_as_left(warehouse.root, published)
+    require_as_left(warehouse.root, published, warehouse.spark)
     found = _found(warehouse, settings, as_of, published)
     last = [row for row in all_runs if row["as_of"] == found][-1]
     # A run that failed before it wrote anything covers no batch.

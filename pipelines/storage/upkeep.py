@@ -1,21 +1,14 @@
-"""What a table needs from time to time: old instants removed, small files joined, unused files deleted.
+"""What a table needs from time to time: old instants removed, small files joined, unused files deleted."""
 
-All of it is done by delta-rs, in this process: no engine has to start for it.
-"""
-
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
-from urllib.parse import urlsplit
 
-import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder, WriterProperties, write_deltalake
-from deltalake.fs import DeltaStorageHandler
-from pyarrow import fs
+from pyspark.sql import SparkSession
 
-from pipelines.config.paths import local_part
+from pipelines.engine.housekeeping import FILE_SIZE, HousekeptTable, Partition, housekept_table
 from pipelines.storage.older_shape import OLD_TABLE, older_shape
 from schemas.events import FOLD, LEDGER_PARTITIONS
 from schemas.outputs import AS_OF_KEY, BATCHES
@@ -24,9 +17,6 @@ from schemas.table import Table
 
 SAFE_HOURS = 168
 """How long a file is kept that no version needs any more: a reader may still be at it."""
-FILE_SIZE = 1 << 30
-"""Files are joined up to so many bytes."""
-COMPRESSED = WriterProperties(compression="ZSTD", compression_level=1)
 
 
 @dataclass(frozen=True)
@@ -52,9 +42,12 @@ class Needs:
 class Upkeep:
     """Looks after the tables of one warehouse. Nothing else may write to it at the same time."""
 
-    def __init__(self, root: str, *, keep_hours: int) -> None:
-        """Name the warehouse's folder, and for how many hours unused files are kept."""
-        self._root, self._keep_hours = local_folder(root), keep_hours
+    def __init__(self, root: str, *, keep_hours: int, spark: SparkSession | None = None) -> None:
+        """Name the warehouse's folder, and for how many hours unused files are kept.
+
+        A session of Apache Spark does the work; without one delta-rs does it, in this process.
+        """
+        self._root, self._keep_hours, self._spark = root, keep_hours, spark
 
     def require_this_shape(self) -> None:
         """Refuse the tables of an older version; see `Warehouse.require_this_shape`.
@@ -62,13 +55,13 @@ class Upkeep:
         Raises:
             ConfigError: this is a warehouse of an older version.
         """
-        if self._open(BATCHES) is None and DeltaTable.is_deltatable(f"{self._root}/{OLD_TABLE}"):
+        if self._open(BATCHES.name) is None and self._open(OLD_TABLE) is not None:
             raise older_shape(self._root)
 
     def rows(self, table: Table) -> list[dict[str, Any]]:
         """All rows of a small table; none if it was never written."""
-        found = self._open(table)
-        return found.to_pyarrow_table().to_pylist() if found else []
+        found = self._open(table.name)
+        return found.rows() if found else []
 
     def needs(self, table: Table, *, before: datetime | None, last_fold: int) -> Needs | None:
         """Look at a table and change nothing; None if it was never written.
@@ -78,21 +71,19 @@ class Upkeep:
             before: as_ofs before this one are too old; null if none is.
             last_fold: the last fold that was completed; what later ones left is left alone.
         """
-        found = self._open(table)
+        found = self._open(table.name)
         if found is None:
             return None
-        sizes = defaultdict[tuple[Any, ...], list[int]](list)
-        for file in pa.table(found.get_add_actions(flatten=True)).to_pylist():
-            place = tuple(file[f"partition.{name}"] for name in table.partition_by)
-            sizes[place].append(file["size_bytes"])
+        sizes = found.files(table.partition_by)
         outdated: list[datetime] = []
         if before is not None and table.partition_by == (AS_OF_KEY.name,):
             kept = {place: files for place, files in sizes.items() if place[0] >= as_of_key(before)}
             outdated = [as_of_of_key(place[0]) for place in sorted(sizes.keys() - kept.keys())]
-            sizes = defaultdict(list, kept)
+            sizes = kept
         spread = _spread(sizes, last_fold) if table.partition_by == LEDGER_PARTITIONS else []
         joined = [files for files in sizes.values() if sum(sorted(files)[:2]) <= FILE_SIZE and files[1:]]
-        return Needs(outdated, spread, sum(map(len, joined)), len(joined), len(self._unused(found)))
+        unused = found.unused(self._keep_hours)
+        return Needs(outdated, spread, sum(map(len, joined)), len(joined), unused)
 
     def remove(self, table: Table, *, before: datetime) -> None:
         """Remove the rows of the as_ofs before the given one, in one commit."""
@@ -109,61 +100,31 @@ class Upkeep:
             days: `Needs.spread`.
             last_fold: the last fold that was completed.
         """
-        found = self._opened(table)
         named = ", ".join(f"DATE '{day}'" for day in days)
         where = f"closed_on IN ({named}) AND {FOLD.name} <= {last_fold}"
-        columns = ", ".join(
-            f"CAST({last_fold} AS BIGINT) AS {name}" if name == FOLD.name else f'"{name}"'
-            for name in table.names
-        )
-        rows = QueryBuilder().register("rows", found).execute(f"SELECT {columns} FROM rows WHERE {where}")
-        write_deltalake(
-            found,
-            rows,
-            mode="overwrite",
-            predicate=where,
-            target_file_size=FILE_SIZE,
-            writer_properties=COMPRESSED,
-        )
+        self._opened(table).set_column(FOLD.name, last_fold, where=where, partition_by=table.partition_by)
 
     def join_files(self, table: Table) -> None:
         """Write small files of the same partition as one, in one commit; the rows stay the same."""
-        self._opened(table).optimize.compact(target_size=FILE_SIZE, writer_properties=COMPRESSED)
+        self._opened(table).compact()
 
     def delete_unused(self, table: Table) -> None:
         """Delete the files that no kept version uses. Older versions cannot be read after that."""
         found = self._opened(table)
         # A vacuum is two commits, whether it finds any file or not.
-        if self._unused(found):
-            self._vacuum(found, dry_run=False)
+        if found.unused(self._keep_hours):
+            found.vacuum(self._keep_hours)
 
-    def _unused(self, found: DeltaTable) -> set[str]:
-        """The files that a vacuum would delete; it names those too that an earlier one has deleted."""
-        # Spark's checksums of files on a local disk are not worth a commit.
-        named = {path for path in self._vacuum(found, dry_run=True) if path.endswith((".parquet", ".bin"))}
-        if not named:
-            return set()
-        folder = fs.PyFileSystem(DeltaStorageHandler.from_table(found._table))
-        return named & {file.path for file in folder.get_file_info(fs.FileSelector("", recursive=True))}
+    def _open(self, name: str) -> HousekeptTable | None:
+        return housekept_table(f"{self._root}/{name}", self._spark)
 
-    def _vacuum(self, found: DeltaTable, *, dry_run: bool) -> list[str]:
-        # full: what the log does not name goes as well, files of writes that were broken off.
-        return found.vacuum(self._keep_hours, dry_run=dry_run, enforce_retention_duration=False, full=True)
-
-    def _open(self, table: Table) -> DeltaTable | None:
-        path = f"{self._root}/{table.name}"
-        return DeltaTable(path) if DeltaTable.is_deltatable(path) else None
-
-    def _opened(self, table: Table) -> DeltaTable:
-        return DeltaTable(f"{self._root}/{table.name}")
+    def _opened(self, table: Table) -> HousekeptTable:
+        found = self._open(table.name)
+        assert found is not None
+        return found
 
 
-def _spread(partitions: Iterable[tuple[Any, ...]], last_fold: int) -> list[date]:
+def _spread(partitions: Iterable[Partition], last_fold: int) -> list[date]:
     # Open rows have no day; every fold writes them anew.
     folds = Counter(day for day, fold in partitions if day is not None and fold <= last_fold)
     return sorted(day for day, count in folds.items() if count > 1)
-
-
-def local_folder(root: str) -> str:
-    """The folder as a path of this machine, where Spark's catalog gives it as file:/folder."""
-    return local_part(urlsplit(root)) if root.startswith("file:") else root

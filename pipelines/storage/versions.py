@@ -4,14 +4,21 @@ import json
 import logging
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError, TableNotFoundError
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
 from pipelines.config.errors import WarehouseError
+from pipelines.engine.differences import run_concurrently
+from pipelines.engine.errors import fault_of
+from pipelines.engine.housekeeping import housekept_table
+from pipelines.engine.session import is_embedded
 from pipelines.storage.inputs.contract import first_line
 from pipelines.storage.inputs.paths import on_local_disk
 from schemas import TABLES
@@ -30,10 +37,14 @@ SPARK_TYPES = {"long": "bigint", "integer": "int", "short": "smallint", "byte": 
 """What Spark calls types of a Delta log; the others have the same name."""
 
 
-def versions_of(root: str) -> dict[str, int] | None:
+def versions_of(root: str, spark: SparkSession | None = None) -> dict[str, int] | None:
     """The version of each table that is there, by name; None if they can't be reached.
 
-    They are read by delta-rs, which may have no credentials for a place that Apache Spark can reach.
+    delta-rs reads them, which needs no engine. Apache Spark reads them where delta-rs can't, such as on HDFS.
+
+    Args:
+        root: the folder of the tables, or its URI.
+        spark: a session, if there is one.
 
     Raises:
         WarehouseError: the log of a table is damaged, or its columns are not the declared ones; every such
@@ -45,14 +56,12 @@ def versions_of(root: str) -> dict[str, int] | None:
     faults = {name: found for name, found in opened.items() if isinstance(found, Exception)}
     # Where one table can be read, others that can't are damaged and not out of reach.
     if faults and not tables and on_local_disk(root) is None:
+        if spark is not None and not is_embedded(spark):
+            return _versions_by_spark(root, spark)
         fault = first_line(next(iter(faults.values())))
         log.warning("the versions under %s can't be read, so lost commits stay unseen: %s", root, fault)
         return None
-    damaged = [
-        f"warehouse: {root}/{name}: its log is damaged ({_said_of(fault)}). Put back what is missing, or "
-        f"{REBUILD}"
-        for name, fault in faults.items()
-    ]
+    damaged = [_damaged(f"{root}/{name}", _said_of(fault)) for name, fault in faults.items()]
     damaged += [
         problem
         for name, found in tables.items()
@@ -61,6 +70,38 @@ def versions_of(root: str) -> dict[str, int] | None:
     if damaged:
         raise WarehouseError(*damaged)
     return {name: found.version() for name, found in tables.items()}
+
+
+def _versions_by_spark(root: str, spark: SparkSession) -> dict[str, int]:
+    """The versions as Apache Spark reads them; what columns a table has is looked at when it is opened.
+
+    Raises:
+        WarehouseError: the log of a table is damaged.
+    """
+
+    def version(name: str) -> int | str | None:
+        try:
+            found = housekept_table(f"{root}/{name}", spark)
+            return found.version() if found else None
+        except PySparkException as error:
+            return _damaged(f"{root}/{name}", fault_of(error))
+
+    found = dict(
+        zip(TABLES, run_concurrently(spark, *[partial(version, name) for name in TABLES]), strict=True)
+    )
+    if damaged := [problem for problem in found.values() if isinstance(problem, str)]:
+        raise WarehouseError(*damaged)
+    return {name: number for name, number in found.items() if isinstance(number, int)}
+
+
+def small_table_rows(path: str, columns: Sequence[str], spark: SparkSession | None) -> list[dict[str, Any]]:
+    """Columns of a small table that exists, by delta-rs or, where that can't reach it, by a session."""
+    try:
+        found = DeltaTable(path).to_pyarrow_table(columns=list(columns))
+    except (DeltaError, OSError):
+        table = housekept_table(path, spark)
+        return table.rows(columns) if table else []
+    return list(found.to_pylist())
 
 
 def other_columns(path: str, table: Table, found: Mapping[str, str]) -> str | None:
@@ -118,6 +159,10 @@ def _lost_commit(path: str) -> DeltaError | None:
             state = "is empty" if version in commits else "is gone"
             return DeltaError(f"its commit {version:0{DIGITS}}.json {state}")
     return None
+
+
+def _damaged(path: str, fault: str) -> str:
+    return f"warehouse: {path}: its log is damaged ({fault}). Put back what is missing, or {REBUILD}"
 
 
 def _said_of(fault: Exception) -> str:

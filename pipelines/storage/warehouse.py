@@ -17,18 +17,18 @@ from pipelines.engine.differences import (
     Materialize,
     check_constraints_last,
     identifier_of_new,
-    located,
     materialized,
     with_nullable_values,
 )
+from pipelines.engine.errors import is_missing_table
+from pipelines.engine.files import engine_path, unwritable_character
 from pipelines.engine.never_null import require_not_null
-from pipelines.engine.session import is_embedded
+from pipelines.engine.small_frame import empty_frame
 from pipelines.engine.small_jobs import read_in_one_task
 from pipelines.storage.commits import rows_added
 from pipelines.storage.id_spelling import is_marked, mark, other_spelling
 from pipelines.storage.inputs.delta_log import current_version
 from pipelines.storage.older_shape import OLD_TABLE, older_shape
-from pipelines.storage.small_frame import empty_frame
 from pipelines.storage.spark_schema import folder_of, register
 from pipelines.storage.versions import other_columns
 from schemas.events import ACCEPTED
@@ -40,8 +40,6 @@ from schemas.table import Table
 
 log = logging.getLogger(__name__)
 
-UNSAFE = re.compile(r"[^A-Za-z0-9_.,:@=+/-]")
-"""What the embedded engine spells otherwise in a path: it would write to another folder than it reads."""
 UNREADABLE = re.compile(r"[%\\\x00-\x1f\x7f]")
 """What delta-rs, which reads tables of both engines, takes for something else in a path."""
 SCRATCH = "_scratch"
@@ -73,10 +71,10 @@ class Warehouse:
                 f"warehouse: no tables can be kept under {self.root}, for the character {found[0]!r}; name a "
                 "folder of letters, digits and ._-"
             )
-        if is_embedded(spark) and (found := UNSAFE.search(self.root)):
+        if character := unwritable_character(spark, self.root):
             raise ConfigError(
                 f"warehouse: the embedded engine can't keep tables under {self.root}, for the character "
-                f"{found[0]!r}; name a folder of letters, digits and ._-, or run this with ./spark-submit.sh"
+                f"{character!r}; name a folder of letters, digits and ._-, or run this with ./spark-submit.sh"
             )
 
     def require_this_shape(self) -> None:
@@ -173,7 +171,7 @@ class Warehouse:
         path, told = self.path(table), log.isEnabledFor(logging.INFO)
         before = current_version(path) if told else 0
         began = time.monotonic()
-        writer.save(located(path))
+        writer.save(engine_path(path))
         if told:
             seconds, version = time.monotonic() - began, current_version(path)
             # The embedded engine makes no commit of nothing.
@@ -181,15 +179,15 @@ class Warehouse:
             log.info("%s: %s rows in %s files, version %s, %.1f s", table.name, rows, files, version, seconds)
 
     def _load(self, table: Table) -> DataFrame:
-        return read_in_one_task(self.spark.read.format("delta").load(located(self.path(table))))
+        return read_in_one_task(self.spark.read.format("delta").load(engine_path(self.path(table))))
 
     def _types(self, path: str) -> dict[str, str]:
         """The types of the columns of the table at a path, by name; none if there is no table."""
         try:
             # Nothing is looked up until the schema is wanted.
-            fields = self.spark.read.format("delta").load(located(path)).schema.fields
+            fields = self.spark.read.format("delta").load(engine_path(path)).schema.fields
         except AnalysisException as error:
-            if not _says_not_written(error):
+            if not is_missing_table(error):
                 raise
             return {}
         return {field.name: _shape(field.dataType) for field in fields}
@@ -197,7 +195,7 @@ class Warehouse:
     def create_missing(self, table: Table) -> None:
         """Create the table if it was never written, and see that the schema knows it."""
         if not self.exists(table):
-            self.spark.sql(_create_statement(self.spark, table, located(self.path(table))))
+            self.spark.sql(_create_statement(self.spark, table, engine_path(self.path(table))))
             self._written.add(table.name)
         if self._schema is not None:
             register(self.spark, self._schema, table.name, self.path(table))
@@ -239,12 +237,6 @@ def _create_statement(spark: SparkSession, table: Table, path: str) -> str:
 def sql_text(value: str) -> str:
     """A text as SQL, whatever stands in it."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
-
-
-def _says_not_written(error: AnalysisException) -> bool:
-    return error.getCondition() in ("PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND") or (
-        "No commit files found in _delta_log" in str(error)
-    )
 
 
 def _require_declared(table: Table, rows: DataFrame) -> None:

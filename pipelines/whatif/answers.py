@@ -1,4 +1,4 @@
-"""The answers that a what-if begins with: at the deployment, and once existing conversations have ended."""
+"""The answers that a what-if begins with: at the deployment, and after existing conversations have ended."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -8,13 +8,13 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from pipelines.engine.differences import run_concurrently
+from pipelines.engine.small_frame import small_frame
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.small_frame import small_frame
 from pipelines.whatif.request import WhatIfRequest
 from schemas.whatif import WHATIF_ANSWERS
 
 DEPLOYMENT, ALWAYS, INSTANT = "deployment", "always", "instant"
-"""The answers; the third is there if --as-if names an instant."""
+"""The answers; the third exists if --as-if names an instant."""
 CAUSES = ("proposal", "drift")
 MESSAGES = ("messages", "gained", "lost")
 
@@ -22,57 +22,60 @@ Counts = Mapping[str, Mapping[str, int]]
 """`endpoints` with another level, by cause, and `messages` (with a position), `gained` and `lost` of them."""
 
 
-def moved_by(asked: WhatIfRequest, kinds: DataFrame) -> tuple[DataFrame, DataFrame]:
-    """The table `whatif_groups`, and all messages: `received_moved` and `sent_moved`, kept.
+def compare_orders(request: WhatIfRequest, kinds: DataFrame) -> tuple[DataFrame, DataFrame]:
+    """Compare both orders: the table `whatif_groups`, and all messages (`received_moves`, `sent_moves`).
 
     Args:
-        asked: the what-if.
+        request: the request.
         kinds: `WhatIfRequest.kinds` of it.
     """
-    levels = asked.levels(kinds)
+    levels = request.levels(kinds)
     (received, groups), sent = run_concurrently(
-        asked.warehouse.spark, lambda: asked.received(levels), lambda: asked.sent(levels)
+        request.warehouse.spark,
+        lambda: request.compare_received(levels),
+        lambda: request.compare_sent(levels),
     )
-    return groups, asked.materialize(received.unionByName(sent))
+    return groups, request.materialize(received.unionByName(sent))
 
 
-def counts(kinds: DataFrame, moved: DataFrame) -> Counts:
+def counts(kinds: DataFrame, moves: DataFrame) -> Counts:
     """Count what changes.
 
     Args:
         kinds: `WhatIfRequest.kinds`.
-        moved: `moved_by`.
+        moves: the messages of `compare_orders`.
     """
     by_cause = kinds.groupBy("cause").agg(F.sum("endpoints").alias("endpoints"))
-    found = {row["cause"]: row["endpoints"] for row in collect_rows(by_cause)}
+    endpoints = {row["cause"]: row["endpoints"] for row in collect_rows(by_cause)}
     [messages] = collect_rows(
-        moved.where("moved is not null").agg(
+        moves.where("moved is not null").agg(
             F.count(F.lit(1)).alias("messages"),
             F.count_if(F.col("moved") > 0).alias("gained"),
             F.count_if(F.col("moved") < 0).alias("lost"),
         )
     )
-    return {"endpoints": {cause: found.get(cause, 0) for cause in CAUSES}, "messages": messages}
+    return {"endpoints": {cause: endpoints.get(cause, 0) for cause in CAUSES}, "messages": messages}
 
 
-def answers(asked: WhatIfRequest, found: Counts) -> dict[str, Counts]:
+def answers(request: WhatIfRequest, counted: Counts) -> dict[str, Counts]:
     """The answers by name, the two that every what-if begins with first.
 
     Args:
-        asked: the what-if.
-        found: `counts` of it.
+        request: the request.
+        counted: `counts` of it.
 
-    At the deployment existing endpoints keep their levels, so only other settings can move anything. What was
-    counted already is not counted again.
+    At the deployment existing endpoints keep their levels, so only other settings can move messages.
     """
-    made: dict[str, Counts] = {DEPLOYMENT: _at_deployment(asked, found)}
-    if asked.as_if is None:
-        return made | {ALWAYS: found}
-    return made | {ALWAYS: _count(replace(asked, as_if=None)), INSTANT: found}
+    found: dict[str, Counts] = {DEPLOYMENT: _at_deployment(request, counted)}
+    if request.as_if is None:
+        return found | {ALWAYS: counted}
+    return found | {ALWAYS: _count(replace(request, as_if=None)), INSTANT: counted}
 
 
-def answers_frame(spark: SparkSession, made: Mapping[str, Counts], as_if: datetime | None) -> DataFrame:
-    """The table `whatif_answers`, of `answers` and the instant of the third of them."""
+def answers_frame(
+    spark: SparkSession, counts_by_answer: Mapping[str, Counts], as_if: datetime | None
+) -> DataFrame:
+    """The table `whatif_answers`, from `answers` and the instant of the third answer."""
     rows = [
         (
             name,
@@ -80,13 +83,13 @@ def answers_frame(spark: SparkSession, made: Mapping[str, Counts], as_if: dateti
             *[found["endpoints"][cause] for cause in CAUSES],
             *[found["messages"][name] for name in MESSAGES],
         )
-        for name, found in made.items()
+        for name, found in counts_by_answer.items()
     ]
     return small_frame(spark, rows, WHATIF_ANSWERS.struct)
 
 
 def read_answers(table: DataFrame) -> tuple[dict[str, Counts], datetime | None]:
-    """What `answers_frame` was made of."""
+    """Read the arguments of `answers_frame` from its table."""
     rows = {row["answer"]: row for row in collect_rows(table)}
     found: dict[str, Counts] = {
         name: {
@@ -98,16 +101,16 @@ def read_answers(table: DataFrame) -> tuple[dict[str, Counts], datetime | None]:
     return found, rows[INSTANT]["as_if"] if INSTANT in rows else None
 
 
-def _at_deployment(asked: WhatIfRequest, found: Counts) -> Counts:
-    if asked.as_if is not None and asked.as_if >= asked.as_of:
-        return found
-    if asked.settings_move():
-        return _count(replace(asked, as_if=asked.as_of))
+def _at_deployment(request: WhatIfRequest, counted: Counts) -> Counts:
+    if request.as_if is not None and request.as_if >= request.as_of:
+        return counted
+    if request.settings_move():
+        return _count(replace(request, as_if=request.as_of))
     nothing: dict[str, Any] = {"gained": 0, "lost": 0}
-    return {"endpoints": dict.fromkeys(CAUSES, 0), "messages": {**found["messages"], **nothing}}
+    return {"endpoints": dict.fromkeys(CAUSES, 0), "messages": {**counted["messages"], **nothing}}
 
 
-def _count(asked: WhatIfRequest) -> Counts:
-    kinds = asked.kinds()
-    _, moved = moved_by(asked, kinds)
-    return counts(kinds, moved)
+def _count(request: WhatIfRequest) -> Counts:
+    kinds = request.kinds()
+    _, moves = compare_orders(request, kinds)
+    return counts(kinds, moves)

@@ -7,8 +7,8 @@ from operator import attrgetter
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from pipelines.config.rules.history import RuleVersion
+from pipelines.engine.small_frame import small_frame
 from pipelines.ladder.ladder import STANDING, with_priority
-from pipelines.storage.small_frame import small_frame
 from schemas.keys import ENDPOINT_NAMES
 
 RULE = (
@@ -20,26 +20,24 @@ OF_KIND = (*ENDPOINT_NAMES, "recorded")
 
 
 def rules_frame(spark: SparkSession, versions: Sequence[RuleVersion]) -> DataFrame:
-    """Rule versions as `with_priority` takes them; they are few."""
+    """Rule versions in the columns of `with_priority`; few rows."""
     return small_frame(spark, map(attrgetter(*RULE_COLUMNS), versions), RULE)
 
 
 def changed_kinds(endpoints: DataFrame, proposed: DataFrame, *, as_if: datetime | None) -> DataFrame:
-    """Say which kinds of endpoints the proposal gives another level.
+    """Find the kinds of endpoints to which the proposal gives another level.
 
-    Rules that stand ask for names only, so the ladder is climbed once for all endpoints of a kind.
+    Rules use names only, so the ladder is evaluated once for all endpoints of a kind.
 
     Args:
-        endpoints: rows with the names that rules ask for, `priority` and created_at; any grain.
-        proposed: `rules_frame` of the rules that stand after the last proposed statement.
-        as_if: None applies the proposal to all endpoints, as if it had always stood; an instant to those
-            created from then on, while older ones keep their level.
+        endpoints: rows with the names that rules use, `priority` and created_at; any grain.
+        proposed: `rules_frame` of the rules that are valid after the last proposed statement.
+        as_if: None applies the proposal to all endpoints, as if it had always been valid; an instant
+            applies it to endpoints created from then on, and older ones keep their level.
 
     Returns:
         instance, database, contract, local_service, remote_service and `recorded` (the key), `endpoints`
-        (how many rows there are of the kind), `proposed`, `rule_after` and `step_after`. Few rows.
-
-    Source: our choice.
+        (the number of rows of the kind), `proposed`, `rule_after` and `step_after`. Few rows.
     """
     kinds = (
         _concerned(endpoints, as_if)
@@ -47,15 +45,15 @@ def changed_kinds(endpoints: DataFrame, proposed: DataFrame, *, as_if: datetime 
         .agg(F.count(F.lit(1)).alias("endpoints"))
     )
     names = {"priority": "proposed", "rule_name": "rule_after", "ladder_step": "step_after"}
-    return _standing(kinds, proposed).withColumnsRenamed(names).where("proposed <> recorded")
+    return _with_priority(kinds, proposed).withColumnsRenamed(names).where("proposed <> recorded")
 
 
 def with_cause(changed: DataFrame, today: DataFrame) -> DataFrame:
-    """Say of kinds that change whether today's rules would have changed them, too.
+    """Add to changed kinds whether today's rules would change them too.
 
     Args:
         changed: `changed_kinds`.
-        today: `rules_frame` of the rules that stand after the last current statement.
+        today: `rules_frame` of the rules that are valid after the last current statement.
 
     Returns:
         The same rows with `today`, the level by these rules, and `cause`: drift if that is the proposed
@@ -63,7 +61,7 @@ def with_cause(changed: DataFrame, today: DataFrame) -> DataFrame:
     """
     drifts = F.col("priority") == F.col("proposed")
     return (
-        _standing(changed, today)
+        _with_priority(changed, today)
         .withColumn("cause", F.when(drifts, "drift").otherwise("proposal"))
         .withColumnRenamed("priority", "today")
         .drop("rule_name", "ladder_step")
@@ -74,31 +72,28 @@ def as_proposed(endpoints: DataFrame, changed: DataFrame, *, as_if: datetime | N
     """The same endpoints with the proposed `priority`.
 
     Args:
-        endpoints: rows of those that `changed` was found for.
-        changed: `changed_kinds`, kept.
-        as_if: as there.
+        endpoints: the rows from which `changed` was computed.
+        changed: `changed_kinds`, materialized.
+        as_if: as in `changed_kinds`.
     """
     levels = F.broadcast(changed.select(*ENDPOINT_NAMES, F.col("recorded").alias("priority"), "proposed"))
     stays = F.lit(False) if as_if is None else F.col("created_at") < F.lit(as_if)
     level = F.when(stays | F.col("proposed").isNull(), F.col("priority")).otherwise(F.col("proposed"))
-    # The small side stands on the left: the embedded engine holds that one in memory.
-    found = levels.join(endpoints, [*ENDPOINT_NAMES, "priority"], "right")
-    return found.withColumn("priority", level).drop("proposed").select(*endpoints.columns)
+    joined = levels.join(endpoints, [*ENDPOINT_NAMES, "priority"], "right")
+    return joined.withColumn("priority", level).drop("proposed").select(*endpoints.columns)
 
 
 def changed_endpoints(endpoints: DataFrame, changed: DataFrame, *, as_if: datetime | None) -> DataFrame:
     """The endpoints that the proposal gives another level.
 
     Args:
-        endpoints: `endpoints` rows of those that `changed` was found for.
-        changed: `with_cause`, kept.
-        as_if: as there.
+        endpoints: the `endpoints` rows from which `changed` was computed.
+        changed: `with_cause`, materialized.
+        as_if: as in `changed_kinds`.
 
     Returns:
-        The rows of these without `priority`, `rule_name` and `ladder_step`, with the levels `recorded`,
+        The changed rows without `priority`, `rule_name` and `ladder_step`, with the levels `recorded`,
         `today` and `proposed`, with `rule_before`, `rule_after`, `step_before`, `step_after`, and `cause`.
-
-    Source: our choice.
     """
     recorded = _concerned(endpoints, as_if).withColumnsRenamed(
         {"priority": "recorded", "rule_name": "rule_before", "ladder_step": "step_before"}
@@ -110,7 +105,7 @@ def _concerned(endpoints: DataFrame, as_if: datetime | None) -> DataFrame:
     return endpoints if as_if is None else endpoints.where(F.col("created_at") >= F.lit(as_if))
 
 
-def _standing(kinds: DataFrame, rules: DataFrame) -> DataFrame:
-    """The kinds with what `with_priority` finds among rules that stand."""
+def _with_priority(kinds: DataFrame, rules: DataFrame) -> DataFrame:
+    """The kinds, `with_priority` of the rules."""
     moment = F.lit(STANDING).cast("timestamp")
     return with_priority(kinds.withColumn("created_at", moment), rules).drop("created_at")

@@ -1,4 +1,4 @@
-"""Published schedules with both levels, and the positions before and after."""
+"""Published schedules with both levels, and the positions of their messages before and after."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -12,14 +12,14 @@ from pipelines.state.endpoints import SIDE
 from schemas.keys import GROUP, QUEUE
 from schemas.whatif import WHATIF_GROUPS, WHATIF_MESSAGES
 
-SIDES = ("before", "after")
-"""Before is by the recorded levels and the current settings, after by the proposed ones."""
+SCENARIOS = ("before", "after")
+"""Before: the recorded levels and the current settings; after: the proposed ones."""
 
 
 def published_owners(received: DataFrame, sent: DataFrame) -> DataFrame:
-    """The endpoints that have the messages of both schedules: conversation_id and is_initiator, unique.
+    """The owners of the messages of both schedules: conversation_id and is_initiator, unique.
 
-    A ready message is its receiving endpoint's, one that is to be sent its sending endpoint's.
+    The receiving endpoint owns a ready message, the sending endpoint a message that waits to be sent.
 
     Args:
         received: `receive_schedule` rows of one as_of.
@@ -35,10 +35,10 @@ def received_by_level(schedule: DataFrame, levels: DataFrame) -> DataFrame:
     Args:
         schedule: `receive_schedule` rows of one as_of.
         levels: endpoints (by conversation_id and is_initiator) with `recorded` and `proposed` levels,
-            contract and local_service, kept.
+            contract and local_service, materialized.
 
     Returns:
-        The same rows with `level` (what they were ordered by), `level_before`, `level_after`, and with
+        The same rows with `level` (the level of the published order), `level_before`, `level_after`, and with
         contract and local_service of the receiving endpoint.
     """
     known = levels.withColumnsRenamed({"recorded": "level_before", "proposed": "level_after"})
@@ -53,13 +53,13 @@ def sent_by_level(
     *,
     as_of: datetime,
 ) -> DataFrame:
-    """The transmission schedule with both levels that count for sending a message.
+    """The transmission schedule with both levels that count for sending each message.
 
     Args:
         schedule: `transmission_schedule` rows of one as_of.
         levels: as for `received_by_level`.
-        honoring: for each of `SIDES` (instance, database) with honor_broker_priority on, unique.
-        starvation: for each of `SIDES` the settings of starvation prevention.
+        honoring: for each of `SCENARIOS` (instance, database) with honor_broker_priority on, unique.
+        starvation: for each of `SCENARIOS` the settings of starvation prevention.
         as_of: the instant.
 
     Returns:
@@ -73,99 +73,100 @@ def sent_by_level(
         "sent_by_initiator",
         "priority",
     )
-    for side in SIDES:
+    for scenario in SCENARIOS:
         counts = with_transmit_priority(
-            rows.withColumn("priority", F.col(f"own_{side}")),
-            honoring[side],
+            rows.withColumn("priority", F.col(f"own_{scenario}")),
+            honoring[scenario],
             as_of=as_of,
-            starvation=starvation[side],
+            starvation=starvation[scenario],
         )
-        rows = counts.withColumnRenamed("transmit_priority", f"level_{side}").drop("elevated")
+        rows = counts.withColumnRenamed("transmit_priority", f"level_{scenario}").drop("elevated")
     return rows
 
 
 def _with_levels(rows: DataFrame, levels: DataFrame, owner: str, published: str) -> DataFrame:
-    """Look up the endpoint that has the message; one that the ledger does not know keeps its level."""
-    names = [name for name in levels.columns if name.endswith(SIDES)]
-    found = levels.withColumnRenamed("is_initiator", owner).join(rows, ["conversation_id", owner], "right")
-    return found.withColumns({name: F.coalesce(name, published) for name in names})
+    """Look up the owner of each message; a message without a known owner keeps its published level."""
+    names = [name for name in levels.columns if name.endswith(SCENARIOS)]
+    joined = levels.withColumnRenamed("is_initiator", owner).join(rows, ["conversation_id", owner], "right")
+    return joined.withColumns({name: F.coalesce(name, published) for name in names})
 
 
 RECEIVE_KEY = [*QUEUE, "message_id"]
 TRANSMISSION_KEY = ["instance", "message_id"]
-BESIDE = ["contract", "local_service", "level", *[f"anew_{side}" for side in SIDES]]
-"""What messages have besides the columns of their table."""
+EXTRA_COLUMNS = ["contract", "local_service", "level", *[f"reordered_{scenario}" for scenario in SCENARIOS]]
+"""Columns of messages besides those of their table."""
 
 
-def groups_moved(published: DataFrame, anew: Mapping[str, DataFrame]) -> DataFrame:
+def group_moves(published: DataFrame, reordered: Mapping[str, DataFrame]) -> DataFrame:
     """The table `whatif_groups`: every group with ready messages, moved or not.
 
     Args:
         published: `group_priorities` rows of one as_of.
-        anew: `ordered_groups` of the queues that are ordered anew, for those of `SIDES` that have any.
+        reordered: `ordered_groups` of the reordered queues, for those of `SCENARIOS` that have any.
     """
     rows = published.select(*GROUP, "priority", "position", "messages")
-    orders = {side: group_priorities(groups) for side, groups in anew.items()}
+    orders = {scenario: group_priorities(groups) for scenario, groups in reordered.items()}
     return _before_and_after(rows, orders, GROUP, ["priority", "position"]).select(*WHATIF_GROUPS.names)
 
 
-def received_moved(rows: DataFrame, anew: Mapping[str, DataFrame]) -> DataFrame:
-    """The part of `whatif_messages` for receiving, with the columns of `BESIDE`.
+def received_moves(rows: DataFrame, reordered: Mapping[str, DataFrame]) -> DataFrame:
+    """The rows of `whatif_messages` for receiving, with `EXTRA_COLUMNS`.
 
     Args:
         rows: `received_by_level`.
-        anew: the order of the queues that are ordered anew, for those of `SIDES` that have any.
+        reordered: the order of the reordered queues, for those of `SCENARIOS` that have any.
     """
-    placed = _before_and_after(rows, anew, RECEIVE_KEY, ["position", "receive_number"])
-    return _moved(placed.withColumn("kind", F.lit("receive")))
+    both = _before_and_after(rows, reordered, RECEIVE_KEY, ["position", "receive_number"])
+    return _with_moved(both.withColumn("kind", F.lit("receive")))
 
 
-def sent_moved(rows: DataFrame, anew: Mapping[str, DataFrame]) -> DataFrame:
-    """The part of `whatif_messages` for transmission, with the columns of `BESIDE`.
+def sent_moves(rows: DataFrame, reordered: Mapping[str, DataFrame]) -> DataFrame:
+    """The rows of `whatif_messages` for transmission, with `EXTRA_COLUMNS`.
 
     Args:
         rows: `sent_by_level`.
-        anew: the order of the instances that are ordered anew, for those of `SIDES` that have any.
+        reordered: the order of the reordered instances, for those of `SCENARIOS` that have any.
     """
-    nothing = {"queue": "string", "state": "string"} | {f"receive_number_{side}": "bigint" for side in SIDES}
-    placed = _before_and_after(rows, anew, TRANSMISSION_KEY, ["position"])
-    return _moved(
-        placed.withColumns(
+    nothing = {"queue": "string", "state": "string"} | {
+        f"receive_number_{scenario}": "bigint" for scenario in SCENARIOS
+    }
+    both = _before_and_after(rows, reordered, TRANSMISSION_KEY, ["position"])
+    return _with_moved(
+        both.withColumns(
             {"kind": F.lit("transmission")}
             | {name: F.lit(None).cast(data_type) for name, data_type in nothing.items()}
         )
     )
 
 
-def _moved(placed: DataFrame) -> DataFrame:
+def _with_moved(rows: DataFrame) -> DataFrame:
     moved = F.col("position_before") - F.col("position_after")
-    return placed.withColumn("moved", moved).select(*WHATIF_MESSAGES.names, *BESIDE)
+    return rows.withColumn("moved", moved).select(*WHATIF_MESSAGES.names, *EXTRA_COLUMNS)
 
 
 def _before_and_after(
-    rows: DataFrame, anew: Mapping[str, DataFrame], key: Sequence[str], values: Sequence[str]
+    rows: DataFrame, reordered: Mapping[str, DataFrame], key: Sequence[str], values: Sequence[str]
 ) -> DataFrame:
-    """Add the values before and after: those of an order made anew where it has the row, else the row's own.
+    """Add the values before and after: those of the new order if it has the row, else the row's own.
 
-    `anew_before` and `anew_after` say which.
+    `reordered_before` and `reordered_after` say which rows have those of the new order.
     """
-    for side in SIDES:
-        names = {name: f"{name}_{side}" for name in values}
-        if side not in anew:
+    for scenario in SCENARIOS:
+        names = {name: f"{name}_{scenario}" for name in values}
+        if scenario not in reordered:
             own = {new: F.col(name) for name, new in names.items()}
-            rows = rows.withColumns(own | {f"anew_{side}": F.lit(False)})
+            rows = rows.withColumns(own | {f"reordered_{scenario}": F.lit(False)})
             continue
-        order = anew[side].select(
-            *key, *[F.col(name).alias(new) for name, new in names.items()], F.lit(True).alias("found")
+        order = reordered[scenario].select(
+            *key, *[F.col(name).alias(new) for name, new in names.items()], F.lit(True).alias("is_reordered")
         )
-        found = F.coalesce("found", F.lit(False))
-        # The part stands on the left: the embedded engine holds that side in memory.
+        is_reordered = F.coalesce("is_reordered", F.lit(False))
         rows = (
             order.join(rows, list(key), "right")
             .withColumns(
-                {new: F.when(found, F.col(new)).otherwise(F.col(name)) for name, new in names.items()}
+                {new: F.when(is_reordered, F.col(new)).otherwise(F.col(name)) for name, new in names.items()}
             )
-            .withColumn(f"anew_{side}", found)
-            .drop("found")
+            .withColumn(f"reordered_{scenario}", is_reordered)
+            .drop("is_reordered")
         )
     return rows

@@ -1,11 +1,10 @@
-"""What if other rules had stood: the tables of the answer, and what of them is told."""
+"""Answer a what-if: read the published schedules, and compare their order with the proposal's."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property, reduce
-from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
@@ -15,23 +14,20 @@ from pipelines.config.proposal import Proposal
 from pipelines.engine.differences import run_concurrently
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
-from pipelines.whatif.answers import Counts, answers, counts, moved_by
-from pipelines.whatif.moves import SIDES
+from pipelines.whatif.answers import Counts, answers, compare_orders, counts
+from pipelines.whatif.moves import SCENARIOS
 from pipelines.whatif.request import WhatIfRequest
 from pipelines.whatif.summary import pairs, summary
 from schemas.whatif import WHATIF_MESSAGES
 
-MOST_MOVED = 10
 TABLES = ("endpoints", "groups", "messages", "summary", "pairs")
-PLACES = ("queue", "instance")
-"""The dimensions of the summary that say where a message stands."""
 
 
 @dataclass(frozen=True)
 class WhatIf:
     """The tables of a what-if, each a frame with the columns of `schemas.whatif`.
 
-    `asked`, `kinds` (`WhatIfRequest.kinds`) and `moved` (`moved_by`) are what they are made of.
+    They are made from `request`, `kinds` (`WhatIfRequest.kinds`) and `moves` (`compare_orders`).
     """
 
     endpoints: DataFrame
@@ -39,9 +35,9 @@ class WhatIf:
     messages: DataFrame
     summary: DataFrame
     pairs: DataFrame
-    asked: WhatIfRequest
+    request: WhatIfRequest
     kinds: DataFrame
-    moved: DataFrame
+    moves: DataFrame
 
     def by_name(self) -> dict[str, DataFrame]:
         """The frames by the names of their tables."""
@@ -49,115 +45,83 @@ class WhatIf:
 
     @cached_property
     def counts(self) -> Counts:
-        """What changes."""
-        return counts(self.kinds, self.moved)
+        """The counts of changes."""
+        return counts(self.kinds, self.moves)
 
     @cached_property
     def answers(self) -> dict[str, Counts]:
-        """The answers that a what-if begins with, computed when they are asked for."""
-        return answers(self.asked, self.counts)
+        """The answers that a what-if begins with, computed at the first use."""
+        return answers(self.request, self.counts)
 
 
 @contextmanager
 def what_if(
     warehouse: Warehouse, settings: Settings, proposal: Proposal, *, as_of: datetime, as_if: datetime | None
 ) -> Iterator[WhatIf]:
-    """Answer what the proposal changes; the frames may be read inside the block.
+    """Answer what the proposal changes; the frames can be read inside the block.
 
     Args:
-        warehouse: what to read; nothing is written into it.
+        warehouse: the tables; nothing is written.
         settings: the current settings.
         proposal: the proposed ones.
         as_of: an as_of that was published.
-        as_if: None applies the proposal as if it had always stood, an instant from then on.
+        as_if: None applies the proposal as if it had always been valid; an instant, from then on.
 
     Raises:
-        ReconciliationError: a message is in one of the orders only, or what is gained is not what is lost.
+        ReconciliationError: a message is in one order only, or gained and lost positions differ.
 
-    Before is the order by the recorded levels and the current settings, after the one by the proposal.
-    What waits, and what holds it back, is what was published. So is its order, but where levels or settings
-    are others than those it was made by: only such queues and instances are ordered anew.
+    Before is the order by the recorded levels and the current settings, after is the order by the proposal.
+    The messages and their states are those of the published schedules. The published order is used too,
+    except for queues and instances whose levels or settings differ from those of the publication: these are
+    reordered.
     """
     with warehouse.materializing() as materialize:
-        asked = WhatIfRequest(warehouse, settings, proposal, as_of, as_if, materialize)
-        kinds = asked.kinds()
-        groups, moved = moved_by(asked, kinds)
-        messages = moved.select(*WHATIF_MESSAGES.names)
+        request = WhatIfRequest(warehouse, settings, proposal, as_of, as_if, materialize)
+        kinds = request.kinds()
+        groups, moves = compare_orders(request, kinds)
+        messages = moves.select(*WHATIF_MESSAGES.names)
         summed, counted = run_concurrently(
-            warehouse.spark, lambda: materialize(summary(moved)), lambda: materialize(pairs(messages))
+            warehouse.spark, lambda: materialize(summary(moves)), lambda: materialize(pairs(messages))
         )
-        require_sums(moved, asked.reordered_kinds())
+        require_sums(moves, request.reordered_kinds())
         yield WhatIf(
-            endpoints=asked.endpoints(kinds),
+            endpoints=request.endpoints(kinds),
             groups=groups,
             messages=messages,
             summary=summed,
             pairs=counted,
-            asked=asked,
+            request=request,
             kinds=kinds,
-            moved=moved,
+            moves=moves,
         )
 
 
-def report_whatif(answer: WhatIf, *, limit: int) -> dict[str, Any]:
-    """What is told of the answer: counts, the places that change most, the largest moves, the pairs.
+def require_sums(moves: DataFrame, reordered: Iterable[str]) -> None:
+    """Require the same messages before and after, and equal gains and losses in each queue and instance.
+
+    Without another level nothing moves, except in the kinds of schedules that settings have `reordered`.
 
     Args:
-        answer: the tables.
-        limit: rows of each part, of `largest_moves` at most 10.
-    """
-    rows = collect_rows(answer.summary)
-    moves = answer.messages.where("moved <> 0").orderBy(*largest_first())
-    return {
-        **answer.counts,
-        "answers": answer.answers,
-        "summary": sorted(rows, key=_most_moved_first)[:limit],
-        "largest_moves": collect_rows(moves.limit(min(limit, MOST_MOVED))),
-        "pairs": collect_rows(
-            answer.pairs.orderBy(
-                F.desc("pairs"), "instance", "database", "queue", "passing_level", "passed_level"
-            ).limit(limit)
-        ),
-    }
-
-
-def largest_first() -> list[Column]:
-    """The order of moves: those over most positions first."""
-    return [F.desc(F.abs("moved")), *map(F.col, WHATIF_MESSAGES.key)]
-
-
-def _most_moved_first(row: Mapping[str, Any]) -> tuple[Any, ...]:
-    return (
-        -(row["positions_gained"] + row["positions_lost"]),
-        row["kind"],
-        row["dimension"],
-        row["name"] or "",
-    )
-
-
-def require_sums(moved: DataFrame, reordered: Iterable[str]) -> None:
-    """The same messages before and after; in each queue and instance what is gained is lost by others.
-
-    Without another level nothing moves, but in the kinds that settings have `reordered`.
-
-    Args:
-        moved: `moved_by`.
+        moves: the messages of `compare_orders`.
         reordered: `WhatIfRequest.reordered_kinds`.
 
     Raises:
-        ReconciliationError: a place breaks one of these.
+        ReconciliationError: a queue or an instance breaks one of these.
     """
     held = F.col("position_before").isNull() != F.col("position_after").isNull()
-    lost = [~F.col(f"anew_{side}") & (F.col(f"level_{side}") != F.col("level")) for side in SIDES]
+    lost = [
+        ~F.col(f"reordered_{scenario}") & (F.col(f"level_{scenario}") != F.col("level"))
+        for scenario in SCENARIOS
+    ]
     unmatched = reduce(Column.__or__, lost, held)
-    orders = {f"anew_{side}": F.count_if(f"anew_{side}") for side in SIDES}
-    by_place = moved.groupBy(
+    orders = {f"reordered_{scenario}": F.count_if(f"reordered_{scenario}") for scenario in SCENARIOS}
+    by_scope = moves.groupBy(
         "kind", "instance", F.when(F.col("kind") == "receive", F.col("database")).alias("of"), "queue"
     )
     stays = ~F.col("kind").isin(*reordered) & ~F.col("other_levels")
     partly = " or ".join(f"{name} not in (0, messages)" for name in orders)
     wrong = collect_rows(
-        by_place.agg(
+        by_scope.agg(
             F.count(F.lit(1)).alias("messages"),
             *[count.alias(name) for name, count in orders.items()],
             F.count_if(unmatched).alias("unmatched"),

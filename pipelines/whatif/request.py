@@ -20,13 +20,13 @@ from pipelines.storage.published import settings_of
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.levels import as_proposed, changed_endpoints, changed_kinds, rules_frame, with_cause
 from pipelines.whatif.moves import (
-    SIDES,
-    groups_moved,
+    SCENARIOS,
+    group_moves,
     published_owners,
     received_by_level,
-    received_moved,
+    received_moves,
     sent_by_level,
-    sent_moved,
+    sent_moves,
 )
 from schemas.keys import ENDPOINT_NAMES, GROUP, QUEUE
 from schemas.ledger import ENDPOINTS
@@ -35,48 +35,51 @@ from schemas.table import Table
 from schemas.whatif import WHATIF_ENDPOINTS
 
 
-def places_anew(rows: DataFrame, within: Sequence[str], everywhere: Mapping[str, bool]) -> DataFrame:
-    """The places that are to be ordered anew.
+def reordered_scopes(rows: DataFrame, within: Sequence[str], everywhere: Mapping[str, bool]) -> DataFrame:
+    """Find the queues or instances whose published order is not that of a scenario.
 
     Args:
         rows: messages with `level`, `level_before` and `level_after`.
-        within: the columns of a place.
-        everywhere: for each of `SIDES`, whether a setting orders all places otherwise than the levels.
+        within: the columns of a scope: a queue or an instance.
+        everywhere: for each of `SCENARIOS`, whether other settings reorder all scopes.
 
     Returns:
-        One row per place with any: its columns and for each of `SIDES` whether it is to be ordered anew.
+        One row per scope that is reordered: its columns, and for each of `SCENARIOS` whether it is reordered.
     """
     differs = {
-        side: F.lit(True) if everywhere[side] else F.col(f"level_{side}") != F.col("level") for side in SIDES
+        scenario: F.lit(True) if everywhere[scenario] else F.col(f"level_{scenario}") != F.col("level")
+        for scenario in SCENARIOS
     }
     return (
         rows.groupBy(*within)
-        .agg(*[F.bool_or(differs[side]).alias(side) for side in SIDES])
-        .where(" or ".join(SIDES))
+        .agg(*[F.bool_or(differs[scenario]).alias(scenario) for scenario in SCENARIOS])
+        .where(" or ".join(SCENARIOS))
     )
 
 
-def sides_anew(places: DataFrame) -> list[str]:
-    """The `SIDES` for which any place is to be ordered anew."""
-    found = collect_rows(places.agg(*[F.bool_or(side).alias(side) for side in SIDES]))
-    return [side for side in SIDES if found[0][side]]
+def reordered_scenarios(scopes: DataFrame) -> list[str]:
+    """The `SCENARIOS` in which any scope is reordered."""
+    [is_reordered] = collect_rows(
+        scopes.agg(*[F.bool_or(scenario).alias(scenario) for scenario in SCENARIOS])
+    )
+    return [scenario for scenario in SCENARIOS if is_reordered[scenario]]
 
 
-def rows_of(rows: DataFrame, places: DataFrame, side: str) -> DataFrame:
-    """The messages of the places that are to be ordered anew for a side.
+def rows_of_scopes(rows: DataFrame, scopes: DataFrame, scenario: str) -> DataFrame:
+    """The messages of the scopes that are reordered in a scenario.
 
     Args:
         rows: messages.
-        places: `places_anew` of them, kept.
-        side: one of `SIDES`.
+        scopes: `reordered_scopes` of them, materialized.
+        scenario: one of `SCENARIOS`.
     """
-    names = [name for name in places.columns if name not in SIDES]
-    return rows.join(F.broadcast(places.where(side).select(*names)), names, "left_semi")
+    names = [name for name in scopes.columns if name not in SCENARIOS]
+    return rows.join(F.broadcast(scopes.where(scenario).select(*names)), names, "left_semi")
 
 
 IN_CONVERSATION = ("message_id", "message_sequence_number")
 READY = (*GROUP, *SIDE, *IN_CONVERSATION, "message_type", "arrived_at", "queuing_order", "state")
-"""What the order of receiving needs of a message besides its level."""
+"""The columns that the receive order needs besides the level."""
 SENDABLE = (
     "instance",
     "conversation_id",
@@ -86,12 +89,12 @@ SENDABLE = (
     "destination_instance",
     "size_bytes",
 )
-"""What the order of sending needs of a message besides its level."""
+"""The columns that the transmission order needs besides the level."""
 
 
 @dataclass(frozen=True)
 class WhatIfRequest:
-    """A what-if; the arguments are those of `what_if`, and `materialize` computes a frame once."""
+    """A what-if; the fields are the arguments of `what_if`, and `materialize` computes a frame once."""
 
     warehouse: Warehouse
     settings: Settings
@@ -101,17 +104,17 @@ class WhatIfRequest:
     materialize: Materialize
 
     @cached_property
-    def made_by(self) -> dict[str, Any]:
-        """The settings that the published orders were made by; see `settings_of`."""
+    def published_settings(self) -> dict[str, Any]:
+        """The settings of the published schedules; see `settings_of`."""
         return settings_of(self.warehouse, self.as_of)
 
     @property
-    def by(self) -> dict[str, Settings]:
-        """The settings of each of `SIDES`."""
-        return dict(zip(SIDES, (self.settings, self.proposal.settings), strict=True))
+    def both_settings(self) -> dict[str, Settings]:
+        """The settings of each of `SCENARIOS`."""
+        return dict(zip(SCENARIOS, (self.settings, self.proposal.settings), strict=True))
 
     def reordered_kinds(self) -> set[str]:
-        """The kinds of schedules in which other settings put messages of equal levels in another order."""
+        """The kinds of schedules whose messages of equal levels the proposed settings reorder."""
         current, proposed = self.settings, self.proposal.settings
         differs = {
             "receive": current.receive != proposed.receive,
@@ -120,7 +123,7 @@ class WhatIfRequest:
         return {kind for kind in differs if differs[kind]}
 
     def settings_move(self) -> bool:
-        """Whether other settings can move messages of endpoints that keep their levels."""
+        """Whether the proposed settings can move messages of endpoints that keep their levels."""
         current, proposed = self.settings, self.proposal.settings
         honors = [set(settings.catalog.database_rows()) for settings in (current, proposed)]
         other_levels = current.transmission.starvation != proposed.transmission.starvation
@@ -130,30 +133,31 @@ class WhatIfRequest:
         """The kinds of endpoints that get another level: `with_cause`."""
         today, proposed = (
             self.materialize(rules_frame(self.warehouse.spark, standing(settings.rule_history)))
-            for settings in self.by.values()
+            for settings in self.both_settings.values()
         )
-        return self.materialize(with_cause(changed_kinds(self._there(), proposed, as_if=self.as_if), today))
+        return self.materialize(
+            with_cause(changed_kinds(self._endpoints(), proposed, as_if=self.as_if), today)
+        )
 
     def endpoints(self, kinds: DataFrame) -> DataFrame:
         """The table `whatif_endpoints`."""
-        changed = changed_endpoints(self._there(), kinds, as_if=self.as_if)
+        changed = changed_endpoints(self._endpoints(), kinds, as_if=self.as_if)
         bindings = catalog_frames(self.warehouse, self.settings).bindings
         return with_queue(changed, bindings).select(*WHATIF_ENDPOINTS.names)
 
-    def _there(self) -> DataFrame:
-        return self.warehouse.read(ENDPOINTS).where(self._exist()).drop("queue")
+    def _endpoints(self) -> DataFrame:
+        return self.warehouse.read(ENDPOINTS).where(self._is_created()).drop("queue")
 
-    def _exist(self) -> Column:
+    def _is_created(self) -> Column:
         return F.col("created_at") < F.lit(self.as_of)
 
     def levels(self, kinds: DataFrame) -> DataFrame:
         """The endpoints of published messages that exist at as_of, with `recorded` and `proposed` levels."""
         owners = published_owners(self._published(RECEIVE_SCHEDULE), self._published(TRANSMISSION_SCHEDULE))
-        # A message can be forwarded before the ledger knows its endpoints, or before they are created.
-        endpoints = self.warehouse.read_open(ENDPOINTS, self.as_of).where(self._exist())
-        # The few stand on the left: the embedded engine holds that side in memory.
-        there = owners.join(endpoints, SIDE)
-        recorded = there.select(
+        # A message can be forwarded before its endpoints are in the ledger, or before they are created.
+        endpoints = self.warehouse.read_open(ENDPOINTS, self.as_of).where(self._is_created())
+        existing = owners.join(endpoints, SIDE)
+        recorded = existing.select(
             *SIDE, *ENDPOINT_NAMES, "created_at", "priority", F.col("priority").alias("recorded")
         )
         proposed = as_proposed(recorded, kinds, as_if=self.as_if).withColumnRenamed("priority", "proposed")
@@ -162,52 +166,62 @@ class WhatIfRequest:
     def _published(self, table: Table) -> DataFrame:
         return self.warehouse.read_as_of(table, self.as_of)
 
-    def received(self, levels: DataFrame) -> tuple[DataFrame, DataFrame]:
-        """`received_moved` and the table `whatif_groups`."""
+    def compare_received(self, levels: DataFrame) -> tuple[DataFrame, DataFrame]:
+        """`received_moves` and the table `whatif_groups`."""
         rows = self.materialize(received_by_level(self._published(RECEIVE_SCHEDULE), levels))
-        tops = {side: settings.receive.top for side, settings in self.by.items()}
+        tops = {scenario: settings.receive.top for scenario, settings in self.both_settings.items()}
         made = {
-            side: receive_order(in_conversations(there), top=tops[side], materialize=self.materialize)
-            for side, there in self._anew(rows, QUEUE, "receive", READY, "priority").items()
+            scenario: receive_order(in_conversations(ready), top=tops[scenario], materialize=self.materialize)
+            for scenario, ready in self._reordered(rows, QUEUE, "receive", READY, "priority").items()
         }
         groups = self._published(GROUP_PRIORITIES)
         return (
-            received_moved(rows, {side: order for side, (_, order) in made.items()}),
-            groups_moved(groups, {side: of_side for side, (of_side, _) in made.items()}),
+            received_moves(rows, {scenario: order for scenario, (_, order) in made.items()}),
+            group_moves(groups, {scenario: of_side for scenario, (of_side, _) in made.items()}),
         )
 
-    def sent(self, levels: DataFrame) -> DataFrame:
-        """`sent_moved`."""
+    def compare_sent(self, levels: DataFrame) -> DataFrame:
+        """`sent_moves`."""
         published = self._published(TRANSMISSION_SCHEDULE)
-        honoring = {side: catalog_frames(self.warehouse, by).honoring for side, by in self.by.items()}
-        starvation = {side: settings.transmission.starvation for side, settings in self.by.items()}
+        honoring = {
+            scenario: catalog_frames(self.warehouse, settings).honoring
+            for scenario, settings in self.both_settings.items()
+        }
+        starvation = {
+            scenario: settings.transmission.starvation for scenario, settings in self.both_settings.items()
+        }
         rows = self.materialize(sent_by_level(published, levels, honoring, starvation, as_of=self.as_of))
-        blocks = {side: settings.transmission.blocks for side, settings in self.by.items()}
-        there = self._anew(rows, ["instance"], "transmission", SENDABLE, "transmit_priority")
-        return sent_moved(
+        blocks = {scenario: settings.transmission.blocks for scenario, settings in self.both_settings.items()}
+        waiting = self._reordered(rows, ["instance"], "transmission", SENDABLE, "transmit_priority")
+        return sent_moves(
             rows,
             {
-                side: send_order(there[side], blocks=blocks[side], materialize=self.materialize)
-                for side in there
+                scenario: send_order(waiting[scenario], blocks=blocks[scenario], materialize=self.materialize)
+                for scenario in waiting
             },
         )
 
-    def _anew(
+    def _reordered(
         self, rows: DataFrame, within: Sequence[str], part: str, names: Sequence[str], level: str
     ) -> dict[str, DataFrame]:
-        """The messages of places that are to be ordered anew, for those of `SIDES` that have any.
+        """The messages of reordered scopes, for those of `SCENARIOS` that have any.
 
         Args:
-            rows: messages by level, kept.
-            within: the columns of a place.
-            part: the part of the settings that orders places.
+            rows: messages by level, materialized.
+            within: the columns of a scope.
+            part: the part of the settings that decides the order.
             names: the columns that the order needs.
-            level: what it calls the level.
+            level: the name of the level column in the order.
         """
-        made_by = self.made_by.get(part)
-        everywhere = {side: getattr(by, part).model_dump() != made_by for side, by in self.by.items()}
-        places = self.materialize(places_anew(rows, within, everywhere))
+        published = self.published_settings.get(part)
+        everywhere = {
+            scenario: getattr(by, part).model_dump() != published
+            for scenario, by in self.both_settings.items()
+        }
+        scopes = self.materialize(reordered_scopes(rows, within, everywhere))
         return {
-            side: rows_of(rows, places, side).select(*names, F.col(f"level_{side}").alias(level))
-            for side in sides_anew(places)
+            scenario: rows_of_scopes(rows, scopes, scenario).select(
+                *names, F.col(f"level_{scenario}").alias(level)
+            )
+            for scenario in reordered_scenarios(scopes)
         }

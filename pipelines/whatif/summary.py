@@ -1,4 +1,4 @@
-"""Who gains and who loses, and which levels overtake which."""
+"""Gains and losses by queue or instance, contract, service and level, and pairs of levels that overtake."""
 
 from collections.abc import Iterator
 
@@ -12,19 +12,19 @@ from schemas.keys import QUEUE
 from schemas.whatif import WHATIF_PAIRS, WHATIF_SUMMARY
 
 
-def summary(moved: DataFrame) -> DataFrame:
+def summary(moves: DataFrame) -> DataFrame:
     """The table `whatif_summary`.
 
     Args:
-        moved: `received_moved` and `sent_moved`.
+        moves: `received_moves` and `sent_moves`.
 
-    Messages without a position are in no row. Contract and service are the receiving endpoint's, for
-    transmission the sending one's. Source: our choice.
+    Messages without a position are not counted. Contract and service are those of the receiving endpoint, and
+    for transmission those of the sending endpoint.
     """
-    rows = moved.where("moved is not null")
+    rows = moves.where("moved is not null")
     is_receive = F.col("kind") == "receive"
     dimensions = {
-        "place": F.when(is_receive, _bracketed("instance", "database", "queue")).otherwise(
+        "scope": F.when(is_receive, _bracketed("instance", "database", "queue")).otherwise(
             _bracketed("instance")
         ),
         "contract": F.col("contract"),
@@ -36,10 +36,10 @@ def summary(moved: DataFrame) -> DataFrame:
 
 
 def _by(rows: DataFrame, dimension: str, name: Column) -> DataFrame:
-    place = F.when(F.col("kind") == "receive", "queue").otherwise("instance")
+    scope = F.when(F.col("kind") == "receive", "queue").otherwise("instance")
     gain, loss = F.greatest(F.col("moved"), F.lit(0)), F.greatest(-F.col("moved"), F.lit(0))
     return (
-        rows.withColumns({"dimension": place if dimension == "place" else F.lit(dimension), "name": name})
+        rows.withColumns({"dimension": scope if dimension == "scope" else F.lit(dimension), "name": name})
         .groupBy("kind", "dimension", "name")
         .agg(
             F.count(F.lit(1)).alias("messages"),
@@ -66,17 +66,16 @@ def pairs(moved: DataFrame) -> DataFrame:
     Args:
         moved: `whatif_messages`.
 
-    Pairs are counted and never joined: the positions of a queue go through numpy as columns of numbers, in
-    time n log n. A queue is one task, with some 100 bytes a message. Queues in which nothing moves are left
-    out before. Source: our choice.
+    Pairs are counted and never joined: numpy counts them from the positions of a queue, in time n log n. A
+    queue is one task, with some 100 bytes a message. Queues without moves are left out before.
     """
     rows = moved.where("kind = 'receive' and moved is not null")
     changed = rows.where("moved <> 0").select(*QUEUE).distinct()
-    asked = rows.join(F.broadcast(changed), QUEUE, "left_semi").select(
+    of_changed = rows.join(F.broadcast(changed), QUEUE, "left_semi").select(
         *QUEUE, "position_before", "position_after", "level_before"
     )
     counted = ", ".join(f"{column.name} {column.type}" for column in WHATIF_PAIRS.columns)
-    return asked.repartition(*QUEUE).mapInArrow(_count, counted)
+    return of_changed.repartition(*QUEUE).mapInArrow(_count, counted)
 
 
 def _count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -86,16 +85,16 @@ def _count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         return
     rows = pa.Table.from_batches(whole)
     columns = [rows[name].to_numpy() for name in ("position_before", "position_after", "level_before")]
-    for place, there in group_by_key(rows, QUEUE):
-        own = there[np.argsort(columns[0][there])]
-        found = count_passed_by_level(columns[1][own], columns[2][own])
-        passing, passed = np.nonzero(found)
+    for queue, indices in group_by_key(rows, QUEUE):
+        in_order = indices[np.argsort(columns[0][indices])]
+        counts = count_passed_by_level(columns[1][in_order], columns[2][in_order])
+        passing, passed = np.nonzero(counts)
         yield pa.record_batch(
             [
-                *[pa.array([name] * len(passing), pa.string()) for name in place],
+                *[pa.array([name] * len(passing), pa.string()) for name in queue],
                 pa.array(passing, pa.int32()),
                 pa.array(passed, pa.int32()),
-                pa.array(found[passing, passed], pa.int64()),
+                pa.array(counts[passing, passed], pa.int64()),
             ],
             names=WHATIF_PAIRS.names,
         )

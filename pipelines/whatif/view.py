@@ -1,4 +1,4 @@
-"""A what-if as an operator reads it on the terminal: one screen."""
+"""Print a what-if on one screen."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -12,12 +12,12 @@ from pipelines.console.terminal import open_console, print_rows
 from pipelines.console.wording import format_count
 from pipelines.lint.findings import Finding, Severity
 from pipelines.whatif.answers import ALWAYS, DEPLOYMENT, INSTANT
-from pipelines.whatif.read import PLACES
+from pipelines.whatif.report import SCOPES
 
-FINDINGS_SHOWN = 3
-SHOWN = ("kind", "name", "messages", "gained", "lost", "largest_gain", "largest_loss", "median_moved")
+MOST_FINDINGS = 3
+COLUMNS = ("kind", "name", "messages", "gained", "lost", "largest_gain", "largest_loss", "median_moved")
 MOVES = ("kind", "instance", "database", "queue", "message_id", "from", "to", "moved", "level")
-PLACES_SHOWN = 8
+MOST_SCOPES = 8
 
 
 def sentence(report: Mapping[str, Any]) -> str:
@@ -48,13 +48,13 @@ def sentences(answers: Mapping[str, Mapping[str, Any]], as_if: datetime | None) 
             f"by the other settings, of {messages['messages']:,} messages {messages['gained']:,} come "
             f"earlier and {messages['lost']:,} later"
         )
-    found = [
+    lines = [
         f"At the moment of deployment existing endpoints keep their levels: {moves}.",
         f"Once the existing conversations have ended: {sentence(answers[ALWAYS])}",
     ]
     if as_if is not None and INSTANT in answers:
-        found.append(f"As if deployed at {format_instant(as_if)}: {sentence(answers[INSTANT])}")
-    return found
+        lines.append(f"As if deployed at {format_instant(as_if)}: {sentence(answers[INSTANT])}")
+    return lines
 
 
 def print_whatif(report: Mapping[str, Any], findings: Sequence[Finding]) -> None:
@@ -77,21 +77,21 @@ def print_whatif(report: Mapping[str, Any], findings: Sequence[Finding]) -> None
         )
     moved = [row for row in report["summary"] if row["gained"] or row["lost"]]
     if moved:
-        _show_moves(console, moved, report["largest_moves"])
-    _show_findings(console, findings)
+        _print_moves(console, moved, report["largest_moves"])
+    _print_findings(console, findings)
 
 
-def _show_moves(
+def _print_moves(
     console: Console, moved: Sequence[Mapping[str, Any]], largest: Sequence[Mapping[str, Any]]
 ) -> None:
-    # Who gains and who pays is seen by level; where, by queue and instance.
-    for title, dimensions in (("Who gains and who pays, by level before", ("level",)), ("Where", PLACES)):
+    # Gains and losses are printed by level, then by queue and instance.
+    for title, dimensions in (("Who gains and who pays, by level before", ("level",)), ("Where", SCOPES)):
         rows = [row for row in moved if row["dimension"] in dimensions]
-        print_rows(console, title, rows[:PLACES_SHOWN], SHOWN)
+        print_rows(console, title, rows[:MOST_SCOPES], COLUMNS)
     print_rows(console, "The largest moves", map(_in_words, largest), MOVES)
 
 
-def _show_findings(console: Console, findings: Sequence[Finding]) -> None:
+def _print_findings(console: Console, findings: Sequence[Finding]) -> None:
     if not findings:
         return
     counts = [
@@ -100,7 +100,7 @@ def _show_findings(console: Console, findings: Sequence[Finding]) -> None:
         if (count := sum(finding.severity is severity for finding in findings))
     ]
     console.print(f"Lint finds {' and '.join(counts)} in the proposal:", style="bold", soft_wrap=True)
-    worst = sorted(findings, key=lambda finding: -finding.severity)[:FINDINGS_SHOWN]
+    worst = sorted(findings, key=lambda finding: -finding.severity)[:MOST_FINDINGS]
     for finding in worst:
         console.print(f"  {finding.severity} {finding.code.id}: {finding.sentence}", soft_wrap=True)
 

@@ -1,5 +1,7 @@
 """`priorities check`: a line for each thing, and the exit code of the job that would meet it first."""
 
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -7,7 +9,7 @@ import pytest
 from pipelines import cli
 from pipelines.config.find_settings import VARIABLE
 from pipelines.engine import packages
-from tests.support.processes import ROOT
+from tests.support.processes import PATIENCE, ROOT, environment
 
 GIVEN = "  endpoint_events: {path: events/endpoint_events, format: json}"
 
@@ -113,6 +115,21 @@ def test_no_engine_and_two_are_one_line(
     (line,) = lines["engine"]
     assert line.startswith("ERROR engine: ")
     assert "conversation-priorities[embedded]" in line
+
+
+def test_it_needs_no_engine(project: Path) -> None:
+    ask = "import sys; sys.modules['pyspark'] = None; from pipelines import cli; cli.main(['check'])"
+    done = subprocess.run(
+        [sys.executable, "-c", ask],
+        env=environment() | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stderr) == (2, "")
+    lines = [line.split()[:2] for line in done.stdout.splitlines()]
+    assert lines[:4] == [["settings", "ok"], ["catalog", "ok"], ["rules", "ok"], ["engine", "ERROR"]]
+    assert lines[4:] == [["inputs", "-"], ["java", "ok"], ["memory", "ok"], ["disk", "-"]]
 
 
 @pytest.mark.parametrize("name", ["local", "snapshot"])

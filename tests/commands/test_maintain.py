@@ -13,13 +13,13 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import maintain as job
 from pipelines.config.errors import ConfigError, PipelineError
-from pipelines.ingest.ingest import ingest, new_input
+from pipelines.engine.small_frame import small_frame
+from pipelines.ingest.ingest import find_new_input, ingest
 from pipelines.ladder.write import write_rules
 from pipelines.schedules.write import write_schedules
 from pipelines.storage.batches import completed_batches
-from pipelines.storage.maintain import maintain
+from pipelines.storage.maintain import maintain as maintain_by
 from pipelines.storage.published import published_as_of
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ACCEPTED
 from schemas.ledger import ENDPOINTS
@@ -49,6 +49,11 @@ def night(warehouse: Warehouse, as_of: datetime, **run: Any) -> None:
     warehouse.append(RUNS, small_frame(warehouse.spark, [values], RUNS.struct))
 
 
+def maintain(warehouse: Warehouse, **options: Any) -> list[str]:
+    """On Apache Spark by its session, on the embedded engine by delta-rs."""
+    return maintain_by(warehouse.root, spark=warehouse.spark, **options)
+
+
 def files(project: Project, table: str) -> list[str]:
     """The files that the table's rows are in."""
     return DeltaTable(str(project.folder / "warehouse" / table)).file_uris()
@@ -75,7 +80,7 @@ def test_housekeeping(session: SparkSession, tmp_path: Path) -> None:
     before = on_disk(project)
     assert before == {"unresolved": 2 * written, "runs": 4}
 
-    plan = maintain(warehouse.root, keep_days=2, keep_hours=0, dry_run=True)
+    plan = maintain(warehouse, keep_days=2, keep_hours=0, dry_run=True)
     assert plan == [
         f"unresolved: remove 1 as_ofs, 2026-11-20T12:00:00Z to 2026-11-20T12:00:00Z; "
         f"join {3 * FILES_A_WRITE} files in 3 partitions; delete {written} unused files",
@@ -83,20 +88,20 @@ def test_housekeeping(session: SparkSession, tmp_path: Path) -> None:
     ]
     assert on_disk(project) == before
 
-    assert maintain(warehouse.root, keep_days=2, keep_hours=0) == plan
+    assert maintain(warehouse, keep_days=2, keep_hours=0) == plan
     assert on_disk(project) == {"unresolved": 3, "runs": 1}
     assert sorted((row["as_of"], row["id"]) for row in project.table("unresolved")) == [
         (at(day=day), id) for day in (1, 2, 3) for _, id, _ in MESSAGES
     ]
     assert sorted(row["as_of"] for row in project.table("runs")) == [at(day=day) for day in range(4)]
     before_nothing = version(project, "unresolved")
-    assert maintain(warehouse.root, keep_days=2, keep_hours=0) == []
+    assert maintain(warehouse, keep_days=2, keep_hours=0) == []
     assert version(project, "unresolved") == before_nothing
 
     # From here on every night finds and leaves as many files as the one before it.
     for day in (4, 5):
         night(warehouse, at(day=day))
-        maintain(warehouse.root, keep_days=2, keep_hours=0)
+        maintain(warehouse, keep_days=2, keep_hours=0)
         assert on_disk(project) == {"unresolved": 3, "runs": 1}
 
 
@@ -117,7 +122,7 @@ def test_tables_stay_what_they_were_declared(session: SparkSession, tmp_path: Pa
     counted = dict.fromkeys(("events", "accepted", "duplicates", "rejected"), 0)
     write(warehouse, BATCHES, [row | counted for row in batches])
 
-    assert maintain(warehouse.root, keep_hours=0)[0] == ("endpoints: put together what folds left of 1 days")
+    assert maintain(warehouse, keep_hours=0)[0] == ("endpoints: put together what folds left of 1 days")
     found = warehouse.read(ENDPOINTS).where("rule_name = \"ü 'R'\" and created_at is not null")
     places = [(row.closed_on, row.fold) for row in found.select("closed_on", "fold").collect()]
     assert sorted(places, key=str) == sorted([(None, 1), (None, 2), (day, 2), (day, 2)], key=str)
@@ -156,7 +161,7 @@ def test_folds_go_on_from_what_was_put_together(session: SparkSession, tmp_path:
     DeltaTable(f"{warehouse.root}/batches").delete("batch = 3")
     broken_off = of_fold(project, 3)
     assert spread(project, last=2)
-    maintain(warehouse.root, keep_hours=0)
+    maintain(warehouse, keep_hours=0)
     assert not spread(project, last=2)
     assert of_fold(project, 3) == broken_off
 
@@ -164,7 +169,7 @@ def test_folds_go_on_from_what_was_put_together(session: SparkSession, tmp_path:
     write_schedules(warehouse, project.settings(), log.as_of, completed_batches(warehouse))
     require_equal(project, log)
     before = contents(project, leave_out=["fold"])
-    maintain(warehouse.root, keep_hours=0)
+    maintain(warehouse, keep_hours=0)
     assert changed(before, contents(project, leave_out=["fold"])) == {}
     for table in KEPT_APART_BY_FOLD:
         assert len(files(project, table)) == len({row["closed_on"] for row in project.table(table)}), table
@@ -174,7 +179,7 @@ def take_in(warehouse: Warehouse, project: Project, events: Events) -> None:
     """Add events, and fold them."""
     project.add(events)
     settings = project.settings()
-    new = new_input(warehouse, settings)
+    new = find_new_input(warehouse, settings)
     with warehouse.materializing() as materialize:
         ingest(warehouse, settings, new, run_id="run", started_at=at(), materialize_state=materialize)
 
@@ -201,7 +206,7 @@ def test_what_readers_may_be_at_is_kept(embedded: SparkSession, tmp_path: Path) 
     project = Project(tmp_path, catalog=catalog())
     night(project.warehouse(embedded), at())
 
-    lines = maintain(project.settings().warehouse)
+    lines = maintain(project.warehouse(embedded))
     assert lines == [f"unresolved: join {FILES_A_WRITE} files in 1 partitions"]
     assert len(files(project, "unresolved")) == 1
     assert on_disk(project)["unresolved"] == 2 * FILES_A_WRITE + 1
@@ -223,7 +228,7 @@ def test_what_was_removed_is_not_taken_for_published(session: SparkSession, tmp_
     warehouse.append(RUNS, small_frame(session, values, RUNS.struct))
     assert published_as_of(warehouse, settings, None) == at(day=4)
     assert published_as_of(warehouse, settings, at(day=1)) == at(day=1)
-    maintain(warehouse.root, keep_days=0, keep_hours=0)
+    maintain(warehouse, keep_days=0, keep_hours=0)
     assert published_as_of(warehouse, settings, None) == at(day=3)
     assert published_as_of(warehouse, settings, at(day=3)) == at(day=3)
     with pytest.raises(PipelineError, match=r"2026-11-21T12:00:00Z was published, but its rows were removed"):
@@ -233,7 +238,7 @@ def test_what_was_removed_is_not_taken_for_published(session: SparkSession, tmp_
 def test_a_warehouse_of_an_older_version_is_refused(tmp_path: Path) -> None:
     write_deltalake(f"{tmp_path}/ledger_batches", pa.table({"batch": [1]}))
     with pytest.raises(ConfigError, match="was written by an older version"):
-        maintain(str(tmp_path), keep_hours=0)
+        maintain_by(str(tmp_path), keep_hours=0)
 
 
 @pytest.mark.parametrize("days", [0, 800_000, 2_000_000_000])
@@ -242,7 +247,7 @@ def test_more_days_than_there_are_keep_all(embedded: SparkSession, tmp_path: Pat
     warehouse = project.warehouse(embedded)
     for day in range(2):
         night(warehouse, at(day=day))
-    maintain(warehouse.root, keep_days=days, keep_hours=0)
+    maintain(warehouse, keep_days=days, keep_hours=0)
     assert len({row["as_of"] for row in project.table("unresolved")}) == (2 if days else 1)
 
 

@@ -3,14 +3,13 @@
 from collections import defaultdict
 from datetime import timedelta
 from random import Random
-from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.state.messages import ARRIVALS, OF_ANY_EVENT, facts, facts_of_few, facts_of_many
+from pipelines.engine.small_frame import small_frame
+from pipelines.state.messages import ARRIVALS, OF_ANY_EVENT, describe_many_messages, describe_messages
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.small_frame import small_frame
 from schemas.events import MESSAGES
 from tests.support.factories import Row, at, message_event
 from tests.support.harness import same
@@ -58,7 +57,7 @@ def expected(events: list[Row]) -> list[Row]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("way", ["facts", "facts_of_few", "facts_of_many", "of half of them"])
+@pytest.mark.parametrize("way", ["few", "many", "half of many"])
 def test_the_earliest_event_that_has_a_value_tells_it(session: SparkSession, way: str) -> None:
     events = some_events(Random(way))
     rows = small_frame(
@@ -66,14 +65,13 @@ def test_the_earliest_event_that_has_a_value_tells_it(session: SparkSession, way
     )
     half = rows.where("message_sequence_number % 3 = 0 or message_sequence_number is null")
     ids = half.select("message_id").distinct()
-    ways: dict[str, Any] = {
-        "facts": lambda: facts(rows),
-        "facts_of_few": lambda: facts_of_few(rows),
-        "facts_of_many": lambda: facts_of_many(rows, same),
-        "of half of them": lambda: facts_of_many(rows, same, ids=ids),
-    }
+    described = {
+        "few": lambda: describe_messages(rows),
+        "many": lambda: describe_many_messages(rows, same),
+        "half of many": lambda: describe_many_messages(rows, same, ids=ids),
+    }[way]().select(*NAMES)
     asked = {row["message_id"] for row in collect_rows(ids)}
-    found = sorted(collect_rows(ways[way]().select(*NAMES)), key=lambda row: row["message_id"])
-    told = [row for row in expected(events) if way != "of half of them" or row["message_id"] in asked]
+    found = sorted(collect_rows(described), key=lambda row: row["message_id"])
+    told = [row for row in expected(events) if way != "half of many" or row["message_id"] in asked]
     assert found == told
     assert len(told) > MESSAGE_COUNT / 3

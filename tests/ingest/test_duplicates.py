@@ -8,14 +8,14 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from pipelines.ingest.duplicates import (
-    accepted,
     decide_duplicates,
-    narrow,
-    near,
-    repeated,
-    repeated_hashes,
-    suspects,
-    with_hash_in,
+    find_repeated,
+    find_repeated_hashes,
+    narrow_rows,
+    select_accepted,
+    select_near_suspects,
+    select_suspects,
+    select_with_hashes,
 )
 from schemas import CONTRACTS
 from tests.support.factories import Row, at, queue_event
@@ -54,15 +54,15 @@ class Taken:
     def __init__(self, session: SparkSession, rows: list[Row], recorded: list[Row], full: set[date]) -> None:
         batch, known = came(session, *rows), session.createDataFrame(recorded, COLUMNS)
         days = {row["event_time"].date() for row in rows}
-        hashes = repeated_hashes(
-            narrow(batch, CONTRACT), known, full_days=full & days, other_days=days - full
+        hashes = find_repeated_hashes(
+            narrow_rows(batch, CONTRACT), known, full_days=full & days, other_days=days - full
         )
-        beside = near(batch, narrow(batch, CONTRACT), hashes)
-        few = suspects(beside, hashes)
-        repeats = repeated(few.where("reasons is null"), with_hash_in(known, hashes), CONTRACT)
+        beside = select_near_suspects(batch, narrow_rows(batch, CONTRACT), hashes)
+        few = select_suspects(beside, hashes)
+        repeats = find_repeated(few.where("reasons is null"), select_with_hashes(known, hashes), CONTRACT)
         apart = decide_duplicates(few, repeats, CONTRACT)
         self.verdicts = apart.collect()
-        self.accepted = accepted(batch, beside, apart, CONTRACT, lambda rows: rows).collect()
+        self.accepted = select_accepted(batch, beside, apart, CONTRACT, lambda rows: rows).collect()
 
 
 @pytest.mark.spark
@@ -111,12 +111,15 @@ def test_only_rows_that_may_have_come_twice_are_looked_at_closer(session: SparkS
         session, event("once", 0), event("twice", 0), event("twice", 0), event("known", 0), event("broken", 7)
     )
     recorded = session.createDataFrame([event("known", 0), event("gone", 0)], COLUMNS)
-    hashes = repeated_hashes(narrow(batch, CONTRACT), recorded, full_days={DAY}, other_days=set())
+    hashes = find_repeated_hashes(narrow_rows(batch, CONTRACT), recorded, full_days={DAY}, other_days=set())
     few = sorted(
-        row.event_id for row in suspects(near(batch, narrow(batch, CONTRACT), hashes), hashes).collect()
+        row.event_id
+        for row in select_suspects(
+            select_near_suspects(batch, narrow_rows(batch, CONTRACT), hashes), hashes
+        ).collect()
     )
     assert few == ["broken", "known", "twice", "twice"]
-    assert [row.event_id for row in with_hash_in(recorded, hashes).collect()] == ["known"]
+    assert [row.event_id for row in select_with_hashes(recorded, hashes).collect()] == ["known"]
 
 
 def test_content_is_every_declared_column(session: SparkSession) -> None:

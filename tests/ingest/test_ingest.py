@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.config.errors import InputError
 from pipelines.engine.session import is_embedded
-from pipelines.ingest.ingest import ingest, new_input
+from pipelines.ingest.ingest import find_new_input, ingest
 from pipelines.ingest.read_input import InputBatch, read_new_input as take_in_of_one
 from pipelines.nightly.night import describe
 from pipelines.nightly.quality import require_good_input
@@ -41,7 +41,7 @@ RENAMED = {"initiator_flag_contradicts_type": "is_initiator_contradicts_event_ty
 def take_in(session: SparkSession, project: Project, run_id: str = "run") -> str:
     """Fold what is new, and look whether too much of it was rejected, as the job does."""
     warehouse, settings = project.warehouse(session), project.settings()
-    new = new_input(warehouse, settings)
+    new = find_new_input(warehouse, settings)
     with warehouse.materializing() as materialize:
         result = ingest(
             warehouse,
@@ -408,7 +408,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_taken(
     whole = [message_event("SENT", f"c{number}/0") for number in range(4)]
     project.add(by_source(*whole[:2]))
     warehouse, settings = project.warehouse(session), project.settings()
-    new = new_input(warehouse, settings)
+    new = find_new_input(warehouse, settings)
     file = tmp_path / "message_events" / "001.jsonl"
     text = file.read_text()
 

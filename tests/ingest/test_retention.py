@@ -5,7 +5,12 @@ from itertools import product
 
 from pyspark.sql import SparkSession
 
-from pipelines.ingest.retention import SETTLING, CloseAt, closing_conversations, open_conversations
+from pipelines.ingest.retention import (
+    SETTLING,
+    CloseAt,
+    select_closing_conversations,
+    select_open_conversations,
+)
 from tests.support.factories import at
 
 NEWEST = at(0)
@@ -13,7 +18,7 @@ UNTIL = CloseAt.newest(NEWEST)
 SETTLED, LATE = NEWEST - 2 * SETTLING, NEWEST - SETTLING
 SIDES = (
     "conversation_id string, initiator_known boolean, target_known boolean, initiator_ended_at timestamp, "
-    "target_ended_at timestamp, first_arrived_at timestamp, last_told_at timestamp"
+    "target_ended_at timestamp, first_arrived_at timestamp, last_event_at timestamp"
 )
 
 
@@ -33,7 +38,7 @@ def test_a_conversation_closes_or_stays_open(session: SparkSession) -> None:
         target = row["target_known"] or (row["initiator_known"] and row["first_arrived_at"])
         return bool(
             row["conversation_id"] in with_message
-            or row["last_told_at"] == LATE
+            or row["last_event_at"] == LATE
             or (row["initiator_known"] and not over["initiator"])
             or (target and not over["target"])
         )
@@ -43,6 +48,6 @@ def test_a_conversation_closes_or_stays_open(session: SparkSession) -> None:
     closing = sorted(str(row["conversation_id"]) for row in told if not stays(row))
     found = [
         sorted(row.conversation_id for row in make(sides, messages, UNTIL).collect())
-        for make in (open_conversations, closing_conversations)
+        for make in (select_open_conversations, select_closing_conversations)
     ]
     assert (len(closing) > 10, found) == (True, [still_open, closing])

@@ -13,7 +13,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.console.invocation import name_command
 from pipelines.report.whatif import read_whatif_tables
-from pipelines.whatif.read import MOST_MOVED
+from pipelines.whatif.report import MOST_MOVED
 from schemas.whatif import WHATIF_TABLES
 from tests.support.browser import Browser, complaints, first_column, opened, requests, table
 from tests.support.factories import Row, at

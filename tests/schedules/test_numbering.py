@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession, functions as F
 
-from pipelines.schedules.numbering import level_and_minute, numbered
+from pipelines.schedules.numbering import level_and_minute, number_rows
 from tests.support.factories import LONG_AGO, Row, at
 from tests.support.plans import operators
 
@@ -59,7 +59,7 @@ def expected(given: list[Row], *, weighed: bool) -> dict[str, tuple[int, int]]:
 @pytest.mark.parametrize("weighed", [False, True])
 def test_numbers_are_those_of_a_sort(session: SparkSession, weighed: bool) -> None:
     given = rows(400, seed=1)
-    found = numbered(
+    found = number_rows(
         session.createDataFrame(given, ROWS).repartition(3),
         within=["instance", "queue"],
         buckets=level_and_minute(F.col("level"), F.col("time")),
@@ -72,7 +72,7 @@ def test_numbers_are_those_of_a_sort(session: SparkSession, weighed: bool) -> No
 @pytest.mark.spark
 def test_a_line_is_not_sorted_in_one_task(spark: SparkSession) -> None:
     frame = spark.createDataFrame(rows(4, seed=1), ROWS)
-    found = numbered(
+    found = number_rows(
         frame,
         within=["queue"],
         buckets=level_and_minute(F.col("level"), F.col("time")),

@@ -16,24 +16,24 @@ from pyspark.sql.types import StructType
 from pipelines.config.catalog import BINDINGS
 from pipelines.config.model import Blocks, Starvation
 from pipelines.ingest.duplicates import (
-    accepted,
     decide_duplicates,
-    narrow,
-    near,
-    repeated,
-    repeated_hashes,
-    suspects,
+    find_repeated,
+    find_repeated_hashes,
+    narrow_rows,
+    select_accepted,
+    select_near_suspects,
+    select_suspects,
 )
-from pipelines.ingest.endpoints import endpoints, first_places
-from pipelines.ingest.late_events import Lookback, brought_back
-from pipelines.ingest.redelivered import redelivered
+from pipelines.ingest.endpoints import find_first_arrivals, resolve_endpoints
+from pipelines.ingest.late_events import Lookback, select_closed_rows
+from pipelines.ingest.redelivered import select_redelivered
 from pipelines.ingest.retention import (
     CloseAt,
-    closing_conversations,
-    last_of_kind,
-    messages_that_stay_open,
-    open_conversations,
-    open_transactions,
+    select_closing_conversations,
+    select_last_of_kind,
+    select_open_conversations,
+    select_open_messages,
+    select_open_transactions,
 )
 from pipelines.ingest.sides import conversation_sides
 from pipelines.schedules.blocks import in_blocks
@@ -99,15 +99,19 @@ class Frames:
             "*", "event_id reasons", "event_id mistyped", "event_id raw"
         )
         recorded = self.table("message_events")
-        hashes = repeated_hashes(narrow(rows, contract), recorded, full_days={DAY}, other_days={DAY_BEFORE})
-        near_rows = self.kept(near(rows, self.kept(narrow(rows, contract)), hashes))
-        few = suspects(near_rows, hashes)
-        verdicts = decide_duplicates(few, repeated(few, recorded, contract), contract)
-        return accepted(rows, near_rows, verdicts, contract, self.kept)
+        hashes = find_repeated_hashes(
+            narrow_rows(rows, contract), recorded, full_days={DAY}, other_days={DAY_BEFORE}
+        )
+        near_rows = self.kept(select_near_suspects(rows, self.kept(narrow_rows(rows, contract)), hashes))
+        few = select_suspects(near_rows, hashes)
+        verdicts = decide_duplicates(few, find_repeated(few, recorded, contract), contract)
+        return select_accepted(rows, near_rows, verdicts, contract, self.kept)
 
     def late(self) -> DataFrame:
         reach = Lookback({DAY}, {DAY_BEFORE}, everywhere=False)
-        return brought_back(self.table("message_events"), self.table("message_events"), ["message_id"], reach)
+        return select_closed_rows(
+            self.table("message_events"), self.table("message_events"), ["message_id"], reach
+        )
 
     @cached_property
     def sides(self) -> DataFrame:
@@ -121,28 +125,28 @@ class Frames:
             uncommitted=self.kept(self.state.uncommitted),
             messages=self.kept(self.state.messages),
         )
-        return redelivered(self.ledger, state, self.kept(self.sides), materialize=self.kept)
+        return select_redelivered(self.ledger, state, self.kept(self.sides), materialize=self.kept)
 
     @cached_property
     def open_messages(self) -> DataFrame:
         messages, redelivered = self.table("message_events"), self.kept(self.redelivered)
-        return messages_that_stay_open(messages, self.state.messages, redelivered, UNTIL)
+        return select_open_messages(messages, self.state.messages, redelivered, UNTIL)
 
     def open_transactions(self) -> DataFrame:
-        return open_transactions(self.ledger, self.state.uncommitted, self.open_messages, UNTIL)
+        return select_open_transactions(self.ledger, self.state.uncommitted, self.open_messages, UNTIL)
 
     def open_conversations(self) -> DataFrame:
-        return open_conversations(self.kept(self.sides), self.open_messages, UNTIL)
+        return select_open_conversations(self.kept(self.sides), self.open_messages, UNTIL)
 
     def closing_conversations(self) -> DataFrame:
-        return closing_conversations(self.kept(self.sides), self.kept(self.open_messages), UNTIL)
+        return select_closing_conversations(self.kept(self.sides), self.kept(self.open_messages), UNTIL)
 
     def endpoints(self) -> DataFrame:
         known = self.table("endpoints")
-        places = first_places(self.table("message_events"), known)
+        places = find_first_arrivals(self.table("message_events"), known)
         events = self.table("endpoint_events")
         looked_up = self.kept(self.sides), self.kept(latest_moves(events)), places
-        found = endpoints(events, *looked_up, known, self.table("priority_rules"))
+        found = resolve_endpoints(events, *looked_up, known, self.table("priority_rules"))
         return with_queue(found, self.bindings)
 
     # The schedules
@@ -194,7 +198,7 @@ STEPS: dict[str, Callable[[Frames], DataFrame]] = {
     "open transactions": Frames.open_transactions,
     "open conversations": Frames.open_conversations,
     "closing conversations": Frames.closing_conversations,
-    "last of a kind": lambda frames: last_of_kind(frames.table("queue_events"), UNTIL),
+    "last of a kind": lambda frames: select_last_of_kind(frames.table("queue_events"), UNTIL),
     "endpoints": Frames.endpoints,
     "messages": lambda frames: frames.messages,
     "ready messages": lambda frames: frames.ready,

@@ -9,14 +9,14 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
-from pipelines.engine.differences import located
-from pipelines.storage.inputs.paths import file_system, literal, on_local_disk
-from pipelines.storage.upkeep import local_folder
+from pipelines.config.paths import local_folder
+from pipelines.engine.files import engine_path, literal_paths
+from pipelines.storage.inputs.paths import file_system, on_local_disk
 
 
 @pytest.fixture
 def windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("config.paths", "engine.differences", "storage.inputs.paths"):
+    for module in ("config.paths", "engine.files", "storage.inputs.paths"):
         monkeypatch.setattr(f"pipelines.{module}.os", SimpleNamespace(name="nt", sep="\\", path=os.path))
 
 
@@ -31,12 +31,12 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_an_engine_gets_a_uri(path: str, uri: str) -> None:
-    assert located(path) == uri
+    assert engine_path(path) == uri
 
 
 @pytest.mark.usefixtures("windows")
 def test_a_uri_has_no_pattern(embedded: SparkSession) -> None:
-    assert literal(embedded, ["C:/data/[a]*.json"]) == ["file:///C:/data/%5Ba%5D%2A.json"]
+    assert literal_paths(embedded, ["C:/data/[a]*.json"]) == ["file:///C:/data/%5Ba%5D%2A.json"]
 
 
 @pytest.mark.usefixtures("windows")
@@ -47,7 +47,7 @@ def test_spark_names_a_folder_by_a_uri() -> None:
 
 def test_elsewhere_an_engine_gets_the_path() -> None:
     for path in ("/data/a b", "C:/data", "s3a://bucket/x"):
-        assert located(path) == path
+        assert engine_path(path) == path
 
 
 @pytest.mark.parametrize("path", ["C:/data/x", "//server/share/x"])

@@ -84,3 +84,17 @@ def resolve(system: str, python: str, *options: str) -> "CompletedProcess[str]":
 
 def pins(text: str) -> dict[str, str]:
     return dict(re.findall(r"^([a-z0-9._-]+)(?:\[[a-z0-9,]+\])?==([^ ;\\\n]+)", text, re.MULTILINE))
+
+
+def test_the_jars_are_of_the_version_of_the_package() -> None:
+    version = pins((ROOT / "requirements.lock").read_text())["delta-spark"]
+    setup = (ROOT / "tools" / "setup").read_text()
+    start = setup.index("root=$(cd")
+    begin = setup[start : setup.index("\nvenv=")].replace("${BASH_SOURCE[0]}", "tools/setup")
+    done = subprocess.run(
+        ["bash", "-euc", f'{begin}\nprintf "%s\\n" "${{JARS[@]}}"'], cwd=ROOT, capture_output=True, text=True
+    )
+    assert [line.split()[:2] for line in done.stdout.splitlines() if line.startswith("delta")] == [
+        ["delta-spark_4.2_2.13", version],
+        ["delta-storage", version],
+    ]

@@ -21,13 +21,14 @@ from pipelines.config.load import load_settings
 from pipelines.config.proposal import changed_rules, proposed_rules
 from pipelines.config.proposed_settings import proposed_settings
 from pipelines.console.invocation import name_command
+from pipelines.engine.small_frame import small_frame
 from pipelines.questions.overtaken import count_passed_by_level
 from pipelines.report.whatif import read_whatif_tables
 from pipelines.schedules.orders import receive_order
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.small_frame import small_frame
 from pipelines.storage.warehouse import Warehouse
-from pipelines.whatif.read import report_whatif, require_sums, what_if
+from pipelines.whatif.read import require_sums, what_if
+from pipelines.whatif.report import report_whatif
 from pipelines.whatif.view import sentence
 from schemas.whatif import WHATIF_TABLES
 from tests.support.factories import Row, at, by_source, catalog, create_rule, endpoint_event, message_event
@@ -190,7 +191,7 @@ def test_other_rules_equal_the_model(
 
 @pytest.mark.slow
 @pytest.mark.spark
-def test_only_places_with_another_level_are_ordered_anew(
+def test_only_queues_with_another_level_are_reordered(
     session: SparkSession, night: tuple[Project, Log], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     project, log = night
@@ -214,8 +215,8 @@ def test_only_places_with_another_level_are_ordered_anew(
     proposal = proposed_rules(project.settings(), [written(project.folder / "some.yaml", rules)])
     require_equal(answered(session, project, log, proposal, as_if), expected)
     assert any(row["moved"] for row in expected["whatif_messages"])
-    (anew,) = ordered
-    assert 0 < anew < len(project.table("receive_schedule"))
+    (reordered,) = ordered
+    assert 0 < reordered < len(project.table("receive_schedule"))
 
 
 @pytest.mark.slow
@@ -306,8 +307,8 @@ def test_pairs_are_counted_as_they_are_named_one_by_one(after: list[int], levels
 
 MOVED = (
     "kind string, instance string, database string, queue string, position_before bigint, "
-    "position_after bigint, moved bigint, level_before int, level_after int, level int, anew_before boolean, "
-    "anew_after boolean"
+    "position_after bigint, moved bigint, level_before int, level_after int, level int, "
+    "reordered_before boolean, reordered_after boolean"
 )
 
 

@@ -1,7 +1,7 @@
-"""Which conversation and which message a snapshot's row is of, once other rows say so.
+"""The conversation and message of a snapshot's row, as far as other rows identify them.
 
 A snapshot knows the endpoint of a message by its handle. Events may know the same message by another id. The
-id of a row follows from all rows that are known, so it is found anew whenever some come in.
+id of a row follows from all rows that are known, so each batch finds it again.
 """
 
 from dataclasses import dataclass
@@ -13,9 +13,9 @@ from pipelines.state.messages import UNKNOWN
 from schemas.events import CREATIONS
 
 HANDLE = ("instance", "database", "conversation_handle", "conversation_id", "is_initiator")
-"""What says whose a handle is."""
+"""The columns that say which endpoint has a handle."""
 MESSAGE = ["conversation_id", "sent_by_initiator", "place"]
-"""What a message is known by: its place is its number, or its type and queuing_order."""
+"""The columns that identify a message: `place` is its number, or its type and queuing_order."""
 
 
 @dataclass(frozen=True)
@@ -26,27 +26,27 @@ class Rows:
     conversations: DataFrame
 
 
-def named(shown: Rows, logged: Rows) -> DataFrame:
+def name_messages(seen: Rows, logged: Rows) -> DataFrame:
     """Give the messages of snapshots the ids that events know.
 
     Args:
-        shown: rows that snapshots show.
-        logged: events, and of conversations other snapshots' rows too: what may know ids and handles.
+        seen: rows from snapshots.
+        logged: events, and endpoint events of other snapshots: rows that can know ids and handles.
 
     Returns:
-        The messages of `shown`. One that an event knows has the event's id, but the time that the snapshot
+        The messages of `seen`. One that an event knows has the event's id, but the time that the snapshot
         shows: of all that is known of a message, the first counts. A message whose handle no endpoint has
         stays in a conversation `HANDLE/unknown`.
     """
-    handles = [frame.select(*HANDLE) for frame in (shown.conversations, logged.conversations)]
-    return _named_messages(shown.messages, logged.messages, handles[0].unionByName(handles[1]))
+    handles = [frame.select(*HANDLE) for frame in (seen.conversations, logged.conversations)]
+    return _named_messages(seen.messages, logged.messages, handles[0].unionByName(handles[1]))
 
 
-def named_by_views(shown: Rows, materialize: Materialize) -> DataFrame:
-    """The messages of first snapshots, kept: as `named` has them where nothing else knows ids or handles.
+def name_messages_by_views(seen: Rows, materialize: Materialize) -> DataFrame:
+    """`name_messages` for first snapshots, materialized: no other rows know ids or handles.
 
     Args:
-        shown: rows that snapshots show.
+        seen: rows from snapshots.
         materialize: computes a frame once.
 
     No two endpoints of an instance have the same handle, unless snapshots of several moments or databases
@@ -56,15 +56,15 @@ def named_by_views(shown: Rows, materialize: Materialize) -> DataFrame:
     def with_ids(messages: DataFrame) -> DataFrame:
         return materialize(messages.withColumn("message_id", own_id()))
 
-    messages = shown.messages
-    endpoints = shown.conversations.where(F.col("event_type").isin(*CREATIONS)).select(*HANDLE)
-    joined = _known(endpoints).join(messages, ["instance", "conversation_handle"], "right")
-    found = with_ids(_placed(joined, messages.columns))
+    messages = seen.messages
+    endpoints = seen.conversations.where(F.col("event_type").isin(*CREATIONS)).select(*HANDLE)
+    joined = _endpoints_by_handle(endpoints).join(messages, ["instance", "conversation_handle"], "right")
+    found = with_ids(_in_conversations(joined, messages.columns))
     return found if found.count() == messages.count() else with_ids(with_handles(messages, endpoints))
 
 
 def with_handles(messages: DataFrame, conversations: DataFrame) -> DataFrame:
-    """Say of the messages of snapshots whose they are.
+    """Find the conversations of messages in snapshots.
 
     Args:
         messages: rows of `message_events` that snapshots show.
@@ -74,22 +74,22 @@ def with_handles(messages: DataFrame, conversations: DataFrame) -> DataFrame:
         The same rows. An endpoint of the view's own database that has the handle goes before one of its
         instance; without any the conversation stays what it was.
     """
-    asked = ["instance", "database", "conversation_handle"]
+    key = ["instance", "database", "conversation_handle"]
     is_here = F.col("lives_in") == F.col("database")
     found = (
-        messages.select(*asked)
+        messages.select(*key)
         .distinct()
-        .join(_known(conversations), ["instance", "conversation_handle"], "inner")
-        .groupBy(*asked)
+        .join(_endpoints_by_handle(conversations), ["instance", "conversation_handle"], "inner")
+        .groupBy(*key)
         .agg(
             F.coalesce(F.min(F.when(is_here, F.col("endpoint"))), F.min("endpoint")).alias("endpoint"),
         )
     )
-    # The narrow side stands on the left: the embedded engine holds that one in memory.
-    return _placed(found.join(messages, asked, "right"), messages.columns)
+    # The narrow side stands on the left, which is held in memory.
+    return _in_conversations(found.join(messages, key, "right"), messages.columns)
 
 
-def _known(conversations: DataFrame) -> DataFrame:
+def _endpoints_by_handle(conversations: DataFrame) -> DataFrame:
     """The endpoints by handle, each as one text: a minimum of that costs much less than `min_by`."""
     return conversations.where("conversation_handle is not null").select(
         "instance",
@@ -99,7 +99,7 @@ def _known(conversations: DataFrame) -> DataFrame:
     )
 
 
-def _placed(asking: DataFrame, names: list[str]) -> DataFrame:
+def _in_conversations(asking: DataFrame, names: list[str]) -> DataFrame:
     """Messages in the conversation of their `endpoint`, if they have one."""
     side, conversation = _of_endpoint("endpoint")
     is_sender = F.col("event_type") == "SENT"
@@ -129,16 +129,16 @@ def own_id() -> Column:
 
 
 def _named_messages(messages: DataFrame, logged: DataFrame, handles: DataFrame) -> DataFrame:
-    shown = with_handles(messages, handles)
-    shown = shown.withColumns({"place": place_in_conversation(), "own_id": own_id()})
-    keys = shown.select(*MESSAGE).distinct()
+    seen = with_handles(messages, handles)
+    seen = seen.withColumns({"place": place_in_conversation(), "own_id": own_id()})
+    keys = seen.select(*MESSAGE).distinct()
     ids = (
         logged.withColumn("place", place_in_conversation())
         .join(keys, MESSAGE, "left_semi")
         .groupBy(*MESSAGE)
         .agg(F.min("message_id").alias("known_id"))
     )
-    found = shown.join(ids, MESSAGE, "left")
+    found = seen.join(ids, MESSAGE, "left")
     return found.withColumn("message_id", F.coalesce("known_id", "own_id")).select(*messages.columns)
 
 

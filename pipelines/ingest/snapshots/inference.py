@@ -5,10 +5,10 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.engine.differences import Materialize
-from pipelines.ingest.endpoints import created, first_places
+from pipelines.ingest.endpoints import find_created, find_first_arrivals
 from pipelines.ingest.sides import conversation_sides, without_target
-from pipelines.ingest.snapshots.identity import Rows, named
-from pipelines.ingest.snapshots.inferred_ends import endpoints_gone, messages_gone
+from pipelines.ingest.snapshots.identity import Rows, name_messages
+from pipelines.ingest.snapshots.inferred_ends import infer_endpoint_ends, infer_message_ends
 from pipelines.ingest.snapshots.message_endpoints import made_of_messages, without_known
 from pipelines.ingest.snapshots.moves import moves_between_snapshots
 from pipelines.state.endpoints import with_queue
@@ -55,7 +55,7 @@ def infer(
                 Rows(each.messages, materialize(without_known(each.conversations, both)))
                 for each in (old, rest)
             )
-        found = named(old, Rows(rest.messages.where("seen_at is null"), rest.conversations))
+        found = name_messages(old, Rows(rest.messages.where("seen_at is null"), rest.conversations))
         facts = Rows(rest.messages.unionByName(found), rest.conversations.unionByName(old.conversations))
     of_messages = materialize(facts.messages)
     moves = moves_between_snapshots(facts.conversations).withColumn("batch", batch)
@@ -65,15 +65,15 @@ def infer(
     )
     sides = materialize(conversation_sides(of_conversations, arrived, ledger.endpoints))
     alone = without_target(sides)
-    places = first_places(
+    places = find_first_arrivals(
         arrived.join(alone, "conversation_id", "left_semi"),
         ledger.endpoints.join(alone, "conversation_id", "left_semi"),
     )
-    made = materialize(with_queue(created(of_conversations, sides, places), bindings))
-    gone = endpoints_gone(made, of_conversations, views).withColumn("batch", batch)
+    made = materialize(with_queue(find_created(of_conversations, sides, places), bindings))
+    gone = infer_endpoint_ends(made, of_conversations, views).withColumn("batch", batch)
     with_ends = materialize(of_conversations.unionByName(gone))
     so_far = replace(ledger, message_events=of_messages, endpoint_events=with_ends, endpoints=made)
-    taken = messages_gone(so_far, views).withColumn("batch", batch)
+    taken = infer_message_ends(so_far, views).withColumn("batch", batch)
     return replace(
         ledger,
         message_events=materialize(of_messages.unionByName(taken)),

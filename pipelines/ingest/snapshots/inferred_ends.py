@@ -21,7 +21,7 @@ LATELY = timedelta(seconds=60)
 """A fact this young is not contradicted."""
 
 
-def endpoints_gone(endpoints: DataFrame, endpoint_events: DataFrame, views: DataFrame) -> DataFrame:
+def infer_endpoint_ends(endpoints: DataFrame, endpoint_events: DataFrame, views: DataFrame) -> DataFrame:
     """The endpoints that a complete conversation_endpoints does not show: they have ended by then.
 
     Args:
@@ -67,13 +67,13 @@ def endpoints_gone(endpoints: DataFrame, endpoint_events: DataFrame, views: Data
     )
 
 
-def messages_gone(ledger: Ledger, views: DataFrame) -> DataFrame:
+def infer_message_ends(ledger: Ledger, views: DataFrame) -> DataFrame:
     """The messages that a complete view does not show: received, or gone from the transmission queue.
 
     Args:
         ledger: message events and queue events that can matter; `endpoints` are those of `created` with
-            `queue`; endpoint events are all of their conversations, with those of `endpoints_gone`.
-        views: complete views, as for `endpoints_gone`; `queue` is null where a view is none.
+            `queue`; endpoint events are all of their conversations, with those of `infer_endpoint_ends`.
+        views: complete views, as for `infer_endpoint_ends`; `queue` is null where a view is none.
 
     Returns:
         Rows of `message_events` without batch, `inferred`, just before the first taken_at that shows it: a
@@ -97,13 +97,13 @@ def messages_gone(ledger: Ledger, views: DataFrame) -> DataFrame:
         .crossJoin(F.broadcast(newest))
         .where(F.col("last_fact") < F.col("newest") - F.expr(f"INTERVAL {LATELY.seconds} SECONDS"))
     )
-    back = _given_back(ledger)
+    back = _count_redeliveries(ledger)
     ended = (
         ledger.endpoint_events.where(event_type.isin(*ENDS))
         .groupBy(*SIDE)
         .agg(F.min("event_time").alias("ended_at"))
     )
-    places = (
+    locations = (
         ledger.endpoints.drop("ended_at")
         .join(ended, SIDE, "left")
         .select(*SIDE, "instance", "database", "queue", "created_at", "ended_at")
@@ -114,33 +114,33 @@ def messages_gone(ledger: Ledger, views: DataFrame) -> DataFrame:
         "last_fact", F.greatest("last_fact", "given_back_at")
     )
     received = _missing(
-        _with_side(free, places, ~F.col("is_initiator")), queues, ["instance", "database", "queue"]
+        _with_endpoint(free, locations, ~F.col("is_initiator")), queues, ["instance", "database", "queue"]
     )
     sent = facts.where("arrived_at is null and sent_at is not null").join(
-        _dropping(ledger.endpoint_events), "conversation_id", "left"
+        _ends_by_effect(ledger.endpoint_events), "conversation_id", "left"
     )
     transmitted = views.where(F.col("view") == TRANSMISSION).drop("view", "queue")
-    senders = _with_side(sent, places.drop("ended_at"), F.col("is_initiator"))
+    senders = _with_endpoint(sent, locations.drop("ended_at"), F.col("is_initiator"))
     left = _missing(senders.withColumn("ended_at", _dropped_at()), transmitted, ["instance", "database"])
     return _rows(received, "RECEIVED").unionByName(_rows(left, LEFT))
 
 
-def _missing(rows: DataFrame, views: DataFrame, place: list[str]) -> DataFrame:
+def _missing(rows: DataFrame, views: DataFrame, key: list[str]) -> DataFrame:
     """The rows with each taken_at of their place at which they were there, a minute old, and not shown."""
     known = F.col("last_fact") < F.col("taken_at") - F.expr(f"INTERVAL {LATELY.seconds} SECONDS")
     lives = (F.col("created_at") < F.col("taken_at")) & (
         F.col("ended_at").isNull() | (F.col("ended_at") >= F.col("taken_at"))
     )
-    return rows.join(F.broadcast(views), place, "inner").where(known & lives)
+    return rows.join(F.broadcast(views), key, "inner").where(known & lives)
 
 
-def _with_side(messages: DataFrame, places: DataFrame, sent_by_initiator: Column) -> DataFrame:
+def _with_endpoint(messages: DataFrame, locations: DataFrame, sent_by_initiator: Column) -> DataFrame:
     """The messages with the place of one of their endpoints."""
-    sides = places.withColumn("sent_by_initiator", sent_by_initiator).drop("is_initiator")
+    sides = locations.withColumn("sent_by_initiator", sent_by_initiator).drop("is_initiator")
     return messages.join(sides, ["conversation_id", "sent_by_initiator"], "inner")
 
 
-def _dropping(endpoint_events: DataFrame) -> DataFrame:
+def _ends_by_effect(endpoint_events: DataFrame) -> DataFrame:
     """The ends of both sides of each conversation, by what they drop of the messages on their way."""
     event_type, time = F.col("event_type"), F.col("event_time")
     flags = {
@@ -162,7 +162,7 @@ def _dropped_at() -> Column:
     return F.when(F.col("sent_by_initiator"), of("initiator", "target")).otherwise(of("target", "initiator"))
 
 
-def _given_back(ledger: Ledger) -> DataFrame:
+def _count_redeliveries(ledger: Ledger) -> DataFrame:
     """Of messages that were taken: how often they were given back, and when last.
 
     A take that was committed, or whose transaction is open, was not given back.

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.ingest.snapshots.view_events import READY, before_snapshot, row_id, seen_in
 from schemas.events import CREATIONS
 
-GIVEN = ("group", "contract", "local_service", "remote_service", "level")
+ATTRIBUTES = ("group", "contract", "local_service", "remote_service", "level")
 ENDING = "endpoint"
 """What the ids of such rows end with."""
 UNKNOWN_SERVICE = ""
@@ -52,7 +52,7 @@ def endpoints_of_messages(ready: DataFrame | None, waiting: DataFrame | None) ->
     each = rows.groupBy(*key).agg(
         F.min("is_initiator").alias("is_initiator"),
         F.min("view").alias("view"),
-        *[F.max(name).alias(name) for name in GIVEN],
+        *[F.max(name).alias(name) for name in ATTRIBUTES],
     )
     is_known = [F.col(name).isNotNull() for name in ("contract", "local_service", "remote_service")]
     known = each.where(reduce(Column.__and__, is_known) & F.col("level").between(1, 10))

@@ -1,4 +1,4 @@
-"""Moves that nobody logged: a snapshot shows an endpoint in another group than the events put it in."""
+"""Moves that were not logged: a snapshot shows an endpoint in another group than the events."""
 
 from pyspark.sql import DataFrame, Window, functions as F
 
@@ -8,16 +8,14 @@ from schemas.events import CREATIONS, MOVE
 
 
 def moves_between_snapshots(endpoint_events: DataFrame) -> DataFrame:
-    """The moves that follow from the groups that snapshots show.
+    """Infer moves from the groups that snapshots show.
 
     Args:
-        endpoint_events: all endpoint events of these conversations, and what snapshots show of them.
+        endpoint_events: all endpoint events of the conversations, also those of snapshots.
 
     Returns:
         Rows of `endpoint_events` without batch, `inferred`: a MOVE_CONVERSATION just before each snapshot
         that shows the endpoint, if one of them has another group than its creation and logged moves gave it.
-
-    Source: our choice.
     """
     is_creation = F.col("event_type").isin(*CREATIONS)
     facts = endpoint_events.where(is_creation | (F.col("event_type") == MOVE))
@@ -27,32 +25,32 @@ def moves_between_snapshots(endpoint_events: DataFrame) -> DataFrame:
     first = Window.partitionBy(*SIDE).orderBy(
         ~is_creation, F.col("seen_at").isNotNull(), "event_time", "event_id"
     )
-    told = (
+    changes = (
         known.withColumn("number", F.row_number().over(first))
         .where("number = 1 or seen_at is null and event_type = 'MOVE_CONVERSATION'")
         .select(
             *SIDE,
-            F.col("conversation_group_id").alias("told_group"),
-            F.col("event_time").alias("told_at"),
+            F.col("conversation_group_id").alias("event_group"),
+            F.col("event_time").alias("changed_at"),
             (F.col("number") == 1).alias("is_first"),
             F.when(F.col("number") == 1, F.lit("")).otherwise(moment_and_id()).alias("place"),
         )
     )
-    shown = known.where("seen_at is not null").select(
+    seen = known.where("seen_at is not null").select(
         *SIDE, "instance", "database", "conversation_handle", "conversation_group_id", "seen_at"
     )
     by_then = (
-        shown.join(told, SIDE, "inner")
-        .where("is_first or told_at < seen_at")
+        seen.join(changes, SIDE, "inner")
+        .where("is_first or changed_at < seen_at")
         .groupBy(*SIDE, "seen_at", "conversation_group_id")
-        .agg(F.max_by("told_group", "place").alias("told_group"))
+        .agg(F.max_by("event_group", "place").alias("event_group"))
     )
-    moved = by_then.where("told_group <> conversation_group_id").select(*SIDE).distinct()
+    moved = by_then.where("event_group <> conversation_group_id").select(*SIDE).distinct()
     at = F.timestamp_micros(F.unix_micros("seen_at") - F.lit(1))
-    seen, side = F.unix_micros("seen_at").cast("string"), F.col("is_initiator").cast("string")
+    seen_at, side = F.unix_micros("seen_at").cast("string"), F.col("is_initiator").cast("string")
     nothing = F.lit(None)
-    return shown.join(moved, SIDE, "left_semi").select(
-        F.concat_ws("/", F.lit("moved"), seen, "conversation_id", side).alias("event_id"),
+    return seen.join(moved, SIDE, "left_semi").select(
+        F.concat_ws("/", F.lit("moved"), seen_at, "conversation_id", side).alias("event_id"),
         at.alias("event_time"),
         "instance",
         "database",

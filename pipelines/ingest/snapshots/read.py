@@ -24,8 +24,9 @@ from pipelines.config.snapshots.views import (
     queue_of,
 )
 from pipelines.engine.differences import Materialize, materialize_if_embedded, run_concurrently
+from pipelines.engine.small_frame import empty_frame, small_frame
 from pipelines.engine.union import union_all
-from pipelines.ingest.snapshots.identity import Rows, named, named_by_views
+from pipelines.ingest.snapshots.identity import Rows, name_messages, name_messages_by_views
 from pipelines.ingest.snapshots.message_endpoints import endpoints_of_messages, without_known
 from pipelines.ingest.snapshots.monitors import monitors_of
 from pipelines.ingest.snapshots.validation import validate_endpoints, validate_queue_events
@@ -40,7 +41,6 @@ from pipelines.ingest.snapshots.view_events import (
 )
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.unreadable import blaming_files, faulty_files
-from pipelines.storage.small_frame import empty_frame, small_frame
 from pipelines.storage.snapshots.closely import blame_views
 from pipelines.storage.snapshots.views import payload, read_views
 from pipelines.storage.warehouse import Warehouse
@@ -349,7 +349,7 @@ def _with_names(
     if not events and not any(map(warehouse.exists, both)):
         # Nothing else can know the ids of messages or handles.
         if MESSAGES.name in made:
-            all_made[MESSAGES.name] = named_by_views(shown, materialize)
+            all_made[MESSAGES.name] = name_messages_by_views(shown, materialize)
         if ENDPOINT_FACTS.name in made:
             all_made[ENDPOINT_FACTS.name] = shown.conversations
         return all_made
@@ -361,7 +361,7 @@ def _with_names(
             for each in (shown, logged)
         )
     if MESSAGES.name in made:
-        all_made[MESSAGES.name] = materialize(named(shown, logged))
+        all_made[MESSAGES.name] = materialize(name_messages(shown, logged))
     if ENDPOINT_FACTS.name in made:
         all_made[ENDPOINT_FACTS.name] = shown.conversations
     return all_made

@@ -2,7 +2,7 @@
 
 from pyspark.sql import Column, SparkSession, functions as F
 
-from pipelines.engine.session import is_embedded
+from pipelines.engine.files import json_string_pattern
 
 NESTED_AT_MOST = 32
 """How deep a line may be nested, its own object counted. Spark's parsers overflow their stack at hundreds."""
@@ -10,14 +10,12 @@ LONGEST_NAMES = 50_000
 """Characters of all names of a line together; Spark's parser takes no longer name."""
 HUGE = r"[:\[,]\s*-?(?:[0-9][0-9.]*[eE]\+?0*(?:3(?:09|[1-9][0-9])|[4-9][0-9]{2}|[1-9][0-9]{3,})|[0-9]{309})"
 """A number that no double holds, which the embedded engine refuses."""
-# Java's engine takes a step of its stack a repetition, unless it may not go back.
-STRINGS = {True: r'"(?:[^"\\]|\\.)*"', False: r'"(?:[^"\\]++|\\.)*+"'}
 
 
 def is_beyond(spark: SparkSession) -> Column:
     """Whether the line `raw` has more than any engine takes; never null. Such a line must not be parsed."""
     raw = F.col("raw")
-    bare = F.regexp_replace(raw, STRINGS[is_embedded(spark)], "")
+    bare = F.regexp_replace(raw, json_string_pattern(spark), "")
     brackets = F.regexp_replace(bare, r"[^\[\]{}]", "")
     for _ in range(NESTED_AT_MOST):
         brackets = F.regexp_replace(brackets, r"\[\]|\{\}", "")

@@ -1,7 +1,7 @@
 """Which files and which versions of Delta tables are new."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,11 +10,15 @@ from deltalake.exceptions import DeltaError
 from pipelines.config.errors import InputError, one_line
 from pipelines.config.model import EventSource
 from pipelines.storage.inputs.contract import first_line, raise_together
-from pipelines.storage.inputs.delta_log import current_version
+from pipelines.storage.inputs.delta_log import current_version, new_sizes
 from pipelines.storage.inputs.paths import GONE, files_under, is_empty_folder
 
 UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that break a line of a message in two, or that an engine does not take in a path."""
+MANY_FILES = 64
+SMALL_FILE = 1 << 20
+"""More files than `MANY_FILES`, of fewer bytes each on average, are many small files. The embedded engine
+materializes the rows of so many faster than it opens the files again."""
 
 
 @dataclass(frozen=True)
@@ -162,3 +166,17 @@ def _gone_back(file: InputFile, before: int) -> list[str]:
 
 def _state(file: InputFile) -> str:
     return f"{file.length} bytes of {file.modified_at:%Y-%m-%dT%H:%M:%S.%fZ}"
+
+
+def has_many_small_files(files: Sequence[InputFile]) -> bool:
+    """Whether the new rows are in many small files, as a stream writes them."""
+    sizes = list(_sizes(files))
+    return len(sizes) > MANY_FILES and sum(sizes) < SMALL_FILE * len(sizes)
+
+
+def _sizes(files: Sequence[InputFile]) -> Iterator[int]:
+    for file in files:
+        if file.version is not None:
+            yield from new_sizes(file.path, file.since, file.version)
+        elif file.length is not None:
+            yield file.length

@@ -2,19 +2,15 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 from pyarrow import fs
-from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError, InputError
 from pipelines.config.paths import with_slashes
-from pipelines.engine.differences import located
-from pipelines.engine.scratch import is_in_local_scratch
-from pipelines.engine.session import is_embedded
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/")
@@ -113,19 +109,6 @@ def unended_line(path: str) -> str:
             tail = file.read(length)
     line = re.split(rb"[\r\n]", tail)[-1].decode(errors="replace")
     return line if line.strip() else ""
-
-
-def literal(spark: SparkSession, paths: Sequence[str]) -> list[str]:
-    """The paths so that the engine takes no sign in them for a pattern."""
-    if os.name == "nt":
-        # In a URI these signs are escaped.
-        return [located(path) for path in paths]
-    # Hadoop knows a backslash before the sign, Sail only a class of one sign.
-    if is_embedded(spark):
-        return [re.sub(r"[\[\]{}*?]", r"[\g<0>]", path) for path in paths]
-    # Copies on the local disk: a plain path would be one of Hadoop's default file system.
-    paths = [f"file://{path}" if is_in_local_scratch(path) else path for path in paths]
-    return [re.sub(r"[\\\[\]{}*?]", r"\\\g<0>", path) for path in paths]
 
 
 def file_system(path: str) -> tuple[fs.FileSystem, str, str]:

@@ -7,7 +7,7 @@ of its text is stored.
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.config.model import Format
-from pipelines.engine.differences import checked_text
+from pipelines.engine.files import checked_text
 from pipelines.storage.inputs import csv_rows, json_lines
 from pipelines.storage.inputs.readable import TOO_LONG
 from schemas import EventContract

@@ -13,15 +13,14 @@ Grain of every frame: one row per row of the input. Columns: the declared ones, 
 `require_json_types`.
 """
 
-import re
 from collections.abc import Sequence
 
 from pyspark.sql import DataFrame, SparkSession, types as T
 
 from pipelines.config.errors import InputError
 from pipelines.config.model import LINE_BYTES, Format
-from pipelines.engine.differences import located
-from pipelines.engine.session import is_embedded
+from pipelines.engine.files import can_open_delta, engine_path
+from pipelines.engine.small_frame import empty_frame
 from pipelines.storage.inputs.contract import contract_problems, raise_together
 from pipelines.storage.inputs.csv_rows import read_csv
 from pipelines.storage.inputs.delta_log import appended_files, require_own_columns
@@ -29,10 +28,7 @@ from pipelines.storage.inputs.json_lines import name_mistyped, read_json
 from pipelines.storage.inputs.listing import InputFile
 from pipelines.storage.inputs.readable import readable, with_given_names
 from pipelines.storage.inputs.typed_rows import read_delta, read_parquet
-from pipelines.storage.small_frame import empty_frame
 from schemas import EventContract
-
-PLAIN_PATH = re.compile(r"(?:[A-Za-z0-9]+:)?[A-Za-z0-9/._~+@=-]*")
 
 
 def read_input(
@@ -102,15 +98,14 @@ def mistyped_fields(
 def _delta(spark: SparkSession, contract: EventContract, files: Sequence[InputFile]) -> DataFrame:
     (table,) = files
     assert table.version is not None
-    if is_embedded(spark) and not PLAIN_PATH.fullmatch(table.path):
-        # Sail writes other signs as in a URL, and then looks for a folder of that name.
+    if not can_open_delta(spark, table.path):
         raise InputError(
             f"inputs.{table.source}: the embedded engine opens no Delta table at {table.path}; rename the "
             "folder so that its path has letters, digits and . _ ~ + @ = - only, or use ./spark-submit.sh"
         )
     if table.since is None:
         require_own_columns(table.path, contract.names, table.version)
-        rows = spark.read.format("delta").option("versionAsOf", table.version).load(located(table.path))
+        rows = spark.read.format("delta").option("versionAsOf", table.version).load(engine_path(table.path))
         return read_delta(rows, contract, table.path)
     appended = appended_files(table.path, contract.names, table.since, table.version)
     if appended:

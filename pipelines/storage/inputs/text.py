@@ -5,11 +5,9 @@ from pathlib import PurePosixPath
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
-from pipelines.engine.differences import checked_text, with_file_names
-from pipelines.engine.session import is_embedded
+from pipelines.engine.files import checked_text, literal_paths, refuses_invalid_text, with_file_names
 from pipelines.engine.union import union_all
 from pipelines.storage.inputs.partitions import parted
-from pipelines.storage.inputs.paths import literal
 
 PACKED = {".gz", ".bz2", ".zst"}
 """Endings of compressed files."""
@@ -26,7 +24,7 @@ def read_lines(spark: SparkSession, paths: Sequence[str], *, with_file: bool = F
     """
 
     def opened(alike: Sequence[str]) -> DataFrame:
-        return spark.read.text(literal(spark, alike))
+        return spark.read.text(literal_paths(spark, alike))
 
     def lines(files: Sequence[str], is_text: Column) -> list[DataFrame]:
         # The embedded engine reads files of one compression at a time.
@@ -42,8 +40,7 @@ def read_lines(spark: SparkSession, paths: Sequence[str], *, with_file: bool = F
         ]
 
     text, is_text = checked_text(F.col("value"), spark)
-    if is_embedded(spark):
-        # Sail refuses a file with bytes that are no UTF-8.
+    if refuses_invalid_text(spark):
         of_text, others = parted(paths)
         read = lines(of_text, F.lit(True)) + lines(others, F.lit(False))
     else:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from pipelines.engine.differences import checked_text
+from pipelines.engine.files import checked_text, literal_paths
 from pipelines.engine.union import union_all
 from pipelines.storage.inputs.contract import (
     contract_problems,
@@ -18,7 +18,7 @@ from pipelines.storage.inputs.contract import (
     raise_together,
 )
 from pipelines.storage.inputs.delta_log import ANEW
-from pipelines.storage.inputs.paths import GONE, literal, open_file
+from pipelines.storage.inputs.paths import GONE, open_file
 from schemas import EventContract
 
 SPARK_TYPES = {
@@ -115,7 +115,7 @@ def _of_one_schema(
     present = [name for name in contract.names if name in schema.names]
     if any(pa.types.is_dictionary(schema.field(name).type) for name in present):
         # Sail turns dictionaries into text only where nobody says that they are text.
-        rows = spark.read.parquet(*literal(spark, paths))
+        rows = spark.read.parquet(*literal_paths(spark, paths))
     else:
         types = {
             column.name: _type_in_spark(schema.field(column.name).type, column.type)
@@ -123,7 +123,7 @@ def _of_one_schema(
             if column.name in present
         }
         declared = ", ".join(f"`{name}` {type}" for name, type in types.items())
-        rows = spark.read.schema(declared).parquet(*literal(spark, paths))
+        rows = spark.read.schema(declared).parquet(*literal_paths(spark, paths))
     return _in_shape(rows, contract, present)
 
 

@@ -10,14 +10,11 @@ from pipelines.config.errors import InputError
 from pipelines.config.snapshots.columns import is_text
 from pipelines.config.snapshots.view_file import ViewFile
 from pipelines.config.snapshots.views import Kind, ViewColumn
-from pipelines.engine.differences import with_file_names
-from pipelines.engine.session import is_embedded
+from pipelines.engine.files import PLAIN_PATH, can_open_delta, literal_paths, with_file_names
 from pipelines.engine.union import union_all
 from pipelines.storage.inputs.csv_rows import read_csv
-from pipelines.storage.inputs.paths import literal
 from pipelines.storage.inputs.payloads import described
 from pipelines.storage.inputs.plain_copies import plain_copy
-from pipelines.storage.inputs.read import PLAIN_PATH
 from pipelines.storage.inputs.text import names_of, settled, value_of
 from schemas.events import EventContract
 from schemas.ids import canonical_id
@@ -64,7 +61,7 @@ def read_views(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
 def _read(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
     """Files of one shape, or one folder, as `read_views` gives them."""
     file = files[0]
-    if file.format == "delta" and is_embedded(spark) and not PLAIN_PATH.fullmatch(file.path):
+    if file.format == "delta" and not can_open_delta(spark, file.path):
         raise InputError(
             f"snapshots: the embedded engine opens no Delta table at {file.path}; write that view as "
             "Parquet, or use ./spark-submit.sh"
@@ -110,7 +107,7 @@ def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
         view = F.lit(file.view)
     if file.is_folder:
         reader = spark.read.format("delta").load if file.format == "delta" else spark.read.parquet
-        rows = reader(*(literal(spark, paths) if file.format == "parquet" else paths))
+        rows = reader(*(literal_paths(spark, paths) if file.format == "parquet" else paths))
         view = F.lit(file.view)
     elif file.format == "csv":
         columns = tuple(optional(name, "string", "") for name in file.names.values())
@@ -118,7 +115,7 @@ def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
         rows = read_csv(spark, contract, paths, with_file=True)
         line, broken = F.col("raw"), F.col("broken")
     else:
-        rows = with_file_names(spark, lambda some: spark.read.parquet(*literal(spark, some)), paths)
+        rows = with_file_names(spark, lambda some: spark.read.parquet(*literal_paths(spark, some)), paths)
     present = {name: _quoted(spelled) for name, spelled in file.names.items()}
     values = {
         column.name: present.get(column.name, F.lit(None).cast("string")).alias(column.name)

@@ -7,8 +7,8 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
-from pipelines.storage.inputs.listing import InputFile
-from pipelines.storage.inputs.scattered import MANY_FILES, SMALL_FILE, are_slow_to_open
+from pipelines.engine.files import is_slow_to_open_files
+from pipelines.storage.inputs.listing import MANY_FILES, SMALL_FILE, InputFile, has_many_small_files
 
 
 @pytest.mark.parametrize(
@@ -20,21 +20,19 @@ from pipelines.storage.inputs.scattered import MANY_FILES, SMALL_FILE, are_slow_
         (10 * MANY_FILES, SMALL_FILE - 1, True),
     ],
 )
-def test_files_are_slow_to_open_if_they_are_many_and_small(
-    embedded: SparkSession, count: int, length: int, expected: bool
-) -> None:
+def test_files_are_many_and_small(count: int, length: int, expected: bool) -> None:
     files = [InputFile("message_events", f"p{number}", length=length) for number in range(count)]
-    assert are_slow_to_open(embedded, files) is expected
+    assert has_many_small_files(files) is expected
 
 
-def test_the_new_versions_of_a_delta_input_count_alone(embedded: SparkSession, tmp_path: Path) -> None:
+def test_the_new_versions_of_a_delta_input_count_alone(tmp_path: Path) -> None:
     path = str(tmp_path / "events")
     for number in range(MANY_FILES + 2):
         write_deltalake(path, pa.table({"event_id": [f"e{number}"]}), mode="append")
     last = MANY_FILES + 1
 
     def taken(since: int | None, version: int) -> bool:
-        return are_slow_to_open(embedded, [InputFile("message_events", path, version=version, since=since)])
+        return has_many_small_files([InputFile("message_events", path, version=version, since=since)])
 
     assert taken(None, last)
     assert not taken(None, MANY_FILES - 1)  # so many files, one a version from 0 on
@@ -45,5 +43,8 @@ def test_the_new_versions_of_a_delta_input_count_alone(embedded: SparkSession, t
 
 @pytest.mark.spark
 def test_apache_spark_is_never_slow_to_open_files(spark: SparkSession) -> None:
-    files = [InputFile("message_events", f"p{number}", length=10) for number in range(MANY_FILES + 1)]
-    assert not are_slow_to_open(spark, files)
+    assert not is_slow_to_open_files(spark)
+
+
+def test_the_embedded_engine_is_slow_to_open_files(embedded: SparkSession) -> None:
+    assert is_slow_to_open_files(embedded)

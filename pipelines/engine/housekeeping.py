@@ -1,0 +1,221 @@
+"""Housekeeping of one Delta table: by delta-rs in this process, or by Apache Spark.
+
+delta-rs needs no engine and no Java, but reaches local disks and object stores only. Apache Spark also
+reaches HDFS, and stores whose credentials only its own settings have.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Protocol, cast
+
+import pyarrow as pa
+from deltalake import DeltaTable, QueryBuilder, WriterProperties, write_deltalake
+from deltalake.fs import DeltaStorageHandler
+from pyarrow import fs
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession, functions as F
+
+from pipelines.config.paths import local_folder
+from pipelines.engine.errors import is_missing_table
+from pipelines.engine.session import is_classic, is_embedded
+
+FILE_SIZE = 1 << 30
+"""Files are joined up to so many bytes; it is the default of Delta on Spark as well."""
+COMPRESSED = WriterProperties(compression="ZSTD", compression_level=1)
+DATA_FILES = (".parquet", ".bin")
+"""Endings of files of rows and of deletion vectors: Spark's checksums are not worth a commit."""
+CHECKED_RETENTION = "spark.databricks.delta.retentionDurationCheck.enabled"
+"""Whether Delta refuses to delete files that are younger than a week."""
+
+Partition = tuple[Any, ...]
+
+
+class HousekeptTable(Protocol):
+    """A Delta table that exists. Each method that changes it makes one commit; a vacuum may make two."""
+
+    def version(self) -> int:
+        """The newest version."""
+
+    def rows(self, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """All rows of a small table, or some of their columns; timestamps are in UTC."""
+
+    def files(self, partition_by: Sequence[str]) -> dict[Partition, list[int]]:
+        """The bytes of each file of the newest version, by partition."""
+
+    def delete(self, where: str) -> None:
+        """Delete rows."""
+
+    def set_column(self, column: str, value: int, *, where: str, partition_by: Sequence[str]) -> None:
+        """Give the rows that match another value of a BIGINT column; each partition becomes one file."""
+
+    def compact(self) -> None:
+        """Write small files of a partition as one; the rows stay the same."""
+
+    def unused(self, keep_hours: int) -> int:
+        """How many files no kept version uses."""
+
+    def vacuum(self, keep_hours: int) -> None:
+        """Delete these files."""
+
+
+def housekept_table(path: str, spark: SparkSession | None) -> HousekeptTable | None:
+    """The table at a path; None if there is none.
+
+    Args:
+        path: the folder of the table, or its URI.
+        spark: the session that does the work. Without one, or with that of the embedded engine, delta-rs does
+            it.
+    """
+    if spark is None or is_embedded(spark):
+        path = local_folder(path)
+        return _DeltaRsTable(DeltaTable(path)) if DeltaTable.is_deltatable(path) else None
+    try:
+        # Nothing is looked up until the schema is wanted.
+        _ = spark.read.format("delta").load(path).schema
+    except AnalysisException as error:
+        if is_missing_table(error):
+            return None
+        raise
+    return _ClassicTable(spark, path) if is_classic(spark) else _SparkTable(spark, path)
+
+
+class _DeltaRsTable:
+    def __init__(self, table: DeltaTable) -> None:
+        self._table = table
+
+    def version(self) -> int:
+        return self._table.version()
+
+    def rows(self, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        found = self._table.to_pyarrow_table(columns=None if columns is None else list(columns))
+        return cast(list[dict[str, Any]], found.to_pylist())
+
+    def files(self, partition_by: Sequence[str]) -> dict[Partition, list[int]]:
+        sizes: dict[Partition, list[int]] = {}
+        for file in pa.table(self._table.get_add_actions(flatten=True)).to_pylist():
+            partition = tuple(file[f"partition.{name}"] for name in partition_by)
+            sizes.setdefault(partition, []).append(file["size_bytes"])
+        return sizes
+
+    def delete(self, where: str) -> None:
+        self._table.delete(where)
+
+    def set_column(self, column: str, value: int, *, where: str, partition_by: Sequence[str]) -> None:
+        names = [field.name for field in self._table.schema().fields]
+        columns = ", ".join(
+            f"CAST({value} AS BIGINT) AS {name}" if name == column else f'"{name}"' for name in names
+        )
+        rows = (
+            QueryBuilder().register("rows", self._table).execute(f"SELECT {columns} FROM rows WHERE {where}")
+        )
+        write_deltalake(
+            self._table,
+            rows,
+            mode="overwrite",
+            predicate=where,
+            target_file_size=FILE_SIZE,
+            writer_properties=COMPRESSED,
+        )
+
+    def compact(self) -> None:
+        self._table.optimize.compact(target_size=FILE_SIZE, writer_properties=COMPRESSED)
+
+    def unused(self, keep_hours: int) -> int:
+        # A vacuum names those too that an earlier one has deleted.
+        named = {path for path in self._vacuum(keep_hours, dry_run=True) if path.endswith(DATA_FILES)}
+        if not named:
+            return 0
+        folder = fs.PyFileSystem(DeltaStorageHandler.from_table(self._table._table))
+        there = {file.path for file in folder.get_file_info(fs.FileSelector("", recursive=True))}
+        return len(named & there)
+
+    def vacuum(self, keep_hours: int) -> None:
+        self._vacuum(keep_hours, dry_run=False)
+
+    def _vacuum(self, keep_hours: int, *, dry_run: bool) -> list[str]:
+        # full: what the log does not name goes as well, files of writes that were broken off.
+        return self._table.vacuum(keep_hours, dry_run=dry_run, enforce_retention_duration=False, full=True)
+
+
+class _SparkTable:
+    """A table by SQL: the way over Spark Connect."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        self._spark, self._path = spark, path
+        self._name = f"delta.`{path.replace('`', '``')}`"
+
+    def version(self) -> int:
+        [newest] = self._history().select("version").collect()
+        return int(newest.version)
+
+    def rows(self, columns: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        frame = self._frame() if columns is None else self._frame().select(*columns)
+        return cast(list[dict[str, Any]], frame.toArrow().to_pylist())
+
+    def files(self, partition_by: Sequence[str]) -> dict[Partition, list[int]]:
+        file = F.col("_metadata.file_path").alias("file"), F.col("_metadata.file_size").alias("size")
+        sizes: dict[Partition, list[int]] = {}
+        for row in self._frame().select(*partition_by, *file).distinct().collect():
+            sizes.setdefault(tuple(row[name] for name in partition_by), []).append(row.size)
+        return sizes
+
+    def delete(self, where: str) -> None:
+        self._spark.sql(f"DELETE FROM {self._name} WHERE {where}").collect()
+
+    def set_column(self, column: str, value: int, *, where: str, partition_by: Sequence[str]) -> None:
+        rows = self._frame().where(where).withColumn(column, F.lit(value).cast("bigint"))
+        writer = rows.repartition(*partition_by).write.format("delta").mode("overwrite")
+        writer.option("replaceWhere", where).save(self._path)
+
+    def compact(self) -> None:
+        self._spark.sql(f"OPTIMIZE {self._name}").collect()
+
+    def unused(self, keep_hours: int) -> int:
+        with self._any_retention():
+            found = self._spark.sql(f"VACUUM {self._name} RETAIN {keep_hours} HOURS DRY RUN").collect()
+        return sum(row.path.endswith(DATA_FILES) for row in found)
+
+    def vacuum(self, keep_hours: int) -> None:
+        with self._any_retention():
+            self._delete_unused(keep_hours)
+
+    def _delete_unused(self, keep_hours: int) -> None:
+        self._spark.sql(f"VACUUM {self._name} RETAIN {keep_hours} HOURS").collect()
+
+    def _history(self) -> DataFrame:
+        return self._spark.sql(f"DESCRIBE HISTORY {self._name} LIMIT 1")
+
+    def _frame(self) -> DataFrame:
+        return self._spark.read.format("delta").load(self._path)
+
+    @contextmanager
+    def _any_retention(self) -> Iterator[None]:
+        before = self._spark.conf.get(CHECKED_RETENTION, "true") or "true"
+        self._spark.conf.set(CHECKED_RETENTION, "false")
+        try:
+            yield
+        finally:
+            self._spark.conf.set(CHECKED_RETENTION, before)
+
+
+class _ClassicTable(_SparkTable):
+    """A table by Delta's own API, which needs Spark's Java in this process."""
+
+    def __init__(self, spark: SparkSession, path: str) -> None:
+        super().__init__(spark, path)
+        # The package is there with Apache Spark only.
+        from delta.tables import DeltaTable as TableOfSpark
+
+        self._table = TableOfSpark.forPath(spark, path)
+
+    def delete(self, where: str) -> None:
+        self._table.delete(where)
+
+    def compact(self) -> None:
+        self._table.optimize().executeCompaction()
+
+    def _delete_unused(self, keep_hours: int) -> None:
+        self._table.vacuum(keep_hours)
+
+    def _history(self) -> DataFrame:
+        return self._table.history(1)

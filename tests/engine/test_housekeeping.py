@@ -1,0 +1,69 @@
+"""Housekeeping of a table: by delta-rs, by the API of Delta on Apache Spark, by SQL as over Spark Connect."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.engine.housekeeping import HousekeptTable, housekept_table
+from pipelines.engine.session import is_embedded
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
+
+DAY = date(2026, 11, 20)
+PARTITIONS = ["day", "fold"]
+
+
+@pytest.mark.parametrize("by_sql", [False, True])
+def test_a_table(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_sql: bool
+) -> None:
+    if by_sql:
+        if is_embedded(session):
+            pytest.skip("delta-rs does it in place of the embedded engine")
+        monkeypatch.setattr("pipelines.engine.housekeeping.is_classic", lambda _: False)
+    path = str(tmp_path / "table")
+    assert housekept_table(path, session) is None
+    for fold in (1, 1, 2):
+        rows = session.range(0, 3, 1, 1).selectExpr(f"DATE'{DAY}' AS day", f"{fold}L AS fold", "id")
+        rows.write.format("delta").mode("append").partitionBy("day", "fold").save(path)
+    table = opened(path, session)
+    assert table.version() == 2
+    files = table.files(PARTITIONS)
+    assert {partition: len(sizes) for partition, sizes in files.items()} == {(DAY, 1): 2, (DAY, 2): 1}
+    assert files[DAY, 1][0] > 100
+
+    table = opened(path, session)
+    table.compact()
+    assert {
+        partition: len(sizes) for partition, sizes in opened(path, session).files(PARTITIONS).items()
+    } == {
+        (DAY, 1): 1,
+        (DAY, 2): 1,
+    }
+    table = opened(path, session)
+    table.set_column("fold", 2, where=f"day IN (DATE '{DAY}') AND fold <= 2", partition_by=PARTITIONS)
+    assert {
+        partition: len(sizes) for partition, sizes in opened(path, session).files(PARTITIONS).items()
+    } == {(DAY, 2): 1}
+
+    table = opened(path, session)
+    table.delete("id > 1")
+    table = opened(path, session)
+    expected = [{"fold": 2, "id": id} for id in (0, 0, 0, 1, 1, 1)]
+    assert sorted(table.rows(["fold", "id"]), key=str) == expected
+
+    unused = len(list(Path(path).rglob("*.parquet"))) - 1 - len(list(Path(path).glob("_delta_log/*.parquet")))
+    assert table.unused(1000) == 0
+    assert table.unused(0) == unused > 3
+    table.vacuum(0)
+    table = opened(path, session)
+    assert table.unused(0) == 0
+    assert len(table.rows()) == 6
+
+
+def opened(path: str, session: SparkSession) -> HousekeptTable:
+    table = housekept_table(path, session)
+    assert table is not None
+    return table

@@ -1,0 +1,152 @@
+"""The wheel in an environment of its own, used in a folder whose packages have names that we once had.
+
+Packages come from the index that pip knows. Where none answers, those of this environment are used by way of
+a .pth file, and the test says so.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+from subprocess import CompletedProcess
+
+import pytest
+
+from pipelines import cli
+from pipelines.config.version import VERSION
+from tests.support.processes import PATIENCE, ROOT, environment
+
+pytestmark = [pytest.mark.slow, pytest.mark.long]
+
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "pipelines", "jobs", "schemas")
+AS_OF = "2026-11-21T00:00:00Z"
+PROGRAM = """
+import pipelines
+
+warehouse = pipelines.open_warehouse()
+rows = warehouse.read_pandas("receive_schedule")
+print([f"{as_of:%Y-%m-%dT%H:%M:%SZ}" for as_of in warehouse.as_ofs], len(rows) > 0)
+"""
+OWN = "raise ImportError('this is a module of the user')\n"
+
+
+def ended(command: Sequence[str | Path], folder: Path) -> CompletedProcess[str]:
+    """Run a command in a folder, whose own packages come first, as in many users' shells."""
+    variables = environment() | {"PYTHONPATH": str(folder)}
+    # Each of some forty processes would compile pandas.
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    return subprocess.run(
+        command,
+        cwd=folder,
+        env=variables,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
+
+
+def build(folder: Path) -> Path:
+    """Build the wheel from a copy of what it is made of: setuptools leaves files beside it."""
+    for name in SOURCES:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, folder)
+    options = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--wheel-dir", "wheels"]
+    done = ended([sys.executable, "-m", "pip", "wheel", *options, "."], folder)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = (folder / "wheels").glob("*.whl")
+    return wheel
+
+
+def install(wheel: Path, folder: Path) -> tuple[Path, str]:
+    """Make an environment with the wheel and its extra `embedded`, and say where the packages come from."""
+    venv.create(folder, with_pip=True)
+    python = folder / "bin" / "python"
+    pip: list[str | Path] = [
+        python,
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--no-compile",
+        "--retries",
+        "0",
+        "--timeout",
+        "20",
+    ]
+    done = ended([*pip, f"{wheel}[embedded]"], folder)
+    if done.returncode == 0:
+        return folder / "bin" / "priorities", "an index"
+    assert "Retrying" in done.stderr or "No matching distribution" in done.stderr, done.stderr
+    done = ended([*pip, "--no-deps", "--no-index", wheel], folder)
+    assert done.returncode == 0, done.stderr
+    (site,) = (folder / "lib").glob("python3.*/site-packages")
+    (site / "packages.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    return folder / "bin" / "priorities", "this environment, as no index answers"
+
+
+@pytest.fixture(scope="module")
+def priorities(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The installed command."""
+    command, packages = install(build(tmp_path_factory.mktemp("build")), tmp_path_factory.mktemp("venv"))
+    print(f"packages come from {packages}")
+    return command
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A user's folder with packages of its own."""
+    folder = tmp_path_factory.mktemp("user")
+    for name in ("config", "storage", "engine", "state"):
+        (folder / name).mkdir()
+        (folder / name / "__init__.py").write_text(OWN)
+    return folder
+
+
+def run(priorities: Path, folder: Path, *words: str) -> str:
+    """Run the command; what it prints."""
+    done = ended([priorities, *words], folder)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_the_command_says_its_version_and_its_options(priorities: Path, folder: Path) -> None:
+    assert run(priorities, folder, "version").startswith(f"priorities {VERSION} (Python 3.")
+    assert run(priorities, folder, "--help").startswith("usage: priorities COMMAND ")
+    for name in cli.COMMANDS:
+        assert run(priorities, folder, name, "--help").startswith(f"usage: priorities {name} ")
+
+
+def test_the_first_use(priorities: Path, folder: Path) -> None:
+    """Files of init, which the checks take, and a question before any night, which says what to run."""
+    run(priorities, folder, "init", "--out", "own")
+    assert "ERROR" not in run(priorities, folder / "own", "check")
+    done = ended([priorities, "waiting"], folder / "own")
+    assert done.returncode == 1
+    assert done.stderr.endswith(
+        "no run was published yet; run priorities nightly --config priorities.yaml first\n"
+    )
+
+
+def test_a_night_on_the_sample_and_questions(priorities: Path, folder: Path) -> None:
+    run(priorities, folder, "generate-log", "--preset", "sample", "--messages", "500", "--out", "log")
+    os.replace(folder / "log" / "settings.yaml", folder / "log" / "priorities.yaml")
+    log = folder / "log"
+    run(priorities, log, "nightly", "--as-of", AS_OF, "--quiet")
+    found = json.loads(run(priorities, log, "waiting", "--format", "json"))
+    assert found["as_of"] == AS_OF
+    found = json.loads(run(priorities, log, "next", "--queue", "TargetQueue", "--format", "json"))
+    assert found["as_of"] == AS_OF
+    assert run(priorities, log, "report").startswith("report.html: ")
+    # The client of Spark Connect takes `python -c` for its own tests, and asks for Apache Spark.
+    (log / "program.py").write_text(PROGRAM)
+    done = ended([priorities.parent / "python", "program.py"], log)
+    assert (done.returncode, done.stdout) == (0, f"['{AS_OF}'] True\n"), done.stderr
