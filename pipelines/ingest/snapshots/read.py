@@ -59,7 +59,7 @@ class SnapshotBatch:
 
     Attributes:
         rows: rows read of the views that have facts.
-        rejected: of these, rows that were rejected.
+        rejected: rejected rows among them.
         events: by table, rows of accepted events without batch.
         reports: (source, event_id, reason, payload) of rejected rows; None if there are none.
         by_day: rows by the UTC day of their snapshot.
@@ -183,7 +183,7 @@ def take_snapshots(
 def _endpoints_of_messages(
     snapshots: Sequence[ServerSnapshot], accepted: Mapping[str, DataFrame]
 ) -> list[DataFrame]:
-    """What messages show of endpoints, of the snapshots without a view of these."""
+    """Endpoint events from messages, for the snapshots without a view of endpoints."""
     if all(each.has_endpoints for each in snapshots):
         return []
     alone = [
@@ -263,7 +263,7 @@ def _read(
         closer = [(snapshot, [blame_views(file) for file in files]) for snapshot, files in views]
         if closer != [(snapshot, list(files)) for snapshot, files in views]:
             return _read(warehouse, kind, closer, materialize)
-    # What was rejected is little, and read again: what stands in a row costs as much as to judge it.
+    # Rejected rows are few and read again: to materialize the texts of all rows would cost too much.
     reports = _reports(judged) if any(row["rejected"] for row in counts) else None
     return _Read(rows.where("reasons is null"), counts, reports)
 
