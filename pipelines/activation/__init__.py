@@ -1,1 +1,1 @@
-"""When queue monitors would start readers: a replay of what happened on each queue."""
+"""When queue monitors would start readers: a replay of the events of each queue."""

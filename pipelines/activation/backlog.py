@@ -10,39 +10,39 @@ from schemas.events import MOVE
 GROUP = ["queue_number", "conversation_group_id"]
 
 
-def members_then(receivers: DataFrame, endpoint_events: DataFrame, peaks: DataFrame) -> DataFrame:
+def members_at_peaks(receivers: DataFrame, endpoint_events: DataFrame, peaks: DataFrame) -> DataFrame:
     """The receiving endpoints of each queue, with their group at a moment.
 
     Args:
         receivers: `messages.receivers`.
         endpoint_events: the endpoint events before as_of, for their moves.
-        peaks: (queue_number, moment), unique by the first, the moment in microseconds. Everything that
-            happened at that instant has happened.
+        peaks: (queue_number, moment), unique by the first, the moment in microseconds. All events
+            of that instant have happened.
 
     Returns:
         One row per (conversation_id, is_initiator) of these queues: queue_number, conversation_group_id and
         the moment.
     """
-    here = F.broadcast(peaks).join(receivers, "queue_number", "inner")
+    members = F.broadcast(peaks).join(receivers, "queue_number", "inner")
     until_then = (
         endpoint_events.where(F.col("event_type") == MOVE)
-        .join(here.select(*SIDE, "moment"), SIDE, "inner")
+        .join(members.select(*SIDE, "moment"), SIDE, "inner")
         .where(F.unix_micros("event_time") <= F.col("moment"))
     )
     return (
         latest_moves(until_then)
-        .join(here, SIDE, "right")
+        .join(members, SIDE, "right")
         .select(*SIDE, "queue_number", "moment", group_after_moves().alias("conversation_group_id"))
     )
 
 
-def groups_then(periods: DataFrame, members: DataFrame, peaks: DataFrame) -> DataFrame:
+def groups_at_peaks(periods: DataFrame, members: DataFrame, peaks: DataFrame) -> DataFrame:
     """The groups that had ready messages.
 
     Args:
         periods: see `pipelines.activation.ready`.
-        members: `members_then`.
-        peaks: as for `members_then`.
+        members: `members_at_peaks`.
+        peaks: as for `members_at_peaks`.
 
     Returns:
         One row per (queue_number, conversation_group_id): moment, and the `conversations` with
@@ -59,22 +59,20 @@ def groups_then(periods: DataFrame, members: DataFrame, peaks: DataFrame) -> Dat
     )
 
 
-def holders_then(
+def holders_at_peaks(
     groups: DataFrame, members: DataFrame, ledger: Ledger, monitored_events: DataFrame
 ) -> DataFrame:
-    """The transactions that had named one of the groups by then, or received from one of its conversations.
+    """The transactions that had named one of the groups at that moment, or received from its conversations.
 
     Args:
-        groups: `groups_then`.
-        members: `members_then`.
+        groups: `groups_at_peaks`.
+        members: `members_at_peaks`.
         ledger: the events before as_of.
         monitored_events: the queue events before as_of of monitored queues, with `queue_number`.
 
     Returns:
-        (queue_number, conversation_group_id, moment, instance, transaction_id), unique; most of them were
-        over by then.
-
-    Source: the design, "State at as_of".
+        (queue_number, conversation_group_id, moment, instance, transaction_id), unique; most of them had
+        ended. See docs/semantics.md#state-at-as_of.
     """
     named = _named(monitored_events, groups)
     if not ledger.has_queue_events:
@@ -83,17 +81,17 @@ def holders_then(
 
 
 def count_groups(groups: DataFrame, holders: DataFrame, queue_events: DataFrame) -> DataFrame:
-    """Count the groups with ready messages, and those of them that nobody held.
+    """Count the groups with ready messages, and those of them without holders.
 
     Args:
-        groups: `groups_then`.
-        holders: `holders_then`.
+        groups: `groups_at_peaks`.
+        holders: `holders_at_peaks`.
         queue_events: the queue events before as_of.
 
     Returns:
         One row per queue that had ready messages: queue_number, groups_ready, groups_free, conversations.
 
-    A group is held by an open transaction; one more reader finds work only in a free group.
+    Open transactions hold groups; one more reader finds work only in a free group.
     """
     over = queue_events.where(F.col("event_type").isin(*OUTCOMES)).select(
         *TRANSACTION, F.unix_micros("event_time").alias("over")
@@ -125,13 +123,13 @@ def _named(queue_events: DataFrame, groups: DataFrame) -> DataFrame:
 
 def _receiving(message_events: DataFrame, members: DataFrame, groups: DataFrame) -> DataFrame:
     """The transactions that had received from one of the groups by its moment."""
-    theirs = groups.select(*GROUP).join(members, GROUP, "inner")
+    of_groups = groups.select(*GROUP).join(members, GROUP, "inner")
     received = message_events.where("event_type = 'RECEIVED' and transaction_id is not null").select(
         *TRANSACTION, "event_time", "conversation_id", (~F.col("sent_by_initiator")).alias("is_initiator")
     )
-    return _by_moment(theirs.join(received, SIDE, "inner"))
+    return _by_moment(of_groups.join(received, SIDE, "inner"))
 
 
 def _by_moment(rows: DataFrame) -> DataFrame:
-    happened = rows.where(F.unix_micros("event_time") <= F.col("moment"))
-    return happened.select(*GROUP, "moment", *TRANSACTION).distinct()
+    until_moment = rows.where(F.unix_micros("event_time") <= F.col("moment"))
+    return until_moment.select(*GROUP, "moment", *TRANSACTION).distinct()

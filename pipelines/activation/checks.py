@@ -1,7 +1,7 @@
-"""The checks of a queue monitor, in columns: when it looks, and whether it finds that a reader is needed.
+"""The checks of a queue monitor, in columns: their times, and whether they find that a reader is needed.
 
-Source: the design, "Activation"; the conditions are those of the vendor's "Understanding When Activation
-Occurs".
+The conditions are those of the vendor's page "Understanding When Activation Occurs"; see
+docs/semantics.md#activation.
 """
 
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ TRIGGERS = ("arrival", "receive", "rollback", "task_exit", "queue_altered", "tim
 NONE, TIMER = -1, TRIGGERS.index("timer")
 
 TRIGGERED = np.full(codes.KINDS, NONE)
-"""By kind: what it triggers."""
+"""The trigger by event code."""
 TRIGGERED[codes.ARRIVAL] = TRIGGERS.index("arrival")
 TRIGGERED[[codes.RECEIVE, codes.EMPTY_RECEIVE]] = TRIGGERS.index("receive")
 TRIGGERED[codes.ROLLBACK] = TRIGGERS.index("rollback")
@@ -44,9 +44,9 @@ CHECKS = np.dtype(
         ("until", np.int64),
     ]
 )
-"""A row: checks that follow each other and find the same; of those that find no need the first is there.
+"""A row is a run of consecutive checks with the same result; of a run without need only the first check.
 
-`is_receive`: a RECEIVE triggered it. `until`: the next check after them; set where a run has ended.
+`is_receive`: a RECEIVE triggered it. `until`: the next check after the run; set once the run has ended.
 """
 Checks = npt.NDArray[Any]
 
@@ -55,7 +55,7 @@ Moments = TypeVar("Moments", int, Numbers)
 
 @dataclass(frozen=True)
 class Clock:
-    """The window [start, end) with the timer's period and the age at which an empty result counts no more."""
+    """The window [start, end), the timer's period, and the age at which an empty result stops counting."""
 
     start: int
     end: int
@@ -63,21 +63,21 @@ class Clock:
     empty: int
 
     def at_or_after(self, moments: Moments) -> Moments:
-        """The first tick of the timer at each moment or after it: ticks are multiples since the epoch."""
+        """The first tick of the timer at or after each moment; ticks are multiples of the period."""
         return -(-moments // self.check) * self.check
 
 
-def checks_of(played: QueueEvents, states: States, before: Numbers, now: Numbers, clock: Clock) -> Checks:
-    """The checks at happenings and those of the timer before each of them; none is suppressed yet.
+def find_checks(played: QueueEvents, states: States, before: Numbers, now: Numbers, clock: Clock) -> Checks:
+    """Find the checks at events and those of the timer before each event; none is suppressed yet.
 
-    Between two happenings nothing changes but the clock, so the timer's checks there are counted and not
-    looked at one by one: first those at which an empty result is recent, then the others.
+    Between two events only the clock changes, so the timer's checks there are counted, not listed: first
+    those at which an empty result is recent, then the others.
 
     Args:
-        played: what happens.
-        states: how the queue stands on the way.
-        before: what the clock showed before each happening; the start of the window before that.
-        now: what it shows at the happening.
+        played: the events.
+        states: the states of the queue.
+        before: the time before each event, at least the start of the window.
+        now: the time of the event.
         clock: the window.
 
     Returns:
@@ -90,25 +90,25 @@ def checks_of(played: QueueEvents, states: States, before: Numbers, now: Numbers
     needed = np.clip(clock.at_or_after(behind_from[:-1]), first, end)
 
     trigger = TRIGGERED[played.kinds]
-    # An exit is a reason to look when it was the last task's.
-    looks = (trigger != NONE) & (played.times >= clock.start)
-    looks &= (played.kinds != codes.TASK_EXITED) | (states.tasks[1:] == 0)
+    # An exit triggers a check if it was that of the last task.
+    triggers = (trigger != NONE) & (played.times >= clock.start)
+    triggers &= (played.kinds != codes.TASK_EXITED) | (states.tasks[1:] == 0)
     on_empty_queue = (played.kinds == codes.ARRIVAL) & (states.ready[:-1] == 0) & (states.tasks[1:] == 0)
     on_empty_queue &= states.is_on[1:]
     reason = np.where(behind_from[1:] <= played.times, FALLING_BEHIND, NOT_NECESSARY)
     reason[on_empty_queue] = ON_EMPTY_QUEUE
 
-    # Of each happening: the timer in vain, the timer with need, and the check that the happening triggers.
-    there = np.flatnonzero(np.stack([needed > first, needed < end, looks], axis=1))
-    place, which = np.divmod(there, 3)
+    # For each event: timer checks without need, timer checks with need, and the check that it triggers.
+    exists = np.flatnonzero(np.stack([needed > first, needed < end, triggers], axis=1))
+    event, which = np.divmod(exists, 3)
     is_own = which == 2
-    found = np.zeros(len(there), CHECKS)
-    found["first_check"] = np.choose(which, (first[place], needed[place], played.times[place]))
-    found["last_check"] = np.where(which == 1, end[place] - clock.check, found["first_check"])
-    found["checks"] = (found["last_check"] - found["first_check"]) // clock.check + 1
-    found["trigger"] = np.where(is_own, trigger[place], TIMER)
-    found["reason"] = np.where(is_own, reason[place], np.where(which == 1, FALLING_BEHIND, NOT_NECESSARY))
-    found["ready_messages"] = states.ready[place + is_own]
-    found["running_tasks"] = states.tasks[place + is_own]
-    found["is_receive"] = is_own & (trigger[place] == TRIGGERED[codes.RECEIVE])
-    return found
+    checks = np.zeros(len(exists), CHECKS)
+    checks["first_check"] = np.choose(which, (first[event], needed[event], played.times[event]))
+    checks["last_check"] = np.where(which == 1, end[event] - clock.check, checks["first_check"])
+    checks["checks"] = (checks["last_check"] - checks["first_check"]) // clock.check + 1
+    checks["trigger"] = np.where(is_own, trigger[event], TIMER)
+    checks["reason"] = np.where(is_own, reason[event], np.where(which == 1, FALLING_BEHIND, NOT_NECESSARY))
+    checks["ready_messages"] = states.ready[event + is_own]
+    checks["running_tasks"] = states.tasks[event + is_own]
+    checks["is_receive"] = is_own & (trigger[event] == TRIGGERED[codes.RECEIVE])
+    return checks

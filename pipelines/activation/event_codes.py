@@ -1,21 +1,21 @@
-"""What a replay is fed with: the kinds of happenings on a queue, as small numbers, and their order.
+"""Codes of the events that a queue monitor plays, and their order.
 
 At one instant arrivals come first, then RECEIVED events, then ends of endpoints, then queue events in the
-order of their event_id (the design, "Activation"). Messages that a ROLLBACK gives back share its event_id
-and come before it, so their numbers are lower. Whether a message was received or its endpoint ended is the
-same to a monitor.
+order of their event_id; see docs/semantics.md#activation. Messages that a ROLLBACK returns share its event_id
+and precede it, so their code is lower. A monitor does not distinguish a received message from one whose
+endpoint ended.
 """
 
 from pyspark.sql import Column, functions as F
 
 ARRIVAL = 0
-"""A message arrives: one more is ready, and the monitor checks."""
+"""A message arrives, and the monitor checks."""
 TAKEN = 1
-"""A ready message is gone: received, or its endpoint ended."""
-GIVEN_BACK = 2
+"""A ready message leaves: it is received, or its endpoint ends."""
+REDELIVERED = 2
 """A message is ready again after a ROLLBACK."""
 READY_BEFORE = 3
-"""So many messages are ready as the window begins."""
+"""Messages that are ready at the start of the window."""
 RECEIVE = 4
 EMPTY_RECEIVE = 5
 """A RECEIVE without WHERE that returned no row."""
@@ -25,28 +25,28 @@ ROLLBACK = 7
 WAIT_STARTED = 8
 """The session waits in a statement without WHERE."""
 WAIT_ENDED = 9
-"""The session waits no more, or in a statement with WHERE."""
+"""The session stops waiting, or waits in a statement with WHERE."""
 TASK_STARTED = 10
 TASK_EXITED = 11
 TURNED_ON = 12
 TURNED_OFF = 13
 ALTERED = 14
-"""A QUEUE_ALTERED that says nothing about on or off."""
+"""A QUEUE_ALTERED without a status."""
 OVER = 15
-"""The window is over; it is in no timeline."""
+"""The end of the window; it is in no timeline."""
 KINDS = 16
 
 CHECKED_ONLY = (RECEIVE, ROLLBACK, ALTERED)
-"""What a monitor checks after, and what changes nothing that lasts."""
+"""Events after which a monitor checks, and which do not change the state."""
 
 NO_SESSION = -(2**63)
-"""Stands for a session_id that was not logged: one session of its own."""
+"""Stands for a missing session_id; all of them are one session."""
 
 ARRIVALS, RECEIVES, ENDS, QUEUE_EVENTS = range(4)
-"""The order of the kinds at one instant."""
-KINDS_AT_AN_INSTANT = 4
+"""The ranks of events at one instant."""
+RANKS = 4
 
 
 def row_position(time: Column, rank: int) -> Column:
     """A moment in microseconds, and the rank at that moment, as one number that compares the same way."""
-    return time * F.lit(KINDS_AT_AN_INSTANT) + F.lit(rank)
+    return time * F.lit(RANKS) + F.lit(rank)

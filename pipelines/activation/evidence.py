@@ -1,4 +1,4 @@
-"""Evidence about readers: what the log lacks is unknown, and not taken as something that did not happen."""
+"""Evidence about readers: events that the log lacks are unknown, and can have happened."""
 
 from dataclasses import dataclass
 
@@ -11,12 +11,12 @@ from pipelines.state.transactions import OUTCOMES
 LOGGED = ("has_queue_events", "has_receives", "has_outcomes")
 NOTIFIED = "NOTIFIED"
 STARTING = 10
-"""Seconds in which a procedure that was started may not have come to its RECEIVE yet."""
+"""Seconds that a started procedure can take to reach its RECEIVE."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the log and the snapshots say of readers, beside the replay.
+    """Evidence of the log and of snapshots about readers, beside the replay.
 
     Attributes:
         logged: (instance, *LOGGED), unique by the first: whether the log has in the window any queue event of

@@ -1,4 +1,4 @@
-"""What the replay wants to know of the messages of monitored queues."""
+"""The messages of monitored queues, their receiving endpoints, and transactions that return messages."""
 
 from datetime import datetime
 
@@ -39,20 +39,18 @@ def receivers(endpoints: DataFrame, services: DataFrame, *, as_of: datetime) -> 
 
 
 def rolled_back_transactions(queue_events: DataFrame) -> DataFrame:
-    """The transactions that were rolled back: few.
+    """The few transactions that were rolled back.
 
     Args:
         queue_events: the queue events before as_of.
 
     Returns:
         (instance, transaction_id), unique: those with a ROLLBACK and without a COMMIT.
-
-    Source: the design, "queue_events" (if it has both, COMMIT counts).
     """
     outcomes = queue_events.where("event_type in ('COMMIT', 'ROLLBACK') and transaction_id is not null")
     rolled_back = outcomes.where("event_type = 'ROLLBACK'").select(*TRANSACTION).distinct()
     committed = outcomes.where("event_type = 'COMMIT'").select(*TRANSACTION)
-    # Of the many that were committed only those matter that were rolled back as well.
+    # Only committed transactions with a ROLLBACK matter.
     both = F.broadcast(rolled_back).join(committed, TRANSACTION, "inner").distinct()
     return rolled_back.join(F.broadcast(both), TRANSACTION, "left_anti")
 
@@ -60,7 +58,7 @@ def rolled_back_transactions(queue_events: DataFrame) -> DataFrame:
 def monitored_messages(
     message_events: DataFrame,
     receivers: DataFrame,
-    returning: DataFrame,
+    rolled_back: DataFrame,
     *,
     start: int,
     materialize: Materialize,
@@ -70,39 +68,39 @@ def monitored_messages(
     Args:
         message_events: the message events before as_of.
         receivers: `receivers`.
-        returning: `rolled_back_transactions`.
+        rolled_back: `rolled_back_transactions`.
         start: start of the window, in microseconds.
-        materialize: computes a frame once (`pipelines.engine.differences.kept`).
+        materialize: computes a frame once.
 
     Returns:
         One row per message whose receiving endpoint exists and has a monitored queue: `queue_number`,
         conversation_id and is_initiator of the receiving endpoint; in microseconds `arrived`, `received`
         (the first RECEIVED, null if none) and `ended`; `receives`, the RECEIVED events in the window;
-        `may_return`, whether a ROLLBACK may have given it back; `message_id` and `queue_instance`.
+        `may_return`, whether a ROLLBACK can have returned it; `message_id` and `queue_instance`.
 
-    A message has the side of its earliest event. Nearly always all its events name the same one, so they
-    are grouped by message and side first, which engines do in a hash table; the earliest of several texts
-    takes a sort. Only messages with several sides are looked at again.
-
-    Source: the design, "message_events".
+    The earliest event of a message decides its receiving endpoint. Nearly always all its events name the same
+    endpoint, so events are grouped by message and endpoint first, which needs no sort. Only messages with
+    several endpoints are grouped again.
     """
-    by_side = materialize(_by_side(message_events, receivers, returning, start=start))
-    several = by_side.groupBy("message_id").agg(F.count(F.lit(1)).alias("sides")).where("sides > 1")
-    messages = by_side
+    by_endpoint = materialize(_by_endpoint(message_events, receivers, rolled_back, start=start))
+    several = (
+        by_endpoint.groupBy("message_id").agg(F.count(F.lit(1)).alias("endpoints")).where("endpoints > 1")
+    )
+    messages = by_endpoint
     if not several.isEmpty():
         few = materialize(several.select("message_id"))
-        theirs = materialize(few.join(message_events, "message_id", "inner"))
-        sides = describe_messages(theirs).select("message_id", *MESSAGE_SIDE)
-        torn = sides.join(theirs.drop(*MESSAGE_SIDE), "message_id", "inner")
-        again = materialize(_by_side(torn, receivers, returning, start=start))
-        messages = by_side.join(few, "message_id", "left_anti").unionByName(again)
+        events = materialize(few.join(message_events, "message_id", "inner"))
+        endpoints = describe_messages(events).select("message_id", *MESSAGE_SIDE)
+        corrected = endpoints.join(events.drop(*MESSAGE_SIDE), "message_id", "inner")
+        again = materialize(_by_endpoint(corrected, receivers, rolled_back, start=start))
+        messages = by_endpoint.join(few, "message_id", "left_anti").unionByName(again)
     return messages.where("queue_number is not null and arrived is not null")
 
 
-def _by_side(
-    message_events: DataFrame, receivers: DataFrame, returning: DataFrame, *, start: int
+def _by_endpoint(
+    message_events: DataFrame, receivers: DataFrame, rolled_back: DataFrame, *, start: int
 ) -> DataFrame:
-    """`monitored_messages` and all others; a row per message and side that events name."""
+    """`monitored_messages` and all other messages; a row per message and endpoint that its events name."""
     event_type, time = F.col("event_type"), F.unix_micros("event_time")
     is_receive = event_type == "RECEIVED"
     rows = message_events.select(
@@ -116,21 +114,20 @@ def _by_side(
         "instance",
         F.when(is_receive, F.col("transaction_id")).alias("transaction_id"),
     )
-    flags = returning.select(*TRANSACTION, F.lit(True).alias("returns"))
-    found = (
+    flags = rolled_back.select(*TRANSACTION, F.lit(True).alias("returns"))
+    by_endpoint = (
         rows.join(F.broadcast(flags), TRANSACTION, "left")
         .groupBy("message_id", *SIDE)
         .agg(
             F.min(F.when(F.col("arrives"), F.col("time"))).alias("arrived"),
             F.min(F.when(F.col("is_receive"), F.col("time"))).alias("received"),
             F.count_if(F.col("is_receive") & (F.col("time") >= start)).alias("receives"),
-            # Counted, because the embedded engine is slow at `bool_or`.
-            F.count("returns").alias("returning"),
+            F.count("returns").alias("rolled_back"),
         )
     )
     return (
         receivers.select(*SIDE, "queue_number", "queue_instance", "ended")
-        .join(found, SIDE, "right")
+        .join(by_endpoint, SIDE, "right")
         .select(
             "message_id",
             "queue_number",
@@ -139,7 +136,7 @@ def _by_side(
             "received",
             "ended",
             "receives",
-            (F.col("returning") > 0).alias("may_return"),
+            (F.col("rolled_back") > 0).alias("may_return"),
             "queue_instance",
         )
     )

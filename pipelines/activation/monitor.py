@@ -19,16 +19,16 @@ from pipelines.activation.checks import (
     SUPPRESSED_BY,
     Checks,
     Clock,
-    checks_of,
+    find_checks,
 )
-from pipelines.activation.states import Numbers, QueueEvents, Standing, Totals
+from pipelines.activation.states import Numbers, QueueEvents, QueueState, Totals
 
 
 class Notifications:
     """The notifications of one external monitor; none is pending at the start of the window.
 
-    A RECEIVE answers a notification, and else it is pending until it times out. Each depends on the one
-    before it, so Python looks at one check after the other.
+    A RECEIVE answers a notification; else it is pending until it times out. Each notification depends on the
+    one before it, so Python decides one check after the other.
     """
 
     def __init__(self, timeout: int, clock: Clock) -> None:
@@ -36,40 +36,40 @@ class Notifications:
         self._notified: int | None = None
 
     def decide(self, checks: Checks) -> Checks:
-        """Take apart the timer's checks of which some notify, and say which are suppressed.
+        """Split the timer's checks of which some notify, and set `suppressed_by`.
 
         Args:
-            checks: in order, as they were found.
+            checks: the checks in order.
         """
-        places, firsts, lasts, suppressed = [], [], [], []
+        rows, firsts, lasts, suppressed = [], [], [], []
         columns = (checks[name].tolist() for name in ("first_check", "last_check", "reason", "is_receive"))
-        for place, (first, last, reason, is_receive) in enumerate(zip(*columns, strict=True)):
+        for row, (first, last, reason, is_receive) in enumerate(zip(*columns, strict=True)):
             if is_receive:
                 self._notified = None
             if reason == NOT_NECESSARY:
-                places.append(place)
+                rows.append(row)
                 firsts.append(first)
                 lasts.append(last)
                 suppressed.append(OCCURS)
                 continue
             while first <= last:
-                until, suppressed_by = self._look(first, last)
-                places.append(place)
+                until, suppressed_by = self._decide_run(first, last)
+                rows.append(row)
                 firsts.append(first)
                 lasts.append(until)
                 suppressed.append(suppressed_by)
                 first = until + self._clock.check
-        found = checks[places]
-        found["first_check"], found["last_check"], found["suppressed_by"] = firsts, lasts, suppressed
-        found["checks"] = (found["last_check"] - found["first_check"]) // self._clock.check + 1
-        return found
+        decided = checks[rows]
+        decided["first_check"], decided["last_check"], decided["suppressed_by"] = firsts, lasts, suppressed
+        decided["checks"] = (decided["last_check"] - decided["first_check"]) // self._clock.check + 1
+        return decided
 
-    def _look(self, first: int, last: int) -> tuple[int, int]:
-        """The last of the checks that find the same as the first one, and what they find."""
+    def _decide_run(self, first: int, last: int) -> tuple[int, int]:
+        """The last check with the same outcome as the first, and `suppressed_by` of these checks."""
         if self._notified is not None and first - self._notified < self._timeout:
             over = self._clock.at_or_after(self._notified + self._timeout) - self._clock.check
             return max(first, min(last, over)), NOTIFICATION_PENDING
-        # Timed out by the next tick: every one of them notifies.
+        # If notifications time out by the next tick, every check notifies.
         self._notified = last if self._timeout <= self._clock.check else first
         return self._notified, OCCURS
 
@@ -79,9 +79,9 @@ class Monitor:
     """A queue with a monitor.
 
     Attributes:
-        number: the queue's number among the monitored ones.
+        number: the number of the queue among the monitored queues.
         max_queue_readers: null for an external monitor.
-        timeout: microseconds for which a notification stays pending; null for an internal monitor.
+        timeout: microseconds until a pending notification times out; null for an internal monitor.
         is_on: the queue's status in the catalog.
     """
 
@@ -91,10 +91,10 @@ class Monitor:
     is_on: bool
 
 
-class Replay:
-    """One queue's monitor; feed it what happened in order, piece by piece, and finish it with the last one.
+class MonitorReplay:
+    """The monitor of a queue: play its events in order, batch by batch, and finish with the last batch.
 
-    What lies before the window only sets the state: the monitor checks within the window.
+    Events before the window only set the state: the monitor checks within the window.
     """
 
     def __init__(self, monitor: Monitor, clock: Clock) -> None:
@@ -102,39 +102,39 @@ class Replay:
         self._most_tasks = monitor.max_queue_readers
         self._notifications = None if monitor.timeout is None else Notifications(monitor.timeout, clock)
         self._totals = Totals(is_on=monitor.is_on)
-        self._standing = Standing(clock.start, self._totals)
+        self._state = QueueState(clock.start, self._totals)
         self._now = clock.start
         self._open: Checks = np.empty(0, CHECKS)
 
-    def feed(self, played: QueueEvents) -> Checks:
-        """Play what happened next.
+    def play(self, played: QueueEvents) -> Checks:
+        """Play the next events.
 
         Returns:
             The runs of checks that have ended, in order.
         """
         now = np.maximum(played.times, self._now)
         before = np.concatenate(([self._now], now[:-1]))
-        states = self._standing.play(played)
-        self._look_for_most(states.ready[:-1], before, now)
+        states = self._state.play(played)
+        self._find_most_ready(states.ready[:-1], before, now)
         self._now = int(now[-1])
-        return self._runs(self._decide(checks_of(played, states, before, now, self._clock)))
+        return self._runs(self._decide(find_checks(played, states, before, now, self._clock)))
 
     def finish(self, played: QueueEvents) -> tuple[Checks, Totals]:
-        """Play what happened last, and the rest of the window.
+        """Play the last events, and the rest of the window.
 
         Returns:
             The last runs, and the totals.
         """
         over = (self._clock.end, codes.OVER, 0)
         columns = zip(played, over, strict=True)
-        runs = self.feed(QueueEvents(*(np.concatenate((column, [last])) for column, last in columns)))
+        runs = self.play(QueueEvents(*(np.concatenate((column, [last])) for column, last in columns)))
         self._totals.waits_without_end = sum(
-            begun < self._clock.start for begun in self._standing.waiting.values()
+            begun < self._clock.start for begun in self._state.waiting.values()
         )
         return np.concatenate((runs, self._open)) if len(self._open) else runs, self._totals
 
-    def _look_for_most(self, ready: Numbers, before: Numbers, now: Numbers) -> None:
-        """Look at each instant of which everything is known: the clock goes on to another one."""
+    def _find_most_ready(self, ready: Numbers, before: Numbers, now: Numbers) -> None:
+        """Find the most ready messages at instants that are complete: the clock moves on after them."""
         over = np.flatnonzero(now > before)
         if over.size:
             most = over[np.argmax(ready[over])]
@@ -142,7 +142,7 @@ class Replay:
                 self._totals.most_ready, self._totals.most_ready_at = int(ready[most]), int(before[most])
 
     def _decide(self, checks: Checks) -> Checks:
-        """Say at which of the checks that find a need activation does not occur."""
+        """Set `suppressed_by` of checks that find a need."""
         if self._notifications:
             return self._notifications.decide(checks)
         is_full = checks["running_tasks"] >= self._most_tasks
@@ -150,13 +150,13 @@ class Replay:
         return checks
 
     def _runs(self, checks: Checks) -> Checks:
-        """Sum up consecutive checks that find the same need; the last run may go on, and is kept."""
+        """Combine consecutive checks that find the same need; the last run stays open, as it can go on."""
         if len(self._open):
             checks = np.concatenate((self._open, checks))
         if not len(checks):
             return checks
         is_needed = checks["reason"] != NOT_NECESSARY
-        # What the checks of a run have in common, as one number.
+        # The values that the checks of a run share, as one number.
         decided = checks["reason"] * len(SUPPRESSED_BY) + checks["suppressed_by"]
         alike = checks["running_tasks"] * ((len(REASONS) + 1) * len(SUPPRESSED_BY)) + decided
         goes_on = is_needed[1:] & (alike[1:] == alike[:-1])

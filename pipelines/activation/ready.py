@@ -1,13 +1,12 @@
-"""For how long each message was ready.
+"""The periods in which messages were ready.
 
-A spell is a time in which a message was ready: from its arrival, or from a ROLLBACK that gave it back, until
-a RECEIVED took it or its endpoint ended. Most messages have one. Columns of a frame of spells:
-queue_number, conversation_id and is_initiator of the receiving endpoint; `ready_from` and `ready_until` in
-microseconds, the one null if it never was ready (such a row is only there for what follows), the other if it
-still is; `given_back_by`, the event_id of the ROLLBACK, null after an arrival; `not_ready`, its RECEIVED
-events in the window that did not find it ready, said once per message.
-
-Source: the design, "Activation".
+A period begins with the arrival of a message, or with a ROLLBACK that returns it, and ends when the message
+is received or its endpoint ends; see docs/semantics.md#activation. Most messages have one. Columns of a frame
+of periods: queue_number, conversation_id and is_initiator of the receiving endpoint; `ready_from` and
+`ready_until` in microseconds: the first is null if the message never was ready (such a row exists for
+`not_ready` only), the second if it still is; `redelivered_by`, the event_id of the ROLLBACK, null after an
+arrival; `not_ready`, the number of its RECEIVED events in the window that did not find it ready, in one row
+of the message.
 """
 
 from collections.abc import Iterable, Iterator
@@ -25,16 +24,16 @@ from pipelines.state.endpoints import SIDE
 if TYPE_CHECKING:
     import pyarrow as pa
 
-SPELLS = (
+PERIODS = (
     "queue_number int, conversation_id string, is_initiator boolean, ready_from bigint, ready_until bigint, "
-    "given_back_by string, not_ready bigint"
+    "redelivered_by string, not_ready bigint"
 )
 OF_MESSAGE = ["message_id", "queue_number", *SIDE]
 OUTPUT_ROWS = 4096
 
 
 def received_once(messages: DataFrame, *, start: int) -> DataFrame:
-    """The spells of messages that no ROLLBACK gave back: the first RECEIVED takes it, or the end.
+    """The periods of messages that no ROLLBACK returned: the first RECEIVED, or the endpoint's end, ends it.
 
     Args:
         messages: `monitored_messages`.
@@ -52,7 +51,7 @@ def received_once(messages: DataFrame, *, start: int) -> DataFrame:
         *SIDE,
         F.when(arrives, F.col("arrived")).alias("ready_from"),
         F.when(arrives, F.when(takes, received).otherwise(ended)).alias("ready_until"),
-        F.lit(None).cast("string").alias("given_back_by"),
+        F.lit(None).cast("string").alias("redelivered_by"),
         (F.col("receives") - F.coalesce(takes_in_window, F.lit(0))).alias("not_ready"),
     )
 
@@ -61,21 +60,21 @@ def redelivered(
     messages: DataFrame,
     message_events: DataFrame,
     queue_events: DataFrame,
-    returning: DataFrame,
+    rolled_back: DataFrame,
     *,
     start: int,
 ) -> DataFrame:
-    """The spells of the few messages that a ROLLBACK may have given back, played one event after the other.
+    """The periods of the few messages that a ROLLBACK can have returned, played event by event.
 
     Args:
         messages: `monitored_messages`.
         message_events: the message events before as_of.
         queue_events: the queue events before as_of of monitored queues, with `queue_number`.
-        returning: `rolled_back_transactions`.
+        rolled_back: `rolled_back_transactions`.
         start: start of the window, in microseconds.
 
     Returns:
-        One row per spell, and per such message; see the top of this module.
+        One row per period; see the top of this module.
     """
     few = messages.where("may_return")
     alone = F.lit(None).cast("string")
@@ -88,11 +87,11 @@ def redelivered(
     received = message_events.where("event_type = 'RECEIVED'").select(
         "message_id", F.unix_micros("event_time").alias("time"), "event_id", "instance", "transaction_id"
     )
-    holders = returning.select("instance", "transaction_id", F.col("transaction_id").alias("t"))
+    holders = rolled_back.select("instance", "transaction_id", F.col("transaction_id").alias("t"))
     receives = (
         F.broadcast(few.select(*OF_MESSAGE, "queue_instance"))
         .join(received, "message_id", "inner")
-        # A transaction of another instance gives nothing back here.
+        # A transaction of another instance cannot return a message to this queue.
         .withColumn("instance", F.when(F.col("instance") == F.col("queue_instance"), F.col("instance")))
         .join(F.broadcast(holders), ["instance", "transaction_id"], "left")
         .select(*OF_MESSAGE, _position("time", codes.RECEIVES), "event_id", "t")
@@ -112,7 +111,7 @@ def redelivered(
     )
     played = arrivals.unionByName(receives).unionByName(ends).unionByName(backs)
     return run_in_python(
-        sort_within_keys(played, "message_id", ["position", "event_id"]), _spells(start), SPELLS
+        sort_within_keys(played, "message_id", ["position", "event_id"]), _play(start), PERIODS
     )
 
 
@@ -121,7 +120,7 @@ def _position(time: str, rank: int) -> Column:
 
 
 class Event(NamedTuple):
-    """What happens to a message; `t` is the transaction."""
+    """An event of a message; `t` is the transaction."""
 
     message_id: str
     queue_number: int
@@ -133,14 +132,14 @@ class Event(NamedTuple):
 
 
 class Period(NamedTuple):
-    """A row of the frame of spells."""
+    """A row of the frame of periods."""
 
     queue_number: int
     conversation_id: str
     is_initiator: bool
     ready_from: int | None
     ready_until: int | None
-    given_back_by: str | None
+    redelivered_by: str | None
     not_ready: int
 
 
@@ -149,44 +148,44 @@ class Message:
     """One message, played in order.
 
     Attributes:
-        ready_from: since when it is ready, null if it is not.
-        given_back_by: the ROLLBACK that made it ready.
-        holder: the transaction that took it and may give it back.
+        ready_from: the begin of the current period, null if it is not ready.
+        redelivered_by: the ROLLBACK that made it ready.
+        holder: the transaction that received it and can return it.
         not_ready: RECEIVED events of the window that did not find it ready.
     """
 
     ready_from: int | None = None
-    given_back_by: str | None = None
+    redelivered_by: str | None = None
     holder: str | None = None
     has_ended: bool = False
     not_ready: int = 0
 
     def play(self, event: Event, start: int) -> Period | None:
-        """Play what happens next; return the spell that this ends, if it ends one."""
-        time, rank = divmod(event.position, codes.KINDS_AT_AN_INSTANT)
+        """Play the next event; return the period that it ends, if any."""
+        time, rank = divmod(event.position, codes.RANKS)
         if rank == codes.ARRIVALS and not self.has_ended:
             self.ready_from = time
         elif rank == codes.QUEUE_EVENTS and self.holder is not None and self.holder == event.t:
-            self.ready_from, self.given_back_by, self.holder = time, event.event_id, None
+            self.ready_from, self.redelivered_by, self.holder = time, event.event_id, None
         elif rank in (codes.RECEIVES, codes.ENDS):
-            spell = self.spell(event, time)
-            if rank == codes.RECEIVES and spell is None:
+            period = self.period_until(event, time)
+            if rank == codes.RECEIVES and period is None:
                 self.not_ready += time >= start
                 return None
             self.ready_from, self.has_ended = None, rank == codes.ENDS or self.has_ended
-            # After an end nothing holds the message, so nothing gives it back.
+            # After the end of the endpoint no transaction holds the message, so none returns it.
             self.holder = None if rank == codes.ENDS else event.t
-            return spell
+            return period
         return None
 
-    def spell(self, event: Event, until: int | None) -> Period | None:
-        """The spell that it is in, if it is in one; `event` is any of its own."""
+    def period_until(self, event: Event, until: int | None) -> Period | None:
+        """The current period, if the message is ready; `event` is any event of the message."""
         if self.ready_from is None:
             return None
-        return Period(*event[1:4], self.ready_from, until, self.given_back_by, not_ready=0)
+        return Period(*event[1:4], self.ready_from, until, self.redelivered_by, not_ready=0)
 
 
-def _spells(start: int) -> Work:
+def _play(start: int) -> Work:
     def play(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         import pyarrow as pa
 
@@ -197,7 +196,7 @@ def _spells(start: int) -> Work:
                 ("is_initiator", pa.bool_()),
                 ("ready_from", pa.int64()),
                 ("ready_until", pa.int64()),
-                ("given_back_by", pa.string()),
+                ("redelivered_by", pa.string()),
                 ("not_ready", pa.int64()),
             ]
         )
@@ -229,24 +228,24 @@ def periods_of(events: Iterable[Event], start: int) -> Iterator[Period]:
     message = Message()
     for event in events:
         if before and event.message_id != before.message_id:
-            yield from _last_spells(before, message)
+            yield from _last_periods(before, message)
             message = Message()
         if before and _order(event) < _order(before):
             raise RuntimeError("the engine did not keep the order of the events of messages")
-        spell = message.play(event, start)
-        if spell:
-            yield spell
+        period = message.play(event, start)
+        if period:
+            yield period
         before = event
     if before:
-        yield from _last_spells(before, message)
+        yield from _last_periods(before, message)
 
 
 def _order(event: Event) -> tuple[str, int, str]:
     return event.message_id, event.position, event.event_id
 
 
-def _last_spells(event: Event, message: Message) -> Iterator[Period]:
-    last = message.spell(event, None)
+def _last_periods(event: Event, message: Message) -> Iterator[Period]:
+    last = message.period_until(event, None)
     if last:
         yield last
     if message.not_ready:

@@ -1,4 +1,4 @@
-"""What the queue monitor of one queue found."""
+"""The report of activation on one queue."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -7,8 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.activation.queues_off import queues_off_at
-from pipelines.activation.unconfigured_monitors import unconfigured_monitors
+from pipelines.activation.read import queues_off_at, unconfigured_monitors
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.instants import format_instant
@@ -23,35 +22,35 @@ from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
 
 
 def find_queue(settings: Settings, warehouse: Warehouse, as_of: datetime, name: str) -> QueueName:
-    """The queue that a name means: one with a monitor, or one that the window of as_of or a snapshot has.
+    """Find the queue that a name means: it has a monitor, or the window of as_of or a snapshot has it.
 
     Raises:
         ConfigError: no such queue has the name, or several have.
     """
-    asked, in_catalog = QueueFilter(name), KnownQueues.of(settings.catalog)
+    wanted, in_catalog = QueueFilter(name), KnownQueues.of(settings.catalog)
     monitored = replace(in_catalog, queues=frozenset(row[:3] for row in settings.catalog.monitor_rows()))
-    if asked.find(monitored):
-        return asked.only(monitored)
+    if wanted.find(monitored):
+        return wanted.only(monitored)
     # Queue events may name queues that the catalog lacks, and snapshots may show monitors that it lacks.
     rows = collect_rows(warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).select(*QUEUE))
     rows += latest_monitors(warehouse, as_of)
     known = monitored.and_queues((row["instance"], row["database"], row["queue"]) for row in rows)
-    if not asked.find(known) and asked.find(in_catalog):
+    if not wanted.find(known) and wanted.find(in_catalog):
         hint = known.nearest(name) if known.queues else "no queue has one"
         raise ConfigError(
-            f"command line: {asked} has no monitor in {settings.catalog_path or settings.path}; {hint}"
+            f"command line: {wanted} has no monitor in {settings.catalog_path or settings.path}; {hint}"
         )
-    return asked.only(known)
+    return wanted.only(known)
 
 
 def activation_of_queue(
     warehouse: Warehouse, as_of: datetime, queue: QueueName, catalog: Catalog | None = None
 ) -> dict[str, Any]:
-    """The summary of a queue's window, with its runs of checks in order as `runs`; nothing is replayed.
+    """Read the summary of a queue's window, with its runs of checks in order as `runs`.
 
-    `monitor` is the queue's monitor as the newest snapshot shows it (`queue_monitors`), `queue_off` what
-    waits if the queue is off (`queues_off_at`, by the catalog); null else. Where only a snapshot shows the
-    monitor (`unconfigured_monitors`), there are no runs, and the figures of a replay are null.
+    `monitor` is the queue's monitor as the newest snapshot shows it (`queue_monitors`), `queue_off` the
+    waiting messages if the queue is off (`queues_off_at`, by the catalog); else null. If only a snapshot
+    shows the monitor (`unconfigured_monitors`), there are no runs, and the figures of a replay are null.
 
     Raises:
         PipelineError: the window of this as_of was not replayed.
@@ -62,29 +61,29 @@ def activation_of_queue(
             rows = rows.where(F.col(column) == F.lit(value))
         return rows.drop("as_of_key")
 
-    place = dict(zip(QUEUE, queue, strict=True))
+    names = dict(zip(QUEUE, queue, strict=True))
     summary = collect_rows(of_queue(warehouse.read_as_of(ACTIVATION_SUMMARY, as_of)))
     if not summary:
-        shown = [
+        monitors = [
             row
             for row in unconfigured_monitors(warehouse, catalog or Catalog(), as_of)
-            if place.items() <= row.items()
+            if names.items() <= row.items()
         ]
-        summary = [_not_replayed(row, as_of) for row in shown]
+        summary = [_not_replayed(row, as_of) for row in monitors]
     if not summary:
         raise PipelineError(
             f"--as-of {format_instant(as_of)}: its window was not replayed yet; run "
             f"{name_command('nightly')} for it, "
             f"or {name_command('activation')} without --queue"
         )
-    # The runs of one queue in one window: a few, and at most one per check.
+    # The runs of one queue in one window are few, at most one per check.
     runs = collect_rows(of_queue(warehouse.read_as_of(ACTIVATION, as_of)).orderBy("ordinal"))
-    [told] = summary
+    [figures] = summary
     return {
-        **told,
-        "monitor": _at(latest_monitors(warehouse, as_of), place, without="batch"),
-        "queue_off": _at(queues_off_at(warehouse, catalog or Catalog(), as_of), place),
-        "runs": list(_own(runs, told)),
+        **figures,
+        "monitor": _at(latest_monitors(warehouse, as_of), names, without="batch"),
+        "queue_off": _at(queues_off_at(warehouse, catalog or Catalog(), as_of), names),
+        "runs": list(_without_columns_of(figures, runs)),
     }
 
 
@@ -99,13 +98,13 @@ def _at(
 
 
 def _not_replayed(row: Mapping[str, Any], as_of: datetime) -> dict[str, Any]:
-    """A row as of `activation_summary` for a monitor that only a snapshot shows."""
+    """A row like those of `activation_summary` for a monitor that only a snapshot shows."""
     names = [name for name in ACTIVATION_SUMMARY.names if name != "as_of_key"]
     known = {"as_of": as_of, "ready_at_end": row["ready"], "oddities": {}}
     return {**dict.fromkeys(names), **{name: row[name] for name in names if name in row}, **known}
 
 
-def _own(runs: list[dict[str, Any]], summary: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The runs without what the summary says already."""
+def _without_columns_of(summary: dict[str, Any], runs: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The runs without the columns of the summary."""
     for run in runs:
         yield {name: value for name, value in run.items() if name not in summary}

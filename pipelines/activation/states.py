@@ -1,4 +1,4 @@
-"""How a queue stands before, between and after what happens on it, in columns."""
+"""The states of a queue before, between and after its events, in columns."""
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -15,13 +15,13 @@ LONG_AGO = -(2**62)
 """Stands for the time of an empty result that never was."""
 
 CHANGES = np.zeros(codes.KINDS, np.int64)
-"""By kind: whether its messages become ready (1), or are ready no more (-1)."""
-CHANGES[[codes.ARRIVAL, codes.GIVEN_BACK, codes.READY_BEFORE]] = 1
+"""By code: the change of the number of ready messages."""
+CHANGES[[codes.ARRIVAL, codes.REDELIVERED, codes.READY_BEFORE]] = 1
 CHANGES[codes.TAKEN] = -1
 
 
 class QueueEvents(NamedTuple):
-    """Some of what happens on a queue, in order: times in microseconds, kinds, and sessions or counts."""
+    """Events of a queue, in order: times in microseconds, codes, and sessions or counts."""
 
     times: Numbers
     kinds: Numbers
@@ -29,13 +29,13 @@ class QueueEvents(NamedTuple):
 
 
 class States(NamedTuple):
-    """The states of a queue: one before the first happening, and one after each.
+    """The states of a queue: one before the first event, and one after each event.
 
     Attributes:
         ready: ready messages.
         tasks: running tasks.
         waiting: sessions that wait in a statement without WHERE.
-        last_empty: when a statement last came back empty; LONG_AGO if none has.
+        last_empty: when a statement last returned no row; LONG_AGO if none has.
         is_on: whether the queue is on.
     """
 
@@ -48,20 +48,20 @@ class States(NamedTuple):
 
 @dataclass(slots=True)
 class Totals:
-    """What the whole window says of a queue beside its runs.
+    """The totals of a queue in the window.
 
     Attributes:
         most_ready: the largest number of ready messages that lasted longer than an instant.
-        most_ready_at: when it was reached first.
+        most_ready_at: when it was first reached.
         is_on: whether the queue is on at the end.
-        off_since: since when it is off; null if it is on, or was off before any known QUEUE_ALTERED.
+        off_since: when it was turned off; null if it is on, or was off before any known QUEUE_ALTERED.
         ready: ready messages at the end.
         rollbacks: ROLLBACK events.
         receives: RECEIVE events.
-        takes: ready messages that went: received, or their endpoint ended.
+        takes: ready messages that left: they were received, or their endpoint ended.
         exits: TASK_EXITED events.
-        exits_with_ready: those at which messages were ready and the queue was on.
-        exits_without_start: those whose session was not running.
+        exits_with_ready: exits while messages were ready and the queue was on.
+        exits_without_start: exits of a session that was not running.
         waits_without_start: WAIT_ENDED of a session that was not waiting.
         waits_without_end: waits that began before the window and have not ended at its end.
     """
@@ -82,12 +82,12 @@ class Totals:
 
 
 @dataclass
-class Standing:
-    """How the queue stands now, and the totals so far; it keeps sessions that wait or run, and no message.
+class QueueState:
+    """The current state of a queue, and the totals so far; it keeps waiting and running sessions, no message.
 
     Attributes:
-        start: start of the window; what happens before it counts toward no total.
-        totals: `ready`, `is_on` and `off_since` are those of now.
+        start: start of the window; earlier events do not count in the totals.
+        totals: `ready`, `is_on` and `off_since` are current.
     """
 
     start: int
@@ -97,7 +97,7 @@ class Standing:
     waiting: dict[int, int] = field(default_factory=dict)
 
     def play(self, played: QueueEvents) -> States:
-        """Go on to how the queue stands after these happenings, and say how it stood on the way."""
+        """Play events, and return the states before, between and after them."""
         totals, kinds, count = self.totals, played.kinds, len(played.kinds)
         change = np.cumsum(CHANGES[kinds] * played.numbers)
         ready = totals.ready + np.concatenate(([0], change))
@@ -116,7 +116,7 @@ class Standing:
         return states
 
     def _play_one(self, time: int, kind: int, session: int) -> tuple[int, int, bool]:
-        """A wait, a task, or the queue turned on or off; return tasks, waiting sessions, and on or off."""
+        """Play an event of a session or of the status; return tasks, waiting sessions, and the status."""
         totals, is_within = self.totals, time >= self.start
         if kind == codes.WAIT_STARTED:
             self.waiting[session] = time
@@ -147,9 +147,9 @@ class Standing:
         )
 
 
-def _lasting(first: int, places: Numbers, values: Numbers, count: int) -> Numbers:
-    """A column of states: `first`, and after the happening at each place its value, until the next one."""
-    if not len(places):
+def _lasting(first: int, positions: Numbers, values: Numbers, count: int) -> Numbers:
+    """A column of states: `first`, then from the event at each position its value, until the next one."""
+    if not len(positions):
         return np.full(count + 1, first, np.int64)
-    begins = np.concatenate(([0], places + 1, [count + 1]))
+    begins = np.concatenate(([0], positions + 1, [count + 1]))
     return np.repeat(np.concatenate(([first], values)), np.diff(begins))

@@ -1,16 +1,14 @@
-"""What a night says of each queue with a monitor, down to a sentence of advice."""
+"""The summary of each queue with a monitor: figures, advice, and a sentence."""
 
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.activation.advice import advice, advice_sentence
 from pipelines.activation.evidence import LOGGED, Evidence
 from schemas.keys import QUEUE
 
 SECOND = 1_000_000
-WORTH_SAYING = 60
-"""Seconds in a window; what lasted shorter is no reason to change anything. Our choice."""
-
 COUNTED = (
     "ready",
     "rollbacks",
@@ -44,7 +42,7 @@ class SummaryParts:
         groups: `backlog.count_groups`.
         periods: see `pipelines.activation.ready`.
         event_counts: `count_events`.
-        evidence: what the log and the snapshots say of readers.
+        evidence: evidence of the log and of snapshots about readers.
     """
 
     replay: DataFrame
@@ -55,12 +53,12 @@ class SummaryParts:
 
 
 def summary(monitors: DataFrame, parts: SummaryParts, *, start: int) -> DataFrame:
-    """Sum the window up per monitored queue.
+    """Summarize the window of each monitored queue.
 
     Args:
         monitors: (queue_number, instance, database, queue, mode, max_queue_readers, is_on), unique by the
             first.
-        parts: what the summary is made of.
+        parts: the frames that are joined, and the evidence.
         start: start of the window, in microseconds.
 
     Returns:
@@ -111,7 +109,7 @@ def summary(monitors: DataFrame, parts: SummaryParts, *, start: int) -> DataFram
             "ready_at_end": F.col("ready"),
         }
     )
-    rows = rows.withColumn("advice", _advice())
+    rows = rows.withColumn("advice", advice())
     return rows.select(
         *QUEUE,
         "mode",
@@ -127,13 +125,13 @@ def summary(monitors: DataFrame, parts: SummaryParts, *, start: int) -> DataFram
         "is_on",
         "off_since",
         "advice",
-        _sentence().alias("sentence"),
+        advice_sentence().alias("sentence"),
         _oddities().alias("oddities"),
     )
 
 
 def most_ready(replay: DataFrame) -> DataFrame:
-    """(queue_number, moment): when the most messages were ready, in microseconds; unless there were none."""
+    """(queue_number, moment): when most messages were ready, in microseconds; no row without any."""
     moment = F.col("totals.most_ready_at")
     return replay.where((F.col("ordinal") == 0) & moment.isNotNull()).select(
         "queue_number", moment.alias("moment")
@@ -192,185 +190,13 @@ def of_unknown_queues(event_counts: DataFrame, known: DataFrame) -> DataFrame:
     )
 
 
-def _advice() -> Column:
-    is_short = F.col("short_seconds") >= WORTH_SAYING
-    is_needed = F.col("need_seconds") >= WORTH_SAYING
-    one_group = (F.col("most_ready") > 1) & (F.col("groups_ready") == 1) & (F.col("ready_at_end") > 0)
-    return (
-        F.when(~F.col("is_on"), "queue_off")
-        .when(F.col("notified_at").isNotNull() & (F.col("ready_at_end") > 0), "not_received")
-        .when(~(F.col("has_queue_events") & F.col("has_receives")), "not_known")
-        .when(is_needed & (F.col("takes") == 0), "not_known")
-        .when(one_group | (is_short & (F.col("groups_free") == 0)), "more_readers_wont_help")
-        .when(is_short, "raise_max_queue_readers")
-        .when(is_needed & (F.col("mode") == "external"), "answers_late")
-        .when(is_needed & (F.col("exits_with_ready") > 0), "reader_exits_early")
-        .otherwise("keeps_up")
-    )
-
-
-def _sentence() -> Column:
-    most = F.format_string(
-        "at most %s in %s, %,d of them free",
-        _some("most_ready", "ready message"),
-        _some("groups_ready", "conversation group"),
-        "groups_free",
-    )
-    wont = F.format_string(
-        "More readers won't help: of %s, the most at any time, all were in %s (%s), %,d of them free, and "
-        "a group has one reader at a time.",
-        _some("most_ready", "ready message"),
-        _some("groups_ready", "conversation group"),
-        _some("conversations", "conversation"),
-        "groups_free",
-    )
-    more = F.format_string(
-        "All readers that max_queue_readers = %d allows ran for %s while messages waited, %s: raise "
-        "max_queue_readers.",
-        "max_queue_readers",
-        _duration("short_seconds"),
-        most,
-    )
-    late = F.format_string(
-        "Messages waited for a reader for %s, in which a monitor sends %s, %s: the application answers late.",
-        _duration("need_seconds"),
-        _some("activations", "notification"),
-        most,
-    )
-    early = F.format_string(
-        "A reader was needed for %s, and %,d of %s came while messages were ready, %s: let the procedure "
-        "receive until the queue is empty.",
-        _duration("need_seconds"),
-        "exits_with_ready",
-        _some("exits", "exit"),
-        most,
-    )
-    fine = F.format_string("The readers keep up: one was needed for %s, %s.", _duration("need_seconds"), most)
-    return (
-        F.when(F.col("advice") == "queue_off", _off())
-        .when(F.col("advice") == "not_received", _not_received())
-        .when(F.col("advice") == "not_known", _not_known())
-        .when(F.col("advice") == "more_readers_wont_help", wont)
-        .when(F.col("advice") == "raise_max_queue_readers", more)
-        .when(F.col("advice") == "answers_late", late)
-        .when(F.col("advice") == "reader_exits_early", early)
-        .otherwise(fine)
-    )
-
-
-def _off() -> Column:
-    """That the queue is off, since when, and what the log says of rollbacks.
-
-    What waits for it elsewhere, and which message was rolled back, the schedules say.
-    """
-    off = (
-        F.when(
-            F.col("off_seen_at").isNotNull(),
-            F.concat(F.lit("The queue was seen off at "), _time("off_seen_at"), F.lit(" by a snapshot.")),
-        )
-        .when(F.col("off_since").isNull(), "The catalog says that the queue is off.")
-        .otherwise(F.concat(F.lit("The queue is off since "), _time("off_since"), F.lit(".")))
-    )
-    left = F.concat(_some("ready", "message"), F.when(F.col("ready") == 1, " is").otherwise(" are"))
-    # How many wait for it in a transmission queue is not known here, so "0 left" would be no answer.
-    has_some, find = F.col("ready") > 0, "ind what could not be read, then turn the queue on."
-    stand = F.when(has_some, F.concat(F.lit(" "), left, F.lit(" left in it."))).otherwise("")
-    rollbacks = F.format_string(" In the window there were %s", _some("rollbacks", "rollback"))
-    return F.concat(
-        off,
-        F.when(
-            ~F.col("has_outcomes"),
-            F.concat(
-                F.format_string(
-                    " How many rollbacks there were is not known: the log has no COMMIT and no ROLLBACK of "
-                    "%s in the window.",
-                    "instance",
-                ),
-                stand,
-                F.lit(f" F{find}"),
-            ),
-        )
-        .when(F.col("was_off_before"), F.concat(stand, F.lit(f" F{find}")))
-        .when(has_some, F.concat(rollbacks, F.lit("; "), left, F.lit(f" left in it: f{find}")))
-        .otherwise(F.concat(rollbacks, F.lit(f". F{find}"))),
-    )
-
-
-def _not_received() -> Column:
-    since = F.coalesce(F.concat(F.lit(" since "), _time("notified_since")), F.lit(""))
-    what = (
-        F.when(F.col("mode") == "external", "the application was notified and did not RECEIVE")
-        .when(
-            F.col("tasks_running") > 0,
-            F.format_string(
-                "the procedure was started, %s still running, and did not RECEIVE",
-                F.when(F.col("tasks_running") == 1, F.lit("is")).otherwise(
-                    F.format_string("%,d times, is", "tasks_running")
-                ),
-            ),
-        )
-        .otherwise("the procedure was started and did not RECEIVE")
-    )
-    return F.concat(
-        _stand(),
-        F.lit(" in the queue and nothing has been received"),
-        since,
-        F.lit("; the monitor is NOTIFIED: "),
-        what,
-        F.lit(" (snapshot of "),
-        _time("notified_at"),
-        F.lit(")."),
-    )
-
-
-def _not_known() -> Column:
-    lacks = F.when(~F.col("has_queue_events"), "queue events").otherwise("RECEIVE and no RECEIVED")
-    stand = F.when(
-        F.col("ready") > 0,
-        F.concat(F.lit(" As far as is known, "), _some("ready", "message"), F.lit(" waited at its end.")),
-    ).otherwise("")
-    of_instance = F.format_string(
-        "What readers did is not known: the log has no %s of %s in the window.", lacks, "instance"
-    )
-    of_queue = F.format_string(
-        "What readers did is not known: one was needed for %s, and the log has no RECEIVED of this queue in "
-        "the window; either none came, or the log lacks what they received.",
-        _duration("need_seconds"),
-    )
-    is_logged = F.col("has_queue_events") & F.col("has_receives")
-    return F.concat(F.when(is_logged, of_queue).otherwise(of_instance), stand)
-
-
-def _stand() -> Column:
-    return F.concat(_some("ready", "message"), F.when(F.col("ready") == 1, " stands").otherwise(" stand"))
-
-
-def _time(moment: str) -> Column:
-    return F.date_format(moment, "yyyy-MM-dd'T'HH:mm:ss'Z'")
-
-
-def _some(count: str, noun: str) -> Column:
-    """So many of something, in words."""
-    return F.format_string(f"%,d {noun}%s", count, F.when(F.col(count) == 1, "").otherwise("s"))
-
-
-def _duration(seconds: str) -> Column:
-    whole = F.floor(seconds)
-    hours, minutes = F.floor(whole / 3600), F.floor(whole % 3600 / 60)
-    return (
-        F.when(whole >= 3600, F.format_string("%d h %d min", hours, minutes))
-        .when(whole >= 60, F.format_string("%d min", minutes))
-        .otherwise(F.format_string("%d s", whole))
-    )
-
-
 def _oddities() -> Column:
     """The counts above 0, by name."""
 
-    def those(values: list[Column]) -> Column:
+    def positive(values: list[Column]) -> Column:
         some = [F.when(F.col(name) > 0, value) for name, value in zip(ODDITIES, values, strict=True)]
         return F.array_compact(F.array(*some))
 
     return F.map_from_arrays(
-        those([F.lit(name) for name in ODDITIES]), those([F.col(name) for name in ODDITIES])
+        positive([F.lit(name) for name in ODDITIES]), positive([F.col(name) for name in ODDITIES])
     )

@@ -1,4 +1,4 @@
-"""Everything that a replay plays, as rows."""
+"""The events that queue monitors play, as rows."""
 
 from pyspark.sql import Column, DataFrame, functions as F
 
@@ -6,11 +6,11 @@ from pipelines.activation import event_codes as codes
 
 ORDER = ("position", "event_id", "kind")
 COLUMNS = ("queue_number", *ORDER, "number")
-"""`position` says when (`happenings.position`); `number` is the session, or how many messages."""
+"""`position` is `event_codes.row_position`; `number` is the session, or the number of messages."""
 
 
 def period_rows(periods: DataFrame, *, start: int) -> DataFrame:
-    """What happens to the messages in the window, and before it how many are ready then.
+    """Events of messages in the window, and the number of messages that are ready at its start.
 
     Args:
         periods: see `pipelines.activation.ready`.
@@ -27,8 +27,8 @@ def period_rows(periods: DataFrame, *, start: int) -> DataFrame:
         "number",
     )
     begun = periods.where(begin >= start)
-    arrived = begun.where("given_back_by is null")
-    returned = begun.where("given_back_by is not null")
+    arrived = begun.where("redelivered_by is null")
+    returned = begun.where("redelivered_by is not null")
     one = F.lit(1).cast("bigint").alias("number")
 
     def one_each(rows: DataFrame, time: Column, rank: int, event_id: Column, kind: int) -> DataFrame:
@@ -40,17 +40,19 @@ def period_rows(periods: DataFrame, *, start: int) -> DataFrame:
             one,
         )
 
-    # At one instant nothing but queue events has an order.
+    # Only queue events are ordered at one instant.
     none = F.lit("")
     return (
         ready_before.unionByName(one_each(arrived, begin, codes.ARRIVALS, none, codes.ARRIVAL))
         .unionByName(one_each(periods.where(until >= start), until, codes.RECEIVES, none, codes.TAKEN))
-        .unionByName(one_each(returned, begin, codes.QUEUE_EVENTS, F.col("given_back_by"), codes.GIVEN_BACK))
+        .unionByName(
+            one_each(returned, begin, codes.QUEUE_EVENTS, F.col("redelivered_by"), codes.REDELIVERED)
+        )
     )
 
 
 def queue_event_rows(queue_events: DataFrame, *, start: int) -> DataFrame:
-    """The queue events that a monitor looks at; before the window only those that say how it begins.
+    """The queue events that a monitor plays; before the window only those that decide the state at its start.
 
     Args:
         queue_events: the queue events before as_of with `queue_number`.

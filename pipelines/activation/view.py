@@ -1,4 +1,4 @@
-"""One queue's activation as a person wants to read it."""
+"""Print the activation of one queue."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
@@ -13,54 +13,54 @@ from pipelines.console.terminal import open_console
 from pipelines.console.wording import format_queue
 
 BINS = 96
-"""Pieces of the drawn timeline; of a day, a quarter of an hour each."""
+"""Parts of the drawn timeline; in a day, a quarter of an hour each."""
 
 FIRST_RUNS = 40
 
 MARKS = {"": " ", "started": "+", "notification_pending": "-", "max_queue_readers": "#"}
-"""What the timeline draws, the weightier last: nothing needed, a reader to start, one kept away."""
+"""The characters of the timeline, the weightiest last: no need, a reader to start, one that must wait."""
 
 COLUMNS = ("from", "until", "checks", "trigger", "reason", "ready", "tasks", "a monitor would")
 NOT_KNOWN = "not known"
 
 
-def print_activation(told: Mapping[str, Any], start: datetime, end: datetime) -> None:
-    """Print what `activation_of_queue` says of the window from start to end."""
+def print_activation(report: Mapping[str, Any], start: datetime, end: datetime) -> None:
+    """Print `activation_of_queue` of the window from start to end."""
     console = open_console()
-    name = format_queue(told)
-    mode = told["mode"] or "no monitor in the catalog"
+    name = format_queue(report)
+    mode = report["mode"] or "no monitor in the catalog"
     console.print(f"{name} ({mode}), {_minute(start)} to {_minute(end)}", soft_wrap=True)
-    console.print(told["sentence"], soft_wrap=True)
-    if told.get("queue_off"):
-        off = {**told["queue_off"], "instance": told["instance"]}
+    console.print(report["sentence"], soft_wrap=True)
+    if report.get("queue_off"):
+        off = {**report["queue_off"], "instance": report["instance"]}
         for sentence in filter(None, [waiting_sentence(off), rolled_back_sentence(off)]):
             console.print(f"At the end of the window: {sentence}.", soft_wrap=True)
-    if told.get("monitor"):
-        console.print(_monitor(told["monitor"]), soft_wrap=True)
-    if told["mode"]:
-        _replayed(console, told, start, end)
-    for what, count in sorted(told["oddities"].items()):
+    if report.get("monitor"):
+        console.print(_monitor(report["monitor"]), soft_wrap=True)
+    if report["mode"]:
+        _print_runs(console, report, start, end)
+    for what, count in sorted(report["oddities"].items()):
         console.print(f"{what}: {count:,}")
 
 
-def _replayed(console: Console, told: Mapping[str, Any], start: datetime, end: datetime) -> None:
-    """Print the runs of checks that a replay found."""
-    runs = told["runs"]
+def _print_runs(console: Console, report: Mapping[str, Any], start: datetime, end: datetime) -> None:
+    """Print the runs of checks of the replay."""
+    runs = report["runs"]
     console.print(
         "What a monitor would have done, by the events that are known; it is no log of what it did:",
         soft_wrap=True,
     )
-    console.print(f"[{drawn(runs, start, end)}]")
+    console.print(f"[{draw_runs(runs, start, end)}]")
     console.print(
         "   + start or notify a reader   - wait, a notification is pending   # wait, max_queue_readers run",
     )
-    console.print(_grid(told["mode"], runs))
+    console.print(_grid(report["mode"], runs))
     if len(runs) > FIRST_RUNS:
         console.print(f"{len(runs) - FIRST_RUNS:,} more; --format json has them all")
 
 
-def drawn(runs: Iterable[Mapping[str, Any]], start: datetime, end: datetime) -> str:
-    """The window in BINS characters, each with the weightiest thing that happened in its piece."""
+def draw_runs(runs: Iterable[Mapping[str, Any]], start: datetime, end: datetime) -> str:
+    """Draw the window in BINS characters, each with the weightiest state in its part."""
     weights = list(MARKS)
     bins = [0] * BINS
     for run in runs:

@@ -1,4 +1,4 @@
-"""One window of all monitored queues: from the ledger's rows to the two tables."""
+"""The window of all monitored queues: from the rows of the ledger to the two tables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.activation.backlog import count_groups, groups_then, holders_then, members_then
+from pipelines.activation.backlog import count_groups, groups_at_peaks, holders_at_peaks, members_at_peaks
 from pipelines.activation.checks import Clock
 from pipelines.activation.evidence import evidence_of_window
 from pipelines.activation.messages import monitored_messages, receivers, rolled_back_transactions
@@ -72,9 +72,9 @@ def activation_of_window(
     replay = materialize(replay_monitors(timeline, monitored.monitors, clock))
 
     peaks = materialize(most_ready(replay))
-    members = materialize(members_then(receiving, so_far.endpoint_events, peaks))
-    groups = materialize(groups_then(periods, members, peaks))
-    holders = materialize(holders_then(groups, members, so_far, monitored_events))
+    members = materialize(members_at_peaks(receiving, so_far.endpoint_events, peaks))
+    groups = materialize(groups_at_peaks(periods, members, peaks))
+    holders = materialize(holders_at_peaks(groups, members, so_far, monitored_events))
     counts = count_groups(groups, holders, queue_events)
     event_counts = materialize(count_events(_since(queue_events, clock)))
     evidence = evidence_of_window(

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.activation import event_codes as codes
 from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Checks, Clock
-from pipelines.activation.monitor import Monitor, Replay
+from pipelines.activation.monitor import Monitor, MonitorReplay
 from pipelines.activation.states import Numbers, QueueEvents, Totals
 from pipelines.activation.timeline import COLUMNS, ORDER
 from pipelines.engine.ordered import sort_within_keys, split_by_key
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TYPES = {int: "bigint", bool: "boolean"}
 NAMES = {"trigger": TRIGGERS, "reason": REASONS, "suppressed_by": SUPPRESSED_BY}
-"""Of the columns that are numbers in a worker and text outside."""
+"""The texts of columns that are numbers in a worker."""
 RUN = {
     **dict.fromkeys(("first_check", "last_check", "until", "checks"), "bigint"),
     **dict.fromkeys(("trigger", "reason"), "string"),
@@ -46,7 +46,7 @@ OUTPUT_ROWS = 4096
 
 
 def replay_monitors(timeline: DataFrame, monitors: Sequence[Monitor], clock: Clock) -> DataFrame:
-    """Replay the queues, each in one task, with memory for a batch and not for a queue.
+    """MonitorReplay the queues, each in one task, with memory for a batch and not for a queue.
 
     Args:
         timeline: queue_number, `position`, event_id, `kind` and `number`; see
@@ -55,7 +55,7 @@ def replay_monitors(timeline: DataFrame, monitors: Sequence[Monitor], clock: Clo
         clock: the window.
 
     Returns:
-        Per queue that has any happening: a row per run, with `ordinal` from 1 and `run`, and one with
+        Per queue with any event: a row per run, with `ordinal` from 1 and `run`, and one with
         ordinal 0 and `totals`. Times are microseconds. No order.
     """
     ordered = sort_within_keys(timeline.select(*COLUMNS), "queue_number", ORDER)
@@ -66,13 +66,13 @@ def _play(monitors: list[Monitor], clock: Clock) -> Work:
     def play(batches: Iterator["pa.RecordBatch"]) -> Iterator["pa.RecordBatch"]:
         output = _Output()
         queue: _Queue | None = None
-        for number, stretch, is_last in split_by_key(batches):
-            queue = queue or _Queue(number, Replay(monitors[number], clock))
-            queue.play(stretch, output, is_last=is_last)
+        for number, batch, is_last in split_by_key(batches):
+            queue = queue or _Queue(number, MonitorReplay(monitors[number], clock))
+            queue.play(batch, output, is_last=is_last)
             queue = None if is_last else queue
             if output.rows >= OUTPUT_ROWS:
-                yield from output.batches()
-        yield from output.batches()
+                yield from output.take_batches()
+        yield from output.take_batches()
 
     return play
 
@@ -80,43 +80,43 @@ def _play(monitors: list[Monitor], clock: Clock) -> Work:
 class _Queue:
     """The queue that is being replayed."""
 
-    def __init__(self, number: int, replay: Replay) -> None:
+    def __init__(self, number: int, replay: MonitorReplay) -> None:
         self._number, self._replay, self._runs = number, replay, 0
         self._last_position: int | None = None
 
-    def play(self, stretch: "pa.RecordBatch", output: "_Output", *, is_last: bool) -> None:
-        """Play one stretch of the queue.
+    def play(self, batch: "pa.RecordBatch", output: "_Output", *, is_last: bool) -> None:
+        """Play one batch of the queue.
 
         Raises:
             RuntimeError: the engine did not keep the order.
         """
-        positions, kinds, numbers = (column.to_numpy(zero_copy_only=False) for column in stretch.columns[1:4])
+        positions, kinds, numbers = (column.to_numpy(zero_copy_only=False) for column in batch.columns[1:4])
         first = positions[0] if self._last_position is None else self._last_position
         if positions[0] < first or np.any(positions[1:] < positions[:-1]):
             raise RuntimeError("the engine did not keep the order of what happened on a queue")
         self._last_position = positions[-1]
-        played = QueueEvents(positions // codes.KINDS_AT_AN_INSTANT, kinds, numbers)
+        played = QueueEvents(positions // codes.RANKS, kinds, numbers)
         if is_last:
             runs, totals = self._replay.finish(played)
             output.add_totals(self._number, totals)
         else:
-            runs = self._replay.feed(played)
+            runs = self._replay.play(played)
         output.add_runs(self._number, self._runs, runs)
         self._runs += len(runs)
 
 
 class _Output:
-    """Rows that have not left the worker yet.
+    """Result rows until they are a batch.
 
     Attributes:
-        rows: how many there are.
+        rows: the number of rows.
     """
 
     def __init__(self) -> None:
         import pyarrow as pa
 
         types = {"bigint": pa.int64(), "string": pa.string(), "boolean": pa.bool_()}
-        self._run, self._told = (
+        self._run, self._total = (
             pa.struct([(name, types[type]) for name, type in fields.items()]) for fields in (RUN, TOTALS)
         )
         self._clear()
@@ -129,7 +129,7 @@ class _Output:
         self._totals: dict[int, Totals] = {}
 
     def add_runs(self, number: int, before: int, runs: Checks) -> None:
-        """Add runs of a queue that has had so many before."""
+        """Add runs of a queue, after the number of its runs before."""
         self._numbers.append(np.full(len(runs), number))
         self._ordinals.append(np.arange(before + 1, before + 1 + len(runs)))
         self._runs.append(runs)
@@ -140,8 +140,8 @@ class _Output:
         self._totals[number] = totals
         self.rows += 1
 
-    def batches(self) -> Iterator["pa.RecordBatch"]:
-        """All rows; none are left."""
+    def take_batches(self) -> Iterator["pa.RecordBatch"]:
+        """Take all rows as batches."""
         import pyarrow as pa
 
         if self._runs:
@@ -151,10 +151,10 @@ class _Output:
             columns["occurs"] = pa.array(runs["suppressed_by"] == OCCURS)
             run = pa.StructArray.from_arrays([columns[name] for name in RUN], fields=list(self._run))
             numbers, ordinals = np.concatenate(self._numbers), np.concatenate(self._ordinals)
-            yield self._batch(numbers, ordinals, run, pa.nulls(len(runs), self._told))
+            yield self._batch(numbers, ordinals, run, pa.nulls(len(runs), self._total))
         if self._totals:
-            told = pa.array([asdict(totals) for totals in self._totals.values()], self._told)
-            yield self._batch(list(self._totals), [0] * len(told), pa.nulls(len(told), self._run), told)
+            totals = pa.array([asdict(each) for each in self._totals.values()], self._total)
+            yield self._batch(list(self._totals), [0] * len(totals), pa.nulls(len(totals), self._run), totals)
         self._clear()
 
     def _batch(
@@ -174,14 +174,12 @@ MOMENTS = ("first_check", "last_check", "until")
 
 
 def activation(replay: DataFrame, monitors: DataFrame) -> DataFrame:
-    """Name the queues of the runs.
+    """The table `activation` without as_of: runs with the names of their queues.
 
     Args:
         replay: `replay_monitors`.
         monitors: (queue_number, instance, database, queue, mode, ...), unique by the first.
 
-    Returns:
-        The `activation` table without as_of.
     """
     runs = replay.where("ordinal > 0").select("queue_number", "ordinal", "run.*")
     named = runs.join(F.broadcast(monitors.select("queue_number", *QUEUE, "mode")), "queue_number", "inner")

@@ -1,4 +1,4 @@
-"""The replay of queue monitors, from table to table."""
+"""Replay queue monitors from the ledger, and write the tables of activation."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -39,19 +39,19 @@ def write_activation(
 
     Args:
         warehouse: the tables.
-        settings: the catalog, and the activation settings; without these there are no rows of this as_of.
+        settings: the catalog, and the activation settings; without activation settings nothing is replayed.
         as_of: the end of the window.
         batches: the batches that made the ledger.
 
     Returns:
-        What was replayed, in words.
+        A description of the replay.
     """
     options = settings.activation
     if options is None:
-        _leave_out(warehouse, as_of)
+        _remove_rows(warehouse, as_of)
         return "left out by the settings"
     renew_checks(warehouse, ACTIVATION_SUMMARY)
-    # There is no time before the first one.
+    # The window cannot begin before the first instant.
     start = as_of - min(options.window, as_of - datetime.min.replace(tzinfo=as_of.tzinfo))
     clock = _clock(options, start, as_of)
     ledger = read_ledger(warehouse, start, has_queue_events=batches.has_queue_events)
@@ -67,15 +67,15 @@ def write_activation(
         run_concurrently(
             warehouse.spark,
             lambda: warehouse.replace_as_of(ACTIVATION, runs, as_of),
-            # A row for each queue: CHECKs on how the rows came about cost more to plan than to keep them.
+            # Materialized: to plan CHECKs over the whole computation costs more than a row for each queue.
             lambda: warehouse.replace_as_of(ACTIVATION_SUMMARY, materialize(summaries), as_of),
         )
     count = len(monitored.monitors)
     return f"{options.window_hours:g} hours of {count:,} queue{'' if count == 1 else 's'}"
 
 
-def _leave_out(warehouse: Warehouse, as_of: datetime) -> None:
-    """Remove what an earlier run of this as_of wrote by other settings."""
+def _remove_rows(warehouse: Warehouse, as_of: datetime) -> None:
+    """Remove the rows that an earlier run of this as_of wrote by other settings."""
     for table in (ACTIVATION, ACTIVATION_SUMMARY):
         if warehouse.exists(table) and not warehouse.read_as_of(table, as_of).isEmpty():
             nothing = empty_frame(warehouse.spark, table.struct).drop("as_of", "as_of_key")
@@ -92,7 +92,7 @@ def _clock(options: Activation, start: datetime, end: datetime) -> Clock:
 
 
 def _monitored_queues(warehouse: Warehouse, settings: Settings, as_of: datetime) -> MonitoredQueues:
-    """The catalog as monitors and frames; monitored queues have numbers in the place of names."""
+    """The catalog as monitors and frames; monitored queues have numbers instead of names."""
     spark, catalog = warehouse.spark, settings.catalog
     is_on = {row[:3]: row[3] for row in catalog.queue_rows()}
     monitors, named, numbers = [], [], {}

@@ -47,9 +47,9 @@ def main(argv: Sequence[str]) -> int:
         checked_runs(warehouse)
         as_of = options.as_of
     queue = find_queue(settings, warehouse, as_of, options.queue)
-    told = activation_of_queue(warehouse, as_of, queue, settings.catalog)
+    report = activation_of_queue(warehouse, as_of, queue, settings.catalog)
     if options.format == "json":
-        print(to_json(told))
+        print(to_json(report))
     else:
-        print_activation(told, as_of - settings.activation.window, as_of)
+        print_activation(report, as_of - settings.activation.window, as_of)
     return 0

@@ -20,7 +20,7 @@ from pipelines.conformance.read import (
 )
 from pipelines.conformance.receives import receives_at
 from pipelines.conformance.report import report_levels, report_links, report_receives
-from pipelines.conformance.view import of_receives, print_conformance, sentence
+from pipelines.conformance.view import print_conformance, receives_sentence, sentence
 from pipelines.console.terminal import to_json
 from pipelines.state.messages import describe_many_messages
 from pipelines.storage.answers import answers_in, write_answers
@@ -102,7 +102,7 @@ def main(argv: Sequence[str]) -> int:
             **report_links(links, limit=options.limit),
         }
     if options.format == "json":
-        print(to_json({"sentence": f"{sentence(report)} {of_receives(report)}", **report}))
+        print(to_json({"sentence": f"{sentence(report)} {receives_sentence(report)}", **report}))
     else:
         print_conformance(report)
     return 0

@@ -1,4 +1,4 @@
-"""Play a stretch of the log again, with other rules or readers: how long do messages wait then?
+"""Play a period of the log again, with other rules or readers, and report the waits of messages.
 
 priorities replay --config conf/local.yaml --from 2026-11-20T08:00:00Z --to 2026-11-20T12:00:00Z
 """
@@ -71,7 +71,7 @@ def main(argv: Sequence[str]) -> int:
             f"--to {format_instant(options.end)}; name an earlier --from or a later --to"
             + (", or add --drain" if is_empty else "")
         )
-    # What is wrong with files and names is said before an engine starts.
+    # Errors in files and names end the command before an engine starts.
     settings = load_settings(options.config)
     require_own_folder(options.out, settings)
     proposal = read_proposal(settings, options)
@@ -81,7 +81,7 @@ def main(argv: Sequence[str]) -> int:
     warehouse = warehouse_of(settings, "replay")
     answers = answers_in(warehouse, options.out) if options.out else None
     readers, curve = options.readers
-    asked = ReplayRequest(
+    request = ReplayRequest(
         period=Period(options.start, options.end),
         queues=options.queue,
         proposal=proposal,
@@ -91,13 +91,13 @@ def main(argv: Sequence[str]) -> int:
         top=options.top,
         drain=options.drain,
     )
-    require_known(warehouse, settings, asked.period)
-    with open_replay(warehouse, settings, asked) as answer:
+    require_known(warehouse, settings, request.period)
+    with open_replay(warehouse, settings, request) as played:
         if answers:
             tables = (*REPLAY_TABLES, REPLAY_CURVE) if curve else REPLAY_TABLES
-            write_answers(answers, tables, answer.by_name())
+            write_answers(answers, tables, played.by_name())
         has_queue_events = completed_batches(warehouse).has_queue_events
-        report = report_replay(answer, asked, has_queue_events=has_queue_events, limit=options.limit)
+        report = report_replay(played, request, has_queue_events=has_queue_events, limit=options.limit)
     if options.format == "json":
         print(to_json({"sentence": sentence(report), **report}))
     else:
@@ -106,7 +106,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _readers(text: str) -> tuple[int | None, Sequence[int]]:
-    """How many readers play, and the numbers of a curve beside them."""
+    """Read the number of readers, and the numbers of a curve."""
     if text == LOGGED:
         return None, ()
     first, dots, last = text.partition("..")

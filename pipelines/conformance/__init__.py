@@ -1,1 +1,1 @@
-"""What receives and sends really did, beside what the levels asked for."""
+"""Conformance: levels, receives and sends of the log compared with the rules."""

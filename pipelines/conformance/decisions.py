@@ -1,7 +1,7 @@
-"""Decisions compared with the groups that were available: which groups each decision passed, and why.
+"""Decisions compared with the available groups: the groups that each decision passed, and the reasons.
 
-A decision is what one transaction receives from one group at one moment; docs/conformance.md has the
-definitions.
+A decision is the receipt of messages of one group by one transaction at one moment; docs/conformance.md has
+the definitions.
 """
 
 from collections.abc import Iterator

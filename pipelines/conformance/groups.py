@@ -1,4 +1,4 @@
-"""Messages and groups of a queue, and how many groups there are at each level."""
+"""Messages and groups of a queue, and the number of groups at each level."""
 
 from collections.abc import Iterator
 from heapq import heappop, heappush
@@ -73,7 +73,7 @@ class ConformanceGroup(Group):
                 del changes[0]
 
     def free_since(self, transaction: str | None, level: int) -> int:
-        """Since when the transaction could receive it above the level, without a break."""
+        """The moment since when the transaction could always receive it above the level."""
         since = self.changes[-1][0]
         for begun, level_then, holder in reversed(self.changes):
             if level_then <= level or (holder is not None and holder != transaction):

@@ -1,4 +1,4 @@
-"""How far the receives of queues kept to the levels."""
+"""The tables of receives: decisions that followed the levels, and deviations."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

@@ -1,4 +1,4 @@
-"""A conformance check as an operator reads it on the terminal."""
+"""Print a conformance check."""
 
 from collections.abc import Mapping
 from math import floor
@@ -8,7 +8,7 @@ from pipelines.config.instants import format_instant
 from pipelines.console.terminal import open_console, print_rows
 from pipelines.console.wording import format_count, format_queue
 
-SHOWN = (
+LEVELS = (
     "endpoints",
     "instance",
     "database",
@@ -66,7 +66,7 @@ def sentence(report: Mapping[str, Any]) -> str:
 
 
 def _of_server(counts: Mapping[str, int]) -> str:
-    """Say of levels that snapshots show that they can't be checked."""
+    """The sentence about levels that cannot be checked, because only snapshots show them."""
     if not counts["of_server"]:
         return ""
     differing = counts["differing_today"]
@@ -93,13 +93,13 @@ def print_conformance(report: Mapping[str, Any]) -> None:
     """Print the answer, and the kinds of endpoints whose levels differ."""
     console = open_console()
     console.print(f"{format_instant(report['as_of'])}: {sentence(report)}", style="bold", soft_wrap=True)
-    console.print(of_receives(report), style="bold", soft_wrap=True)
+    console.print(receives_sentence(report), style="bold", soft_wrap=True)
     if report["levels"]:
         rows = [
             {**row, "ours": row["priority"], "server": row["logged_priority"], "why": _why(row)}
             for row in report["levels"]
         ]
-        print_rows(console, "Where levels differ, most endpoints first", rows, SHOWN)
+        print_rows(console, "Where levels differ, most endpoints first", rows, LEVELS)
 
     if report["queues"]:
         rows = [
@@ -108,13 +108,13 @@ def print_conformance(report: Mapping[str, Any]) -> None:
         ]
         print_rows(console, "Receives, the queues that passed most first", rows, QUEUES)
     for row in report["deviations"]:
-        console.print(f"- {deviation(row)}", soft_wrap=True)
+        console.print(f"- {deviation_sentence(row)}", soft_wrap=True)
     if report["links"]:
         print_rows(console, "Links, most inversions first", report["links"], LINKS)
 
 
-def of_receives(report: Mapping[str, Any]) -> str:
-    """How far the receives kept to the levels, in one sentence."""
+def receives_sentence(report: Mapping[str, Any]) -> str:
+    """The answer about receives in one sentence."""
     counts = report["receives"]
     if not report["has_receives"]:
         return "The log has no RECEIVED events: whether receives kept to the levels is not known."
@@ -139,8 +139,8 @@ def of_receives(report: Mapping[str, Any]) -> str:
     )
 
 
-def deviation(row: Mapping[str, Any]) -> str:
-    """One decision in a sentence; without events of its queue nothing is known of locks and WHERE."""
+def deviation_sentence(row: Mapping[str, Any]) -> str:
+    """A deviation in one sentence; without events of its queue locks and WHERE are unknown."""
     is_known = row["locks_known"] or row["class"] != "unexplained"
     why = CLASSES[row["class"]] if is_known else "unexplained; locks and WHERE are not known"
     who = f"transaction {row['transaction_id']}" if row["transaction_id"] else "a receive"
@@ -154,7 +154,7 @@ def deviation(row: Mapping[str, Any]) -> str:
 
 
 def _percent(share: float | None) -> str | None:
-    """Cut off, so that only what is whole shows as 100 %."""
+    """A share in percent, rounded down, so that only 1 is printed as 100 %."""
     return None if share is None else f"{floor(share * 1000) / 10:.1f} %"
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 from pyspark.sql import functions as F, types as T
 
-from pipelines.activation.queues_off import queues_off_at, rollbacks, with_queue_off
+from pipelines.activation.queues_off import with_queue_off
+from pipelines.activation.read import queues_off_at, rollbacks
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant

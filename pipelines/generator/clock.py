@@ -1,4 +1,4 @@
-"""When conversations begin: a working day with an evening, and a backlog from the last hours."""
+"""The begins of conversations: a working day with an evening, and a backlog from the last hours."""
 
 import numpy as np
 
@@ -8,14 +8,14 @@ from pipelines.generator.power import floor_of_power
 from pipelines.generator.world import DAY, HOUR, MINUTE
 
 HOURLY = (1, 1, 1, 1, 1, 2, 4, 7, 10, 12, 12, 11, 9, 10, 11, 11, 10, 9, 8, 8, 9, 8, 5, 2)
-"""How many conversations begin in each hour of a day, relative to each other."""
+"""Weights of the hours of a day by the conversations that begin in them."""
 
 STEPS = 96
 """Pieces of the day's curve; between them it is a line."""
 
 
 def begin(plan: Plan, conversation: Array) -> Array:
-    """When a drawn conversation begins, in microseconds; later conversations begin later."""
+    """The begin of a drawn conversation, in microseconds; conversations are in the order of their begins."""
     draws, volume = plan.volume.draws, plan.volume
     day_share = (conversation + draws.uniform("begin", conversation)) * (volume.days / plan.drawn)
     day = np.minimum(day_share.astype(np.int64), volume.days - 1)
@@ -28,7 +28,7 @@ def begin(plan: Plan, conversation: Array) -> Array:
 
 
 def backlog_begin(plan: Plan, conversation: Array) -> Array:
-    """When a conversation begins whose messages still wait at the end: in the last hours, mostly late."""
+    """The begin of a conversation whose messages still wait at the end: in the last hours, mostly late."""
     ago = floor_of_power(plan.volume.draws.uniform("backlog begin", conversation), 1.3, times=5 * HOUR)
     return plan.volume.end_us - 5 * MINUTE - ago
 

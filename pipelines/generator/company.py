@@ -176,7 +176,7 @@ def _session(queue: int) -> int:
 
 
 def _tasks(queue: str) -> int:
-    """How many tasks read a queue. The ledger's second one never gets a message."""
+    """The number of tasks that read a queue. The second task of the ledger never gets a message."""
     return {"OrderQueue": 4, "PickingQueue": 2, "SalesFeedQueue": 2}.get(queue, 1)
 
 

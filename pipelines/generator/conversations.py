@@ -37,7 +37,7 @@ def conversations(numbers: Array, *, plan: Plan) -> Frame:
 
 
 def hot_kinds(plan: Plan) -> int:
-    """How many kinds are reserved for the skewed queue; 0 without a skew."""
+    """The number of kinds that are reserved for the skewed queue; 0 without a skew."""
     return len(plan.world.kinds) // _hot_step(plan) if _hot_share(plan) > 0 else 0
 
 
@@ -50,7 +50,7 @@ def _hot_step(plan: Plan) -> int:
 
 
 def _slot(c: Array, plan: Plan) -> Array:
-    """Which of the slots: by weight or by a zipf law, the scenes one each."""
+    """The slots of conversations: by weight or by a Zipf law; each scene has one."""
     draws = plan.volume.draws
     if plan.world.weights:
         drawn = draws.below(plan.slots, "kind", c)
@@ -117,7 +117,7 @@ def _add_fate(frame: Frame, plan: Plan) -> None:
     done = ~stalled & (last_turn < frame["blocked_from"]) & (outcome < FINISHED) & ~frame["poison"]
     frame["done_at"] = np.where(done, last_turn, NEVER)
     frame["with_error"] = done & (outcome < 0.012) & (n > 1)
-    # A few give up on what nobody reads: the receiver ends and what waits is gone.
+    # A few receivers end although messages wait, which removes the messages.
     gives_up = stalled & draws.chance(0.01, "gives up", c) & ~stall
     frame["with_cleanup"] = (done & (outcome >= 0.012) & (outcome < 0.02)) | gives_up
     up_at = plan.volume.end_us - draws.below(2 * MINUTE, "up", c)

@@ -66,5 +66,5 @@ class Draws:
         return (self.salt("/".join([purpose, *map(str, ids)])) + 2**63) / 2**64
 
     def python_below(self, limit: int, purpose: str, *ids: object) -> int:
-        """An integer in [0, limit), likewise."""
+        """An integer in [0, limit), by the same rules."""
         return min(int(self.python_uniform(purpose, *ids) * limit), limit - 1)

@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipelines.generator.columns import INT, flags, id_texts, moments, numbers
-from pipelines.generator.event_codes import Happening, events
+from pipelines.generator.events import TypedEvents, events
 from pipelines.generator.frame import NEVER, Array, Frame, comes
 from pipelines.generator.messages import either
 from pipelines.generator.names import NO_NAME
@@ -18,7 +18,7 @@ OF_INITIATOR, OF_TARGET = 1, 0
 
 
 def endpoint_events(conversations: Frame, *, plan: Plan) -> Frame:
-    """Log what happens to the endpoints of conversations; see `happenings.events`."""
+    """Log what happens to the endpoints of conversations; see `events.events`."""
     frame = conversations
     target_end = np.where(
         comes(frame["gives_up_at"]), frame["gives_up_at"], frame["done_at"] - 1_000_000 * frame["with_error"]
@@ -27,13 +27,13 @@ def endpoint_events(conversations: Frame, *, plan: Plan) -> Frame:
     cleanup, error = frame["with_cleanup"], frame["with_error"] & ~frame["with_cleanup"]
     initiator_end = np.where(cleanup, NEVER, frame["done_at"] + frame["way"] + 900_000)
 
-    def of_target(event_type: str, at: Array, where: Array) -> Happening:
-        return Happening(event_type, np.where(where, at, NEVER) + frame["target_skew"], OF_TARGET)
+    def of_target(event_type: str, at: Array, where: Array) -> TypedEvents:
+        return TypedEvents(event_type, np.where(where, at, NEVER) + frame["target_skew"], OF_TARGET)
 
-    def of_initiator(event_type: str, at: Array) -> Happening:
-        return Happening(event_type, at + frame["initiator_skew"], OF_INITIATOR)
+    def of_initiator(event_type: str, at: Array) -> TypedEvents:
+        return TypedEvents(event_type, at + frame["initiator_skew"], OF_INITIATOR)
 
-    happenings = [
+    by_type = [
         of_initiator("BEGIN_DIALOG", frame["begin"]),
         of_target("DIALOG_CREATED", frame["first_arrival"], frame["created_logged"]),
         of_initiator(MOVE, frame["moves_at"]),
@@ -43,11 +43,11 @@ def endpoint_events(conversations: Frame, *, plan: Plan) -> Frame:
         of_initiator(END, initiator_end),
     ]
 
-    def event_id(rows: Frame, happening: Happening) -> Array:
-        side = np.array([happening.attempt == OF_INITIATOR])
-        return plan.volume.draws.id("endpoint event", rows["c"], happening.event_type, side)
+    def event_id(rows: Frame, typed: TypedEvents) -> Array:
+        side = np.array([typed.attempt == OF_INITIATOR])
+        return plan.volume.draws.id("endpoint event", rows["c"], typed.event_type, side)
 
-    return events(frame, happenings, plan=plan, event_id=event_id)
+    return events(frame, by_type, plan=plan, event_id=event_id)
 
 
 def endpoint_columns(frame: Frame, *, plan: Plan) -> dict[str, pa.Array]:

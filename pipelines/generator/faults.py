@@ -29,7 +29,7 @@ def with_faults(events: Frame, *, plan: Plan) -> Frame:
     """Add the faults, and say where each row goes.
 
     Args:
-        events: see `happenings.events`.
+        events: see `events.events`.
         plan: how much of what.
 
     Returns:

@@ -19,7 +19,7 @@ TIMESTAMP = "%Y-%m-%dT%H:%M:%SZ"
 
 
 def write(piece: Piece, folder: Path, *, format: str) -> None:
-    """Write a piece below a folder that is not the log's yet; `name` moves it when all pieces are there."""
+    """Write a piece below a temporary folder; `name` moves it once all pieces exist."""
     path = folder / piece.source / piece.slice / f"{piece.part:05d}"
     path.parent.mkdir(parents=True, exist_ok=True)
     if format == "json":

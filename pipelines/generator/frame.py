@@ -13,7 +13,7 @@ adding and taking away, so that most comparisons with it need no case of their o
 
 
 def comes(moment: Array) -> Array:
-    """Where a moment is one, or a number is not null."""
+    """Whether a moment exists, or a number is not null."""
     return moment < NEVER // 2
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from pipelines.generator.frame import Array
 
 SEED = np.array([42], dtype=np.uint64)
-"""What Spark starts with; hashes are arrays, also of one row."""
+"""The seed that Spark uses; hashes are arrays, also of one row."""
 
 _P1, _P2, _P3, _P4, _P5 = (
     np.uint64(prime)

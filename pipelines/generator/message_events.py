@@ -4,19 +4,19 @@ import numpy as np
 import pyarrow as pa
 
 from pipelines.generator.columns import flags, id_texts, moments, numbers
-from pipelines.generator.event_codes import NO_ATTEMPT, Happening, events
+from pipelines.generator.events import NO_ATTEMPT, TypedEvents, events
 from pipelines.generator.frame import NEVER, Array, Frame, comes
 from pipelines.generator.messages import POISON_ATTEMPTS
 from pipelines.generator.plan import Plan
 
 RELAY_DATABASE = "msdb"
-"""Forwarding is done by the instance; what it logs is logged here."""
+"""The instance forwards messages; these are its events."""
 
 RELAYS = ("FORWARD_ACCEPTED", "FORWARDED")
 
 
 def message_events(messages: Frame, *, plan: Plan) -> Frame:
-    """Log the life of messages; see `happenings.events`."""
+    """Log the life of messages; see `events.events`."""
     frame, draws = messages, plan.volume.draws
     c, turn, sent_at, arrived_at = frame["c"], frame["turn"], frame["sent_at"], frame["arrived_at"]
     logged = ~comes(frame["received_at"]) | draws.chance(plan.volume.delivered_logged, "logged", c, turn)
@@ -26,24 +26,24 @@ def message_events(messages: Frame, *, plan: Plan) -> Frame:
     accepted_at = np.where(accepted, sent_at + frame["way"] // 3, NEVER)
     passed_on_at = np.where(passed_on, sent_at + frame["way"] * 2 // 3, NEVER)
     attempts = [
-        Happening("RECEIVED", failed_at(frame, attempt) + receiver_skew, attempt)
+        TypedEvents("RECEIVED", failed_at(frame, attempt) + receiver_skew, attempt)
         for attempt in range(1, POISON_ATTEMPTS + 1)
     ]
-    happenings = [
-        Happening("SENT", sent_at + frame["sender_skew"]),
-        Happening("FORWARD_ACCEPTED", accepted_at + relay_skew),
-        Happening("FORWARDED", passed_on_at + relay_skew),
-        Happening("DELIVERED", np.where(logged, arrived_at, NEVER) + receiver_skew),
+    by_type = [
+        TypedEvents("SENT", sent_at + frame["sender_skew"]),
+        TypedEvents("FORWARD_ACCEPTED", accepted_at + relay_skew),
+        TypedEvents("FORWARDED", passed_on_at + relay_skew),
+        TypedEvents("DELIVERED", np.where(logged, arrived_at, NEVER) + receiver_skew),
         *attempts,
-        Happening("RECEIVED", frame["open_at"] + receiver_skew, 0),
-        Happening("RECEIVED", frame["received_at"] + receiver_skew),
+        TypedEvents("RECEIVED", frame["open_at"] + receiver_skew, 0),
+        TypedEvents("RECEIVED", frame["received_at"] + receiver_skew),
     ]
 
-    def event_id(rows: Frame, happening: Happening) -> Array:
-        attempt = np.array([happening.attempt], dtype=np.int32)
-        return draws.id("message event", rows["c"], rows["turn"], happening.event_type, attempt)
+    def event_id(rows: Frame, typed: TypedEvents) -> Array:
+        attempt = np.array([typed.attempt], dtype=np.int32)
+        return draws.id("message event", rows["c"], rows["turn"], typed.event_type, attempt)
 
-    return events(frame, happenings, plan=plan, event_id=event_id)
+    return events(frame, by_type, plan=plan, event_id=event_id)
 
 
 def message_columns(frame: Frame, *, plan: Plan) -> dict[str, pa.Array]:
@@ -77,7 +77,7 @@ def message_columns(frame: Frame, *, plan: Plan) -> dict[str, pa.Array]:
 
 
 def failed_at(frame: Frame, attempt: int) -> Array:
-    """When an attempt to receive the message that is rolled back takes it; NEVER if there are fewer."""
+    """The moments of an attempt to receive messages that is rolled back; NEVER without such an attempt."""
     return np.where(
         frame["failed"] >= attempt, frame["batch_ready"] + frame["attempt_every"] * attempt, NEVER
     )

@@ -67,7 +67,7 @@ def _replace_system_messages(frame: Frame, plan: Plan) -> None:
 
 
 def _leave_only_sent(frame: Frame, plan: Plan) -> None:
-    """Take the moments from turns that don't come to be: after the cut, or in answer to what nobody took."""
+    """Remove the moments of turns that do not take place: after the cut, or as answers to unread messages."""
     moment = np.where(comes(frame["sent_at"]), frame["sent_at"], frame["arrives_at"])
     free = (frame["turn"] == 0) | (frame["by_initiator"] & ~frame["alternates"])
     exists = (moment < plan.volume.cut_us) & (free | (moment < frame["blocked_from"]))
@@ -144,5 +144,5 @@ def _add_identity(frame: Frame, plan: Plan) -> None:
 
 
 def either(is_initiator: Array, frame: Frame, name: str) -> Array:
-    """What the initiator has under a name, or else what the target has."""
+    """The value of a name of the initiator, else of the target."""
     return np.where(is_initiator, frame[f"initiator_{name}"], frame[f"target_{name}"])

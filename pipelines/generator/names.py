@@ -12,7 +12,7 @@ NO_NAME = -1
 
 
 class Names:
-    """Names and their codes; a name has a code from when it is first asked for."""
+    """Names and their codes; a name gets its code at the first use."""
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""How much of everything a log holds, and the numbers that follow from that."""
+"""The size of a log, and the numbers that are derived from it."""
 
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -15,7 +15,7 @@ BATCH = 5
 
 @dataclass(frozen=True)
 class Volume:
-    """How much, from when to when, how skewed and how faulty.
+    """Size, period, skew and faults of a log.
 
     Attributes:
         messages: to be sent, before the end of the log cuts conversations off.
@@ -65,7 +65,7 @@ class Volume:
 
     @property
     def cut_us(self) -> int:
-        """Nothing from here on is in the log."""
+        """The end of the log, which is not part of it."""
         return self.end_us + self.tail // timedelta(microseconds=1)
 
 
@@ -122,7 +122,7 @@ class Plan:
 
 
 def _conversations_of(messages: int) -> tuple[int, int]:
-    """How many conversations hold so many messages, and how many of them the last one has."""
+    """The number of conversations for a number of messages, and the messages of the last conversation."""
     rounds, left = divmod(messages, sum(LENGTHS))
     count, last = rounds * len(LENGTHS), LENGTHS[-1]
     for length in LENGTHS:

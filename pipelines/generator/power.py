@@ -7,7 +7,7 @@ import numpy as np
 from pipelines.generator.frame import Array
 
 CLOSE = 1e-3
-"""So near to a whole number the last digits of a double decide, and machines differ in those."""
+"""Closer than this to an integer the last digits of a double decide, in which machines differ."""
 
 
 def floor_of_power(base: Array, exponent: float, *, times: int) -> Array:

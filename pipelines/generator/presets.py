@@ -1,4 +1,4 @@
-"""What a log is made up from: the sample's company, or a world by number."""
+"""The worlds of logs: the sample's company, or a world of a given size."""
 
 import dataclasses
 from datetime import timedelta

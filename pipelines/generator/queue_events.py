@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipelines.generator.columns import flags, id_texts, moments, numbers
-from pipelines.generator.event_codes import Happening, events
+from pipelines.generator.events import TypedEvents, events
 from pipelines.generator.frame import NEVER, Array, Frame, comes
 from pipelines.generator.message_events import failed_at, transactions
 from pipelines.generator.messages import POISON_ATTEMPTS
@@ -16,53 +16,53 @@ ENDS = ("COMMIT", "ROLLBACK")
 
 
 def queue_events(messages: Frame, *, plan: Plan) -> Frame:
-    """Log how messages are received; see `happenings.events`."""
+    """Log how messages are received; see `events.events`."""
     # One message of a batch speaks for all.
     frame = messages.children(
         np.flatnonzero((messages["turn"] == messages["batch"]) & comes(messages["arrived_at"]))
     )
     draws, skew = plan.volume.draws, frame["receiver_skew"]
-    happenings = [
-        Happening(event_type, at + skew, *attempt)
+    by_type = [
+        TypedEvents(event_type, at + skew, *attempt)
         for event_type, at, *attempt in (*_received(frame, plan), *_not_received(frame, plan))
     ]
 
-    def event_id(rows: Frame, happening: Happening) -> Array:
-        attempt = np.array([happening.attempt], dtype=np.int32)
-        return draws.id("queue event", rows["c"], rows["turn"], happening.event_type, attempt)
+    def event_id(rows: Frame, typed: TypedEvents) -> Array:
+        attempt = np.array([typed.attempt], dtype=np.int32)
+        return draws.id("queue event", rows["c"], rows["turn"], typed.event_type, attempt)
 
-    return events(frame, happenings, plan=plan, event_id=event_id)
+    return events(frame, by_type, plan=plan, event_id=event_id)
 
 
-def _received(frame: Frame, plan: Plan) -> list[Happening]:
-    """What the statement does that takes the message for good."""
+def _received(frame: Frame, plan: Plan) -> list[TypedEvents]:
+    """The events of the statement that receives the message and commits."""
     received, committed = frame["received_at"], frame["committed_at"]
     asks = plan.volume.draws.chance(0.05, "asks", frame["c"], frame["batch"]) & ~frame["autocommit"]
     waits = frame["waits"] & frame["by_initiator"]
     ended = np.where(comes(committed), committed, received)
     return [
-        Happening("WAIT_ENDED", np.where(waits, received - 300, NEVER)),
-        Happening("GET_CONVERSATION_GROUP", np.where(asks, received - 1_000, NEVER)),
-        Happening("RECEIVE", received),
-        Happening("COMMIT", np.where(comes(received), committed, NEVER)),
-        Happening("WAIT_STARTED", np.where(waits, ended + 1_000, NEVER)),
+        TypedEvents("WAIT_ENDED", np.where(waits, received - 300, NEVER)),
+        TypedEvents("GET_CONVERSATION_GROUP", np.where(asks, received - 1_000, NEVER)),
+        TypedEvents("RECEIVE", received),
+        TypedEvents("COMMIT", np.where(comes(received), committed, NEVER)),
+        TypedEvents("WAIT_STARTED", np.where(waits, ended + 1_000, NEVER)),
     ]
 
 
-def _not_received(frame: Frame, plan: Plan) -> list[Happening]:
-    """What transactions do that are still open at the end, or rolled back."""
+def _not_received(frame: Frame, plan: Plan) -> list[TypedEvents]:
+    """The events of transactions that are open at the end, or rolled back."""
     arrived_at = frame["arrived_at"]
     locked = frame["locked"] & (frame["turn"] == frame["pending_from"])
     late = plan.volume.end_us - plan.volume.draws.below(4 * MINUTE, "locks", frame["c"])
-    happenings = [
-        Happening("RECEIVE", frame["open_at"], 0),
-        Happening("GET_CONVERSATION_GROUP", np.where(locked, np.maximum(arrived_at + 1, late), NEVER), 0),
+    by_type = [
+        TypedEvents("RECEIVE", frame["open_at"], 0),
+        TypedEvents("GET_CONVERSATION_GROUP", np.where(locked, np.maximum(arrived_at + 1, late), NEVER), 0),
     ]
     for attempt in range(1, POISON_ATTEMPTS + 1):
         taken = failed_at(frame, attempt)
         rolled_back = taken + np.minimum(frame["attempt_every"] // 2, 3_000)
-        happenings += [Happening("RECEIVE", taken, attempt), Happening("ROLLBACK", rolled_back, attempt)]
-    return happenings
+        by_type += [TypedEvents("RECEIVE", taken, attempt), TypedEvents("ROLLBACK", rolled_back, attempt)]
+    return by_type
 
 
 def queue_columns(frame: Frame, *, plan: Plan) -> dict[str, pa.Array]:

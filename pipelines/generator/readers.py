@@ -4,13 +4,13 @@ import numpy as np
 import pyarrow as pa
 
 from pipelines.generator.columns import flags, id_texts, moments, numbers
-from pipelines.generator.event_codes import Happening, events
+from pipelines.generator.events import TypedEvents, events
 from pipelines.generator.frame import NEVER, Array, Frame
 from pipelines.generator.plan import Plan
 from pipelines.generator.world import MINUTE, SECOND
 
 STATUS = (None,) * 7 + ("OFF", "ON", None)
-"""What each of the steps sets the queue's status to."""
+"""The status of the queue after each step."""
 
 
 def reader_events(plan: Plan) -> Frame:
@@ -20,23 +20,21 @@ def reader_events(plan: Plan) -> Frame:
     when its time comes.
 
     Returns:
-        See `happenings.events`; `attempt` is the step of what a task does, and `c` the conversation that
+        See `events.events`; `attempt` is the step of what a task does, and `c` the conversation that
         begins about then, which decides the part of the log.
     """
     frame, start, draws = _tasks(plan), plan.volume.start_us, plan.volume.draws
     span = plan.volume.cut_us - start
-    happenings: list[Happening] = []
+    by_type: list[TypedEvents] = []
     for event_type, at in _steps(frame, plan):
         moment = at + frame["skew"]
-        happenings.append(
-            Happening(event_type, np.where(moment < start, NEVER, moment), attempt=len(happenings))
-        )
+        by_type.append(TypedEvents(event_type, np.where(moment < start, NEVER, moment), attempt=len(by_type)))
 
-    def event_id(rows: Frame, happening: Happening) -> Array:
-        step = np.array([happening.attempt], dtype=np.int32)
+    def event_id(rows: Frame, typed: TypedEvents) -> Array:
+        step = np.array([typed.attempt], dtype=np.int32)
         return draws.id("reader event", rows["ordinal"], rows["turn"], rows["task"], step)
 
-    logged = events(frame, happenings, plan=plan, event_id=event_id)
+    logged = events(frame, by_type, plan=plan, event_id=event_id)
     logged["c"] = ((logged["at"] - start) / span * plan.drawn).astype(np.int64)
     return logged
 
@@ -75,7 +73,7 @@ def _tasks(plan: Plan) -> Frame:
 
 
 def _steps(frame: Frame, plan: Plan) -> list[tuple[str, Array]]:
-    """What a task does, and once per queue what is done to the queue."""
+    """The events of a task, and once per queue the events of the queue."""
     turn, task, tasks, busy_from = frame["turn"], frame["task"], frame["tasks"], frame["busy_from"]
     start = plan.volume.start_us + turn * frame["period"] + task * 17 * SECOND + 1
     end = start + frame["period"] - 3 * MINUTE

@@ -23,9 +23,9 @@ BETWEEN = 150
 FAILS = 0.01
 """Share of the transactions that are rolled back, halfway through the work."""
 JUST_BEFORE = 4_000
-"""So long before a decision a message comes too late for it."""
+"""A message that arrives less than this before a decision is too late for it."""
 SENDS = 2_000
-"""So long after the decision that it keeps from a group a SEND is done."""
+"""Time from a decision that a SEND keeps from a group to the end of the SEND."""
 BY_HAND = 2 * SECOND
 
 

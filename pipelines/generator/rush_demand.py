@@ -1,4 +1,4 @@
-"""What a rush brings: its conversations, when their messages come, and how long the work on them takes."""
+"""The demand of a rush: conversations, arrivals of messages, and the work on them."""
 
 from dataclasses import dataclass, field
 

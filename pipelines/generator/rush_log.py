@@ -28,19 +28,19 @@ def rush_tables(rush: Rush, *, plan: Plan) -> Iterator[tuple[str, pa.Table]]:
     """Play a rush, and give its rows of each input, with all columns of the contract."""
     station = Station(rush, plan.volume.draws)
     station.play()
-    told = _Told(rush, plan)
+    collected = _RushRows(rush, plan)
     for talk in station.talks:
-        told.add_talk(talk)
+        collected.add_talk(talk)
     for step in station.steps:
         if step.what == "SENT":
-            told.add_answer(step)
+            collected.add_answer(step)
         else:
-            told.add_step(step)
-    for source, rows in told.rows.items():
+            collected.add_step(step)
+    for source, rows in collected.rows.items():
         yield source, _table(source, rows, plan.volume.draws)
 
 
-class _Told:
+class _RushRows:
     """Rows by input, as they are told."""
 
     def __init__(self, rush: Rush, plan: Plan) -> None:
@@ -49,7 +49,7 @@ class _Told:
         self._ids: dict[tuple[str, *tuple[int, ...]], str] = {}
 
     def add_talk(self, talk: Talk) -> None:
-        """What happens to a conversation by itself: it begins, sends and ends."""
+        """The events of a conversation without readers: it begins, sends and ends."""
         ends = self._rush.ended_from + talk.number * END_APART
         arrives_at, levels = talk.messages[0].arrives_at, (talk.level, self._rush.initiator_level)
         for by_initiator, at, what in (
@@ -92,9 +92,9 @@ class _Told:
         self.rows["queue_events"].append({"instance": self._rush.instance, **taken, **received})
 
     def add_step(self, step: Step) -> None:
-        """What a session does at the queue, and what it gets."""
+        """The statement of a session on the queue, and its result."""
         _, database, queue = self._rush.target
-        here = {"event_time": step.at, "instance": self._rush.instance, "database": database}
+        common = {"event_time": step.at, "instance": self._rush.instance, "database": database}
         transaction = None if step.transaction is None else self._id("transaction", step.transaction)
         row: Row = {"queue": queue, "event_type": step.what, "session_id": step.session}
         if step.what in ("RECEIVE", "WAIT_STARTED"):
@@ -102,11 +102,11 @@ class _Told:
         if step.what == "RECEIVE":
             row["conversation_group_id"] = step.talk and self._group(step.talk, False)
             row["row_count"] = len(step.messages)
-        self.rows["queue_events"].append(here | row | {"transaction_id": transaction})
+        self.rows["queue_events"].append(common | row | {"transaction_id": transaction})
         for message in step.messages:
             taken = self._message(message.talk, True, message.turn) | {"size_bytes": message.size}
             received = {"event_type": "RECEIVED", "transaction_id": transaction}
-            self.rows["message_events"].append(taken | here | received)
+            self.rows["message_events"].append(taken | common | received)
 
     def _endpoint(self, talk: Talk, is_initiator: bool) -> Row:
         return {

@@ -19,7 +19,7 @@ SHAPES = ("dialog",) * 14 + ("stream",) * 3 + ("oneway",) * 3
 
 @dataclass(frozen=True)
 class Size:
-    """How many of each.
+    """The size of a world.
 
     Attributes:
         instances, services, kinds: in all; a kind is a (contract, initiator service, target service).
@@ -34,6 +34,14 @@ class Size:
     rules: int = 200
     same_level: float = 0.0
     hot: int = 0
+
+
+@dataclass(frozen=True)
+class _Period:
+    """The days of a log."""
+
+    start: datetime
+    days: int
 
 
 @dataclass(frozen=True)
@@ -72,7 +80,7 @@ def world(size: Size, *, draws: Draws, start: datetime, days: int) -> World:
     """
     services = [_Service(number, size) for number in range(size.services)]
     pairs = list(_pairs(size, draws))
-    statements = list(_statements(size, services, pairs, draws, start, days))
+    statements = list(_statements(size, services, pairs, draws, _Period(start, days)))
     book = Rulebook(statements)
     kinds = [_kind(number, pair, services, draws, book, start) for number, pair in enumerate(pairs)]
     queues = {(s.instance, s.database, s.queue): s for s in services}
@@ -146,12 +154,12 @@ def _kind(
 
 
 def clock_skew(draws: Draws, instance: str) -> int:
-    """How far an instance's clock is off, in microseconds: some messages arrive before they were sent."""
+    """The error of an instance's clock, in microseconds: some messages arrive before they were sent."""
     return draws.python_below(60_000, "skew", instance) - 30_000
 
 
 def _outage(start: datetime) -> tuple[int, int]:
-    """When the queue of service 1 is off: on the first day, after lunch. Requests wait, replies don't."""
+    """The period in which the queue of service 1 is off: on the first day, after lunch."""
     return micros(start) + 13 * HOUR, micros(start) + 13 * HOUR + 25 * MINUTE
 
 
@@ -175,8 +183,7 @@ def _statements(
     services: list[_Service],
     pairs: list[tuple[str, int, int]],
     draws: Draws,
-    start: datetime,
-    days: int,
+    period: _Period,
 ) -> Iterator[Statement]:
     """`size.rules` rules in every database, about its own conversations, popular ones first; some change."""
     wanted: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
@@ -195,37 +202,35 @@ def _statements(
                 criteria = tuple(ANY if form >> (2 - i) & 1 else name for i, name in enumerate(names))
                 if len(taken) < size.rules and criteria not in taken:
                     taken.add(criteria)
-                    yield from _rule(size, instance, database, len(taken), criteria, draws, start, days)
+                    yield from _rule(size, (instance, database), len(taken), criteria, draws, period)
         for number in range(len(taken), size.rules):
             unused = (f"Unused{number:05d}", ANY, ANY)
-            yield from _rule(size, instance, database, number + 1, unused, draws, start, days)
+            yield from _rule(size, (instance, database), number + 1, unused, draws, period)
 
 
 def _rule(
     size: Size,
-    instance: str,
-    database: str,
+    database: tuple[str, str],
     number: int,
     criteria: tuple[str, ...],
     draws: Draws,
-    start: datetime,
-    days: int,
+    period: _Period,
 ) -> Iterator[Statement]:
     """A rule from long before the log, and its fate: a tenth change their level, a few are dropped."""
     name = f"Rule{number:05d}"
-    ids = (instance, database, name)
+    ids = (*database, name)
     keys = ("contract", "local_service", "remote_service")
     is_same = size.same_level > 0 and draws.python_uniform("same level", *ids) < size.same_level
     level = DEFAULT_LEVEL if is_same else 1 + draws.python_below(10, "level", *ids)
     rule: dict[str, str | int] = {**dict(zip(keys, criteria, strict=True)), "level": level}
-    yield Statement(_iso(start - timedelta(days=300)), instance, database, "create", name, rule)
+    yield Statement(_iso(period.start - timedelta(days=300)), *database, "create", name, rule)
     draw = draws.python_uniform("change", *ids)
-    when = _iso(start + timedelta(hours=draws.python_below(24 * days, "changed at", *ids)))
+    when = _iso(period.start + timedelta(hours=draws.python_below(24 * period.days, "changed at", *ids)))
     if draw < 0.1 and not is_same:
         level = 1 + draws.python_below(10, "new level", *ids)
-        yield Statement(when, instance, database, "alter", name, {"level": level})
+        yield Statement(when, *database, "alter", name, {"level": level})
     elif draw < 0.12:
-        yield Statement(when, instance, database, "drop", name, {})
+        yield Statement(when, *database, "drop", name, {})
 
 
 def _iso(moment: datetime) -> str:

@@ -1,4 +1,4 @@
-"""Who talks to whom at Brackwater Supply, how often and how: the kinds of the sample."""
+"""The kinds of conversations of the sample, Brackwater Supply."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -8,7 +8,7 @@ from pipelines.generator.world import MINUTE, SECOND
 
 
 class Talk(NamedTuple):
-    """Who talks to whom: weight, contract, initiator service, target service, and what is unusual."""
+    """A kind of conversation: weight, contract, initiator service, target service, and unusual features."""
 
     weight: int
     contract: str

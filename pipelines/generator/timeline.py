@@ -11,11 +11,11 @@ from pipelines.generator.plan import BATCH, Plan
 from pipelines.generator.world import SECOND
 
 CATCH_UP = 20
-"""What came in while a queue was off is worked off so many times faster than it came."""
+"""Messages that arrived while a queue was off are received this many times faster than they arrived."""
 
 
 def planned(frame: Frame, turn: Array, plan: Plan) -> Array:
-    """When a turn is sent if nothing is in its way."""
+    """The moment at which a turn is sent without delays."""
     drift = plan.volume.draws.uniform("turn", frame["c"], turn) * 0.3
     return frame["begin"] + (frame["pace"] * (turn + drift)).astype(np.int64) + 3_000
 

@@ -1,4 +1,4 @@
-"""What a log is about: the kinds of conversations, the queues with their readers, a rush."""
+"""The world of a log: the kinds of conversations, the queues with their readers, and a rush."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,12 +32,12 @@ class Kind(NamedTuple):
         poll: the reader only looks every `poll`; 0 is at once. Not for dialogs.
         size: bytes of a message, about.
         messages: of one conversation; null follows LENGTHS.
-        backlog: factor on the share of conversations whose messages nobody has received.
+        backlog: factor on the share of conversations whose messages are not received.
         group_block: conversations of the kind within so many consecutive ones share the initiator's group.
         relay: the instance that only passes the messages on; null sends directly.
         waits: the target's reader waits in RECEIVE between messages and logs it.
         off_from, off_until: the target queue is off; messages wait and are delivered afterwards.
-        blocked_from: nobody receives from the target queue any more.
+        blocked_from: from then on no reader receives from the target queue.
         blocked_off: it is off as well, so that nothing is delivered.
         begin_at: the moment of a scripted conversation; null draws one.
         stall: a scripted conversation is left with its last messages not received.
@@ -93,8 +93,8 @@ class Reader(NamedTuple):
         session: number of the first session that reads the queue.
         tasks: activated tasks that read it; 0 has no task events.
         period: from the start of a task to the start of the next one in its place.
-        busy_from: from here on tasks find messages all the time and never exit; null is never.
-        waits_from: from here on the last session waits in RECEIVE and gets nothing; null is never.
+        busy_from: from then on tasks find messages all the time and never exit; null is never.
+        waits_from: from then on the last session waits in RECEIVE and gets nothing; null is never.
         off_from, off_until: when it was switched off and on again; null is never.
         altered_at: an ALTER QUEUE that left the status alone; null is none.
     """
@@ -138,7 +138,7 @@ class Rush(NamedTuple):
         readers: activated tasks that read it.
         begin: when the first conversations begin.
         per_half_hour: how many conversations begin in each half hour.
-        ended_from: from here on the conversations end.
+        ended_from: from then on the conversations end.
         late: moments after which a message of the second line comes just too late for a decision.
         sending: moments after which a SEND holds a group of the second line that is next.
         going_on: moments after which a transaction goes on with its group, though better ones wait.
@@ -166,7 +166,7 @@ class Rush(NamedTuple):
 
 @dataclass(frozen=True)
 class World:
-    """What the conversations are drawn from.
+    """The source of conversations.
 
     Attributes:
         kinds: by popularity where `weights` is empty, else in any order.

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, Row, functions as F
 
 from pipelines.config.catalog import BINDINGS
 from pipelines.engine.differences import Materialize, run_concurrently
+from pipelines.engine.housekeeping import sql_text
 from pipelines.engine.ordered import with_value_by_key
 from pipelines.engine.small_frame import small_frame
 from pipelines.engine.small_jobs import is_set_for_small_jobs, materialize_if_small
@@ -28,7 +29,7 @@ from pipelines.ingest.working_set import KEYS, Batch, WorkingSet, read_working_s
 from pipelines.state.endpoints import latest_moves, with_queue
 from pipelines.state.ledger import Ledger
 from pipelines.state.open_messages import StateOfMessages, state_of_messages
-from pipelines.storage.warehouse import Warehouse, sql_text
+from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES

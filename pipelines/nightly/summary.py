@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from pyspark.sql import functions as F
 from rich.console import Console
 
-from pipelines.activation.queues_off import off_sentence, queues_off_at, with_queue_off
-from pipelines.activation.unconfigured_monitors import unconfigured_monitors
+from pipelines.activation.queues_off import off_sentence, with_queue_off
+from pipelines.activation.read import queues_off_at, unconfigured_monitors
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings

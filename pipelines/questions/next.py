@@ -6,7 +6,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.activation.queues_off import queues_off_at, with_queue_off
+from pipelines.activation.queues_off import with_queue_off
+from pipelines.activation.read import queues_off_at
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant

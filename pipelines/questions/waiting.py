@@ -7,7 +7,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.activation.queues_off import queues_off_at, with_queue_off
+from pipelines.activation.queues_off import with_queue_off
+from pipelines.activation.read import queues_off_at
 from pipelines.config.catalog import Catalog
 from pipelines.questions.overtaken import MESSAGES_PER_ORDER, rank_overtaken
 from pipelines.questions.transmission_status import read_statuses

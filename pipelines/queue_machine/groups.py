@@ -34,7 +34,7 @@ class Message(Generic[G]):
 
     Attributes:
         arrival: its position in the order of arrival.
-        rank, sequence: what precedes the arrival in the order of its conversation.
+        rank, sequence: the keys before the arrival in the order of its conversation.
         ready: whether a RECEIVE can take it.
         conversation: its conversation, once it has arrived.
     """

@@ -1,1 +1,1 @@
-"""The replay: the same arrivals with other levels or readers, played forward from a moment."""
+"""The replay: a period of the log played again, with other levels or readers."""

@@ -73,7 +73,7 @@ def filtered_receipts(ledger: Ledger, receivers: DataFrame) -> DataFrame:
 def first_filtered_receipts(
     ledger: Ledger, outcomes: DataFrame, receivers: DataFrame, period: Period
 ) -> DataFrame:
-    """When a committed RECEIVE with WHERE first received a message in the period.
+    """The first receipts of messages by committed RECEIVE statements with WHERE in the period.
 
     Args:
         ledger: the rows that can matter, with events of any time.

@@ -62,12 +62,12 @@ def report_replay(
 
 def _verdicts(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, ...], str]:
     """The verdict of each queue: off if one of its levels is, unknown if all are."""
-    found: dict[tuple[str, ...], set[str]] = {}
+    by_queue: dict[tuple[str, ...], set[str]] = {}
     for row in rows:
-        found.setdefault(_queue(row), set()).add(row["verdict"])
+        by_queue.setdefault(_queue(row), set()).add(row["verdict"])
     return {
         queue: OFF if OFF in of_levels else UNKNOWN if of_levels == {UNKNOWN} else CALIBRATED
-        for queue, of_levels in found.items()
+        for queue, of_levels in by_queue.items()
     }
 
 
@@ -76,13 +76,11 @@ def _scenarios_by_level(waits: Sequence[Mapping[str, Any]]) -> list[dict[str, An
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
     for row in waits:
         key = (*_queue(row), row["level"])
-        found = rows.setdefault(
-            key, {name: row[name] for name in (*QUEUE, "level", "messages", "calibrated")}
-        )
-        found[row["scenario"]] = {name: row[name] for name in FIGURES}
-    for found in rows.values():
-        before, after = found.get("actual"), found.get("proposed")
-        found["difference_p95"] = (
+        both = rows.setdefault(key, {name: row[name] for name in (*QUEUE, "level", "messages", "calibrated")})
+        both[row["scenario"]] = {name: row[name] for name in FIGURES}
+    for both in rows.values():
+        before, after = both.get("actual"), both.get("proposed")
+        both["difference_p95"] = (
             after["wait_p95"] - before["wait_p95"]
             if before and after and None not in (before["wait_p95"], after["wait_p95"])
             else None
@@ -104,10 +102,10 @@ def _first_queues(rows: Sequence[Mapping[str, Any]], limit: int) -> set[tuple[st
 
 def _by_queue(curve: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
     """The rows of each scenario and queue, by their number of readers."""
-    found: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
+    by_queue: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
     for row in curve:
-        found.setdefault((row["scenario"], *_queue(row)), []).append(row)
-    return list(found.values())
+        by_queue.setdefault((row["scenario"], *_queue(row)), []).append(row)
+    return list(by_queue.values())
 
 
 def _enough(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -38,7 +38,7 @@ COLUMNS = ("machine", *ORDER, *(name for name in PAYLOAD if name != "proposed"))
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a replay plays; only `messages` has levels.
+    """The inputs of a replay; only `messages` has levels.
 
     Attributes:
         messages: `services.with_service`, with the levels `level` and `proposed`.
@@ -65,7 +65,7 @@ def timeline(inputs: Inputs, numbered: DataFrame, period: Period, by_proposal: S
     """The events of the queues, once for each machine that plays them.
 
     Args:
-        inputs: what is played.
+        inputs: the inputs of the replay.
         numbered: (instance, database, queue, queue_number) of the queues that are played, unique.
         period: the period.
         by_proposal: for each of a queue's machines whether it uses the proposed levels. The machines of a

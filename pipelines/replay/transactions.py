@@ -13,7 +13,7 @@ from schemas.keys import GROUP, QUEUE
 
 
 def outcomes(queue_events: DataFrame) -> DataFrame:
-    """How transactions ended.
+    """The outcomes of transactions.
 
     Args:
         queue_events: the queue events that can matter, of any time.
@@ -31,7 +31,7 @@ def outcomes(queue_events: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True)
 class OpenTransactions:
-    """What transactions hold that are open at the start of the period.
+    """The locks and messages of transactions that are open at the start of the period.
 
     Attributes:
         locks: (instance, database, queue, conversation_group_id, `until`), a row per group and transaction;
@@ -49,7 +49,7 @@ class OpenTransactions:
 def open_transactions(
     ledger: Ledger, outcomes: DataFrame, in_flight: DataFrame, receivers: DataFrame, *, start: datetime
 ) -> OpenTransactions:
-    """Find what transactions hold that are open at a moment, and until when.
+    """Find the locks and messages of transactions that are open at a moment, and until when they hold them.
 
     Args:
         ledger: the rows that can matter, with events of any time.

@@ -1,4 +1,4 @@
-"""A replay as an operator reads it on the terminal: one screen."""
+"""Print a replay on one screen."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -12,7 +12,7 @@ ASSUMED = (
     "work on each takes as long as in the log."
 )
 CALIBRATED = {"calibrated": "yes", "off": "NO", "unknown": "not known"}
-"""What is shown for the verdict of a queue."""
+"""The printed text of each verdict."""
 WAITS = ("queue", "level", "messages", "p50", "p95", "p95 proposed", "difference", "calibrated")
 QUEUES = (
     "scenario",
@@ -49,7 +49,7 @@ def sentence(report: Mapping[str, Any]) -> str:
 
 
 def _trust(report: Mapping[str, Any]) -> str:
-    """Say how far the figures can be trusted."""
+    """Tell how far the figures can be trusted."""
     counts = report["calibration"]
     faults, unknown, queues = counts["off"], counts["unknown"], format_count(counts["queues"], "queue")
     if report["from"] == report["to"]:
@@ -76,7 +76,7 @@ def _trust(report: Mapping[str, Any]) -> str:
 
 
 def print_replay(report: Mapping[str, Any]) -> None:
-    """Print what is assumed, the answer, waits by level, queues, the drain or the curve."""
+    """Print the assumptions, the answer, waits by level, queues, and the drain or the curve."""
     console = open_console()
     console.print(ASSUMED, soft_wrap=True)
     span = f"{format_instant(report['from'])} to {format_instant(report['to'])}"
@@ -118,11 +118,11 @@ def _of_queue(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _advice(row: Mapping[str, Any]) -> str:
-    place = f"{row['scenario']}: {format_queue(row)}"
+    queue = f"{row['scenario']}: {format_queue(row)}"
     if row["readers"] is None:
-        return f"{place}: each more reader of this range still helps, or too few messages are served"
+        return f"{queue}: each more reader of this range still helps, or too few messages are served"
     why = " because only locked groups are left to them" if row["locked"] else ""
-    return f"{place}: from {format_count(row['readers'], 'reader')} on, one more does not help{why}"
+    return f"{queue}: from {format_count(row['readers'], 'reader')} on, one more does not help{why}"
 
 
 def _mistrust(row: Mapping[str, Any]) -> str:
@@ -138,7 +138,7 @@ def _figure(row: Mapping[str, Any] | None, name: str) -> str | None:
 
 
 def _time(ms: float) -> str:
-    """Milliseconds in the unit that suits them."""
+    """Milliseconds in a readable unit."""
     seconds = ms / 1000
     if seconds < 1:
         return f"{ms:,.4g} ms"

@@ -1,4 +1,4 @@
-"""How long messages waited: percentiles by nearest rank, those that were never served ranking last."""
+"""Waits of messages: percentiles by nearest rank, in which messages that were never served rank last."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame, Window, functions as F
 PERCENTILES = (50, 90, 95, 99, 100)
 MILLISECOND = 1000
 TENTH, CLOSE = 10, 50 * MILLISECOND
-"""A percentile is off by more than a tenth and more than 50 ms, or it is not. Our choice."""
+"""A percentile is off if it differs by more than a tenth and by more than 50 ms: short waits vary."""
 
 
 def waits(rows: DataFrame, key: Sequence[str]) -> DataFrame:
@@ -15,7 +15,7 @@ def waits(rows: DataFrame, key: Sequence[str]) -> DataFrame:
 
     Args:
         rows: a row per message with the key, `wait` in microseconds, null if it was not served, `so_far`,
-            how long it had waited then, and `estimated`.
+            its wait until then, and `estimated`.
         key: the columns to group by.
 
     Returns:
@@ -54,28 +54,28 @@ def milliseconds(name: str) -> Column:
 
 
 def calibration(logged: DataFrame, replayed: DataFrame, key: Sequence[str]) -> DataFrame:
-    """Compare what was replayed with the log.
+    """Compare the replay with the log.
 
     Args:
         logged: `waits` of the log, by queue and level.
-        replayed: `waits` of the scenario actual, by the same; they play the same messages.
+        replayed: `waits` of the scenario actual, by the same key; both have the same messages.
         key: the columns of queue and level.
 
     Returns:
         One row per key: messages; logged, replayed and difference of p50 and p95 in microseconds;
         `verdict`: calibrated, off or unknown.
     """
-    both = logged.select(
+    joined = logged.select(
         *key, "messages", *[F.col(f"p{rank}").alias(f"logged_p{rank}") for rank in (50, 95)]
     ).join(
         replayed.select(*key, *[F.col(f"p{rank}").alias(f"replayed_p{rank}") for rank in (50, 95)]), [*key]
     )
-    compared = both.withColumns(
+    compared = joined.withColumns(
         {f"difference_p{rank}": F.col(f"replayed_p{rank}") - F.col(f"logged_p{rank}") for rank in (50, 95)}
     )
     ours, theirs = F.col("replayed_p50"), F.col("logged_p50")
-    nothing = ours.isNull() & theirs.isNull()
-    verdict = F.when(_is_off(50) | _is_off(95), "off").when(nothing, "unknown").otherwise("calibrated")
+    is_unknown = ours.isNull() & theirs.isNull()
+    verdict = F.when(_is_off(50) | _is_off(95), "off").when(is_unknown, "unknown").otherwise("calibrated")
     return compared.withColumn("verdict", verdict)
 
 

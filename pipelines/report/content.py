@@ -7,7 +7,8 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.activation.queues_off import POISON, queues_off_at, with_queue_off
+from pipelines.activation.queues_off import with_queue_off
+from pipelines.activation.read import POISON, queues_off_at
 from pipelines.config.catalog import Catalog
 from pipelines.questions.caveats import find_caveats
 from pipelines.questions.coverage import report_coverage

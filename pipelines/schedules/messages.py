@@ -1,4 +1,4 @@
-"""Open messages with their two endpoints at as_of, and the messages that no schedule can place."""
+"""Open messages with their two endpoints at as_of, and the messages that are in no schedule."""
 
 from pyspark.sql import DataFrame, functions as F
 
@@ -76,7 +76,7 @@ def unresolved(messages: DataFrame) -> DataFrame:
     Returns:
         One row per message that is missing from a schedule; key (kind, id).
     """
-    # The condition stands before the reason: the embedded engine may test a CHECK on rows that are left out.
+    # The first condition decides the reason: an engine can test a CHECK on rows that are left out later.
     receive = messages.where("in_queue and (not receiver_exists or receiver_queue is null)").select(
         F.lit("receive").alias("kind"),
         F.col("message_id").alias("id"),

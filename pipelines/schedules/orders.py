@@ -142,7 +142,7 @@ def orders(
 def receive_order(
     ready: DataFrame, *, top: int | None, materialize: Materialize
 ) -> tuple[DataFrame, DataFrame]:
-    """Put ready messages into the order of RECEIVEs: `ordered_groups`, kept, and `receive_schedule`.
+    """Order ready messages by RECEIVE: `ordered_groups`, materialized, and `receive_schedule`.
 
     Args:
         ready: `ready_messages`, or other rows `in_conversations`.
@@ -160,7 +160,7 @@ def send_order(rows: DataFrame, *, blocks: Blocks | None, materialize: Materiali
 
     Args:
         rows: `sendable`, `with_transmit_priority`.
-        blocks: how large a fragment is, and how many make a block; None sends message by message.
+        blocks: the size of a fragment, and the number of fragments in a block; None sends message by message.
         materialize: computes a frame once.
     """
     sent = materialize(transmission_order(rows))

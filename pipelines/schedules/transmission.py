@@ -11,7 +11,7 @@ from schemas.keys import QUEUE
 
 HIGHEST_PRIORITY = 10
 MATCHES = ("same_database", "same_instance", "anywhere")
-"""Where the catalog has a service of a name, the nearest first."""
+"""Locations of a service in the catalog, the nearest to the sender first."""
 DESCRIPTION = (
     "message_id",
     "conversation_id",

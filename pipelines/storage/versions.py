@@ -107,18 +107,21 @@ def small_table_rows(path: str, columns: Sequence[str], spark: SparkSession | No
 def other_columns(path: str, table: Table, found: Mapping[str, str]) -> str | None:
     """Say how the columns of a table differ from its declaration; None if they don't.
 
+    A table of an older version may lack columns that may be null: the next write adds them.
+
     Args:
         path: the table's folder.
         table: its declaration.
         found: the types of its columns as Spark calls them, by name.
     """
     declared = {column.name: column.type for column in table.columns}
-    if declared == found:
-        return None
+    later = {column.name for column in table.columns if table.may_lack(column)}
     if not declared.keys() & found.keys():
         differs = "it has none of the columns of that table, so it is another table"
     else:
-        missing = [f"column {name} is missing" for name in declared if name not in found]
+        missing = [
+            f"column {name} is missing" for name in declared if name not in found and name not in later
+        ]
         retyped = [
             f"column {name} is {found[name]} and must be {type}"
             for name, type in declared.items()
@@ -126,6 +129,8 @@ def other_columns(path: str, table: Table, found: Mapping[str, str]) -> str | No
         ]
         added = [f"column {name} was added" for name in found if name not in declared]
         differs = ", ".join(missing + retyped + added)
+    if not differs:
+        return None
     return (
         f"warehouse: {path}: {differs}. An older version wrote the table, or another program changed it. Put "
         f"it back as it was, or {REBUILD}"

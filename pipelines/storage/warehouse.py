@@ -3,7 +3,7 @@
 import logging
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
 
@@ -22,21 +22,20 @@ from pipelines.engine.differences import (
 )
 from pipelines.engine.errors import is_missing_table
 from pipelines.engine.files import engine_path, unwritable_character
+from pipelines.engine.housekeeping import housekept_table, sql_text
 from pipelines.engine.never_null import require_not_null
 from pipelines.engine.small_frame import empty_frame
 from pipelines.engine.small_jobs import read_in_one_task
 from pipelines.storage.commits import rows_added
-from pipelines.storage.id_spelling import is_marked, mark, other_spelling
+from pipelines.storage.id_spelling import is_marked, mark, other_ids, other_spelling
 from pipelines.storage.inputs.delta_log import current_version
-from pipelines.storage.older_shape import OLD_TABLE, older_shape
 from pipelines.storage.spark_schema import folder_of, register
 from pipelines.storage.versions import other_columns
 from schemas.events import ACCEPTED
-from schemas.ids import canonical_text
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import BATCHES
 from schemas.reading import as_of_key, of_as_of, open_at
-from schemas.table import Table
+from schemas.table import Column, Table
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +63,8 @@ class Warehouse:
         """
         self.spark = spark
         self._schema = None if isinstance(place, str) else place
-        self._written = set[str]()
+        self._columns: dict[str, Sequence[str]] = {}
+        """The columns of each table that is there, as they are stored."""
         self.root = (with_slashes(place) if isinstance(place, str) else folder_of(spark, place)).rstrip("/")
         if found := UNREADABLE.search(self.root):
             raise ConfigError(
@@ -78,7 +78,7 @@ class Warehouse:
             )
 
     def require_this_shape(self) -> None:
-        """Refuse the tables of an older version: a ledger in other ones, with fewer columns or other ids.
+        """Refuse the tables of an older version that can't go on: a column is missing, or ids are others.
 
         An older version told the spellings of a GUID apart. Its warehouse can be read as long as it has none
         but the canonical one, which is looked up in all events until the next fold marks `batches`.
@@ -87,16 +87,13 @@ class Warehouse:
             ConfigError: this is a warehouse of an older version.
             WarehouseError: a table has other columns than the declared ones.
         """
-        if not self.exists(BATCHES) and self._types(f"{self.root}/{OLD_TABLE}"):
-            raise older_shape(self.root)
         # Refused at once, and not only when the first table is read that lacks a column.
         self.exists(ENDPOINTS)
         if not self.exists(BATCHES) or is_marked(self.spark, self.path(BATCHES)):
             return
         for table in ACCEPTED.values():
             if (id := other_spelling(self.read(table))) is not None:
-                why = f"to which {id!r} in {table.name} was another id than {canonical_text(id)!r}"
-                raise older_shape(self.root, why)
+                raise other_ids(self.root, table.name, id)
 
     def mark_ids(self) -> None:
         """Say in `batches`, which exists, that all ids have their canonical spelling."""
@@ -123,14 +120,14 @@ class Warehouse:
         Raises:
             WarehouseError: its columns are not the declared ones.
         """
-        if table.name in self._written:
+        if table.name in self._columns:
             return True
         types = self._types(self.path(table))
         if not types:
             return False
         if problem := other_columns(self.path(table), table, types):
             raise WarehouseError(problem)
-        self._written.add(table.name)
+        self._columns[table.name] = list(types)
         return True
 
     def read(self, table: Table) -> DataFrame:
@@ -179,7 +176,15 @@ class Warehouse:
             log.info("%s: %s rows in %s files, version %s, %.1f s", table.name, rows, files, version, seconds)
 
     def _load(self, table: Table) -> DataFrame:
-        return read_in_one_task(self.spark.read.format("delta").load(engine_path(self.path(table))))
+        rows = read_in_one_task(self.spark.read.format("delta").load(engine_path(self.path(table))))
+        if lacking := self._lacking(table):
+            rows = rows.withColumns({column.name: F.lit(None).cast(column.type) for column in lacking})
+        # Columns that came later are stored last.
+        return rows if self._columns[table.name] == table.names else rows.select(*table.names)
+
+    def _lacking(self, table: Table) -> list[Column]:
+        """The columns that a table of an older version does not have yet."""
+        return [column for column in table.columns if column.name not in self._columns[table.name]]
 
     def _types(self, path: str) -> dict[str, str]:
         """The types of the columns of the table at a path, by name; none if there is no table."""
@@ -193,12 +198,24 @@ class Warehouse:
         return {field.name: _shape(field.dataType) for field in fields}
 
     def create_missing(self, table: Table) -> None:
-        """Create the table if it was never written, and see that the schema knows it."""
+        """Create the table if it was never written, with all columns; see that the schema knows it."""
         if not self.exists(table):
             self.spark.sql(_create_statement(self.spark, table, engine_path(self.path(table))))
-            self._written.add(table.name)
+            self._columns[table.name] = table.names
+        if lacking := self._lacking(table):
+            self._add_columns(table, lacking)
         if self._schema is not None:
             register(self.spark, self._schema, table.name, self.path(table))
+
+    def _add_columns(self, table: Table, columns: Sequence[Column]) -> None:
+        found = housekept_table(self.path(table), self.spark)
+        assert found is not None
+        has_comments = _has_comments(table)
+        fields = [column.field for column in columns]
+        found.add_columns([f if has_comments else T.StructField(f.name, f.dataType) for f in fields])
+        names = ", ".join(column.name for column in columns)
+        log.info("%s: added %s, which an older version did not have", table.name, names)
+        self._columns[table.name] = [*self._columns[table.name], *(column.name for column in columns)]
 
     def _laid_out(self, table: Table, rows: DataFrame) -> DataFrame:
         """The rows with exactly the declared columns, in files that follow the table's file order."""
@@ -220,8 +237,7 @@ def _create_statement(spark: SparkSession, table: Table, path: str) -> str:
     elif table.statistics is not None:
         properties["delta.dataSkippingNumIndexedCols"] = "0"
     named = ", ".join(f"{sql_text(name)} = {sql_text(value)}" for name, value in properties.items())
-    # The embedded engine can't unite a column that has a comment with one that has none, as the fold does.
-    columns = [column.ddl(comment="fold" not in table.partition_by) for column in table.columns]
+    columns = [column.ddl(comment=_has_comments(table)) for column in table.columns]
     return " ".join(
         [
             f"CREATE TABLE IF NOT EXISTS {identifier_of_new(spark, path)}",
@@ -234,9 +250,9 @@ def _create_statement(spark: SparkSession, table: Table, path: str) -> str:
     )
 
 
-def sql_text(value: str) -> str:
-    """A text as SQL, whatever stands in it."""
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+def _has_comments(table: Table) -> bool:
+    # The embedded engine can't unite a column that has a comment with one that has none, as a batch does.
+    return "fold" not in table.partition_by
 
 
 def _require_declared(table: Table, rows: DataFrame) -> None:

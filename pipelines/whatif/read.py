@@ -45,7 +45,7 @@ class WhatIf:
 
     @cached_property
     def counts(self) -> Counts:
-        """What changes."""
+        """The counts of changes."""
         return counts(self.kinds, self.moves)
 
     @cached_property

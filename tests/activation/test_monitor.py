@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from pipelines.activation import event_codes as codes
 from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Clock
-from pipelines.activation.monitor import Monitor, Replay
+from pipelines.activation.monitor import Monitor, MonitorReplay
 from pipelines.activation.states import QueueEvents, Totals
 from tests.support.harness import difference
 from tests.support.model import activation as model
@@ -49,7 +49,7 @@ class Recorded(model._Replay):
         if happening.kind == model.ARRIVAL and change:
             self.feed.append((time, codes.ARRIVAL, 1))
         elif happening.kind != model.ARRIVAL:
-            self.feed += [(time, codes.TAKEN if change < 0 else codes.GIVEN_BACK, 1)] * abs(change)
+            self.feed += [(time, codes.TAKEN if change < 0 else codes.REDELIVERED, 1)] * abs(change)
         if happening.kind == model.QUEUE_EVENT and (kind := _kind(happening.event)) is not None:
             session = happening.event["session_id"]
             self.feed.append((time, kind, codes.NO_SESSION if session is None else session))
@@ -80,11 +80,11 @@ def replayed(recorded: Recorded) -> tuple[list[Row], Totals]:
         recorded.period // timedelta(microseconds=1),
         recorded.empty // timedelta(microseconds=1),
     )
-    replay = Replay(Monitor(0, monitor.max_queue_readers, timeout, monitor.on), clock)
+    replay = MonitorReplay(Monitor(0, monitor.max_queue_readers, timeout, monitor.on), clock)
     # In pieces, as batches come; the last one may be empty.
     columns = np.array(recorded.feed, np.int64).reshape(-1, 3).T
     pieces = [QueueEvents(*columns[:, begin : begin + 3]) for begin in range(0, len(recorded.feed) + 1, 3)]
-    runs = [run for piece in pieces[:-1] for run in replay.feed(piece).tolist()]
+    runs = [run for piece in pieces[:-1] for run in replay.play(piece).tolist()]
     last, totals = replay.finish(pieces[-1])
     instance, database, queue = monitor.queue
     named = [dict(zip(CHECKS.names or (), run, strict=True)) for run in [*runs, *last.tolist()]]

@@ -20,7 +20,7 @@ RANKS = {
 def played(timeline: str, start: int = 0) -> tuple[list[tuple[int, int | None]], int]:
     """The periods, and the RECEIVED events that did not find the message ready."""
     events = [
-        event("m", time * codes.KINDS_AT_AN_INSTANT + RANKS[letter][0], f"{letter}{time}", RANKS[letter][1])
+        event("m", time * codes.RANKS + RANKS[letter][0], f"{letter}{time}", RANKS[letter][1])
         for time, letter in enumerate(timeline)
         if letter != "."
     ]

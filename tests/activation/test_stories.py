@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.activation.report import activation_of_queue, find_queue
-from pipelines.activation.view import drawn, print_activation
+from pipelines.activation.view import draw_runs, print_activation
 from pipelines.activation.write import write_activation
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.storage.batches import completed_batches
@@ -299,7 +299,7 @@ def test_queues_by_name(session: SparkSession, project: Project) -> None:
 
 def test_a_short_run_is_drawn_where_it_is() -> None:
     run = {"first_check": at(30), "until": at(30), "suppressed_by": None}
-    assert drawn([run], at(0), at(60)) == " " * 48 + "+" + " " * 47
+    assert draw_runs([run], at(0), at(60)) == " " * 48 + "+" + " " * 47
 
 
 def test_activation_left_out(session: SparkSession, tmp_path: Path) -> None:
