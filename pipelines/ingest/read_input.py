@@ -29,7 +29,7 @@ from pipelines.storage.inputs.contract import raise_together
 from pipelines.storage.inputs.listing import InputFile, has_many_small_files
 from pipelines.storage.inputs.payloads import with_payload
 from pipelines.storage.inputs.read import mistyped_fields, read_input
-from pipelines.storage.inputs.readable import TOO_LONG
+from pipelines.storage.inputs.text_copies import TOO_LONG
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
 
