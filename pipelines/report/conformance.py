@@ -1,5 +1,6 @@
 """What the page shows of a conformance check: the queues, their hours, the worst deviations, the links."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from pyspark.sql import functions as F
@@ -9,7 +10,18 @@ from pipelines.config.instants import format_instant
 from pipelines.conformance.links import LINK
 from pipelines.conformance.report import worst_first
 from pipelines.conformance.view import QUEUES
-from pipelines.report.page import PageTable, number_rows, read_sums, read_table
+from pipelines.report.cells import (
+    EMPTY,
+    Cell,
+    HtmlTable,
+    TableColumn,
+    column,
+    make_table,
+    percent_column,
+    placed_column,
+)
+from pipelines.report.formats import format_number, format_percent
+from pipelines.report.tables import PageData, PageTable, Row, number_rows, read_sums, read_table
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import (
@@ -75,3 +87,97 @@ def read_conformance_tables(answers: Warehouse, as_of: datetime) -> dict[str, Pa
             limit=LINKS_SHOWN,
         ),
     }
+
+
+def describe_conformance(data: PageData) -> str:
+    """Say how many receives passed no higher level."""
+    [counts] = data.rows("conformance_counts")
+    return (
+        f"Of {format_number(counts['with_choice'])} receives that could choose between levels, "
+        f"{format_number(counts['conforming'])} passed no higher one."
+    )
+
+
+def make_conformance_tables(data: PageData) -> list[HtmlTable]:
+    """Make the tables of the section."""
+    return [
+        _make_hour_table(data),
+        make_table(
+            "conformance-queues",
+            "Receives by queue, those that passed most first",
+            [
+                placed_column("Queue", "queue"),
+                column("Receives", "count", "decisions"),
+                column("Could choose", "count", "with_choice"),
+                column("Passed nothing", "count", "conforming"),
+                column("Groups passed", "count", "passed"),
+                percent_column("Fitness", "fitness"),
+                percent_column("Skill", "skill"),
+                column("Higher one locked", "count", "lock_skipped"),
+                column("Unexplained", "count", "unexplained"),
+            ],
+            data.rows("conformance_queues"),
+            note=data.note_left_out("conformance_queues", "that passed most"),
+        ),
+        make_table(
+            "conformance-deviations",
+            "Receives that passed a higher level, the worst first",
+            [
+                placed_column("Queue", "queue"),
+                column("At", "time", "at"),
+                column("Why", "word", "class"),
+                column("Level", "level", "level"),
+                column("Best level", "level", "best_level"),
+                column("Groups passed", "count", "passed_groups"),
+                column("Group taken", "id", "conversation_group_id"),
+                column("Transaction", "id", "transaction_id"),
+                column("First message passed", "id", "witness_message_id"),
+            ],
+            data.rows("conformance_deviations"),
+            note=data.note_left_out("conformance_deviations", "worst"),
+        ),
+        make_table(
+            "conformance-links",
+            "Links, most overtaken first",
+            [
+                column("From", "name", "sending_instance"),
+                column("To", "name", "receiving_instance"),
+                column("Messages", "count", "messages"),
+                column("Overtook a higher level", "count", "with_inversion"),
+                column("Pairs", "count", "inversions"),
+            ],
+            data.rows("conformance_links"),
+            note=data.note_left_out("conformance_links", "with most inversions"),
+            empty="no message went from one instance to another.",
+        ),
+    ]
+
+
+def _make_hour_table(data: PageData) -> HtmlTable:
+    """Make the table with a row for each queue and a column for each hour; the shade is 1 - fitness."""
+    by_place = data.rows_by_place("conformance_hours")
+    fitness = {(place, row["hour"]): row["fitness"] for place, rows in by_place.items() for row in rows}
+    hours = sorted({hour for _, hour in fitness})
+    is_one_day = len({hour[:10] for hour in hours}) <= 1
+
+    def hour_column(hour: str) -> TableColumn:
+        def value(row: Row) -> float | None:
+            return fitness.get((row["index"], hour))
+
+        def cell(row: Row) -> Cell:
+            share = value(row)
+            return EMPTY if share is None else Cell(format_percent(share), share=f"{0.45 * (1 - share):.3f}")
+
+        day, time = hour[5:10].replace("-", "\u2011"), hour[11:16]
+        return TableColumn(time if is_one_day else f"{day} {time}", "level", value, cell, is_shaded=True)
+
+    table = make_table(
+        "conformance-hours",
+        "Fitness by queue and hour",
+        [placed_column("Queue", "queue"), *map(hour_column, hours)],
+        [row for row in data.rows("conformance_queues") if row["index"] in by_place],
+        note="100%: no group of a higher level was passed; the darker, the more were. "
+        "Empty: nothing to choose.",
+        empty="no receive could choose between levels.",
+    )
+    return replace(table, is_sortable=False)

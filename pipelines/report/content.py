@@ -5,7 +5,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, Window, functions as F
+from pyspark.sql import Window, functions as F
 
 from pipelines.activation.queues_off import with_queue_off
 from pipelines.activation.read import POISON, queues_off_at
@@ -13,7 +13,7 @@ from pipelines.config.catalog import Catalog
 from pipelines.questions.caveats import find_caveats
 from pipelines.questions.coverage import report_coverage
 from pipelines.questions.leaks import LEAK_KEY, count_leaks, leak_order, read_leaks
-from pipelines.questions.transmission_status import STATUS_COLUMNS as STATUS_COLUMNS, read_statuses
+from pipelines.questions.transmission_status import STATUS_COLUMNS, read_statuses
 from pipelines.questions.unresolved import UNRESOLVED_KEY, count_unresolved
 from pipelines.questions.waiting import (
     OVERTAKEN_COLUMNS,
@@ -24,7 +24,8 @@ from pipelines.questions.waiting import (
     find_overtaken,
     summarize_waits,
 )
-from pipelines.report.page import PageTable, number_rows, read_table
+from pipelines.report.counts import count_by_instance, count_by_queue, select_nights
+from pipelines.report.tables import PageTable, number_rows, read_table
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import ACTIVATION_SUMMARY, BATCHES, REJECTED_EVENTS, RUNS, UNRESOLVED
@@ -100,18 +101,6 @@ ADVICE_COLUMNS = (
 
 OFF_COLUMNS = (*QUEUE, "off_since", "seen_off_at", "messages", "waiting", "oldest", *POISON)
 LEAK_COLUMNS = (*LEAK_KEY, "endpoints", "oldest", "a_day")
-
-
-SUMS = (
-    "open_receive",
-    "open_transmission",
-    "open_forwarded",
-    "unresolved_receive",
-    "unresolved_transmission",
-    "events",
-    "rejected",
-)
-"""What is compared, by its name in `runs.reconciliation`."""
 
 
 def read_tables(
@@ -266,96 +255,3 @@ def _read_input(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
             limit=UNRESOLVED_SHOWN,
         ),
     }
-
-
-def count_by_queue(schedule: DataFrame, *, as_of: datetime) -> DataFrame:
-    """Count the ready messages of each queue by what keeps them back.
-
-    Args:
-        schedule: rows of `receive_schedule` of one as_of.
-        as_of: the instant of the schedule.
-
-    Returns:
-        One row per queue (`instance`, `database`, `queue`) with messages: `messages`, of these `ready`,
-        `group_locked` and `queue_off`; the arrival of the `oldest`; `median_seconds` and `p95_seconds` of
-        waiting so far, as in `pipelines/questions/waiting.py`.
-
-    Source: our choice.
-    """
-    states = [
-        F.count_if(F.col("state") == state).alias(state) for state in ("ready", "group_locked", "queue_off")
-    ]
-    return schedule.groupBy("instance", "database", "queue").agg(
-        F.count(F.lit(1)).alias("messages"), *states, *_waits("arrived_at", as_of)
-    )
-
-
-def count_by_instance(schedule: DataFrame, *, as_of: datetime) -> DataFrame:
-    """Count the messages that wait for transmission at each instance.
-
-    Args:
-        schedule: rows of `transmission_schedule` of one as_of.
-        as_of: the instant of the schedule.
-
-    Returns:
-        One row per sending `instance`: `messages`, of these `forwarded` and `elevated` ones; when the
-        `oldest` became sendable; `median_seconds` and `p95_seconds` of waiting so far.
-
-    Source: our choice.
-    """
-    return schedule.groupBy("instance").agg(
-        F.count(F.lit(1)).alias("messages"),
-        F.count_if("forwarded").alias("forwarded"),
-        F.count_if("elevated").alias("elevated"),
-        *_waits("sendable_at", as_of),
-    )
-
-
-def _waits(since: str, as_of: datetime) -> list[Column]:
-    seconds = F.floor((F.unix_micros(F.lit(as_of)) - F.unix_micros(since)) / 1_000_000)
-    return [
-        F.min(since).alias("oldest"),
-        F.percentile(seconds, F.lit(0.5)).alias("median_seconds"),
-        F.percentile(seconds, F.lit(0.95)).alias("p95_seconds"),
-    ]
-
-
-def select_nights(runs: DataFrame, *, as_of: datetime) -> DataFrame:
-    """The published runs up to an as_of, one for each as_of.
-
-    Args:
-        runs: the table `runs`.
-        as_of: the last as_of to report.
-
-    Returns:
-        One row per as_of with a run that succeeded; what a run says is taken from the latest of these:
-        `run_id`, `started_at`, `finished_at`, `seconds` that it took, `code_version` and the sums (null
-        where a run did not count them). `attempts` are all runs of this as_of, `failed` those that did not
-        succeed.
-
-    Source: our choice.
-    """
-    of_as_of = Window.partitionBy("as_of")
-    latest_first = of_as_of.orderBy(F.col("status") != "succeeded", F.desc("started_at"), "run_id")
-    return (
-        runs.where(F.col("as_of") <= F.lit(as_of))
-        .withColumns(
-            {
-                "attempts": F.count(F.lit(1)).over(of_as_of),
-                "failed": F.count_if(F.col("status") != "succeeded").over(of_as_of),
-                "place": F.row_number().over(latest_first),
-            }
-        )
-        .where("place = 1 and status = 'succeeded'")
-        .select(
-            "as_of",
-            "run_id",
-            "started_at",
-            "finished_at",
-            ((F.unix_micros("finished_at") - F.unix_micros("started_at")) / 1_000_000).alias("seconds"),
-            "code_version",
-            "attempts",
-            "failed",
-            *[F.try_element_at("reconciliation", F.lit(name)).alias(name) for name in SUMS],
-        )
-    )

@@ -1,8 +1,12 @@
 """What the page shows of a replay: how long messages waited, and how many, in both scenarios."""
 
+import math
+
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.report.page import PageTable, read_table
+from pipelines.report.cells import EMPTY, Cell, HtmlTable, TableColumn, column, make_table, placed_column
+from pipelines.report.formats import format_duration, format_name, format_number
+from pipelines.report.tables import PageData, PageTable, Row, read_table
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
@@ -126,3 +130,83 @@ def _compute_lengths(messages: DataFrame) -> DataFrame:
     so_far = Window.partitionBy("scenario").orderBy("until")
     moment = F.timestamp_micros("until").alias("moment")
     return changed.select("scenario", moment, F.sum("by").over(so_far).alias("waiting"))
+
+
+FOLLOWS = {"calibrated": "yes", "off": "no", "unknown": "not known"}
+"""Whether the scenario actual follows the log, by verdict."""
+MILLISECONDS = 1000
+"""A second."""
+
+
+def make_replay_table(data: PageData) -> HtmlTable:
+    """Make the table of waits."""
+
+    def wait(head: str, key: str) -> TableColumn:
+        def cell(row: Row) -> Cell:
+            value = row[key]
+            if value is None:
+                return EMPTY
+            if 0 < value < MILLISECONDS:
+                return Cell(f"{math.floor(value + 0.5)} ms")
+            return Cell(format_duration(value / MILLISECONDS))
+
+        return TableColumn(head, "duration", lambda row: row[key], cell)
+
+    def follows(row: Row) -> Cell:
+        is_calibrated = row["verdict"] == "calibrated"
+        return Cell(FOLLOWS[row["verdict"]], text_class="" if is_calibrated else "flag")
+
+    return make_table(
+        "replay-waits",
+        "Waits by queue and level",
+        [
+            placed_column("Queue", "queue"),
+            column("Level", "level", "level"),
+            column("Scenario", "word", "scenario"),
+            column("Messages", "count", "messages"),
+            column("Left waiting", "count", "unserved"),
+            wait("Median wait", "wait_p50"),
+            wait("95% below", "wait_p95"),
+            wait("At least", "at_least"),
+            TableColumn("Follows the log", "word", lambda row: FOLLOWS[row["verdict"]], follows),
+        ],
+        data.rows("replay_waits"),
+        note=data.note_left_out("replay_waits", "first by queue"),
+        empty="nothing was played.",
+    )
+
+
+def describe_calibration(data: PageData) -> str:
+    """Say how far the scenario actual follows the log."""
+    levels = {row["verdict"]: row["levels"] for row in data.rows("replay_verdicts")}
+
+    def count(verdict: str) -> str:
+        number = levels.get(verdict, 0)
+        return f"{format_number(number)} {'level' if number == 1 else 'levels'}"
+
+    unknown = f"In {count('unknown')} nothing can be compared with the log. " if levels.get("unknown") else ""
+    return (
+        f"The scenario actual follows the log in {count('calibrated')} of queues, and does not in "
+        f"{count('off')}. {unknown}Where it does not, mistrust the row."
+    )
+
+
+def describe_pictures(data: PageData) -> tuple[str, str, str] | None:
+    """Return the queue of the pictures, and the captions of shares and of lengths; None without messages."""
+    for place in data.rows("replay_place"):
+        queue, instance, database = (format_name(place[key]) for key in ("queue", "instance", "database"))
+        return (
+            queue,
+            f"{queue} of {instance} · {database}, where messages waited longest in sum. Which share of a "
+            "level's messages a reader had taken after so long; each ten times as long is as wide. "
+            f"{_describe_lines(data, 'replay_shares')} A line that ends below 100% left messages waiting.",
+            "Messages of the same queue that have arrived and no reader has taken. "
+            f"{_describe_lines(data, 'replay_lengths')}",
+        )
+    return None
+
+
+def _describe_lines(data: PageData, name: str) -> str:
+    if len({row["scenario"] for row in data.rows(name)}) > 1:
+        return "Dashed: as it was (actual); drawn through: the proposal."
+    return "The scenario actual: the log's own rules."

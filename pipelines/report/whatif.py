@@ -1,5 +1,6 @@
 """What the page shows of a what-if: who gains and who pays, which levels pass which, the largest moves."""
 
+from dataclasses import replace
 from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
@@ -7,7 +8,9 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.console.invocation import name_command
-from pipelines.report.page import PageTable, read_sums, read_table
+from pipelines.report.cells import LEVELS, Cell, HtmlTable, TableColumn, column, make_table, placed_column
+from pipelines.report.formats import format_name, format_number
+from pipelines.report.tables import PageData, PageTable, Row, read_sums, read_table
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.answers import read_answers
@@ -121,3 +124,84 @@ def _read_points(messages: DataFrame, place: dict[str, str | None]) -> PageTable
     some = own.where(F.col("position_before") % F.lit(step) == 0) if step > 1 else own
     shown = read_table(some.select(*names), order=[F.col("position_before")], limit=POINTS)
     return PageTable(names, shown.rows, total)
+
+
+def make_whatif_tables(data: PageData) -> list[HtmlTable]:
+    """Make the tables of the section."""
+    level = column("Level", "level", "level_before")
+
+    def levels(row: Row) -> Cell:
+        before, after = row["level_before"], row["level_after"]
+        return level.cell_of(row) if before == after else Cell(f"{before} to {after}")
+
+    return [
+        make_table(
+            "whatif-summary",
+            "Who gains and who pays",
+            [
+                column("Name", "name", "name"),
+                column("By", "word", "dimension"),
+                column("Order", "word", "kind"),
+                column("Messages", "count", "messages"),
+                column("Earlier", "count", "gained"),
+                column("Later", "count", "lost"),
+                column("Largest gain", "count", "largest_gain"),
+                column("Largest loss", "count", "largest_loss"),
+                column("Median move", "count", "median_moved"),
+            ],
+            data.rows("whatif_summary"),
+            note=data.note_left_out("whatif_summary", "that change most"),
+            empty="no message moves.",
+        ),
+        make_table(
+            "whatif-moves",
+            "The largest moves",
+            [
+                placed_column("Queue", "queue"),
+                column("Order", "word", "kind"),
+                column("Message", "id", "message_id"),
+                column("From", "count", "position_before"),
+                column("To", "count", "position_after"),
+                column("Moved", "count", "moved"),
+                replace(level, cell=levels),
+            ],
+            data.rows("whatif_moves"),
+            note=data.note_left_out("whatif_moves", "largest"),
+        ),
+        _make_pair_table(data),
+    ]
+
+
+def _make_pair_table(data: PageData) -> HtmlTable:
+    """Make the table with a row for each level that passes, and a column for each that is passed."""
+    pairs = {(row["passing_level"], row["passed_level"]): row["pairs"] for row in data.rows("whatif_pairs")}
+    passed = [level for level in LEVELS if any(level == each for _, each in pairs)]
+    passing: list[Row] = [
+        {"level": level, **{str(each): pairs.get((level, each)) for each in passed}}
+        for level in LEVELS
+        if any(level == each for each, _ in pairs)
+    ]
+    columns: list[TableColumn] = [column("Level that passes", "level", "level")]
+    columns += [column(f"Passes level {level}", "count", str(level)) for level in passed]
+    caption = "Pairs of ready messages that now stand in the other order, by level before"
+    return replace(make_table("whatif-pairs", caption, columns, passing), is_sortable=False)
+
+
+def describe_picture(data: PageData) -> tuple[str, str] | None:
+    """Return the name and the caption of the picture; None if no position changes."""
+    for place in data.rows("whatif_place"):
+        name = f"the transmission order of {format_name(place['instance'])}"
+        if place["kind"] == "receive":
+            queue, instance, database = (format_name(place[key]) for key in ("queue", "instance", "database"))
+            name = f"{queue} of {instance} · {database}"
+        points = data.rows("whatif_points")
+        total = data.total("whatif_points")
+        shown = f"Shown are {format_number(len(points))} of {format_number(total)} messages. "
+        gaining = sum(row["position_after"] < row["position_before"] for row in points)
+        paying = sum(row["position_after"] > row["position_before"] for row in points)
+        return name, (
+            f"{name}, where most changes. {shown if total > len(points) else ''}Of those shown "
+            f"{format_number(gaining)} come earlier, above the line, and {format_number(paying)} later, "
+            "below it."
+        )
+    return None

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.report.page import PageTable, render_page
+from pipelines.report.page import render_page
+from pipelines.report.tables import PageTable
 
 AS_OF = datetime(2026, 11, 21, tzinfo=UTC)
 
@@ -57,6 +58,18 @@ def test_a_name_comes_back_as_it_was_and_makes_no_element(name: str) -> None:
     text = written(name)
     assert data_of(text)["parts"]["part"]["rows"] == [[name]]
     assert [tag for tag, _ in Reader(text).elements] == [tag for tag, _ in Reader(written("x")).elements]
+
+
+@pytest.mark.parametrize("name", ["</td><script>alert(1)</script>", '" onclick="alert(1)', "{{ 7 * 7 }}"])
+def test_a_name_in_a_table_is_text(name: str) -> None:
+    columns = ["source", "reason", "rows", "last_seen"]
+    pages = [
+        render_page(AS_OF, {"rejected": PageTable(columns, [["events", reason, 1, AS_OF]], 1)})
+        for reason in (name, "x")
+    ]
+    attributes = [[(tag, sorted(names)) for tag, names in Reader(text).elements] for text in pages]
+    assert attributes[0] == attributes[1]
+    assert "49" not in pages[0][pages[0].index("<tbody") : pages[0].index("</tbody")]
 
 
 def test_values_are_plain_and_bounded() -> None:

@@ -1,0 +1,209 @@
+"""Tables as the templates write them: columns, and the cells of their rows."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipelines.report.formats import (
+    NO_VALUE,
+    format_code,
+    format_duration,
+    format_moment,
+    format_name,
+    format_number,
+    format_percent,
+)
+from pipelines.report.tables import PageData, Row
+
+LEVELS = range(10, 0, -1)
+FORMATS: Mapping[str, Callable[[Any], str]] = {
+    "name": format_name,
+    "word": format_code,
+    "id": format_name,
+    "text": str,
+    "count": format_number,
+    "level": str,
+    "duration": format_duration,
+    "time": format_moment,
+}
+"""How a column writes its values, by the type of the column."""
+CLASSES = {"name": "name", "word": "", "id": "id", "text": "long"}
+"""The class of the cells of a column; those of other types are numbers."""
+NUMBER = "number"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A cell of a table.
+
+    Attributes:
+        text: what it shows.
+        small: small print below the text.
+        text_class: the class of the text: flag, none; empty for plain text.
+        small_class: the class of the small print.
+        instant: the instant that the text stands for.
+        opens: the index of the queue or instance that a click on the text opens.
+        share: a shade or a bar, 0 to 1.
+        is_bar: whether the cell has a bar in place of its text.
+        value: what the column is sorted by, and found by beside the text; None is last.
+    """
+
+    text: str = NO_VALUE
+    small: str = ""
+    text_class: str = ""
+    small_class: str = "where"
+    instant: str = ""
+    opens: int | None = None
+    share: str = ""
+    is_bar: bool = False
+    value: Any = None
+
+
+EMPTY = Cell(text_class="none")
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """A column: its head, its type (a key of FORMATS), the value of a row, and the cell if it is special."""
+
+    head: str
+    type: str
+    value: Callable[[Row], Any]
+    cell: Callable[[Row], Cell] | None = None
+    is_shaded: bool = False
+
+    @property
+    def is_number(self) -> bool:
+        """Whether the column is sorted by number, the largest first."""
+        return self.type not in CLASSES
+
+    @property
+    def cell_class(self) -> str:
+        """The class of its cells."""
+        return f"{CLASSES.get(self.type, NUMBER)}{' heat' if self.is_shaded else ''}"
+
+    def cell_of(self, row: Row) -> Cell:
+        """Return the cell of a row."""
+        value = self.value(row)
+        if self.cell is not None:
+            cell = self.cell(row)
+        elif value is None:
+            cell = EMPTY
+        else:
+            cell = Cell(FORMATS[self.type](value), instant=value if self.type == "time" else "")
+        is_shown = not self.is_number and (self.type != "word" or value == cell.text)
+        return replace(cell, value=None if is_shown else value)
+
+
+@dataclass(frozen=True)
+class HtmlTable:
+    """A table of the page; without rows it is the caption with `empty`.
+
+    Attributes:
+        name: its place in the template.
+        caption: its title.
+        empty: what stands behind the caption where there are no rows.
+        columns: its columns.
+        rows: the cells of each row.
+        note: a sentence below the caption.
+        is_sortable: whether a click on a head sorts it.
+    """
+
+    name: str
+    caption: str
+    empty: str
+    columns: Sequence[TableColumn]
+    rows: Sequence[Sequence[Cell]]
+    note: str = ""
+    is_sortable: bool = True
+
+
+def make_table(
+    name: str,
+    caption: str,
+    columns: Sequence[TableColumn],
+    rows: Sequence[Row],
+    *,
+    note: str = "",
+    empty: str = "none.",
+) -> HtmlTable:
+    """Make the table of some rows."""
+    cells = [[column.cell_of(row) for column in columns] for row in rows]
+    return HtmlTable(name, caption, empty, columns, cells, note)
+
+
+def column(head: str, type: str, key: str) -> TableColumn:
+    """Make a column of one value."""
+    return TableColumn(head, type, lambda row: row[key])
+
+
+def placed_column(head: str, key: str, within: Sequence[str] = ("instance", "database")) -> TableColumn:
+    """Make a column of a name with what it belongs to in small print."""
+
+    def cell(row: Row) -> Cell:
+        small = " · ".join(format_name("?" if row[name] is None else row[name]) for name in within)
+        return replace(EMPTY if row[key] is None else Cell(format_name(row[key])), small=small)
+
+    return TableColumn(head, "name", lambda row: row[key], cell)
+
+
+def opening_column(base: TableColumn) -> TableColumn:
+    """Make a column whose names open the details of their rows."""
+    return replace(base, cell=lambda row: replace(base.cell_of(row), opens=row["index"]))
+
+
+def percent_column(head: str, key: str) -> TableColumn:
+    """Make a column of shares."""
+
+    def cell(row: Row) -> Cell:
+        return EMPTY if row[key] is None else Cell(format_percent(row[key]))
+
+    return TableColumn(head, "level", lambda row: row[key], cell)
+
+
+def wait_columns(data: PageData) -> list[TableColumn]:
+    """Make the columns about messages that wait."""
+    return [
+        column("Messages", "count", "messages"),
+        TableColumn("Oldest waits", "duration", lambda row: data.seconds_since(row["oldest"])),
+        column("Median wait", "duration", "median_seconds"),
+        column("95% below", "duration", "p95_seconds"),
+    ]
+
+
+def level_columns(levels: Mapping[int, Sequence[Row]], rows: Sequence[Row]) -> list[TableColumn]:
+    """Make a column for each level in use: a number, and a shade that says the same."""
+    messages = {(index, row["level"]): row["messages"] for index, of_row in levels.items() for row in of_row}
+    most = max([1, *(messages.get((row["index"], level), 0) for row in rows for level in LEVELS)])
+
+    def level_column(level: int) -> TableColumn:
+        def value(row: Row) -> int | None:
+            return messages.get((row["index"], level))
+
+        def cell(row: Row) -> Cell:
+            number = value(row)
+            if number is None:
+                return EMPTY
+            share = f"{0.08 + 0.37 * math.sqrt(number / most):.3f}" if number else ""
+            return Cell(format_number(number), share=share)
+
+        return TableColumn(f"Level {level}", "count", value, cell, is_shaded=True)
+
+    used = {level for _, level in messages}
+    return [level_column(level) for level in LEVELS if level in used]
+
+
+def make_level_table(
+    data: PageData, name: str, caption: str, rows: Sequence[Row], *, empty: str = "none."
+) -> HtmlTable:
+    """Make the table of messages by level, with a bar for their number."""
+    most = max([1, *(row["messages"] for row in rows)])
+    share = TableColumn(
+        "Share",
+        "word",
+        lambda row: None,
+        lambda row: Cell("", share=f"{row['messages'] / most:.4f}", is_bar=True),
+    )
+    columns = [column("Level", "level", "level"), *wait_columns(data), share]
+    return replace(make_table(name, caption, columns, rows, empty=empty), is_sortable=False)

@@ -1,0 +1,72 @@
+// The tables of the chosen queue and the chosen instance.
+
+function none() { return element("span", { className: "none" }, "–"); }
+
+/** A cell of the data: text, a number, nothing, or text with its small print. */
+function contentOf(value) {
+  if (value === null) return [none()];
+  if (Array.isArray(value)) return [value[0], element("span", { className: "where" }, value[1])];
+  return [typeof value === "number" ? count(value) : value];
+}
+
+function bar(share) {
+  const made = element("span", { className: "bar" });
+  made.setAttribute("aria-hidden", "true");
+  made.style.setProperty("--share", share.toFixed(4));
+  return made;
+}
+
+/** Show the rows of one queue or instance in a table. */
+function fill(mount, rows, option) {
+  const classes = [...mount.querySelectorAll("thead th")].map((head) => head.dataset.class ?? "");
+  const { label, note, empty } = option.dataset;
+  const caption = mount.dataset.caption.replace("{}", () => label);
+  const hasBar = mount.dataset.bar !== undefined;
+  const messages = data.parts[mount.dataset.source].columns.indexOf("messages");
+  const most = Math.max(1, ...rows.map((row) => row[messages]));
+  mount.querySelector(".title").textContent = caption;
+  mount.querySelector(".note").textContent = hasBar ? "" : note;
+  mount.querySelector(".notice").textContent = `${caption}: ${hasBar ? "none." : empty}`;
+  mount.querySelector(".notice").hidden = rows.length > 0;
+  mount.querySelector(".scroll").hidden = rows.length === 0;
+  mount.querySelector("tbody").replaceChildren(...rows.map((row) => {
+    // The first value is the place.
+    const cells = row.slice(1).map((value, index) => element(index ? "td" : "th",
+      index ? { className: classes[index] } : { className: classes[index], scope: "row" }, ...contentOf(value)));
+    if (hasBar) cells.push(element("td", {}, bar(row[messages] / most)));
+    return element("tr", {}, ...cells);
+  }));
+}
+
+function choices(name) {
+  const select = document.getElementById(`choose-${name}`);
+  if (!select) return;
+  const mounts = [...document.querySelectorAll(`[data-chosen="${name}"]`)].map((mount) => {
+    const byPlace = new Map();
+    for (const row of data.parts[mount.dataset.source].rows) {
+      if (!byPlace.has(row[0])) byPlace.set(row[0], []);
+      byPlace.get(row[0]).push(row);
+    }
+    return [mount, byPlace];
+  });
+
+  function show() {
+    for (const [mount, byPlace] of mounts) fill(mount, byPlace.get(Number(select.value)) ?? [], select.selectedOptions[0]);
+  }
+
+  select.addEventListener("change", show);
+  // A name that opens the details of its row, and goes there.
+  select.closest("section").parentElement.addEventListener("click", (event) => {
+    const button = event.target.closest(`[data-table="${name}s"] .open`);
+    if (!button) return;
+    select.value = button.dataset.opens;
+    show();
+    const title = document.getElementById(`${name}-title`);
+    title.scrollIntoView();
+    title.focus({ preventScroll: true });
+  });
+  show();
+}
+
+choices("queue");
+choices("instance");

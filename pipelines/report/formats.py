@@ -1,0 +1,70 @@
+"""Write values of the page as text."""
+
+import json
+import math
+import re
+
+MINUTE = 60
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+NO_VALUE = "\u2013"
+MINUS = "\u2212"
+INVISIBLE = r"\u007f-\u00a0\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+HIDDEN = re.compile(rf"\s\s|[\u0000-\u001f{INVISIBLE}]")
+"""What makes a name look like another one: blanks side by side, and characters without a shape."""
+INVISIBLE_CHARACTER = re.compile(f"[{INVISIBLE}]")
+
+
+def format_number(value: float) -> str:
+    """Write a number with commas and at most three decimals."""
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.3f}".rstrip("0").rstrip(".")
+
+
+def format_moment(instant: str) -> str:
+    """Write an instant to the second; the tables of the warehouse have the rest."""
+    return f"{instant[:10]} {instant[11:19]}"
+
+
+def format_night(instant: str) -> str:
+    """Write the name of a night: its day, if it ends with one."""
+    return instant[:10] if instant[11:] == "00:00:00Z" else format_moment(instant)
+
+
+def format_duration(seconds: float) -> str:
+    """Write seconds in the two largest units."""
+    if seconds < 0:
+        return f"{MINUS}{format_duration(-seconds)}"
+    whole = math.floor(seconds)
+    if whole < MINUTE:
+        return f"{whole} s"
+    if whole < HOUR:
+        return f"{whole // MINUTE} min {whole % MINUTE} s"
+    if whole < 2 * DAY:
+        return f"{whole // HOUR} h {whole % HOUR // MINUTE} min"
+    return f"{whole // DAY} d {whole % DAY // HOUR} h"
+
+
+def format_name(name: str) -> str:
+    """Write a name as it is, or in quotes with escapes where it would look like another one."""
+    if name and name == name.strip() and not HIDDEN.search(name):
+        return name
+    quoted = json.dumps(name, ensure_ascii=False)
+    return INVISIBLE_CHARACTER.sub(lambda match: f"\\u{ord(match[0]):04x}", quoted)
+
+
+def format_code(code: str) -> str:
+    """Write a code of the tables, such as group_locked, as words."""
+    return code.replace("_", " ")
+
+
+def format_change(now: int | None, before: int | None) -> str:
+    """Write the change from one night to the next; empty where one of them is not known."""
+    if before is None or now is None:
+        return ""
+    change = now - before
+    return "±0" if change == 0 else f"{'+' if change > 0 else MINUS}{format_number(abs(change))}"
+
+
+def format_percent(share: float) -> str:
+    """Write a share, cut off after one decimal, so that only a whole one is 100%."""
+    return f"{math.floor(share * 1000) / 10:g}%"

@@ -1,0 +1,233 @@
+"""The sections about the two schedules: queues, starvation, transmission."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pipelines.report.cells import (
+    EMPTY,
+    Cell,
+    HtmlTable,
+    TableColumn,
+    column,
+    level_columns,
+    make_level_table,
+    make_table,
+    opening_column,
+    placed_column,
+    wait_columns,
+)
+from pipelines.report.formats import format_name, format_number
+from pipelines.report.tables import PageData, PageTable, Row
+
+REMARKS = {"elevated": "raised by waiting", "forwarded": "only forwarded"}
+"""What is said of a message in small print, by its flag."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A queue or instance to choose: its label, and the note and the empty text of its messages."""
+
+    label: str
+    messages: int
+    note: str
+    empty: str
+
+
+@dataclass(frozen=True)
+class ChosenTable:
+    """A table of the chosen queue or instance; the script fills in its rows.
+
+    Attributes:
+        name: its place in the template.
+        source: the table of the page with the rows of all queues or instances.
+        caption: its title, with {} for the label of the choice.
+        columns: its columns, each with the name of its values in the data of the page.
+        has_bar: whether the last column is a bar of the messages.
+    """
+
+    name: str
+    source: str
+    caption: str
+    columns: Sequence[tuple[str, TableColumn]]
+    has_bar: bool = False
+
+    def rows(self, data: PageData) -> PageTable:
+        """Return the rows as the script shows them: text, a number, null, or text with its small print."""
+        rows = [
+            [row["place"], *(_shown(each, row) for _, each in self.columns)] for row in data.rows(self.source)
+        ]
+        return PageTable(["place", *(name for name, _ in self.columns)], rows, data.total(self.source))
+
+
+def _shown(column: TableColumn, row: Row) -> Any:
+    cell = column.cell_of(row)
+    if cell.small:
+        return [cell.text, cell.small]
+    if cell.text_class == "none":
+        return None
+    return column.value(row) if column.type in ("count", "level") else cell.text
+
+
+def make_queue_tables(data: PageData) -> list[HtmlTable]:
+    """Make the table of the queues, and those of overtaken messages."""
+    rows = data.rows("receive_places")
+    waits = wait_columns(data)
+    queues = make_table(
+        "queues",
+        "Ready messages by queue and level",
+        [
+            opening_column(placed_column("Queue", "queue")),
+            waits[0],
+            TableColumn("Held back", "count", lambda row: row["group_locked"] + row["queue_off"], _held_back),
+            *waits[1:],
+            *level_columns(data.rows_by_place("receive_place_levels"), rows),
+        ],
+        rows,
+        note=data.note_left_out("receive_places", "queues with the most messages"),
+    )
+    overtaken = [
+        column("Later ones before it", "count", "passed_by"),
+        column("Position", "count", "position"),
+        column("Waits since", "time", "since"),
+        column("Message", "id", "message_id"),
+    ]
+    most = "most overtaken messages (at most ten of each)"
+    return [
+        queues,
+        make_table(
+            "receive-overtaken",
+            "Messages that later ones are received before",
+            [placed_column("Queue", "queue"), *overtaken],
+            data.rows("receive_overtaken"),
+            note=data.note_left_out("receive_overtaken", most),
+            empty="none; first come, first served.",
+        ),
+        make_table(
+            "transmission-overtaken",
+            "Messages that later ones are sent before",
+            [column("Instance", "name", "instance"), *overtaken],
+            data.rows("transmission_overtaken"),
+            note=data.note_left_out("transmission_overtaken", most),
+            empty="none; first come, first sent.",
+        ),
+    ]
+
+
+def make_instance_table(data: PageData) -> HtmlTable:
+    """Make the table of the sending instances."""
+    rows = data.rows("transmission_places")
+    waits = wait_columns(data)
+    return make_table(
+        "instances",
+        "Messages that wait to be sent, by instance and level",
+        [
+            opening_column(column("Instance", "name", "instance")),
+            waits[0],
+            column("Only forwarded", "count", "forwarded"),
+            column("Raised by waiting", "count", "elevated"),
+            *waits[1:],
+            *level_columns(data.rows_by_place("transmission_place_levels"), rows),
+        ],
+        rows,
+        note=data.note_left_out("transmission_places", "instances with the most messages"),
+    )
+
+
+def make_queue_choices(data: PageData) -> list[Choice]:
+    """Make the choices of a queue."""
+    top = data.rows_by_place("receive_top")
+    return [
+        Choice(
+            " · ".join(map(format_name, (row["instance"], row["database"], row["queue"]))),
+            row["messages"],
+            _note_first(len(top.get(row["index"], ())), row["ready"]),
+            "nothing, the queue is off." if row["queue_off"] else "nothing, every group is locked.",
+        )
+        for row in data.rows("receive_places")
+    ]
+
+
+def make_instance_choices(data: PageData) -> list[Choice]:
+    """Make the choices of a sending instance."""
+    top = data.rows_by_place("transmission_top")
+    return [
+        Choice(
+            format_name(row["instance"]),
+            row["messages"],
+            _note_first(len(top.get(row["index"], ())), row["messages"]),
+            "nothing, all wait for a queue that is off.",
+        )
+        for row in data.rows("transmission_places")
+    ]
+
+
+def make_chosen_tables(data: PageData) -> list[ChosenTable]:
+    """Make the tables of the chosen queue and the chosen instance."""
+    levels = [("level", column("Level", "level", "level"))]
+    names = ("messages", "oldest", "median_seconds", "p95_seconds")
+    levels += zip(names, wait_columns(data), strict=True)
+    received = (
+        ("position", column("Position", "level", "position")),
+        ("receive_number", column("RECEIVE", "level", "receive_number")),
+        ("group_priority", column("Level of the group", "level", "group_priority")),
+        ("priority", column("Level", "level", "priority")),
+        ("arrived_at", column("Arrived", "time", "arrived_at")),
+        ("message_type", column("Message type", "name", "message_type")),
+        ("conversation_group_id", column("Group", "id", "conversation_group_id")),
+        ("conversation_id", column("Conversation", "id", "conversation_id")),
+        ("message_id", column("Message", "id", "message_id")),
+    )
+    destination = ("destination_instance", "destination_database")
+    sent = (
+        ("position", column("Position", "level", "position")),
+        ("transmit_priority", _remark_column("Level that counts", "level", "transmit_priority", "elevated")),
+        ("priority", column("Level shown", "level", "priority")),
+        ("sendable_at", column("Sendable since", "time", "sendable_at")),
+        ("database", _remark_column("From", "name", "database", "forwarded")),
+        ("to_service", placed_column("To service", "to_service", destination)),
+        ("message_type", column("Message type", "name", "message_type")),
+        ("conversation_id", column("Conversation", "id", "conversation_id")),
+        ("message_id", column("Message", "id", "message_id")),
+        ("why_still_here", column("The server says", "text", "why_still_here")),
+    )
+    by_level, first = "Ready messages of {}, by level", "What one reader receives first from {}"
+    return [
+        ChosenTable("queue-levels", "receive_place_levels", by_level, levels, has_bar=True),
+        ChosenTable("queue-top", "receive_top", first, received),
+        ChosenTable(
+            "instance-levels",
+            "transmission_place_levels",
+            "Messages that {} has to send, by level",
+            levels,
+            has_bar=True,
+        ),
+        ChosenTable("instance-top", "transmission_top", "What {} sends first", sent),
+    ]
+
+
+def make_overview_table(data: PageData) -> HtmlTable:
+    """Make the table of all ready messages by level."""
+    return make_level_table(
+        data, "levels", "Ready messages of all queues, by level", data.rows("receive_levels")
+    )
+
+
+def _held_back(row: Row) -> Cell:
+    if row["queue_off"]:
+        return Cell(format_number(row["queue_off"]), small="queue off", small_class="where flag")
+    if row["group_locked"]:
+        return Cell(format_number(row["group_locked"]), small="group locked")
+    return EMPTY
+
+
+def _remark_column(head: str, type: str, key: str, flag: str) -> TableColumn:
+    """Make a column with a remark in small print where a flag is set."""
+    base = column(head, type, key)
+    return replace(
+        base, cell=lambda row: replace(base.cell_of(row), small=REMARKS[flag] if row[flag] else "")
+    )
+
+
+def _note_first(shown: int, total: int) -> str:
+    return f"Shown are the first {format_number(shown)}, of {format_number(total)}." if total > shown else ""

@@ -1,0 +1,328 @@
+"""The sections about one as_of beside the schedules: overview, rules, activation, leaks, input, nights."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from pipelines.report.cells import EMPTY, Cell, HtmlTable, TableColumn, column, make_table, placed_column
+from pipelines.report.formats import (
+    NO_VALUE,
+    format_change,
+    format_code,
+    format_duration,
+    format_moment,
+    format_name,
+    format_night,
+    format_number,
+)
+from pipelines.report.tables import PageData, Row
+
+NO_STATUS = "none: not tried yet, or no snapshot shows the message"
+GOOD_ADVICE = ("keeps_up", "not_known")
+Tile = tuple[str, str, str]
+"""A figure of the overview: its name, its value, and a remark."""
+
+
+def make_tiles(data: PageData) -> list[Tile]:
+    """Make the figures of the overview."""
+    levels, nights = data.rows("receive_levels"), data.rows("nights")
+    tonight, before = (*nights[:2], None, None)[:2]
+    held = [row for row in data.rows("states") if row["state"] != "ready"]
+    oldest = min((row["oldest"] for row in levels), default=None)
+    ready, unresolved = _sum(levels), _sum(data.rows("unresolved"))
+    sending = _sum(data.rows("transmission_levels"))
+
+    def since(value: int, earlier: int | None) -> str:
+        change = format_change(value, earlier)
+        return f"{change} since {format_night(before['as_of'])}" if before and change else ""
+
+    def night_before(plus: Sequence[str], minus: Sequence[str] = ()) -> int | None:
+        if before is None or any(before[name] is None for name in (*plus, *minus)):
+            return None
+        return int(sum(before[name] for name in plus) - sum(before[name] for name in minus))
+
+    return [
+        (
+            "Ready messages",
+            format_number(ready),
+            since(ready, night_before(["open_receive"], ["unresolved_receive"])),
+        ),
+        (
+            "Held back",
+            format_number(_sum(held)),
+            ", ".join(f"{format_number(row['messages'])} {format_code(row['state'])}" for row in held),
+        ),
+        ("Queues with messages", format_number(data.total("receive_places")), ""),
+        (
+            "Oldest ready message",
+            format_duration(data.seconds_since(oldest)) if oldest else NO_VALUE,
+            f"arrived {format_moment(oldest)}" if oldest else "",
+        ),
+        (
+            "Waiting to be sent",
+            format_number(sending),
+            since(
+                sending, night_before(["open_transmission", "open_forwarded"], ["unresolved_transmission"])
+            ),
+        ),
+        (
+            "Not placed yet",
+            format_number(unresolved),
+            since(unresolved, night_before(["unresolved_receive", "unresolved_transmission"])),
+        ),
+        (
+            "Rows rejected so far",
+            format_number(tonight["rejected"] or 0) if tonight else NO_VALUE,
+            f"of {format_number(tonight['events'] or 0)} events" if tonight else "",
+        ),
+        (
+            "The run took",
+            format_duration(tonight["seconds"]) if tonight else NO_VALUE,
+            f"{format_duration(before['seconds'])} the night before" if before else "",
+        ),
+    ]
+
+
+def make_first_tables(data: PageData) -> list[HtmlTable]:
+    """Make the tables that the page begins with; those without rows are left out."""
+    status = column("transmission_status", "text", "why_still_here")
+    tables = [
+        make_table(
+            "caveats",
+            "What the inputs do not have",
+            [column("In words", "text", "sentence")],
+            data.rows("caveats"),
+        ),
+        make_table(
+            "said",
+            "Why messages still wait to be sent, as the server says",
+            [
+                column("Messages", "count", "messages"),
+                replace(status, value=lambda row: row["why_still_here"] or NO_STATUS),
+                column("Oldest", "time", "oldest"),
+                column("Such as", "id", "example_message_id"),
+            ],
+            data.rows("transmission_status"),
+            note=data.note_left_out("transmission_status", "most frequent texts"),
+        ),
+        make_table(
+            "queues-off",
+            "Queues that are off",
+            [
+                placed_column("Queue", "queue"),
+                column("Off since", "time", "off_since"),
+                column("Seen off at", "time", "seen_off_at"),
+                column("In the queue", "count", "messages"),
+                column("More wait for it", "count", "waiting"),
+                column("Rollbacks", "count", "rollbacks"),
+                column("Message", "id", "message_id"),
+                column("Conversation", "id", "conversation_id"),
+                column("Group", "id", "conversation_group_id"),
+            ],
+            data.rows("queues_off"),
+            note=data.note_left_out("queues_off", "with the most messages"),
+        ),
+        make_table(
+            "unplaced",
+            "Messages that can't be placed",
+            [
+                column("Messages", "count", "messages"),
+                column("Reason", "word", "reason"),
+                placed_column("Service", "local_service"),
+                column("Contract", "name", "contract"),
+                column("Missing from", "word", "kind"),
+            ],
+            data.rows("unplaced"),
+            note=data.note_left_out("unplaced", "most frequent kinds"),
+        ),
+    ]
+    return [table for table in tables if table.rows]
+
+
+def make_rule_table(data: PageData) -> HtmlTable:
+    """Make the table of rules."""
+    endpoints, valid_from = column("Endpoints", "count", "endpoints"), column("", "time", "valid_from")
+
+    def name(row: Row) -> Cell:
+        by_server = row["rule_name"] is None and row["level"] is None
+        no_rule = "the server's level, no rule" if by_server else "default, no rule matched"
+        place = f"{format_name(row['instance'])} · {format_name(row['database'])}"
+        return Cell(no_rule if row["rule_name"] is None else format_name(row["rule_name"]), small=place)
+
+    def begin(row: Row) -> Cell:
+        if row["valid_from"] or row["rule_name"] is None:
+            return valid_from.cell_of(row)
+        return Cell("not in the history")
+
+    def uses(row: Row) -> Cell:
+        if row["endpoints"] or row["rule_name"] is None:
+            return endpoints.cell_of(row)
+        return Cell("unused", text_class="flag")
+
+    return make_table(
+        "rules",
+        "Rules and what they decide",
+        [
+            TableColumn("Rule", "name", lambda row: row["rule_name"], name),
+            column("Level", "level", "level"),
+            replace(valid_from, head="Valid from, or first seen", cell=begin),
+            replace(endpoints, cell=uses),
+            column("Messages of the night", "count", "messages"),
+            column("Open messages", "count", "open_messages"),
+            column("Last used", "time", "last_use"),
+        ],
+        data.rows("rules"),
+        note=data.note_left_out("rules", "first rule versions by database and name"),
+        empty="there are no rules and no endpoints.",
+    )
+
+
+def make_activation_table(data: PageData) -> HtmlTable:
+    """Make the table of queues with a monitor."""
+
+    def advice(row: Row) -> Cell:
+        return Cell(format_code(row["advice"]), text_class="" if row["advice"] in GOOD_ADVICE else "flag")
+
+    return make_table(
+        "activation",
+        "Queues with a monitor, those that need attention first",
+        [
+            placed_column("Queue", "queue"),
+            replace(column("Advice", "word", "advice"), cell=advice),
+            column("In words", "text", "sentence"),
+            column("In need of a reader", "duration", "need_seconds"),
+            column("Kept away by the limit", "duration", "short_seconds"),
+            column("Limit", "level", "max_queue_readers"),
+            column("Readers to start", "count", "activations"),
+            column("Most ready", "count", "most_ready"),
+            column("Ready at the end", "count", "ready_at_end"),
+        ],
+        data.rows("activation"),
+        note=data.note_left_out("activation", "queues that were longest in need of a reader"),
+        empty="nothing was replayed.",
+    )
+
+
+def make_leak_table(data: PageData) -> HtmlTable:
+    """Make the table of leaks."""
+    return make_table(
+        "leaks",
+        "Conversations that are never ended",
+        [
+            placed_column("Service", "local_service"),
+            column("Contract", "name", "contract"),
+            column("Far service", "name", "remote_service"),
+            column("Why", "word", "reason"),
+            column("Endpoints", "count", "endpoints"),
+            column("A day", "count", "a_day"),
+            TableColumn("Age of the oldest", "duration", lambda row: data.seconds_since(row["oldest"])),
+        ],
+        data.rows("leaks"),
+        note=data.note_left_out("leaks", "oldest kinds"),
+    )
+
+
+def make_input_tables(data: PageData) -> list[HtmlTable]:
+    """Make the tables of inputs, rejected rows and messages without a position."""
+    sums = ("events", "accepted", "duplicates", "rejected")
+    tables = [
+        make_table(
+            "inputs",
+            "Events so far",
+            [
+                column("Input", "word", "source"),
+                *[column(name.capitalize(), "count", name) for name in sums],
+            ],
+            data.rows("inputs"),
+        ),
+        make_table(
+            "rejected",
+            "Why rows were rejected, so far",
+            [
+                column("Reason", "name", "reason"),
+                column("Input", "word", "source"),
+                column("Rows", "count", "rows"),
+                column("Last met by a run of", "time", "last_seen"),
+            ],
+            data.rows("rejected"),
+            note=data.note_left_out("rejected", "most frequent reasons")
+            or "A row with several reasons counts at each.",
+            empty="nothing was rejected.",
+        ),
+        make_table(
+            "unresolved",
+            "Open messages that no schedule can place yet",
+            [
+                column("Reason", "word", "reason"),
+                column("Missing from", "word", "kind"),
+                column("Messages", "count", "messages"),
+            ],
+            data.rows("unresolved"),
+        ),
+    ]
+    messages = make_table(
+        "unresolved-messages",
+        "Which messages these are",
+        [
+            column("Message", "id", "id"),
+            column("Reason", "word", "reason"),
+            column("Missing from", "word", "kind"),
+        ],
+        data.rows("unresolved_messages"),
+        note=data.note_left_out("unresolved_messages", "first of them"),
+    )
+    return [*tables, messages] if messages.rows else tables
+
+
+def make_night_table(data: PageData) -> HtmlTable:
+    """Make the table of nights, with the change from the night before."""
+    nights = data.rows("nights")
+
+    def compared(head: str, key: str) -> TableColumn:
+        def cell(row: Row) -> Cell:
+            if row[key] is None:
+                return EMPTY
+            before = nights[row["index"] + 1][key] if row["index"] + 1 < len(nights) else None
+            change = format_change(row[key], before)
+            return Cell(format_number(row[key]), small=change, small_class="change")
+
+        return TableColumn(head, "count", lambda row: row[key], cell)
+
+    def name(row: Row) -> Cell:
+        return Cell(format_night(row["as_of"]), instant=row["as_of"])
+
+    columns = [
+        replace(column("Night", "time", "as_of"), cell=name),
+        compared("To receive", "open_receive"),
+        compared("To send", "open_transmission"),
+        compared("To forward", "open_forwarded"),
+        compared("Unplaced, receive", "unresolved_receive"),
+        compared("Unplaced, send", "unresolved_transmission"),
+        compared("Events so far", "events"),
+        compared("Rejected so far", "rejected"),
+        column("Took", "duration", "seconds"),
+        column("Runs", "count", "attempts"),
+        column("Failed", "count", "failed"),
+    ]
+    table = make_table(
+        "nights",
+        "Nights, the latest first",
+        columns,
+        nights,
+        note=data.note_left_out("nights", "latest"),
+        empty="no run was published.",
+    )
+    return replace(table, is_sortable=False)
+
+
+def describe_run(data: PageData) -> str:
+    """Say which run the page is of; empty if none was published."""
+    for row in data.rows("nights")[:1]:
+        return (
+            f"Run {row['run_id']}, finished {format_moment(row['finished_at'])}, version "
+            f"{row['code_version']}."
+        )
+    return ""
+
+
+def _sum(rows: Sequence[Row]) -> int:
+    return sum(row["messages"] for row in rows)
