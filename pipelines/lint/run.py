@@ -19,7 +19,7 @@ from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
 from pipelines.lint.redundant import lint_levels, lint_redundant
 from pipelines.lint.rules_in_force import ServiceDatabases, rules_in_force
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.published import published_runs
+from pipelines.storage.published import read_published_runs
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import ENDPOINT_NAMES
 from schemas.ledger import ENDPOINTS
@@ -128,7 +128,7 @@ def lint_warehouse(
 
 def _last_published(warehouse: Warehouse, moment: datetime | None) -> datetime | None:
     """When a run last looked at the queues, at the moment at the latest."""
-    as_ofs = [row["as_of"] for row in published_runs(warehouse, "as_of")]
+    as_ofs = [row["as_of"] for row in read_published_runs(warehouse, "as_of")]
     return max((as_of for as_of in as_ofs if moment is None or as_of <= moment), default=None)
 
 

@@ -20,7 +20,7 @@ from pipelines.engine.errors import fault_of
 from pipelines.engine.housekeeping import housekept_table
 from pipelines.engine.session import is_embedded
 from pipelines.storage.inputs.contract import first_line
-from pipelines.storage.inputs.paths import on_local_disk
+from pipelines.storage.inputs.paths import local_path
 from schemas import TABLES
 from schemas.table import Table
 
@@ -55,7 +55,7 @@ def versions_of(root: str, spark: SparkSession | None = None) -> dict[str, int] 
     tables = {name: found for name, found in opened.items() if isinstance(found, DeltaTable)}
     faults = {name: found for name, found in opened.items() if isinstance(found, Exception)}
     # Where one table can be read, others that can't are damaged and not out of reach.
-    if faults and not tables and on_local_disk(root) is None:
+    if faults and not tables and local_path(root) is None:
         if spark is not None and not is_embedded(spark):
             return _versions_by_spark(root, spark)
         fault = first_line(next(iter(faults.values())))
@@ -153,7 +153,7 @@ def _lost_commit(path: str) -> DeltaError | None:
 
     delta-rs or an engine may take a log without its rows for a whole one.
     """
-    folder = on_local_disk(path)
+    folder = local_path(path)
     if folder is None:
         return None
     files = {each.name: each.stat().st_size for each in os.scandir(f"{folder}/_delta_log")}

@@ -26,9 +26,8 @@ from pipelines.engine.housekeeping import housekept_table, sql_text
 from pipelines.engine.never_null import require_not_null
 from pipelines.engine.small_frame import empty_frame
 from pipelines.engine.small_jobs import read_in_one_task
-from pipelines.storage.commits import rows_added
 from pipelines.storage.id_spelling import is_marked, mark, other_ids, other_spelling
-from pipelines.storage.inputs.delta_log import current_version
+from pipelines.storage.inputs.delta_log import count_added_rows, current_version
 from pipelines.storage.spark_schema import folder_of, register
 from pipelines.storage.versions import other_columns
 from schemas.events import ACCEPTED
@@ -42,7 +41,7 @@ log = logging.getLogger(__name__)
 UNREADABLE = re.compile(r"[%\\\x00-\x1f\x7f]")
 """What delta-rs, which reads tables of both engines, takes for something else in a path."""
 SCRATCH = "_scratch"
-"""The folder of rows that a run on a cluster keeps for its time; what a killed run leaves is no table."""
+"""The folder of materialized rows of a run on a cluster; files that a killed run left are no table."""
 
 
 class Warehouse:
@@ -52,7 +51,7 @@ class Warehouse:
     NOT NULLs and CHECKs. Every write is one atomic commit.
 
     The folder may be that of a schema. Its tables then have a name in Spark's catalog as well, from
-    their first write on; the rows are found by path all the same.
+    their first write on; rows are read by path nevertheless.
     """
 
     def __init__(self, spark: SparkSession, place: str | SparkSchema) -> None:
@@ -80,8 +79,8 @@ class Warehouse:
     def require_this_shape(self) -> None:
         """Refuse the tables of an older version that can't go on: a column is missing, or ids are others.
 
-        An older version told the spellings of a GUID apart. Its warehouse can be read as long as it has none
-        but the canonical one, which is looked up in all events until the next fold marks `batches`.
+        To an older version, two spellings of a GUID were different ids. Its warehouse can be read if all ids
+        have the canonical spelling. All events are searched for others until the next batch marks `batches`.
 
         Raises:
             ConfigError: this is a warehouse of an older version.
@@ -105,12 +104,12 @@ class Warehouse:
         return f"{self.root}/{table.name}"
 
     def materialized(self, rows: DataFrame) -> AbstractContextManager[DataFrame]:
-        """Compute the rows once for all that reads them inside the block; see `materialized`."""
+        """Compute the rows once for all queries inside the block; see `materialized`."""
         return materialized(rows, f"{self.root}/{SCRATCH}")
 
     @contextmanager
     def materializing(self) -> Iterator[Materialize]:
-        """What keeps any number of frames until the end of the block."""
+        """Yield a function that materializes frames; they are deleted on exit."""
         with ExitStack() as stack:
             yield lambda rows: stack.enter_context(self.materialized(rows))
 
@@ -145,8 +144,7 @@ class Warehouse:
     def replace(self, table: Table, rows: DataFrame, *, where: str | None = None) -> None:
         """Replace the rows that match `where` (all rows if null) by these, atomically.
 
-        The rows must match `where` themselves. Apache Spark refuses them else, the embedded engine does
-        not look; whoever calls this gives them what it asks for.
+        The rows must match `where` themselves. Not every engine checks that, so the caller has to.
         """
         self.create_missing(table)
         writer = self._laid_out(table, rows).write.format("delta").mode("overwrite")
@@ -165,14 +163,14 @@ class Warehouse:
         self._save(table, self._laid_out(table, rows).write.format("delta").mode("append"))
 
     def _save(self, table: Table, writer: DataFrameWriter) -> None:
-        path, told = self.path(table), log.isEnabledFor(logging.INFO)
-        before = current_version(path) if told else 0
+        path, is_logged = self.path(table), log.isEnabledFor(logging.INFO)
+        before = current_version(path) if is_logged else 0
         began = time.monotonic()
         writer.save(engine_path(path))
-        if told:
+        if is_logged:
             seconds, version = time.monotonic() - began, current_version(path)
-            # The embedded engine makes no commit of nothing.
-            rows, files = rows_added(path, version) if version > before else (0, 0)
+            # Without rows there may be no commit.
+            rows, files = count_added_rows(path, version) if version > before else (0, 0)
             log.info("%s: %s rows in %s files, version %s, %.1f s", table.name, rows, files, version, seconds)
 
     def _load(self, table: Table) -> DataFrame:
@@ -189,7 +187,7 @@ class Warehouse:
     def _types(self, path: str) -> dict[str, str]:
         """The types of the columns of the table at a path, by name; none if there is no table."""
         try:
-            # Nothing is looked up until the schema is wanted.
+            # The table is opened when the schema is read.
             fields = self.spark.read.format("delta").load(engine_path(path)).schema.fields
         except AnalysisException as error:
             if not is_missing_table(error):
