@@ -12,7 +12,7 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.differences import run_concurrently
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.schedules.ready import queues_off
 from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import events_before

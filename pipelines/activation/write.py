@@ -11,7 +11,7 @@ from pipelines.activation.window import MonitoredQueues, activation_of_window, w
 from pipelines.config.load import Settings
 from pipelines.config.model import Activation
 from pipelines.engine.differences import run_concurrently
-from pipelines.engine.small_frame import empty_frame, small_frame
+from pipelines.engine.frames import empty_frame, small_frame
 from pipelines.state.read import read_ledger
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.checks import renew_checks

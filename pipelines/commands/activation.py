@@ -13,8 +13,7 @@ from pipelines.config.queue_filter import FORMS
 from pipelines.console.terminal import to_json
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.lock import only_writer
-from pipelines.storage.published import checked_runs, published_as_of
-from pipelines.storage.require_whole import require_whole
+from pipelines.storage.published import checked_runs, published_as_of, require_whole
 
 
 def main(argv: Sequence[str]) -> int:

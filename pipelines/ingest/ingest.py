@@ -18,8 +18,7 @@ from pipelines.config.errors import InputError
 from pipelines.config.load import Settings
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.engine.differences import Materialize, run_concurrently
-from pipelines.engine.small_frame import small_frame
-from pipelines.engine.union import union_all
+from pipelines.engine.frames import small_frame, union_all
 from pipelines.ingest.days import full_days, newest_day
 from pipelines.ingest.late_events import SMALL_HISTORY, Lookback
 from pipelines.ingest.read_input import InputBatch, read_new_input
@@ -203,8 +202,7 @@ def _read_inputs(
     def read(source: str, files: Sequence[InputFile]) -> InputBatch | InputError:
         try:
             with name_files_on_error(partial(_name_faulty_files, warehouse, settings, files)):
-                given, limit = settings.inputs.by_name()[source], settings.quality.max_line_bytes
-                return read_new_input(warehouse, source, given, files, number, materialize, limit)
+                return read_new_input(warehouse, settings, source, files, number, materialize)
         except InputError as error:
             return error
 

@@ -7,7 +7,8 @@ from datetime import date, datetime
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import InputError
-from pipelines.config.model import EventSource, Format
+from pipelines.config.load import Settings
+from pipelines.config.model import Format
 from pipelines.engine.differences import Materialize
 from pipelines.engine.files import is_slow_to_open_files
 from pipelines.ingest.days import full_days
@@ -63,23 +64,23 @@ class InputBatch:
 
 def read_new_input(
     warehouse: Warehouse,
+    settings: Settings,
     source: str,
-    source_settings: EventSource,
     files: Sequence[InputFile],
     batch: int,
     materialize: Materialize,
-    max_line_bytes: int,
 ) -> InputBatch:
     """Read the new files of an input.
 
     Raises:
         InputError: a file breaks its contract; every difference is listed.
     """
-    contract = CONTRACTS[source]
-    read = read_input(warehouse.spark, contract, source_settings.format, files, max_line_bytes=max_line_bytes)
+    contract, format = CONTRACTS[source], settings.inputs.by_name()[source].format
+    max_line_bytes = settings.quality.max_line_bytes
+    read = read_input(warehouse.spark, contract, format, files, max_line_bytes=max_line_bytes)
     rows = with_reasons(read, contract)
     is_slow_to_read = is_slow_to_open_files(warehouse.spark) and has_many_small_files(files)
-    if source_settings.format in TEXT or is_slow_to_read:
+    if format in TEXT or is_slow_to_read:
         # Text is parsed once. Other files are read again faster than their rows are materialized, unless
         # they are many and small.
         rows = materialize(rows)
@@ -95,7 +96,7 @@ def read_new_input(
         F.bool_or("has_other_spelling").alias("other_spelling"),
     )
     counted = totals.collect()
-    if source_settings.format == "json" and any(row.mistyped for row in counted):
+    if format == "json" and any(row.mistyped for row in counted):
         raise_together([mistyped_fields(warehouse.spark, contract, files, max_line_bytes=max_line_bytes)])
         raise InputError(f"{source}: a file changed while it was read; move files in whole, run again")
     if any(row.other_spelling for row in counted):
@@ -133,7 +134,7 @@ def read_new_input(
         duplicates=of("duplicate") + of("twin") - of("twin", "events"),
         rejected=rejected,
         events=select_accepted(rows, near_rows, verdicts, contract, materialize),
-        reports=_reports(verdicts, source, source_settings.format) if rejected else None,
+        reports=_reports(verdicts, source, format) if rejected else None,
         by_day=by_day,
         newest=newest,
     )

@@ -13,7 +13,7 @@ from pipelines.console.invocation import name_command
 from pipelines.ladder.restate import DECIDED, WAS, changes_by_kind, restated
 from pipelines.ladder.write import stored_history
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.require_whole import require_whole
+from pipelines.storage.published import require_whole
 from pipelines.storage.warehouse import Warehouse
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES

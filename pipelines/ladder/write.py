@@ -12,7 +12,7 @@ from pipelines.config.load import Settings
 from pipelines.config.rules.edits import EditedPeriod, edited_periods
 from pipelines.config.rules.history import RuleVersion
 from pipelines.console.invocation import name_command
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.engine.small_jobs import small_job_settings
 from pipelines.ladder.restate import restated, within_periods
 from pipelines.storage.collect import collect_rows

@@ -9,7 +9,7 @@ from pipelines.config.load import Settings
 from pipelines.config.rules.history import Fault, Refusal, RuleHistory
 from pipelines.config.rules.sources import RuleSources
 from pipelines.config.rules.statements import HonorSetting, Note, NoteReason
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.lint.findings import Finding, FindingCode
 from pipelines.lint.log import lint_log
 from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints, count_endpoints, count_queued_before

@@ -19,7 +19,7 @@ from pipelines.nightly.runs import Run, announce, record_failure
 from pipelines.schedules.write import write_schedules
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.storage.batches import CompletedBatches, read_completed_batches
-from pipelines.storage.require_whole import require_whole
+from pipelines.storage.published import require_whole
 from pipelines.storage.warehouse import Warehouse
 
 

@@ -9,16 +9,16 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from pipelines.config.errors import PipelineError
+from pipelines.config.errors import PipelineError, WarehouseError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.console.invocation import name_command
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.integrity import require_as_left
+from pipelines.storage.integrity import require_as_left, runs_are_gone
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
-from schemas.outputs import RUNS
+from schemas.outputs import BATCHES, RUNS
 
 log = logging.getLogger(__name__)
 
@@ -137,3 +137,22 @@ def _has_rows(warehouse: Warehouse, run: Mapping[str, Any]) -> bool:
     counts = dict(run["row_counts"] or {})
     counted = [table for name, table in TABLES.items() if counts.get(name)]
     return not counted or not warehouse.read_as_of(counted[0], run["as_of"]).isEmpty()
+
+
+def require_whole(warehouse: Warehouse) -> Sequence[Mapping[str, Any]]:
+    """Compare the tables with what the last published run left.
+
+    A warehouse without tables gets `runs`, so that no other table is ever there without it.
+
+    Returns:
+        The published runs: as_of, finished_at, versions, last_batch.
+
+    Raises:
+        WarehouseError: as `require_as_left`.
+    """
+    runs = checked_runs(warehouse)
+    # The engine may reach what delta-rs does not.
+    if not warehouse.exists(RUNS) and warehouse.exists(BATCHES):
+        raise WarehouseError(runs_are_gone(warehouse.root))
+    warehouse.create_missing(RUNS)
+    return runs

@@ -22,9 +22,9 @@ from pipelines.engine.differences import (
 )
 from pipelines.engine.errors import is_missing_table
 from pipelines.engine.files import engine_path, unwritable_character
+from pipelines.engine.frames import empty_frame
 from pipelines.engine.housekeeping import housekept_table, sql_text
 from pipelines.engine.never_null import require_not_null
-from pipelines.engine.small_frame import empty_frame
 from pipelines.engine.small_jobs import read_in_one_task
 from pipelines.storage.id_spelling import is_marked, mark, other_ids, other_spelling
 from pipelines.storage.inputs.delta_log import count_added_rows, current_version

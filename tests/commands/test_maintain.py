@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import maintain as job
 from pipelines.config.errors import PipelineError, WarehouseError
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.ingest.ingest import find_new_input, ingest
 from pipelines.ladder.write import write_rules
 from pipelines.schedules.write import write_schedules

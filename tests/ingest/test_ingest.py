@@ -24,7 +24,7 @@ from pipelines.ingest.read_input import InputBatch, read_new_input as take_in_of
 from pipelines.nightly.night import describe
 from pipelines.nightly.quality import require_good_input
 from pipelines.storage.batches import read_completed_batches
-from pipelines.storage.require_whole import require_whole
+from pipelines.storage.published import require_whole
 from pipelines.storage.versions import versions_of
 from tests.field.running import run
 from tests.support.factories import Events, Row, at, by_source, catalog, endpoint_event, message_event

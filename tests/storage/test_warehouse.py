@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError, WarehouseError
 from pipelines.console.invocation import name_command
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.storage.id_spelling import is_marked
 from pipelines.storage.inputs.delta_log import current_version
 from pipelines.storage.versions import versions_of

@@ -24,8 +24,7 @@ from pipelines.config.snapshots.views import (
     queue_of,
 )
 from pipelines.engine.differences import Materialize, materialize_if_embedded, run_concurrently
-from pipelines.engine.small_frame import empty_frame, small_frame
-from pipelines.engine.union import union_all
+from pipelines.engine.frames import empty_frame, small_frame, union_all
 from pipelines.ingest.snapshots.identity import Rows, name_messages, name_messages_by_views
 from pipelines.ingest.snapshots.message_endpoints import endpoints_of_messages, without_known
 from pipelines.ingest.snapshots.monitors import monitors_of

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.engine.row_hash import row_hash
+from pipelines.engine.frames import row_hash
 from pipelines.ingest.snapshots.view_events import ENDED, OPEN
 
 HANDLE = "conversation_handle"

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.config.exports.foreign import TRACE, is_trace, sample
 from pipelines.config.exports.form import ForeignFileError, TextForm
-from pipelines.engine.union import union_all
+from pipelines.engine.frames import union_all
 from pipelines.storage.inputs.contract import contract_problems, problems_of_each, raise_together
 from pipelines.storage.inputs.paths import read_unended_line
 from pipelines.storage.inputs.plain_copies import find_form, write_plain_copy

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession, types as T
 from pipelines.config.errors import InputError
 from pipelines.config.model import LINE_BYTES, Format
 from pipelines.engine.files import can_open_delta, engine_path
-from pipelines.engine.small_frame import empty_frame
+from pipelines.engine.frames import empty_frame
 from pipelines.storage.inputs.contract import contract_problems, raise_together
 from pipelines.storage.inputs.csv_rows import read_csv
 from pipelines.storage.inputs.delta_log import appended_files, require_own_columns

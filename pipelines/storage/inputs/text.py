@@ -6,7 +6,7 @@ from pathlib import PurePosixPath
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.engine.files import checked_text, literal_paths, refuses_invalid_text, with_file_names
-from pipelines.engine.union import union_all
+from pipelines.engine.frames import union_all
 from pipelines.storage.inputs.text_encoding import split_by_encoding
 
 PACKED = {".gz", ".bz2", ".zst"}

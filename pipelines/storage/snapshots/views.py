@@ -11,7 +11,7 @@ from pipelines.config.snapshots.columns import is_text
 from pipelines.config.snapshots.view_file import ViewFile
 from pipelines.config.snapshots.views import Kind, ViewColumn
 from pipelines.engine.files import PLAIN_PATH, can_open_delta, literal_paths, with_file_names
-from pipelines.engine.union import union_all
+from pipelines.engine.frames import union_all
 from pipelines.storage.inputs.csv_rows import read_csv
 from pipelines.storage.inputs.payloads import describe_line
 from pipelines.storage.inputs.plain_copies import write_plain_copy
