@@ -14,7 +14,6 @@ from tests.field.running import Case, Outcome
 from tests.support.field import CLEAN, convert, tables
 from tests.support.open_case import OpenCase
 
-__all__ = ["clean"]
 
 pytestmark = pytest.mark.slow
 
