@@ -14,7 +14,6 @@ from tests.field.running import Case, Outcome
 from tests.support.field import CLEAN, convert, tables
 from tests.support.open_case import OpenCase
 
-
 pytestmark = pytest.mark.slow
 
 ERROR = "Msg 1205, Level 13, State 51, Server MILL1, Line 1"
