@@ -7,8 +7,8 @@ from datetime import datetime
 from pipelines.commands.options import Parser, StoreOnce, instant
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings
-from pipelines.config.proposal import Proposal, changed_rules, proposed_rules
-from pipelines.config.proposed_settings import proposed_settings
+from pipelines.config.proposal import Proposal, read_changes, read_replacement
+from pipelines.config.proposed_settings import read_proposed_settings
 from pipelines.console.wording import format_count
 
 log = logging.getLogger(__name__)
@@ -56,16 +56,16 @@ def read_proposal(settings: Settings, options: Namespace) -> Proposal | None:
         ConfigError: a file is wrong, or --as-if stands alone.
     """
     if options.change:
-        proposal = changed_rules(settings, options.change)
+        proposal = read_changes(settings, options.change)
         _warn_ignored(proposal)
         return proposal
     if options.rules:
-        proposal = proposed_rules(settings, options.rules)
+        proposal = read_replacement(settings, options.rules)
         _warn_replaced("--rules", proposal)
         _warn_ignored(proposal)
         return proposal
     if options.proposed:
-        proposal = proposed_settings(settings, options.proposed)
+        proposal = read_proposed_settings(settings, options.proposed)
         _warn_replaced("--proposed", proposal)
         return proposal
     if options.as_if != ALWAYS:

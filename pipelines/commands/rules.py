@@ -7,7 +7,7 @@ from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings, load_settings
 from pipelines.config.nearest import suggest_nearest
-from pipelines.config.rules.tsql_script import script_of
+from pipelines.config.rules.tsql_script import format_script
 from pipelines.console.progress import step
 from pipelines.ladder.write import stored_history, warn_of_unread, write_rules
 from pipelines.storage.lock import only_writer
@@ -45,4 +45,4 @@ def _script(settings: Settings, instance: str) -> str:
     if instance not in known:
         hint = suggest_nearest(instance, sorted(known))
         raise ConfigError(f"{settings.path}: rules: none is of the instance {instance!r}; {hint}")
-    return script_of(settings.rule_history, instance)
+    return format_script(settings.rule_history, instance)

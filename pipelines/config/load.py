@@ -13,10 +13,10 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.config.paths import overlap
 from pipelines.config.rules.history import RuleHistory, RuleVersion, apply_statements
-from pipelines.config.rules.sources import NoRuleFileError, RuleSources, misspelt_places
+from pipelines.config.rules.sources import NoRuleFileError, RuleSources, note_other_case
 from pipelines.config.rules.statements import Note, RuleFile, RuleStatement
 from pipelines.config.shape import check
-from pipelines.config.snapshots.server import ServerSnapshot, read_snapshots, shown_statements, with_databases
+from pipelines.config.snapshots.server import ServerSnapshot, add_databases, make_statements, read_snapshots
 from pipelines.config.yaml_file import Loc, YamlFile, field_path, load_yaml
 
 
@@ -127,7 +127,7 @@ def load_for_lint(path: str | Path) -> tuple[Settings, RuleHistory]:
     rule_files = sources.files
     snapshots = read_snapshots(declared.snapshots)
     folded = rule_history_of(rule_files, snapshots)
-    places = with_databases(catalog, snapshots)
+    places = add_databases(catalog, snapshots)
     known = [(row[0], row[1]) for row in places.database_rows()]
     settings = Settings(
         path=file.path,
@@ -144,7 +144,7 @@ def load_for_lint(path: str | Path) -> tuple[Settings, RuleHistory]:
         quality=declared.quality,
         replay=declared.replay,
         snapshots=snapshots,
-        unread_files=(*sources.unread, *misspelt_places(rule_files, known)),
+        unread_files=(*sources.unread, *note_other_case(rule_files, known)),
         variables=declared.variables,
     )
     return settings, folded
@@ -160,7 +160,7 @@ def rule_statements(
 ) -> list[RuleStatement]:
     """What rule files say, and snapshots of the databases that the files have no statements of."""
     statements = [statement for rules in rule_files for statement in rules.statements]
-    return [*statements, *shown_statements(statements, snapshots)]
+    return [*statements, *make_statements(statements, snapshots)]
 
 
 def _shape_of(file: YamlFile) -> type[model.SettingsFile]:

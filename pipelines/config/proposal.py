@@ -44,7 +44,7 @@ class Proposal:
 
     def rules(self) -> int:
         """How many rules stand after the last proposed statement."""
-        return len(standing(self.settings.rule_history))
+        return len(keep_standing_rules(self.settings.rule_history))
 
     def notes(self) -> Iterator[Note]:
         """Yield what of its files does not count; a file without rules has its own warning."""
@@ -65,21 +65,23 @@ class Proposal:
                 )
 
 
-def changed_rules(current: Settings, given: Sequence[str]) -> Proposal:
+def read_changes(current: Settings, given: Sequence[str]) -> Proposal:
     """Read `[INSTANCE=]FILE` arguments and lay their statements over the rules that stand.
 
     These are known from rule files or from snapshots. The statements come after all others, in the order of
     the files, whatever their dates.
 
     Raises:
-        ConfigError: as for `proposed_rules`, or a statement does not fit the rules that stand, or is of a
+        ConfigError: as for `read_replacement`, or a statement does not fit the rules that stand, or is of a
             database that the settings do not know.
     """
     files = _files(current, "--change", given)
-    if unknown := _unknown_places(current, files):
+    if unknown := _find_unknown_databases(current, files):
         raise ConfigError(*unknown)
     if not any(file.statements for file in files):
-        raise _nothing_said(f"--change {' '.join(given)}: has no rule statement; name a file with one", files)
+        raise _no_statement_error(
+            f"--change {' '.join(given)}: has no rule statement; name a file with one", files
+        )
     stated = rule_statements(current.rule_files, current.snapshots)
     last = max((statement.effective_from for statement in stated), default=EARLIEST)
     changes = [replace(statement, effective_from=last) for file in files for statement in file.statements]
@@ -90,7 +92,7 @@ def changed_rules(current: Settings, given: Sequence[str]) -> Proposal:
     return Proposal(settings, folded, files=tuple(files))
 
 
-def proposed_rules(current: Settings, given: Sequence[str]) -> Proposal:
+def read_replacement(current: Settings, given: Sequence[str]) -> Proposal:
     """Read `[INSTANCE=]FILE` arguments, which take the place of the settings' rule sources.
 
     The statements of a script are of that instance, else of the only one, and of the database that USE
@@ -102,18 +104,18 @@ def proposed_rules(current: Settings, given: Sequence[str]) -> Proposal:
         ConfigError: a file is missing or wrong, or its instance is not known; one line a problem.
     """
     files = _files(current, "--rules", given)
-    for unknown in _unknown_places(current, files):
+    for unknown in _find_unknown_databases(current, files):
         log.warning("%s", unknown)
-    if all(_says_nothing(file) for file in files):
+    if all(_is_empty(file) for file in files):
         message = "has no rule statement; for no rules at all name a YAML file with []"
-        raise _nothing_said(f"--rules {' '.join(given)}: {message}", files)
+        raise _no_statement_error(f"--rules {' '.join(given)}: {message}", files)
     are_none = not any(file.statements for file in files)
     folded = rule_history_of(files, () if are_none else current.snapshots)
     if folded.refusals:
-        standing_now = {_name(version) for version in standing(current.rule_history)}
+        standing_now = {_name(version) for version in keep_standing_rules(current.rule_history)}
         raise ConfigError(*(_refused(refusal, standing_now) for refusal in folded.refusals))
     settings = replace(current, rule_files=tuple(files), rule_history=folded.versions)
-    replaced = len(standing(current.rule_history)) if are_none else count_replaced(current, files)
+    replaced = len(keep_standing_rules(current.rule_history)) if are_none else count_replaced(current, files)
     return Proposal(settings, folded, replaced, tuple(files))
 
 
@@ -124,10 +126,13 @@ def count_replaced(current: Settings, files: Sequence[RuleFile]) -> int:
     """
     stated = [statement for file in (*current.rule_files, *files) for statement in file.statements]
     places = {(statement.instance, statement.database) for statement in stated}
-    return sum((version.instance, version.database) in places for version in standing(current.rule_history))
+    return sum(
+        (version.instance, version.database) in places
+        for version in keep_standing_rules(current.rule_history)
+    )
 
 
-def standing(versions: Sequence[RuleVersion]) -> list[RuleVersion]:
+def keep_standing_rules(versions: Sequence[RuleVersion]) -> list[RuleVersion]:
     """The rules that stand after the last statement, as if they had always stood."""
     return [replace(version, valid_from=EARLIEST) for version in versions if version.valid_to is None]
 
@@ -148,7 +153,7 @@ def _refused(refusal: Refusal, standing_now: set[tuple[str, str, str]]) -> str:
 
 
 def _files(current: Settings, option: str, given: Sequence[str]) -> list[RuleFile]:
-    places = _known_places(current)
+    places = _known_databases(current)
     files: list[RuleFile] = []
     problems: list[str] = []
     for argument in given:
@@ -159,30 +164,30 @@ def _files(current: Settings, option: str, given: Sequence[str]) -> list[RuleFil
     if problems:
         raise ConfigError(*problems)
     for file in files:
-        if _says_nothing(file):
+        if _is_empty(file):
             log.warning("%s %s: the file has no rule statement", option, file.path)
     return files
 
 
-def _nothing_said(message: str, files: Sequence[RuleFile]) -> ConfigError:
+def _no_statement_error(message: str, files: Sequence[RuleFile]) -> ConfigError:
     """The error for files without a statement, with the places of what they have instead."""
     instead_of = (note for file in files for note in file.notes if note.kind is not NoteReason.NO_RULES)
     return ConfigError(message, *map(str, instead_of))
 
 
-def _says_nothing(file: RuleFile) -> bool:
+def _is_empty(file: RuleFile) -> bool:
     """Whether a file has no statement; a YAML file with [] says that there is no rule."""
     if file.statements:
         return False
     return file.path.lower().endswith(".sql") or load_yaml(file.path).data is None
 
 
-def _known_places(current: Settings) -> Places:
+def _known_databases(current: Settings) -> Places:
     """The databases that the catalog, the snapshots and the rule files of the settings name, by instance."""
     places: dict[str, set[str]] = {instance.name: set() for instance in current.catalog.instances}
     named = [
         *(row[:2] for row in current.catalog.database_rows()),
-        *(snapshot.place for snapshot in current.snapshots),
+        *(snapshot.database_key for snapshot in current.snapshots),
         *((each.instance, each.database) for file in current.rule_files for each in file.statements),
     ]
     for instance, database in named:
@@ -216,9 +221,9 @@ def _database(places: Places, instance: str, path: str) -> str | None:
     return next(iter(databases)) if len(databases) == 1 else None
 
 
-def _unknown_places(current: Settings, files: Sequence[RuleFile]) -> list[str]:
+def _find_unknown_databases(current: Settings, files: Sequence[RuleFile]) -> list[str]:
     """A line for each instance or database that only these files name: it may be misspelt."""
-    places = _known_places(current)
+    places = _known_databases(current)
     problems: dict[str, str] = {}
     for statement in (statement for file in files for statement in file.statements):
         of_instance = places.get(statement.instance)

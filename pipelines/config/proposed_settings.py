@@ -16,7 +16,7 @@ Named = Mapping[tuple[str, ...], str]
 """The facts about each item, by its name."""
 
 
-def proposed_settings(current: Settings, path: str) -> Proposal:
+def read_proposed_settings(current: Settings, path: str) -> Proposal:
     """Read a settings file whose rules, honor flags, receive and transmission are proposed.
 
     Its activation, quality and replay are not looked at.

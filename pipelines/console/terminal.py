@@ -1,4 +1,4 @@
-"""Rows as people and programs read them: a table on the terminal, or JSON."""
+"""Write rows as a table on the terminal, or as JSON."""
 
 import json
 import re
@@ -14,11 +14,11 @@ from rich.text import Text
 from pipelines.config.instants import format_instant
 
 PLAIN_WIDTH = 160
-"""Columns of text where there is no terminal to ask."""
+"""The width of text where standard output is no terminal."""
 MINIMUM_WIDTH = 60
 """A narrower terminal breaks the lines of a table; a table of its width would lack whole columns."""
 ONE_DECIMAL_FROM = 1000
-"""From here on numbers have one decimal, below it five figures."""
+"""Numbers from here on have one decimal, smaller ones five figures."""
 BREAKS = re.compile(r"(?<=_)")
 """Where the name of a column may be broken."""
 INVISIBLE = re.compile(
@@ -26,23 +26,24 @@ INVISIBLE = re.compile(
     r"\u2028-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff9-\ufffb"
     r"\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""Characters that a terminal obeys in place of showing them, or that take no room: escapes, line ends other
-than a line feed, changes of the direction of text, marks of no width, fillers, tags."""
+"""Characters that steer a terminal or have no width: escapes, line ends other than a line feed, changes of
+the
+direction of text, marks of no width, fillers, tags."""
 LINE_BREAKS = re.compile(r"[\t\n]")
 
 
 def escape_invisible(text: str) -> str:
-    """The text with each character that is not seen written as JSON does; line feeds and tabs stay."""
+    """Escape each invisible character as JSON does; line feeds and tabs stay."""
     return INVISIBLE.sub(_escape, text)
 
 
 def escape_line(text: str) -> str:
-    """The same, with line feeds and tabs written out as well: a name can't begin a line of its own."""
+    """Escape invisible characters, line feeds and tabs, so that a name can't begin a line."""
     return LINE_BREAKS.sub(_escape, escape_invisible(text))
 
 
 def cell_lines(texts: Iterable[str]) -> Text:
-    """Several lines for one cell of a table."""
+    """Return several lines for one cell of a table."""
     return Text("\n".join(map(escape_line, texts)))
 
 
@@ -60,7 +61,7 @@ class _Console(Console):
 
 
 def open_console() -> Console:
-    """Standard output; names are printed as they are, whatever brackets they have, and steer nothing."""
+    """Open standard output: it prints names as they are, without markup or control characters."""
     console = _Console(highlight=False, markup=False, emoji=False)
     width = max(console.width, MINIMUM_WIDTH) if console.is_terminal else PLAIN_WIDTH
     return _Console(width=width, highlight=False, markup=False, emoji=False)
@@ -93,12 +94,12 @@ def print_rows(
 
 
 def make_table(*headers: str) -> Grid:
-    """A table to add rows of text to: what is too long for its column goes on below, nothing is cut off."""
+    """Make a table to add rows of text to: long texts are wrapped, none is cut off."""
     return Grid(*[Column(header, overflow="fold") for header in headers])
 
 
 def _grid_width(headers: Sequence[str], cells: Iterable[Iterable[str]]) -> int:
-    """How wide the table is if nothing is broken any further."""
+    """Return the width of the table without further line breaks."""
     columns = zip(headers, cells, strict=True)
     return 1 + sum(_text_width([header, *each]) + len(" │ ") for header, each in columns)
 
@@ -108,7 +109,7 @@ def _text_width(texts: Iterable[str]) -> int:
 
 
 def format_cell(value: object) -> str:
-    """A value as people read it: null is blank, times are as in settings, decimals are few."""
+    """Write a value: null is blank, times are as in settings, decimals are few."""
     if value is None:
         return ""
     if isinstance(value, datetime):
@@ -124,7 +125,7 @@ def to_json(content: Any) -> str:
 
 
 def _wrap_header(column: str, width: int) -> str:
-    """The name of a column in lines that are no wider than its cells, as far as it can be broken."""
+    """Break the name of a column into lines as wide as its cells, if possible."""
     cell_lines = [""]
     for part in BREAKS.split(column):
         if len(cell_lines[-1] + part) > width:
@@ -134,7 +135,7 @@ def _wrap_header(column: str, width: int) -> str:
 
 
 def _wrap_time(value: object) -> str:
-    """A value with its time below its date."""
+    """Write a value, a time below its date."""
     text = format_cell(value)
     return text.replace("T", "\nT", 1) if isinstance(value, datetime) else text
 

@@ -1,4 +1,4 @@
-"""How findings put rules and endpoints into words."""
+"""Write rules, endpoints, queues and counts as words of a message."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -9,7 +9,7 @@ from pipelines.config.rules.statements import DEFAULT_LEVEL
 from schemas.keys import QUEUE
 
 LIST_LENGTH = 3
-"""How many of a list are named before the rest is counted."""
+"""Items of a list that are named before the rest is counted."""
 
 
 def format_criteria(names: Sequence[str | None]) -> str:

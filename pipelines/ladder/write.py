@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
-from pipelines.config.rules.edits import EditedPeriod, edited_periods
+from pipelines.config.rules.edits import EditedPeriod, find_edited_periods
 from pipelines.config.rules.history import RuleVersion
 from pipelines.console.invocation import name_command
 from pipelines.engine.frames import small_frame
@@ -49,7 +49,7 @@ def write_rules(warehouse: Warehouse, settings: Settings, stored: Sequence[RuleV
     history = list(settings.rule_history)
     if stored != history:
         # Before the first history nothing was decided, so nothing was edited.
-        edited = edited_periods(history if stored is None else stored, history)
+        edited = find_edited_periods(history if stored is None else stored, history)
         if edited:
             _warn_of_decided(warehouse, settings, edited)
         # Rules are few in a night of any size.

@@ -1,4 +1,4 @@
-"""What a lint finds: codes, severities, findings. Codes are stable; docs/lint.md explains each."""
+"""Findings of the lint: codes, severities, findings. Codes are stable; docs/lint.md explains each."""
 
 from dataclasses import dataclass
 from enum import Enum, IntEnum
@@ -7,12 +7,12 @@ from pipelines.config.rules.statements import SourceLocation
 
 
 class Severity(IntEnum):
-    """How bad it is; a higher number is worse."""
+    """The severity of a finding; a higher number is worse."""
 
     NOTE = 1
     """Worth knowing; it may be meant so."""
     WARNING = 2
-    """The rule does not do what somebody who wrote it would expect."""
+    """The rule does not do what its author would expect."""
     ERROR = 3
     """The rules can't be loaded, here or on the server."""
 
@@ -53,7 +53,7 @@ class FindingCode(Enum):
     OTHER_CASE = ("R405", Severity.WARNING, "rules of a database that is known in another case")
 
     def __init__(self, id: str, severity: Severity, meaning: str) -> None:
-        """Take the parts of the value apart."""
+        """Take the parts of the value as attributes."""
         self.id = id
         self.severity = severity
         self.meaning = meaning
@@ -61,7 +61,7 @@ class FindingCode(Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was found.
+    """A finding about rules.
 
     Attributes:
         code: what kind of thing it is.
@@ -83,7 +83,7 @@ class Finding:
 
 
 def sort_findings(findings: list[Finding]) -> list[Finding]:
-    """Return findings by file, line and column, then by code; those without a place in a file come last."""
+    """Return findings by file, line and column, then by code; those without a location come last."""
 
     def key(finding: Finding) -> tuple[object, ...]:
         location = finding.location

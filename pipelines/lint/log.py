@@ -1,4 +1,4 @@
-"""R305 and R306: what the rules make of the endpoints of a log."""
+"""R305 and R306: rules that decide no endpoint of a log, and endpoints that no rule decides."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +19,10 @@ def lint_log(
     log: LogEndpoints,
     locations: Mapping[VersionKey, SourceLocation],
 ) -> Iterator[Finding]:
-    """Yield the rules that others are always ahead of, and the databases with endpoints at the default.
+    """Yield rules that more specific ones always precede, and databases with endpoints at the default.
 
-    Every endpoint counts as if it was created with the rules that stand at the moment, so that old ones
-    tell what the rules are worth; a rule without any fitting endpoint is told of by `lint_names`.
+    Every endpoint is matched with the rules in force at the moment, whenever it was created. `lint_names`
+    reports rules without any endpoint.
     """
     for database_key, kinds in log.by_database.items():
         rules = databases.get(database_key, _NO_RULES)
@@ -87,7 +87,7 @@ def _defaulted(
 
 
 def _known(names: Names) -> Names:
-    """The names of endpoints; one that a snapshot does not show is empty, and None, ANY, for a rule."""
+    """Return names for a rule: an empty name, which no snapshot shows, is None, ANY."""
     contract, local, remote = (name or None for name in names)
     return contract, local, remote
 

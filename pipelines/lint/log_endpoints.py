@@ -1,4 +1,4 @@
-"""The kinds of endpoints that a log has: counted by the engine, then plain values."""
+"""Endpoints of a log, counted by database, contract and services."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -36,14 +36,14 @@ class EndpointCount:
 
 @dataclass(frozen=True)
 class LogEndpoints:
-    """All kinds of a log, each (database, contract, local service, remote service) once."""
+    """The endpoint counts of a log, each (database, contract, local service, remote service) once."""
 
     kinds: tuple[EndpointCount, ...]
     _projections_of: dict[DatabaseKey, dict[Mask, set[Names]]] = field(default_factory=dict, compare=False)
 
     @cached_property
     def by_database(self) -> Mapping[DatabaseKey, list[EndpointCount]]:
-        """The kinds of each database, the largest first, then by their names."""
+        """The counts of each database, the largest first, then by their names."""
         found: dict[DatabaseKey, list[EndpointCount]] = {}
         for kind in sorted(self.kinds, key=lambda kind: (-kind.endpoints, kind.database_key, kind.names)):
             found.setdefault(kind.database_key, []).append(kind)
@@ -51,7 +51,7 @@ class LogEndpoints:
 
     @cached_property
     def by_names(self) -> Mapping[Names, list[EndpointCount]]:
-        """The kinds of all databases by contract, local and remote service."""
+        """The counts of all databases by contract, local and remote service."""
         found: dict[Names, list[EndpointCount]] = {}
         for kind in self.kinds:
             found.setdefault(kind.names, []).append(kind)
@@ -96,7 +96,7 @@ def _project(kinds: Iterable[EndpointCount]) -> dict[Mask, set[Names]]:
 
 
 def count_endpoints(endpoints: DataFrame, *, before: datetime | None) -> DataFrame:
-    """Count the endpoints of each kind.
+    """Count the endpoints by database, contract and services.
 
     Args:
         endpoints: the `endpoints` table; five columns of names and created_at are read.

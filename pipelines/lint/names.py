@@ -39,9 +39,9 @@ def lint_names(
     log: LogEndpoints | None,
     locations: Mapping[VersionKey, SourceLocation],
 ) -> Iterator[Finding]:
-    """Yield why rules fit no endpoint: what is misspelt, else swapped, else unknown, else that they do.
+    """Yield why rules fit no endpoint: a misspelt name, else swapped services, else an unknown name.
 
-    Without a log the catalog alone is asked, and a name that it lacks is told of only where that must be
+    Without a log only the catalog is used, and a name that it lacks is reported only where that must be
     a mistake: a local service of a database that it describes, or a name much like a known one.
     A name is known if the catalog or the log has it: a local service in the rule's own database, a
     remote service or a contract anywhere.

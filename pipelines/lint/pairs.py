@@ -1,8 +1,8 @@
-"""R203 and R204: what the rules of the two ends of a conversation make of it.
+"""R203 and R204: the levels that rules give the two ends of a conversation.
 
 The mirror of an endpoint is the other end: the same contract, the services swapped, in the database where
-the remote service is. As in `lint_redundant` no endpoint has to be tried but those made of the names
-of two rules, here one of each end: taking other names away keeps both rules in charge.
+the remote service is. As in `lint_redundant`, only endpoints with the names of two rules are tried, here one
+of each end: both rules still decide if all other names are taken away.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pipelines.config.rules.history import RuleVersion, VersionKey
 from pipelines.config.rules.limits import NAME_LENGTH, STEPS
 from pipelines.config.rules.statements import DEFAULT_LEVEL, SourceLocation
-from pipelines.config.rules.tsql_script import bracketed, create_statement
+from pipelines.config.rules.tsql_script import create_statement, quote_name
 from pipelines.console.wording import LIST_LENGTH, format_criteria, format_database, format_level, format_list
 from pipelines.lint.findings import Finding, FindingCode, Severity
 from pipelines.lint.rules_in_force import (
@@ -42,7 +42,7 @@ def lint_pairs(
     is uncovered if no rule of any database fits it. Rules that name no service cover both ends of what
     stays in their database and are left alone, as are those with a remote service that the catalog
     does not have, or a local one that it does not have in the rule's database. An asymmetric pair
-    is told once.
+    is reported once.
     """
     everywhere = RulesInForce(rule for rules in databases.values() for rule in rules.rules)
     reported: set[frozenset[VersionKey]] = set()
@@ -118,7 +118,7 @@ def _one_sided(
     found: Sequence[DatabaseKey],
     locations: Mapping[VersionKey, SourceLocation],
 ) -> Finding:
-    """Tell of the rule, and of one for the first of the databases where the other end may be."""
+    """Report the rule, and suggest one for the first database where the other end may be."""
     code = FindingCode.ONE_SIDED
     harmless = rule.level == DEFAULT_LEVEL
     where = format_list([format_database(other) for other in found]) if found else "any database"
@@ -142,7 +142,7 @@ def _asymmetric(
     reported: set[frozenset[VersionKey]],
     locations: Mapping[VersionKey, SourceLocation],
 ) -> Finding | None:
-    """Tell of the first pairs that were not told of from the other end."""
+    """Report the first pairs that were not reported from the other end."""
     new = []
     for other in unequal:
         pair = frozenset((rule.key, other.key))
@@ -171,5 +171,5 @@ def suggested_rule(database_key: DatabaseKey, names: Names, level: int) -> str:
     instance, database = database_key
     name = " ".join(each for each in names if each is not None)[: NAME_LENGTH // 2]
     rule = RuleVersion(instance, database, name, *names, level, _ANY_MOMENT)
-    use = f"USE {bracketed(database)}; " if database else ""
+    use = f"USE {quote_name(database)}; " if database else ""
     return f"{use}{create_statement(rule)}".rstrip()

@@ -62,9 +62,9 @@ def lint_queued(
 
     Args:
         versions: the rule history.
-        queued: what was queued at the moment and created before the last change, see `last_changes`.
+        queued: endpoints with queued messages that were created before the last change (`last_changes`).
         locations: where the versions are written.
-        moment: when the queues were looked at.
+        moment: the as_of of the queues.
     """
     history = list(versions)
     changes, standing = last_changes(history, moment), rules_in_force(history, moment)

@@ -1,9 +1,9 @@
 """R201 and R202: rules that change nothing, or only where other rules would interfere.
 
-Exact, without going through endpoints. Let an endpoint be decided by rule X, and without X by Y (or the
-default). Take away from it every name that neither X nor Y asks for, and put a name there that no rule
-mentions. Whatever rule fits the new endpoint fitted the old one, so X still decides, and then Y. So
-what X changes is seen on the endpoints made of X's names and those of one other rule, or of X's alone.
+The answer is exact and tries few endpoints. Let rule X decide an endpoint, and without X rule Y (or the
+default). Replace each name that neither X nor Y asks for by a name that no rule mentions. Every rule that
+fits the new endpoint fits the old one, so X still decides, and then Y. Hence it is enough to try the
+endpoints with the names of X and one other rule, or of X alone.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.rules.history import RuleVersion, VersionKey
 from pipelines.config.rules.limits import STEPS
 from pipelines.config.rules.statements import DEFAULT_LEVEL, HonorSetting, SourceLocation
-from pipelines.config.rules.tsql_script import bracketed
+from pipelines.config.rules.tsql_script import quote_name
 from pipelines.console.wording import (
     LIST_LENGTH,
     format_criteria,
@@ -70,7 +70,7 @@ def lint_redundant(
 
 
 def remove_rule(rules: RulesInForce, rule: RuleVersion) -> Removal:
-    """Return what becomes of the endpoint that has the rule's names, and else names no rule mentions.
+    """Remove the rule for the endpoint that has its names, and else names that no rule mentions.
 
     The rule decides that endpoint: rules of earlier steps would need a name that it does not have.
     """
@@ -106,7 +106,7 @@ def find_successors(rules: RulesInForce, rule: RuleVersion) -> Iterator[RuleVers
 
 
 def _remove_at(rules: RulesInForce, rule: RuleVersion, names: Names) -> Removal | None:
-    """Return what becomes of an endpoint without the rule; None if the rule does not decide it."""
+    """Remove the rule for an endpoint; None if the rule does not decide it."""
     find_fitting = rules.find_fitting(names)
     if next(find_fitting) is not rule:
         return None
@@ -116,8 +116,8 @@ def _remove_at(rules: RulesInForce, rule: RuleVersion, names: Names) -> Removal 
 def _overlapping_later(rules: RulesInForce, rule: RuleVersion, *, same_level: bool) -> Iterator[RuleVersion]:
     """Yield the rules of later steps that may decide some of the rule's endpoints, by level.
 
-    Rules that ask for nothing that this one does not ask for as well are left out: they fit all of its
-    endpoints, `remove_rule` has met them.
+    Rules with a subset of this rule's criteria are left out: they fit all of its endpoints, and `remove_rule`
+    covers them.
     """
     own = mask_of(rule.triple)
     for mask in STEPS[STEPS.index(own) + 1 :]:
@@ -183,7 +183,7 @@ def _honor(
         rules_count = f"{len(rules):,} rules, the first of them {first.name!r}, count"
     code, location, option = FindingCode.NOT_HONORED, locations.get(first.key), "HONOR_BROKER_PRIORITY"
     alter = (
-        f"ALTER DATABASE {bracketed(database_key[1])} SET {option}" if database_key[1] else f"SET {option}"
+        f"ALTER DATABASE {quote_name(database_key[1])} SET {option}" if database_key[1] else f"SET {option}"
     )
     if in_script is None or (not is_on and not in_catalog):
         why = " (the catalog does not mention the database)" if catalog and in_catalog is None else ""

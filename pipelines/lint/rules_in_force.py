@@ -1,4 +1,4 @@
-"""The rules of one database at a moment, found by what they name, and the ladder in plain Python."""
+"""The rules of one database at a moment by their names, the ladder in plain Python, and service databases."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -55,8 +55,8 @@ class RulesInForce:
         """Return the rules with this mask that fit some endpoint with these names, by level and in groups.
 
         Here a name of None may be any name. The rules of a group have the group's name in common, one of
-        those that they ask for and `names` does not have: what is settled by that name is settled for
-        all of them. It takes one look-up.
+        those that they ask for and `names` does not have, so a check with that name holds for the whole
+        group. It takes one look-up.
         """
         shared = _both(mask_of(names), mask)
         if (mask, shared) not in self._buckets:
@@ -143,9 +143,9 @@ class ServiceDatabases:
         return self._services.get(database_key, [])
 
     def find_service(self, database_key: DatabaseKey, service: str) -> list[DatabaseKey]:
-        """Return where a remote service may be: in the database itself, else its instance, else anywhere.
+        """Return the databases of a remote service: this database, else its instance, else anywhere.
 
-        Source: the design, "Transmission schedule", on destinations.
+        The order is that of destinations (docs/semantics.md).
         """
         service_databases = self._databases.get(service, [])
         if database_key in service_databases:

@@ -1,4 +1,4 @@
-"""The whole lint: rules by themselves, against the catalog, and against what the warehouse has."""
+"""Lint rules by themselves, against the catalog, and against the warehouse."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
@@ -26,7 +26,7 @@ from schemas.ledger import ENDPOINTS
 from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
 
 MOST_KINDS = 200_000
-"""Kinds of endpoints that the driver takes (some 100 MB); a company has hundreds."""
+"""Counts of endpoints that the driver takes (some 100 MB); a company has hundreds."""
 
 CHANGES = "instance string, database string, changed_at timestamp"
 
@@ -48,7 +48,7 @@ _CODES_OF_NOTES = {
 
 
 def lint_files(settings: Settings, history: RuleHistory, *, moment: datetime | None) -> list[Finding]:
-    """What rules and catalog say, without a warehouse.
+    """Lint rules and catalog, without a warehouse.
 
     Args:
         settings: the catalog.
@@ -66,7 +66,7 @@ def lint_files(settings: Settings, history: RuleHistory, *, moment: datetime | N
 
 
 def lint_scripts(sources: RuleSources, history: RuleHistory, *, moment: datetime | None) -> list[Finding]:
-    """What rule files say by themselves, without settings: R101 to R206 and R401 to R405, in no order."""
+    """Lint rule files without settings: R101 to R206 and R401 to R405, in no order."""
     notes = [*sources.unread, *(note for file in sources.files for note in file.notes)]
     honor_settings = [each for file in sources.files for each in file.honor_settings]
     return [
@@ -76,7 +76,7 @@ def lint_scripts(sources: RuleSources, history: RuleHistory, *, moment: datetime
 
 
 def _of_sources(settings: Settings, history: RuleHistory, moment: datetime | None) -> list[Finding]:
-    """What the rule sources say, with the catalog."""
+    """Lint the rule sources with the catalog."""
     honor_settings = [each for file in settings.rule_files for each in file.honor_settings]
     return [
         *lint_static(history, settings.catalog, moment=moment, honor_settings=honor_settings),
@@ -87,7 +87,7 @@ def _of_sources(settings: Settings, history: RuleHistory, moment: datetime | Non
 def lint_warehouse(
     warehouse: Warehouse, settings: Settings, history: RuleHistory, *, moment: datetime | None
 ) -> tuple[list[Finding], list[str]]:
-    """What rules, catalog and the log as the warehouse has it say; nothing is written.
+    """Lint rules, catalog and the log of the warehouse; nothing is written.
 
     Args:
         warehouse: the tables.
@@ -96,11 +96,11 @@ def lint_warehouse(
         moment: the rules that stand then, and endpoints created before; None is after the last statement.
 
     Returns:
-        The findings R101 to R405, in no order, and what could not be looked at, in words: without any
-        endpoint in the warehouse there is only what `lint_files` finds.
+        The findings R101 to R405, in no order, and remarks on what was not checked: without endpoints in
+        the warehouse the findings are those of `lint_files`.
 
     Raises:
-        PipelineError: the log has more kinds of endpoints than the driver should hold.
+        PipelineError: the log has more endpoint names than the driver should hold.
     """
     rows = collect_rows(count_endpoints(warehouse.read(ENDPOINTS), before=moment).limit(MOST_KINDS + 1))
     if len(rows) > MOST_KINDS:
@@ -127,13 +127,13 @@ def lint_warehouse(
 
 
 def _last_published(warehouse: Warehouse, moment: datetime | None) -> datetime | None:
-    """When a run last looked at the queues, at the moment at the latest."""
+    """Return the newest published as_of at the moment."""
     as_ofs = [row["as_of"] for row in read_published_runs(warehouse, "as_of")]
     return max((as_of for as_of in as_ofs if moment is None or as_of <= moment), default=None)
 
 
 def _queued(warehouse: Warehouse, history: RuleHistory, as_of: datetime) -> list[Finding]:
-    """What was queued then and is older than the rules."""
+    """Find conversations that were queued at as_of and are older than the rules."""
     changes = [(*database_key, at) for database_key, (at, _) in last_changes(history.versions, as_of).items()]
     queued = count_queued_before(
         warehouse.read_open(ENDPOINTS, as_of),
@@ -156,11 +156,10 @@ def lint_static(
 
     Args:
         history: the rules, from all sources.
-        catalog: where services are, and which databases honor priorities; None if nothing is known of that.
-        honor_settings: what the scripts say of the latter, in their order.
-        moment: the rules that stand then are looked at; None is after the last statement, even if that
-            is still to come. Statements that are refused are told of whenever they take effect; their
-            rules stand nowhere.
+        catalog: databases of services and honor_broker_priority; None without a catalog.
+        honor_settings: ALTER DATABASE statements of the scripts, in their order.
+        moment: the rules in force then are checked; None is after the last statement, even in the future.
+            Refused statements are reported whenever they take effect; their rules are never in force.
     """
     databases = rules_in_force(history.versions, moment)
     yield from lint_refused(history.refusals)

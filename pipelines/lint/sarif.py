@@ -1,4 +1,4 @@
-"""Findings as SARIF 2.1.0, the form in which code hosts and editors take them."""
+"""Write findings as SARIF 2.1.0, which code hosts and editors read."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -14,10 +14,10 @@ def sarif(findings: Iterable[Finding], *, version: str, settings_file: str) -> d
     """Return a SARIF log with one run, as plain values for JSON.
 
     Args:
-        findings: in the order in which they shall stand; their files are relative to where the log is
+        findings: in the order of the log; their files are relative to where the log is
             read, which is the root of the checkout.
         version: of this program.
-        settings_file: where findings without a place of their own are shown; relative as well.
+        settings_file: the file of findings without a location; relative as well.
     """
     return {
         "$schema": SCHEMA,

@@ -1,4 +1,4 @@
-"""Findings as people and programs read them."""
+"""Write findings as text on a terminal and as plain values."""
 
 import os
 from collections.abc import Sequence
@@ -26,14 +26,14 @@ def from_here(path: str) -> str:
 
 
 def relative(finding: Finding) -> Finding:
-    """The finding with its file as seen from the current folder."""
+    """Return the finding with its file relative to the current folder."""
     if finding.location is None:
         return finding
     return replace(finding, location=replace(finding.location, file=from_here(finding.location.file)))
 
 
 def plain(finding: Finding) -> dict[str, Any]:
-    """The finding as plain values."""
+    """Return the finding as plain values."""
     instance, database = finding.database_key
     location = finding.location
     return {

@@ -107,7 +107,7 @@ def _views(settings: Settings, event_id: str) -> tuple[Sequence[str], str]:
     """The file of a view, and its format; the id is that of rejected rows of snapshots."""
     for each in settings.snapshots:
         # The id has whole seconds.
-        prefix = "/".join([*each.place, format_instant(each.taken_at.replace(microsecond=0)), ""])
+        prefix = "/".join([*each.database_key, format_instant(each.taken_at.replace(microsecond=0)), ""])
         file = each.files.get(event_id.removeprefix(prefix))
         if event_id.startswith(prefix) and file is not None:
             return [file.path], file.format

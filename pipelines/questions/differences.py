@@ -89,7 +89,7 @@ def _compare_rules(snapshot: ServerSnapshot, history: Sequence[RuleVersion]) -> 
     held = {
         version.name: _format_rule(*version.triple, version.level)
         for version in history
-        if (version.instance, version.database) == snapshot.place
+        if (version.instance, version.database) == snapshot.database_key
         and version.valid_from <= moment
         and (version.valid_to is None or moment < version.valid_to)
     }
@@ -108,13 +108,13 @@ def _format_rule(contract: str | None, local: str | None, remote: str | None, le
 def _compare_catalog(snapshot: ServerSnapshot, catalog: Catalog) -> Iterator[Row]:
     """Compare a snapshot with the catalog file; a database that the file lacks has no rows."""
     shown = snapshot.database()
-    if shown is None or snapshot.place not in {row[:2] for row in catalog.database_rows()}:
+    if shown is None or snapshot.database_key not in {row[:2] for row in catalog.database_rows()}:
         return
     held = next(
         database
         for instance in catalog.instances
         for database in instance.databases
-        if (instance.name, database.name) == snapshot.place
+        if (instance.name, database.name) == snapshot.database_key
     )
     if "databases" in snapshot.small:
         one, other = ({"": _on_or_off(each.honor_broker_priority)} for each in (shown, held))
@@ -152,14 +152,14 @@ def _compare(
     """Yield the names that only one of the two has, or that differ."""
     for name in sorted(shown.keys() | held.keys()):
         if shown.get(name) != held.get(name):
-            values = (*snapshot.place, snapshot.taken_at, what, name, shown.get(name), held.get(name))
+            values = (*snapshot.database_key, snapshot.taken_at, what, name, shown.get(name), held.get(name))
             yield dict(zip(DIFFERENCE_COLUMNS, values, strict=True))
 
 
 def _find_round_counts(warehouse: Warehouse, settings: Settings) -> list[Row]:
     """Find the databases whose snapshots show a round number of endpoints."""
     of_place = warehouse.read(ENDPOINTS).where("level_source = 'server'").groupBy("instance", "database")
-    places = {snapshot.place for snapshot in settings.snapshots}
+    places = {snapshot.database_key for snapshot in settings.snapshots}
     return [
         row
         for row in collect_rows(of_place.agg(F.count(F.lit(1)).alias("rows")).orderBy("instance", "database"))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.load import Settings
-from pipelines.config.proposal import standing
+from pipelines.config.proposal import keep_standing_rules
 from pipelines.engine.differences import Materialize
 from pipelines.replay.filtered_receives import first_filtered_receipts
 from pipelines.replay.messages import (
@@ -108,7 +108,7 @@ def _with_levels(
     """Add `proposed`, the level of the receiver by the proposal; else the recorded level."""
     if request.proposal is None:
         return messages.withColumn("proposed", F.col("level"))
-    rules = rules_frame(messages.sparkSession, standing(request.proposal.settings.rule_history))
+    rules = rules_frame(messages.sparkSession, keep_standing_rules(request.proposal.settings.rule_history))
     changed = materialize(changed_kinds(receivers, rules, as_if=request.as_if))
     levels = as_proposed(receivers, changed, as_if=request.as_if)
     return messages.join(levels.select(*SIDE, F.col("priority").alias("proposed")), SIDE)

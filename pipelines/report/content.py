@@ -1,4 +1,4 @@
-"""What the page about one as_of shows: a bounded number of rows, counted and cut by the engine."""
+"""Read the tables of the page about one as_of: a bounded number of rows, counted and cut by the engine."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -111,7 +111,7 @@ def read_tables(
     Args:
         warehouse: the tables; one that was never written is empty.
         as_of: the instant.
-        catalog: what says which messages wait for which queue.
+        catalog: its services and queues say which messages wait for which queue.
 
     Returns:
         Tables by name, none with more rows than the constants above allow; rows of queues and instances name

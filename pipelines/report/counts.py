@@ -17,7 +17,7 @@ SUMS = (
 
 
 def count_by_queue(schedule: DataFrame, *, as_of: datetime) -> DataFrame:
-    """Count the ready messages of each queue by what keeps them back.
+    """Count the ready messages of each queue by state.
 
     Args:
         schedule: rows of `receive_schedule` of one as_of.
@@ -27,8 +27,6 @@ def count_by_queue(schedule: DataFrame, *, as_of: datetime) -> DataFrame:
         One row per queue (`instance`, `database`, `queue`) with messages: `messages`, of these `ready`,
         `group_locked` and `queue_off`; the arrival of the `oldest`; `median_seconds` and `p95_seconds` of
         waiting so far, as in `pipelines/questions/waiting.py`.
-
-    Source: our choice.
     """
     states = [
         F.count_if(F.col("state") == state).alias(state) for state in ("ready", "group_locked", "queue_off")
@@ -48,8 +46,6 @@ def count_by_instance(schedule: DataFrame, *, as_of: datetime) -> DataFrame:
     Returns:
         One row per sending `instance`: `messages`, of these `forwarded` and `elevated` ones; when the
         `oldest` became sendable; `median_seconds` and `p95_seconds` of waiting so far.
-
-    Source: our choice.
     """
     return schedule.groupBy("instance").agg(
         F.count(F.lit(1)).alias("messages"),
@@ -80,8 +76,6 @@ def select_nights(runs: DataFrame, *, as_of: datetime) -> DataFrame:
         `run_id`, `started_at`, `finished_at`, `seconds` that it took, `code_version` and the sums (null
         where a run did not count them). `attempts` are all runs of this as_of, `failed` those that did not
         succeed.
-
-    Source: our choice.
     """
     of_as_of = Window.partitionBy("as_of")
     latest_first = of_as_of.orderBy(F.col("status") != "succeeded", F.desc("started_at"), "run_id")

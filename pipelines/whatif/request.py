@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.load import Settings
-from pipelines.config.proposal import Proposal, standing
+from pipelines.config.proposal import Proposal, keep_standing_rules
 from pipelines.engine.differences import Materialize
 from pipelines.schedules.orders import receive_order, send_order
 from pipelines.schedules.read import catalog_frames
@@ -132,7 +132,7 @@ class WhatIfRequest:
     def kinds(self) -> DataFrame:
         """The kinds of endpoints that get another level: `with_cause`."""
         today, proposed = (
-            self.materialize(rules_frame(self.warehouse.spark, standing(settings.rule_history)))
+            self.materialize(rules_frame(self.warehouse.spark, keep_standing_rules(settings.rule_history)))
             for settings in self.both_settings.values()
         )
         return self.materialize(

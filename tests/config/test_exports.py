@@ -10,12 +10,12 @@ from pipelines.config.exports.form import (
     TAIL,
     ForeignFileError,
     TextForm,
+    detect_form,
     fields_of,
     is_note,
-    text_form,
 )
 from pipelines.config.exports.rows import rewrite, text_rows
-from pipelines.config.snapshots.names import complete_views, queue_named, view_named
+from pipelines.config.snapshots.names import find_complete_views, find_queues, find_view
 from pipelines.config.snapshots.values import LOCAL_TIME
 
 NAMES = {"service_id", "name"}
@@ -23,7 +23,7 @@ NAMES = {"service_id", "name"}
 
 def form_of(content: bytes) -> TextForm:
     tail = content[-TAIL:] if len(content) > HEAD else b""
-    return text_form(content[:HEAD], tail, NAMES)
+    return detect_form(content[:HEAD], tail, NAMES)
 
 
 def values_of(content: bytes) -> list[list[str | None]]:
@@ -199,13 +199,13 @@ def test_fields_of_a_line() -> None:
     ],
 )
 def test_views_by_the_names_of_files(stem: str, view: str | None) -> None:
-    assert view_named(stem, "ErpDB") == view
+    assert find_view(stem, "ErpDB") == view
 
 
 def test_a_queue_without_schema_is_the_one_that_can_be_meant() -> None:
-    assert queue_named("orderqueue", ["sales.OrderQueue"], [], "B") == ["sales.OrderQueue"]
-    assert queue_named("OrderQueue", [], [], "B") == ["dbo.OrderQueue"]
-    assert queue_named("OrderQueue", ["a.OrderQueue"], ["b.OrderQueue"], "B") == [
+    assert find_queues("orderqueue", ["sales.OrderQueue"], [], "B") == ["sales.OrderQueue"]
+    assert find_queues("OrderQueue", [], [], "B") == ["dbo.OrderQueue"]
+    assert find_queues("OrderQueue", ["a.OrderQueue"], ["b.OrderQueue"], "B") == [
         "b.OrderQueue",
         "a.OrderQueue",
     ]
@@ -214,7 +214,7 @@ def test_a_queue_without_schema_is_the_one_that_can_be_meant() -> None:
 def test_complete_means_views_in_any_case() -> None:
     found = ["conversation_endpoints", "dbo.Queue", "dbo.queue", "a.Other", "b.Other"]
     complete = ["SYS.CONVERSATION_ENDPOINTS", "dbo.Queue", "queue", "Other", "services"]
-    meant, unclear = complete_views(complete, found, "B")
+    meant, unclear = find_complete_views(complete, found, "B")
     assert meant == {"conversation_endpoints", "dbo.Queue", "dbo.queue"}
     assert unclear == {"Other": ["a.Other", "b.Other"], "services": []}
 

@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings, load_settings
-from pipelines.config.proposal import Proposal, changed_rules, proposed_rules, standing
-from pipelines.config.proposed_settings import proposed_settings
+from pipelines.config.proposal import Proposal, keep_standing_rules, read_changes, read_replacement
+from pipelines.config.proposed_settings import read_proposed_settings
 from pipelines.config.rules.history import RuleVersion
 from tests.support.factories import NOON, Row, catalog, create_rule
 from tests.support.harness import Project
@@ -33,12 +33,12 @@ def test_rules_of_snapshots_stay_where_no_file_has_statements(tmp_path: Path) ->
     current = load_settings(server.path)
     proposed = tmp_path / "proposed.yaml"
     proposed.write_text(yaml.safe_dump({**server.settings, "rules": [{"path": "rules.yaml"}]}))
-    by_file = proposed_rules(current, [str(tmp_path / "rules.yaml")])
+    by_file = read_replacement(current, [str(tmp_path / "rules.yaml")])
     assert [(rule.database, rule.name) for rule in by_file.settings.rule_history] == [
         ("B", "Ours"),
         ("C", "Shown"),
     ]
-    assert by_file.folded == proposed_settings(current, str(proposed)).folded
+    assert by_file.folded == read_proposed_settings(current, str(proposed)).folded
 
 
 SCRIPT = "USE B; CREATE BROKER PRIORITY Gold FOR CONVERSATION;"
@@ -53,12 +53,12 @@ def test_of_several_instances_the_command_line_names_one(
     file = tmp_path / name
     file.write_text(content)
     with pytest.raises(ConfigError) as caught:
-        proposed_rules(current, [str(file)])
+        read_replacement(current, [str(file)])
     assert str(caught.value) == (
         f"{file}:{place}: nothing names its instance, and the catalog has SQL1, SQL2; "
         f"write --rules INSTANCE={file}"
     )
-    [rule] = proposed_rules(current, [f"SQL2={file}"]).settings.rule_history
+    [rule] = read_replacement(current, [f"SQL2={file}"]).settings.rule_history
     assert (rule.instance, rule.database, rule.name) == ("SQL2", "B", "Gold")
 
 
@@ -78,7 +78,9 @@ def shown_and_filed(tmp_path: Path) -> Settings:
 
 
 def stand(proposal: Proposal) -> list[tuple[str, str, int]]:
-    return [(rule.database, rule.name, rule.level) for rule in standing(proposal.settings.rule_history)]
+    return [
+        (rule.database, rule.name, rule.level) for rule in keep_standing_rules(proposal.settings.rule_history)
+    ]
 
 
 def test_a_change_is_laid_over_rules_of_files_and_of_snapshots(tmp_path: Path) -> None:
@@ -88,12 +90,12 @@ def test_a_change_is_laid_over_rules_of_files_and_of_snapshots(tmp_path: Path) -
         "USE C; ALTER BROKER PRIORITY Shown FOR CONVERSATION SET (PRIORITY_LEVEL = 1);\n"
         "USE B; DROP BROKER PRIORITY Ours; CREATE BROKER PRIORITY Ours FOR CONVERSATION;"
     )
-    assert stand(changed_rules(current, [f"SQL1={change}"])) == [("B", "Ours", 5), ("C", "Shown", 1)]
+    assert stand(read_changes(current, [f"SQL1={change}"])) == [("B", "Ours", 5), ("C", "Shown", 1)]
     change.write_text("USE B; ALTER BROKER PRIORITY Shown FOR CONVERSATION SET (PRIORITY_LEVEL = 1);")
     with pytest.raises(
         ConfigError, match=r"change\.sql:1:8: ALTER 'Shown' in SQL1\.B: there is no such rule"
     ):
-        changed_rules(current, [f"SQL1={change}"])
+        read_changes(current, [f"SQL1={change}"])
 
 
 def test_rules_say_how_many_they_replace(tmp_path: Path) -> None:
@@ -101,8 +103,8 @@ def test_rules_say_how_many_they_replace(tmp_path: Path) -> None:
     other = tmp_path / "other.yaml"
     for database, replaced in (("B", 1), ("C", 2)):
         other.write_text(f"[{{instance: SQL1, database: {database}, create: {{name: Other}}}}]")
-        assert proposed_rules(current, [str(other)]).replaced == replaced
-    assert changed_rules(current, [str(other)]).replaced is None
+        assert read_replacement(current, [str(other)]).replaced == replaced
+    assert read_changes(current, [str(other)]).replaced is None
 
 
 def test_no_rules_are_an_empty_list(tmp_path: Path) -> None:
@@ -110,10 +112,10 @@ def test_no_rules_are_an_empty_list(tmp_path: Path) -> None:
     none, empty = tmp_path / "none.yaml", tmp_path / "empty.yaml"
     none.write_text("[]")
     empty.write_text("# nothing\n")
-    proposal = proposed_rules(project.settings(), [str(none)])
+    proposal = read_replacement(project.settings(), [str(none)])
     assert (proposal.replaced, proposal.settings.rule_history) == (1, ())
     with pytest.raises(ConfigError, match="has no rule statement; for no rules at all name a YAML file with"):
-        proposed_rules(project.settings(), [str(empty)])
+        read_replacement(project.settings(), [str(empty)])
 
 
 def test_rules_of_a_database_that_nothing_else_names_are_told(
@@ -123,11 +125,11 @@ def test_rules_of_a_database_that_nothing_else_names_are_told(
     file = tmp_path / "r.sql"
     file.write_text("USE a;\nCREATE BROKER PRIORITY Gold FOR CONVERSATION;")
     with caplog.at_level(logging.WARNING):
-        proposed_rules(current, [f"SQL1={file}"])
+        read_replacement(current, [f"SQL1={file}"])
     [told] = [record.getMessage() for record in caplog.records]
     assert told.startswith(f"{file}:2:1: neither catalog, snapshots nor rule files of the settings have")
     with pytest.raises(ConfigError, match="have the database 'a' of SQL1"):
-        changed_rules(current, [f"SQL1={file}"])
+        read_changes(current, [f"SQL1={file}"])
 
 
 @st.composite
@@ -159,9 +161,9 @@ def test_a_change_leaves_what_its_statements_leave_in_their_order(
         names.append(str(folder / name))
     if not changes:
         with pytest.raises(ConfigError, match="has no rule statement"):
-            changed_rules(current, names)
+            read_changes(current, names)
         return
-    found = standing(changed_rules(current, names).settings.rule_history)
+    found = keep_standing_rules(read_changes(current, names).settings.rule_history)
     expected = standing_by_model(changed(rules, changes))
     assert {words(rule) for rule in found} == {words(replace(rule)) for rule in expected}
 

@@ -9,7 +9,7 @@ import pytest
 from pipelines.config.catalog import Catalog, load_catalog
 from pipelines.config.rules.history import apply_statements
 from pipelines.config.rules.read import read_rules
-from pipelines.config.rules.sources import misspelt_places
+from pipelines.config.rules.sources import note_other_case
 from pipelines.config.rules.statements import RuleFile
 from pipelines.lint.findings import FindingCode
 from pipelines.lint.log import lint_log
@@ -72,7 +72,7 @@ def test_examples(code: str, tmp_path: Path) -> None:
     findings += lint_names(rules, ServiceDatabases(catalog), log, folded.locations)
     findings += lint_log(rules, log, folded.locations)
     known = [(row[0], row[1]) for row in catalog.database_rows()]
-    findings += lint_unread([*rule_file.notes, *misspelt_places([rule_file], known)])
+    findings += lint_unread([*rule_file.notes, *note_other_case([rule_file], known)])
     assert code in {finding.code.id for finding in findings}
     if code < "R2":
         assert {finding.code.id for finding in findings if finding.code.id < "R2"} == {code}

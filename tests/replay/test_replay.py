@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.commands import replay as job
 from pipelines.config.errors import ConfigError, PipelineError
-from pipelines.config.proposal import proposed_rules
+from pipelines.config.proposal import read_replacement
 from pipelines.replay.read import open_replay
 from pipelines.replay.report import report_replay
 from pipelines.replay.request import Period, ReplayRequest
@@ -254,7 +254,7 @@ def test_a_proposal_plays_the_same_messages_by_its_levels(
     project, logs = busy
     as_if = None if since is None else NOON + since * TICK
     path = written(project.folder / "other.yaml", other_levels(one_log(logs).rules))
-    proposal = proposed_rules(project.settings(), [path])
+    proposal = read_replacement(project.settings(), [path])
     asked = ReplayRequest(Period(BEGIN, END), proposal=proposal, as_if=as_if, readers=2, top=2)
     with open_replay(project.warehouse(session), project.settings(), asked) as answer:
         found = collect_rows(answer.by_name()["replay_messages"])

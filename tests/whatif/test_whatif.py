@@ -18,8 +18,8 @@ from pipelines.commands import reassign, replay, report as page, whatif as job
 from pipelines.config.errors import ConfigError, PipelineError, ReconciliationError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import load_settings
-from pipelines.config.proposal import changed_rules, proposed_rules
-from pipelines.config.proposed_settings import proposed_settings
+from pipelines.config.proposal import read_changes, read_replacement
+from pipelines.config.proposed_settings import read_proposed_settings
 from pipelines.console.invocation import name_command
 from pipelines.engine.frames import small_frame
 from pipelines.questions.overtaken import count_passed_by_level
@@ -156,7 +156,7 @@ def test_changes_equal_the_model(
     proposed = replace(current, rules=changed(log.rules, changes))
     expected = by_model(log.events, current, proposed, as_of=log.as_of, as_if=as_if)
     assert {row["cause"] for row in expected["whatif_endpoints"]} == {"drift", "proposal"}
-    require_equal(answered(session, project, log, changed_rules(project.settings(), files), as_if), expected)
+    require_equal(answered(session, project, log, read_changes(project.settings(), files), as_if), expected)
 
 
 def answered(session: SparkSession, project: Project, log: Log, proposal: Any, as_if: datetime | None) -> Any:
@@ -185,7 +185,7 @@ def test_other_rules_equal_the_model(
     current = Settings(log.catalog, log.rules, top=2)
     expected = by_model(log.events, current, replace(current, rules=rules), as_of=log.as_of, as_if=as_if)
     assert all(expected[name] for name in ("whatif_endpoints", "whatif_pairs"))
-    proposal = proposed_rules(project.settings(), [path])
+    proposal = read_replacement(project.settings(), [path])
     require_equal(answered(session, project, log, proposal, as_if), expected)
 
 
@@ -212,7 +212,7 @@ def test_only_queues_with_another_level_are_reordered(
         return receive_order(ready, **named)
 
     monkeypatch.setattr("pipelines.whatif.request.receive_order", counted)
-    proposal = proposed_rules(project.settings(), [written(project.folder / "some.yaml", rules)])
+    proposal = read_replacement(project.settings(), [written(project.folder / "some.yaml", rules)])
     require_equal(answered(session, project, log, proposal, as_if), expected)
     assert any(row["moved"] for row in expected["whatif_messages"])
     (reordered,) = ordered
@@ -231,7 +231,7 @@ def test_other_settings_equal_the_model(session: SparkSession, night: tuple[Proj
         "receive": {"top": 1},
         "transmission": {"starvation": starvation, "blocks": blocks},
     }
-    proposal = proposed_settings(project.settings(), written(project.folder / "proposed.yaml", content))
+    proposal = read_proposed_settings(project.settings(), written(project.folder / "proposed.yaml", content))
     expected = by_model(
         log.events,
         Settings(log.catalog, log.rules, top=2),
@@ -267,7 +267,7 @@ def test_before_is_by_the_current_settings_and_not_by_those_of_the_run(
         "transmission": {"starvation": starvation, "blocks": blocks},
     }
     settings = load_settings(written(project.folder / "now.yaml", content))
-    proposal = proposed_rules(settings, [written(project.folder / "other.yaml", other_levels(log.rules))])
+    proposal = read_replacement(settings, [written(project.folder / "other.yaml", other_levels(log.rules))])
     current = Settings(places, log.rules, starvation=starvation, blocks=blocks)
     proposed = replace(current, rules=other_levels(log.rules))
     expected = by_model(log.events, current, proposed, as_of=log.as_of, as_if=None)
@@ -280,7 +280,7 @@ def test_the_current_rules_change_nothing_from_now_on(
     session: SparkSession, night: tuple[Project, Log]
 ) -> None:
     project, log = night
-    proposal = proposed_rules(project.settings(), [str(project.folder / "rules.yaml")])
+    proposal = read_replacement(project.settings(), [str(project.folder / "rules.yaml")])
     with what_if(
         project.warehouse(session),
         project.settings(),
@@ -402,7 +402,7 @@ def test_after_is_what_reassigning_would_give(
     span = ["--from", at(-60).isoformat(), "--to", at(60).isoformat()]
     assert reassign.main(["--config", project.config, *span, "--apply"]) == 0
     # What was published is still by the levels of before; the order is that of the levels as they are now.
-    current = proposed_rules(project.settings(), [str(project.folder / "rules.yaml")])
+    current = read_replacement(project.settings(), [str(project.folder / "rules.yaml")])
     with what_if(
         project.warehouse(session), project.settings(), current, as_of=at(60), as_if=at(90)
     ) as unchanged:
@@ -529,19 +529,19 @@ def test_what_can_not_be_asked(session: SparkSession, tmp_path: Path) -> None:
     project = two_tiers(tmp_path / "project")
     settings, folder = project.settings(), project.folder
     with pytest.raises(ConfigError, match="there is no file"):
-        proposed_rules(settings, ["missing.yaml"])
+        read_replacement(settings, ["missing.yaml"])
     broken = tmp_path / "broken.sql"
     broken.write_text("USE [B]; CREATE BROKER PRIORITY [x] FOR CONVERSATION SET (PRIORITY_LEVEL = 11);")
     with pytest.raises(ConfigError, match=r"broken\.sql:1:\d+: .*33302"):
-        proposed_rules(settings, [f"SQL1={broken}"])
+        read_replacement(settings, [f"SQL1={broken}"])
     with pytest.raises(ConfigError, match="the catalog has no instance 'SQL9'; it has SQL1, SQL2"):
-        proposed_rules(settings, [f"SQL9={broken}"])
+        read_replacement(settings, [f"SQL9={broken}"])
     places = catalog()
     places["instances"][0]["databases"][1]["services"][0]["name"] = "Renamed"
     content = yaml.safe_load(Path(project.config).read_text())
     content |= {"catalog": written(folder / "places.yaml", places), "warehouse": str(folder / "elsewhere")}
     with pytest.raises(ConfigError) as told_of:
-        proposed_settings(settings, written(folder / "proposed.yaml", content))
+        read_proposed_settings(settings, written(folder / "proposed.yaml", content))
     was = f"in {settings.path} it is"
     bound = [line.split(": ")[1].split("; ")[0] for line in str(told_of.value).splitlines()]
     assert bound == [

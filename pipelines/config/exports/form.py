@@ -81,7 +81,7 @@ class TextForm:
         return (self.encoding, self.separator) == ("utf-8", ",") and not any(odd)
 
 
-def text_form(head: bytes, tail: bytes, known: Collection[str], *, is_packed: bool = False) -> TextForm:
+def detect_form(head: bytes, tail: bytes, known: Collection[str], *, is_packed: bool = False) -> TextForm:
     """Find how a file is written.
 
     Args:

@@ -20,7 +20,7 @@ class EditedPeriod:
     until: datetime | None
 
 
-def edited_periods(before: Iterable[RuleVersion], after: Iterable[RuleVersion]) -> list[EditedPeriod]:
+def find_edited_periods(before: Iterable[RuleVersion], after: Iterable[RuleVersion]) -> list[EditedPeriod]:
     """Compare two histories, instant by instant, and return where they differ.
 
     Returns:

@@ -172,7 +172,7 @@ def _of_several(
     ]
 
 
-def misspelt_places(files: Iterable[RuleFile], known: Iterable[tuple[str, str]]) -> Iterator[Note]:
+def note_other_case(files: Iterable[RuleFile], known: Iterable[tuple[str, str]]) -> Iterator[Note]:
     """Yield a note for the first statement of each place that is known in another case.
 
     Args:

@@ -18,7 +18,7 @@ def command_of(text: str) -> tuple[str, str]:
     return (match[1].lower(), match[2].strip()) if match else ("", text)
 
 
-def unquoted(argument: str) -> str:
+def strip_quotes(argument: str) -> str:
     """Return an argument without the quotes around it."""
     if len(argument) > 1 and argument[0] == argument[-1] == '"':
         return argument[1:-1].replace('""', '"')

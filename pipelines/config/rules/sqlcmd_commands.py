@@ -5,7 +5,7 @@ import os
 from pipelines.config.rules.rule_grammar import short
 from pipelines.config.rules.script_reading import ScriptReading
 from pipelines.config.rules.script_tokens import Token
-from pipelines.config.rules.sqlcmd import QUOTED_VALUE, VARIABLE, command_of, unquoted
+from pipelines.config.rules.sqlcmd import QUOTED_VALUE, VARIABLE, command_of, strip_quotes
 
 
 def run_command(reading: ScriptReading, token: Token) -> None:
@@ -13,11 +13,11 @@ def run_command(reading: ScriptReading, token: Token) -> None:
     reading.at += 1
     name, argument = command_of(token.text)
     if name == "r":
-        _include(reading, token, unquoted(argument))
+        _include(reading, token, strip_quotes(argument))
     elif name == "setvar":
         _set(reading, token, argument)
     elif name == "connect":
-        server = unquoted(argument.split()[0]) if argument else ""
+        server = strip_quotes(argument.split()[0]) if argument else ""
         if server.lower() != (reading.instance or "").lower():
             reading.leave_unread(
                 token,

@@ -17,7 +17,7 @@ _ITEMS = (
 )
 
 
-def script_of(history: Iterable[RuleVersion], instance: str) -> str:
+def format_script(history: Iterable[RuleVersion], instance: str) -> str:
     """Print the rules of one instance as a script, each statement with its moment of effect.
 
     Read again as a source of that instance, the script gives the same history. A change of a rule is an
@@ -26,7 +26,7 @@ def script_of(history: Iterable[RuleVersion], instance: str) -> str:
     parts = []
     own = sorted((version for version in history if version.instance == instance), key=attrgetter("database"))
     for database, versions in groupby(own, key=attrgetter("database")):
-        parts.append(f"USE {bracketed(database)};\nGO\n")
+        parts.append(f"USE {quote_name(database)};\nGO\n")
         parts += _statements(list(versions))
     return "".join(parts)
 
@@ -34,11 +34,11 @@ def script_of(history: Iterable[RuleVersion], instance: str) -> str:
 def create_statement(version: RuleVersion) -> str:
     """Return the CREATE BROKER PRIORITY that makes a rule as it stands in this version."""
     return (
-        f"CREATE BROKER PRIORITY {bracketed(version.name)}\n    FOR CONVERSATION\n{_set(version, _ITEMS)};\n"
+        f"CREATE BROKER PRIORITY {quote_name(version.name)}\n    FOR CONVERSATION\n{_set(version, _ITEMS)};\n"
     )
 
 
-def bracketed(name: str) -> str:
+def quote_name(name: str) -> str:
     """Return a name as an identifier in brackets, whatever it contains."""
     return f"[{name.replace(']', ']]')}]"
 
@@ -62,7 +62,7 @@ def _statements(versions: list[RuleVersion]) -> Iterator[str]:
         }
         directive = f"-- {DIRECTIVE}: {format_instant(moment)}\n"
         for name in sorted(ending.keys() - altered.keys()):
-            yield f"{directive}DROP BROKER PRIORITY {bracketed(name)};\n"
+            yield f"{directive}DROP BROKER PRIORITY {quote_name(name)};\n"
         for name in sorted(altered):
             yield directive + _alter(*altered[name])
         for name in sorted(starting.keys() - altered.keys()):
@@ -76,7 +76,7 @@ def _statements(versions: list[RuleVersion]) -> Iterator[str]:
 def _alter(before: RuleVersion, after: RuleVersion) -> str:
     changed = [item for item in _ITEMS if getattr(before, item[1]) != getattr(after, item[1])]
     items = _set(after, changed or _ITEMS[-1:])
-    return f"ALTER BROKER PRIORITY {bracketed(after.name)}\n    FOR CONVERSATION\n{items};\n"
+    return f"ALTER BROKER PRIORITY {quote_name(after.name)}\n    FOR CONVERSATION\n{items};\n"
 
 
 def _set(version: RuleVersion, items: Iterable[tuple[str, str]]) -> str:
@@ -89,4 +89,4 @@ def _value(field: str, value: str | int | None) -> str:
         return "ANY"
     if isinstance(value, int):
         return str(value)
-    return "N'" + value.replace("'", "''") + "'" if field == "remote_service" else bracketed(value)
+    return "N'" + value.replace("'", "''") + "'" if field == "remote_service" else quote_name(value)

@@ -9,7 +9,7 @@ from pyarrow import fs
 
 from pipelines.config.exports.foreign import TRACE, is_trace, sample
 from pipelines.config.exports.form import ForeignFileError
-from pipelines.config.snapshots.views import QUEUE, VIEWS, Kind, ViewColumn
+from pipelines.config.snapshots.views import QUEUE, VIEWS, ValueType, ViewColumn
 
 WORDS = {
     "guid": "text",
@@ -27,7 +27,9 @@ def known_names(columns: Iterable[ViewColumn]) -> set[str]:
     return {name for column in columns for name in (column.name, *column.also)}
 
 
-def compared(view: str, columns: Sequence[ViewColumn], found: Types) -> tuple[dict[str, str], list[str]]:
+def compare_columns(
+    view: str, columns: Sequence[ViewColumn], found: Types
+) -> tuple[dict[str, str], list[str]]:
     """How the file spells each column of its view, and what is wrong.
 
     Args:
@@ -62,7 +64,7 @@ def compared(view: str, columns: Sequence[ViewColumn], found: Types) -> tuple[di
         elif held:
             names[column.name] = held[0]
             type = found[held[0]]
-            if type is not None and not _holds(type, by_name[column.name].kind):
+            if type is not None and not _is_of_type(type, by_name[column.name].kind):
                 problems.append(f"column {held[0]} is {type}; it must be {WORDS[column.kind]}")
     if missing:
         required = [column for column in columns if not column.may_lack]
@@ -76,7 +78,7 @@ def compared(view: str, columns: Sequence[ViewColumn], found: Types) -> tuple[di
     return names, problems
 
 
-def repeated(header: Sequence[str], wanted: Iterable[str]) -> list[str]:
+def describe_repeated(header: Sequence[str], wanted: Iterable[str]) -> list[str]:
     """What to say of wanted columns whose name several columns have, as of a join of views."""
     return [
         f"column {name} is there {header.count(name)} times; write the one of the view alone, or give the "
@@ -86,9 +88,9 @@ def repeated(header: Sequence[str], wanted: Iterable[str]) -> list[str]:
     ]
 
 
-def is_queues(found: Iterable[str]) -> bool:
+def has_queue_columns(found: Iterable[str]) -> bool:
     """Whether columns, by names in any spelling, are those of a queue."""
-    return _fits(set(map(_plain, found)), QUEUE)
+    return _matches(set(map(_plain, found)), QUEUE)
 
 
 def is_text(type: pa.DataType) -> bool:
@@ -98,7 +100,7 @@ def is_text(type: pa.DataType) -> bool:
     return bool(pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type))
 
 
-def typed_columns(system: fs.FileSystem, info: fs.FileInfo, format: str) -> dict[str, pa.DataType | None]:
+def read_column_types(system: fs.FileSystem, info: fs.FileInfo, format: str) -> dict[str, pa.DataType | None]:
     """The columns of a Parquet file, of a folder of such files or of a Delta table, with their types.
 
     Raises:
@@ -120,7 +122,7 @@ def _of_parquet(system: fs.FileSystem, path: str) -> dict[str, pa.DataType | Non
         file = pq.ParquetFile(source)
         leaves = [file.schema.column(place) for place in range(len(file.schema))]
         names = file.schema_arrow.names
-        if twice := repeated(names, dict.fromkeys(names)):
+        if twice := describe_repeated(names, dict.fromkeys(names)):
             raise ForeignFileError(twice[0])
         old_times = {leaf.name for leaf in leaves if leaf.physical_type == "INT96"}
         return {
@@ -133,7 +135,7 @@ def _plain(name: str) -> str:
     return name.strip().lower().replace(" ", "_")
 
 
-def _fits(found: set[str], columns: Sequence[ViewColumn]) -> bool:
+def _matches(found: set[str], columns: Sequence[ViewColumn]) -> bool:
     required = [column for column in columns if not column.may_lack]
     return all(found & {column.name, *column.also} for column in required)
 
@@ -154,7 +156,7 @@ def _of_another(view: str, found: set[str], of_view: int) -> str | None:
         for name, columns in {**VIEWS, "a queue": QUEUE}.items()
         if name != view
         and not ("." in view and columns is QUEUE)
-        and _fits(found, columns)
+        and _matches(found, columns)
         and len([each for each in columns if not each.may_lack]) > of_view
     ]
     if not others:
@@ -173,7 +175,7 @@ def _missing(columns: Sequence[ViewColumn]) -> str:
     return f"columns {', '.join(names[:-1])} and {names[-1]} are missing"
 
 
-def _holds(type: pa.DataType, kind: Kind) -> bool:
+def _is_of_type(type: pa.DataType, kind: ValueType) -> bool:
     if pa.types.is_dictionary(type):
         type = type.value_type
     if pa.types.is_null(type) or is_text(type):

@@ -16,7 +16,7 @@ LONGEST_HEADER = 20
 WRAPPED = "its lines are wrapped; write it with sqlcmd -w 65535"
 
 
-def of_complete(
+def find_missing_views(
     snapshot: Snapshot,
     complete: Collection[str],
     unclear: Mapping[str, list[str]],
@@ -58,7 +58,7 @@ def _instead_of(name: str, why: str, ending: str) -> str:
     return f"rename {name}"
 
 
-def without_names(snapshot: Snapshot, found: Mapping[str, ViewFile]) -> Iterable[str]:
+def find_missing_names(snapshot: Snapshot, found: Mapping[str, ViewFile]) -> Iterable[str]:
     """The views that are missing though others need them for names."""
     for view in (ENDPOINTS, PRIORITIES):
         file = found.get(view)
@@ -88,7 +88,7 @@ def is_wrapped(head: bytes, form: TextForm, columns: Iterable[ViewColumn]) -> bo
     return False
 
 
-def of_one_column(form: TextForm) -> str:
+def describe_single_column(form: TextForm) -> str:
     """What is wrong with a header that has no separator."""
     if "  " in form.header[0] or form.has_dashes:
         return (

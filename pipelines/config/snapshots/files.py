@@ -15,17 +15,29 @@ from pipelines.config.exports.form import (
     TAIL,
     ForeignFileError,
     TextForm,
+    detect_form,
     packing,
-    text_form,
     whole_lines,
 )
 from pipelines.config.exports.rows import text_rows
 from pipelines.config.model import Snapshot
-from pipelines.config.snapshots.columns import compared, is_queues, known_names, repeated, typed_columns
-from pipelines.config.snapshots.errors import WRAPPED, is_wrapped, of_complete, of_one_column, without_names
-from pipelines.config.snapshots.names import complete_views, nearest_view, queue_named, view_named
+from pipelines.config.snapshots.columns import (
+    compare_columns,
+    describe_repeated,
+    has_queue_columns,
+    known_names,
+    read_column_types,
+)
+from pipelines.config.snapshots.errors import (
+    WRAPPED,
+    describe_single_column,
+    find_missing_names,
+    find_missing_views,
+    is_wrapped,
+)
+from pipelines.config.snapshots.names import find_complete_views, find_queues, find_view, nearest_view
 from pipelines.config.snapshots.values import foreign_value
-from pipelines.config.snapshots.view_file import UNREADABLE, ViewFile, file_system, unreadable
+from pipelines.config.snapshots.view_file import UNREADABLE, ViewFile, describe_unreadable, file_system
 from pipelines.config.snapshots.views import (
     ENDPOINT_OF_RECEIVER,
     ENDPOINT_OF_SENDER,
@@ -45,7 +57,7 @@ HOW = "docs/exporting.md#snapshots"
 
 
 @dataclass(frozen=True)
-class Found:
+class SnapshotFiles:
     """What a snapshot's folder has.
 
     Attributes:
@@ -61,21 +73,21 @@ class Found:
     problems: tuple[str, ...]
 
 
-def view_files(snapshot: Snapshot) -> Found:
+def find_view_files(snapshot: Snapshot) -> SnapshotFiles:
     """Find the views of a snapshot, and what is wrong with them."""
     system, inner, prefix = file_system(snapshot.path)
     if system.get_file_info(inner).type != fs.FileType.Directory:
         line = f"snapshots: {snapshot.path} is not a folder; export the views into it, one file a view"
-        return Found({}, frozenset(), (), (line,))
+        return SnapshotFiles({}, frozenset(), (), (line,))
     listed = sorted(system.get_file_info(fs.FileSelector(inner)), key=lambda each: each.path)
-    named, bare, unread = _by_name(listed, snapshot)
+    named, bare, unread = _sort_by_name(listed, snapshot)
     problems: list[str] = []
     for info, stem in bare:
         if not _looks_like_queue(system, info, snapshot.format):
             unread.append((info, f"no view has that name{_nearest(stem)}"))
             continue
         others = [view for _, view in named if is_queue(view)]
-        meant = queue_named(stem, snapshot.complete, others, snapshot.database)
+        meant = find_queues(stem, snapshot.complete, others, snapshot.database)
         if len(meant) == 1:
             named.append((info, meant[0]))
         else:
@@ -87,11 +99,11 @@ def view_files(snapshot: Snapshot) -> Found:
         if view in found:
             problems.append(f"{path}: {found[view].path} is the same view; leave one of them there")
             continue
-        found[view], wrong = _compared(system, info, path, view, snapshot.format)
+        found[view], wrong = _compare_file(system, info, path, view, snapshot.format)
         problems += [f"{path}: {each}" for each in wrong]
-    complete, unclear = complete_views(snapshot.complete, found, snapshot.database)
-    problems += of_complete(snapshot, complete, unclear, found, unread)
-    problems += without_names(snapshot, found)
+    complete, unclear = find_complete_views(snapshot.complete, found, snapshot.database)
+    problems += find_missing_views(snapshot, complete, unclear, found, unread)
+    problems += find_missing_names(snapshot, found)
     lines = [f"{prefix}{info.path} is not read: {why}" for info, why in unread]
     if not found and not problems:
         ending = f".{snapshot.format}"
@@ -100,10 +112,10 @@ def view_files(snapshot: Snapshot) -> Found:
             f"{snapshot.path}: there is no view, such as conversation_endpoints{ending}{there}: export one "
             f"file a view, see {HOW}"
         )
-    return Found(found, complete, tuple(lines), tuple(problems))
+    return SnapshotFiles(found, complete, tuple(lines), tuple(problems))
 
 
-def _by_name(
+def _sort_by_name(
     listed: Iterable[fs.FileInfo], snapshot: Snapshot
 ) -> tuple[list[tuple[fs.FileInfo, str]], list[tuple[fs.FileInfo, str]], list[tuple[fs.FileInfo, str]]]:
     """The files whose name is a view's, those that may be queues without schema, and others with a reason."""
@@ -116,10 +128,10 @@ def _by_name(
         stem = _stem(name, ending)
         if stem is None:
             if info.is_file:
-                unread.append((info, _of_another_format(name, snapshot)))
+                unread.append((info, _describe_other_format(name, snapshot)))
             elif snapshot.format == "csv":
                 unread.append((info, "it is a folder, and views stand in no folder of their own"))
-        elif (view := view_named(stem, snapshot.database)) is not None:
+        elif (view := find_view(stem, snapshot.database)) is not None:
             named.append((info, view))
         elif stem.lower().startswith("sys."):
             unread.append((info, f"no view has that name{_nearest(stem)}"))
@@ -134,15 +146,15 @@ def _stem(name: str, ending: str) -> str | None:
     return next((name[: -len(each)] for each in endings if name.lower().endswith(each)), None)
 
 
-def _of_another_format(name: str, snapshot: Snapshot) -> str:
+def _describe_other_format(name: str, snapshot: Snapshot) -> str:
     """Why a file is not read whose ending is another one, and the view that it may be of."""
     ending = f".{snapshot.format}"
     stem, is_packed, _ = name.lower().partition(f"{ending}.")
     if is_packed:
-        view = view_named(name[: len(stem)], snapshot.database)
+        view = find_view(name[: len(stem)], snapshot.database)
         return f"it is packed as no engine reads it; unpack it{f'; the nearest is {view}' if view else ''}"
     stem, _, other = name.rpartition(".")
-    view = view_named(stem, snapshot.database) if other.lower() in FORMATS else None
+    view = find_view(stem, snapshot.database) if other.lower() in FORMATS else None
     return f"it is no {ending} file{f'; the nearest is {view}' if view else _nearest(name.partition('.')[0])}"
 
 
@@ -154,13 +166,13 @@ def _nearest(stem: str) -> str:
 def _looks_like_queue(system: fs.FileSystem, info: fs.FileInfo, format: str) -> bool:
     try:
         if format == "csv":
-            return is_queues(_csv_form(system, info, QUEUE)[0].header)
-        return is_queues(typed_columns(system, info, format))
+            return has_queue_columns(_csv_form(system, info, QUEUE)[0].header)
+        return has_queue_columns(read_column_types(system, info, format))
     except (*UNREADABLE, ForeignFileError):
         return False
 
 
-def _compared(
+def _compare_file(
     system: fs.FileSystem, info: fs.FileInfo, path: str, view: str, format: str
 ) -> tuple[ViewFile, list[str]]:
     """A view's file, and what is wrong with it."""
@@ -175,15 +187,15 @@ def _compared(
             form, head = _csv_form(system, info, columns)
             held = dict.fromkeys(form.header)
         else:
-            held = typed_columns(system, info, format)
+            held = read_column_types(system, info, format)
         if not held and info.type == fs.FileType.Directory:
             raise ForeignFileError(f"it is a folder without {format} files; write the view into it anew")
         if form is None or not form.is_empty:
-            names, wrong = compared(view, columns, held)
+            names, wrong = compare_columns(view, columns, held)
         if form is not None:
-            wrong += repeated(form.header, names.values())
+            wrong += describe_repeated(form.header, names.values())
         if form is not None and len(form.header) == 1 and wrong and not names:
-            wrong = [of_one_column(form)]
+            wrong = [describe_single_column(form)]
         if form is not None and wrong and names and is_wrapped(head, form, columns):
             wrong = [WRAPPED]
         if form is not None and not wrong and form.has_header_again:
@@ -193,7 +205,7 @@ def _compared(
     except ForeignFileError as error:
         names, wrong = {}, [str(error)]
     except UNREADABLE as error:
-        names, wrong = {}, [unreadable(format, error)]
+        names, wrong = {}, [describe_unreadable(format, error)]
     types = {column: type for column, name in names.items() if (type := held[name]) is not None}
     return ViewFile(view, path, format, names, types, info.type == fs.FileType.Directory, form), wrong
 
@@ -217,7 +229,7 @@ def _csv_form(
             tail = file.read(TAIL + 1)
     known = known_names(columns)
     known |= {name.replace("_", " ") for name in known}
-    return text_form(head, tail, known, is_packed=compression is not None), head
+    return detect_form(head, tail, known, is_packed=compression is not None), head
 
 
 def _foreign_value(
@@ -231,7 +243,7 @@ def _foreign_value(
     return foreign_value(islice(rows, SAMPLED), columns, places)
 
 
-def as_needed(found: Mapping[str, ViewFile]) -> dict[str, ViewFile]:
+def drop_repeated_columns(found: Mapping[str, ViewFile]) -> dict[str, ViewFile]:
     """The files without the columns that say of messages what a view of endpoints says itself."""
     if ENDPOINTS not in found:
         return dict(found)

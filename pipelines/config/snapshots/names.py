@@ -10,7 +10,7 @@ BRACKETED = re.compile(r"\[(?P<inner>(?:[^\]]|\]\])*)\](?=\.|$)|(?P<bare>[^.]*)(
 DEFAULT_SCHEMA = "dbo"
 
 
-def view_named(stem: str, database: str) -> str | None:
+def find_view(stem: str, database: str) -> str | None:
     """The view that a name means, as this project spells it; None for a name without schema that is no view.
 
     Case does not count in names of views; `sys.`, and the name of the snapshot's database before that, may
@@ -27,7 +27,7 @@ def view_named(stem: str, database: str) -> str | None:
     return name if name in VIEWS else None
 
 
-def queue_named(stem: str, complete: Iterable[str], others: Collection[str], database: str) -> list[str]:
+def find_queues(stem: str, complete: Iterable[str], others: Collection[str], database: str) -> list[str]:
     """The queues that a name without schema may mean: those of `complete` and of other files, else of dbo.
 
     Args:
@@ -38,13 +38,13 @@ def queue_named(stem: str, complete: Iterable[str], others: Collection[str], dat
     """
     (name,) = _parts(stem)
     default = f"{DEFAULT_SCHEMA}.{name}"
-    declared = [view for each in complete if (view := view_named(each, database)) and is_queue(view)]
+    declared = [view for each in complete if (view := find_view(each, database)) and is_queue(view)]
     known = dict.fromkeys([*others, *declared])
     exact = [view for view in known if queue_of(view) == name]
     return exact or [view for view in known if queue_of(view).lower() == name.lower()] or [default]
 
 
-def complete_views(
+def find_complete_views(
     complete: Iterable[str], found: Collection[str], database: str
 ) -> tuple[frozenset[str], dict[str, list[str]]]:
     """The views that `complete` means.
@@ -60,7 +60,7 @@ def complete_views(
     meant = set[str]()
     unclear: dict[str, list[str]] = {}
     for name in dict.fromkeys(complete):
-        named = view_named(name, database)
+        named = find_view(name, database)
         queue = ".".join(_parts(name))
 
         def is_meant(view: str, named: str | None = named, queue: str = queue) -> bool:
@@ -86,7 +86,7 @@ def nearest_view(stem: str) -> str | None:
     return nearest(name, VIEWS, cutoff=0.75)
 
 
-def as_the_server_spells(views: Iterable[str], queues: Iterable[str]) -> Mapping[str, str]:
+def find_spellings(views: Iterable[str], queues: Iterable[str]) -> Mapping[str, str]:
     """How the server spells the queues of views, where case is all that differs from one of `queues`."""
     known: dict[str, list[str]] = {}
     for queue in queues:

@@ -13,9 +13,9 @@ from pipelines.config.errors import InputError
 from pipelines.config.model import Snapshot
 from pipelines.config.rules.history import RuleVersion, rule_history
 from pipelines.config.rules.statements import ANY, RuleStatement, SourceLocation, StatementType
-from pipelines.config.snapshots.files import as_needed, view_files
-from pipelines.config.snapshots.names import as_the_server_spells
-from pipelines.config.snapshots.small_rows import small_rows, texts_of
+from pipelines.config.snapshots.files import drop_repeated_columns, find_view_files
+from pipelines.config.snapshots.names import find_spellings
+from pipelines.config.snapshots.small_rows import read_small_rows, read_texts
 from pipelines.config.snapshots.view_file import ViewFile
 from pipelines.config.snapshots.views import (
     CONTRACTS,
@@ -55,7 +55,7 @@ class ServerSnapshot:
     services: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
-    def place(self) -> tuple[str, str]:
+    def database_key(self) -> tuple[str, str]:
         """Instance and database."""
         return self.declared.instance, self.declared.database
 
@@ -133,27 +133,29 @@ def read_snapshots(declared: Sequence[Snapshot]) -> tuple[ServerSnapshot, ...]:
     read: list[ServerSnapshot] = []
     problems: list[str] = []
     for snapshot in declared:
-        found = view_files(snapshot)
+        found = find_view_files(snapshot)
         problems += found.problems
         small: dict[str, Rows] = {}
         for view in SMALL if not found.problems else ():
             if view in found.files:
                 try:
-                    small[view] = list(small_rows(found.files[view]))
+                    small[view] = list(read_small_rows(found.files[view]))
                 except ValueError as error:
                     problems.append(str(error))
-        files, twice = _spelled(found.files, small.get(QUEUES, []))
+        files, twice = _spell_queues(found.files, small.get(QUEUES, []))
         problems += twice
         spelled = {file.path: view for view, file in files.items()}
         complete = {spelled[found.files[view].path] for view in found.complete if not twice}
-        for view in _nameless(small, files):
+        for view in _find_nameless(small, files):
             small.pop(view, None)
             files = {each: file for each, file in files.items() if each != view or view in SMALL}
         server = ServerSnapshot(snapshot, files, small, frozenset(complete & files.keys()), found.unread)
         try:
-            problems += _repeated(server) + _unknown(server) + _without_database(server)
+            problems += _find_repeated(server) + _find_unknown_ids(server) + _find_missing_database(server)
             if not problems:
-                server = replace(server, services=_services_of_queues(server), files=as_needed(files))
+                server = replace(
+                    server, services=_services_of_queues(server), files=drop_repeated_columns(files)
+                )
             server.database()
         except ValidationError as error:
             first = error.errors()[0]
@@ -162,27 +164,27 @@ def read_snapshots(declared: Sequence[Snapshot]) -> tuple[ServerSnapshot, ...]:
             problems.append(str(error))
         read.append(server)
     if problems:
-        raise broken_snapshots(problems)
+        raise snapshot_error(problems)
     for server in read:
         for line in server.unread:
             log.warning("snapshots: %s", line)
-    return tuple(sorted(read, key=lambda each: (each.taken_at, each.place)))
+    return tuple(sorted(read, key=lambda each: (each.taken_at, each.database_key)))
 
 
-def broken_snapshots(problems: Iterable[str]) -> InputError:
+def snapshot_error(problems: Iterable[str]) -> InputError:
     """The error that lists what is wrong with files of snapshots, one a line."""
     head = "snapshots break their contract; export these anew:"
     return InputError(head, *(f"  {each}" for each in problems))
 
 
-def with_databases(catalog: Catalog, snapshots: Iterable[ServerSnapshot]) -> Catalog:
+def add_databases(catalog: Catalog, snapshots: Iterable[ServerSnapshot]) -> Catalog:
     """The catalog, with the databases that it lacks as their latest snapshot shows them."""
     known = {(instance, database) for instance, database, _ in catalog.database_rows()}
     shown: dict[tuple[str, str], Database] = {}
     for snapshot in snapshots:
         database = snapshot.database()
-        if database is not None and snapshot.place not in known:
-            shown[snapshot.place] = database
+        if database is not None and snapshot.database_key not in known:
+            shown[snapshot.database_key] = database
     by_name = {instance.name: instance for instance in catalog.instances}
     for (name, _), database in shown.items():
         instance = by_name.get(name, Instance(name=name))
@@ -190,7 +192,7 @@ def with_databases(catalog: Catalog, snapshots: Iterable[ServerSnapshot]) -> Cat
     return Catalog(instances=tuple(by_name.values()))
 
 
-def shown_statements(
+def make_statements(
     statements: Sequence[RuleStatement], snapshots: Iterable[ServerSnapshot]
 ) -> list[RuleStatement]:
     """The rules that snapshots show, as statements, of databases that have none of their own.
@@ -203,15 +205,15 @@ def shown_statements(
     standing: dict[tuple[str, str], dict[str, RuleVersion]] = {}
     for snapshot in snapshots:
         shown = snapshot.priorities()
-        if shown is None or snapshot.place in own:
+        if shown is None or snapshot.database_key in own:
             continue
-        before = standing.get(snapshot.place, {})
+        before = standing.get(snapshot.database_key, {})
         creates = [_create(snapshot, number, rule) for number, rule in enumerate(shown, start=2)]
         after = {version.name: version for version in rule_history(creates)}
         changed = [name for name, version in before.items() if not _same(version, after.get(name))]
         made += [_drop(snapshot, name) for name in changed]
         made += [create for create in creates if create.name not in before or create.name in changed]
-        standing[snapshot.place] = after
+        standing[snapshot.database_key] = after
     return made
 
 
@@ -226,7 +228,7 @@ def _create(
     return RuleStatement(
         StatementType.CREATE,
         snapshot.taken_at,
-        *snapshot.place,
+        *snapshot.database_key,
         name,
         SourceLocation(snapshot.files[PRIORITIES].path, line, 1),
         contract=ANY if contract is None else contract,
@@ -238,10 +240,10 @@ def _create(
 
 def _drop(snapshot: ServerSnapshot, name: str) -> RuleStatement:
     location = SourceLocation(snapshot.files[PRIORITIES].path, 1, 1)
-    return RuleStatement(StatementType.DROP, snapshot.taken_at, *snapshot.place, name, location)
+    return RuleStatement(StatementType.DROP, snapshot.taken_at, *snapshot.database_key, name, location)
 
 
-def _nameless(small: Mapping[str, Rows], files: Mapping[str, ViewFile]) -> set[str]:
+def _find_nameless(small: Mapping[str, Rows], files: Mapping[str, ViewFile]) -> set[str]:
     """The views of endpoints and rules whose ids have no names at all; says so of each.
 
     A view of names is there, but without rows: a server has services and contracts of its own, so whoever
@@ -260,9 +262,9 @@ def _nameless(small: Mapping[str, Rows], files: Mapping[str, ViewFile]) -> set[s
     return found
 
 
-def _spelled(files: Mapping[str, ViewFile], queues: Rows) -> tuple[dict[str, ViewFile], list[str]]:
+def _spell_queues(files: Mapping[str, ViewFile], queues: Rows) -> tuple[dict[str, ViewFile], list[str]]:
     """The files by view, with queues spelled as `service_queues` has them; and what stands there twice."""
-    spelled = as_the_server_spells(files, (row["name"] for row in queues))
+    spelled = find_spellings(files, (row["name"] for row in queues))
     by_view: dict[str, ViewFile] = {}
     problems = []
     for each, file in files.items():
@@ -278,13 +280,13 @@ def _services_of_queues(snapshot: ServerSnapshot) -> dict[str, list[str]]:
     if snapshot.small.get(SERVICES) and snapshot.small.get(QUEUES):
         return {}
     return {
-        queue_of(view): sorted(texts_of(file, "service_name"))
+        queue_of(view): sorted(read_texts(file, "service_name"))
         for view, file in snapshot.files.items()
         if is_queue(view) and "service_name" in file.names
     }
 
 
-def _without_database(snapshot: ServerSnapshot) -> list[str]:
+def _find_missing_database(snapshot: ServerSnapshot) -> list[str]:
     """A view of databases that lacks this one: the settings, or the export, are of another database."""
     rows = snapshot.small.get(DATABASES, [])
     if not rows or snapshot._own_row():
@@ -308,7 +310,7 @@ def _queue(row: Mapping[str, Any]) -> Queue:
     return Queue(name=row["name"], activation=activation)
 
 
-def _repeated(snapshot: ServerSnapshot) -> list[str]:
+def _find_repeated(snapshot: ServerSnapshot) -> list[str]:
     """Names and ids that stand in a small view twice, and levels that are none."""
     problems = []
     keys = {
@@ -330,7 +332,7 @@ def _repeated(snapshot: ServerSnapshot) -> list[str]:
     return problems
 
 
-def _unknown(snapshot: ServerSnapshot) -> list[str]:
+def _find_unknown_ids(snapshot: ServerSnapshot) -> list[str]:
     """Ids of rules that their views lack: the rules would be for other conversations, or for none."""
     problems = []
     for view, key, column in (

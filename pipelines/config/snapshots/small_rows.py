@@ -12,17 +12,17 @@ from pipelines.config.exports.form import ForeignFileError, packing
 from pipelines.config.exports.rows import TextRow, text_rows
 from pipelines.config.snapshots.columns import WORDS
 from pipelines.config.snapshots.values import value_of
-from pipelines.config.snapshots.view_file import UNREADABLE, ViewFile, file_system, unreadable
+from pipelines.config.snapshots.view_file import UNREADABLE, ViewFile, describe_unreadable, file_system
 
 
-def small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
+def read_small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
     """The rows of a small view by the view's names: texts, numbers, truth values and None.
 
     Raises:
         ValueError: a value is none of its column's kind, or the file can't be read; the message says where.
     """
-    with _named(file):
-        rows = list(_rows(file))
+    with _name_file(file):
+        rows = list(_read_rows(file))
     for where, row in rows:
         values = dict.fromkeys(column.name for column in file.columns)
         values |= {name: row[spelled] for name, spelled in file.names.items()}
@@ -38,18 +38,18 @@ def small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
         yield values
 
 
-def texts_of(file: ViewFile, name: str) -> set[str]:
+def read_texts(file: ViewFile, name: str) -> set[str]:
     """The different texts of one column of a view that may be large, by the view's name of it.
 
     Raises:
         ValueError: the file can't be read to its end.
     """
-    with _named(file):
-        return _texts_of(file, file.names[name])
+    with _name_file(file):
+        return _read_texts(file, file.names[name])
 
 
 @contextmanager
-def _named(file: ViewFile) -> Iterator[None]:
+def _name_file(file: ViewFile) -> Iterator[None]:
     """Name the file where it can't be read.
 
     Raises:
@@ -58,12 +58,12 @@ def _named(file: ViewFile) -> Iterator[None]:
     try:
         yield
     except UNREADABLE as error:
-        raise ValueError(f"{file.path}: {unreadable(file.format, error)}") from error
+        raise ValueError(f"{file.path}: {describe_unreadable(file.format, error)}") from error
     except ForeignFileError as error:
         raise ValueError(f"{file.path}: {error}") from error
 
 
-def _texts_of(file: ViewFile, column: str) -> set[str]:
+def _read_texts(file: ViewFile, column: str) -> set[str]:
     system, inner, _ = file_system(file.path)
     if file.format == "csv":
         assert file.form is not None
@@ -79,7 +79,7 @@ def _texts_of(file: ViewFile, column: str) -> set[str]:
     return set(table[column].unique().drop_null().to_pylist())
 
 
-def _rows(file: ViewFile) -> Iterator[tuple[str, dict[str, Any]]]:
+def _read_rows(file: ViewFile) -> Iterator[tuple[str, dict[str, Any]]]:
     """The rows by the file's names, each with where it stands."""
     system, inner, _ = file_system(file.path)
     if file.format == "csv":

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import Any
 
 from pipelines.config.exports.rows import TextRow
-from pipelines.config.snapshots.views import Kind, ViewColumn
+from pipelines.config.snapshots.views import ValueType, ViewColumn
 
 LOCAL_TIME = re.compile(
     r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b|\d{1,2}[ .-]+[^\W\d]{3,}\.?[ .,-]+\d{2,4}\b"
@@ -25,7 +25,7 @@ TRUE, FALSE = ("1", "t", "true", "y", "yes"), ("0", "f", "false", "n", "no")
 ISO = "CONVERT(varchar(27), column, 121) in the query"
 
 
-def value_of(value: Any, kind: Kind) -> Any:
+def value_of(value: Any, kind: ValueType) -> Any:
     """A value of its kind; None if it is none."""
     if value is None or kind in ("guid", "text", "code"):
         return value

@@ -58,7 +58,7 @@ class ViewFile:
         )
 
 
-def unreadable(format: str, error: Exception) -> str:
+def describe_unreadable(format: str, error: Exception) -> str:
     """What to say of a file that is none of its format."""
     return f"is not readable as {format} ({str(error).partition(chr(10))[0]})"
 

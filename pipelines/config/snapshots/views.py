@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-Kind: TypeAlias = Literal["guid", "text", "code", "bit", "int", "time"]
+ValueType: TypeAlias = Literal["guid", "text", "code", "bit", "int", "time"]
 """guid is compared in upper case, code has blanks behind it that don't count."""
 
 
@@ -21,7 +21,7 @@ class ViewColumn:
     """
 
     name: str
-    kind: Kind
+    kind: ValueType
     nullable: bool = False
     may_lack: bool = False
     also: tuple[str, ...] = ()

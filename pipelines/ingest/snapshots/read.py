@@ -10,7 +10,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from pipelines.config.snapshots.server import ServerSnapshot, broken_snapshots
+from pipelines.config.snapshots.server import ServerSnapshot, snapshot_error
 from pipelines.config.snapshots.view_file import ViewFile
 from pipelines.config.snapshots.views import (
     CONTRACTS,
@@ -86,7 +86,7 @@ def new_snapshots(
         (row["instance"], row["database"], row["taken_at"])
         for row in collect_rows(rows.select("instance", "database", "taken_at").distinct())
     }
-    return [each for each in snapshots if (*each.place, each.taken_at) not in taken]
+    return [each for each in snapshots if (*each.database_key, each.taken_at) not in taken]
 
 
 def write_taken(warehouse: Warehouse, number: int, snapshots: Sequence[ServerSnapshot]) -> None:
@@ -94,7 +94,7 @@ def write_taken(warehouse: Warehouse, number: int, snapshots: Sequence[ServerSna
     if not snapshots and not warehouse.exists(SNAPSHOTS):
         return
     rows = [
-        (number, *each.place, each.taken_at, view, view in each.complete)
+        (number, *each.database_key, each.taken_at, view, view in each.complete)
         for each in snapshots
         for view in each.files
     ]
@@ -200,7 +200,7 @@ def _monitors(
 ) -> Sequence[tuple[Any, ...]]:
     if MONITORS not in read:
         return ()
-    with_tasks = {(*snapshot.place, snapshot.taken_at) for snapshot, _ in of_kinds.get(TASKS, ())}
+    with_tasks = {(*snapshot.database_key, snapshot.taken_at) for snapshot, _ in of_kinds.get(TASKS, ())}
     tasks = read[TASKS].accepted if TASKS in read else None
     return monitors_of(read[MONITORS].accepted, tasks, with_tasks)
 
@@ -286,7 +286,7 @@ def _blame(spark: SparkSession, views: Sequence[Sequence[ViewFile]], error: Exce
         for problem in find_faulty_files(files, opened, error, are_parquet=are_parquet(files))
     ]
     if problems:
-        raise broken_snapshots(problems)
+        raise snapshot_error(problems)
 
 
 def _has_names(snapshot: ServerSnapshot, file: ViewFile) -> bool:
@@ -322,7 +322,7 @@ def _judged(
             rows = validate_queue_events(
                 rows, names(snapshot, QUEUES, "queue_id bigint, queue string"), snapshot.database_id
             )
-        place = zip(PLACE, (*snapshot.place, snapshot.taken_at), strict=True)
+        place = zip(PLACE, (*snapshot.database_key, snapshot.taken_at), strict=True)
         known = {name: F.lit(it) for name, it in place}
         frames.append(rows.withColumns({**known, "has_endpoints": F.lit(snapshot.has_endpoints)}))
     return union_all(frames)

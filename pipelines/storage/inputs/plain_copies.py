@@ -7,7 +7,7 @@ from uuid import uuid4
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import InputError
-from pipelines.config.exports.form import HEAD, TAIL, ForeignFileError, TextForm, packing, text_form
+from pipelines.config.exports.form import HEAD, TAIL, ForeignFileError, TextForm, detect_form, packing
 from pipelines.config.exports.rows import rewrite
 from pipelines.engine.differences import is_on_this_machine
 from pipelines.engine.scratch import local_scratch
@@ -30,14 +30,14 @@ def find_form(path: str, known: Collection[str]) -> TextForm:
     is_packed = PurePosixPath(path).suffix in PACKED
     if is_packed:
         with open_unpacked(path) as stream:
-            return text_form(stream.read(HEAD), b"", known, is_packed=True)
+            return detect_form(stream.read(HEAD), b"", known, is_packed=True)
     with open_file(path) as file:
         head, tail, size = file.read(HEAD), b"", file.size()
         if size > HEAD:
             # Whole characters of UTF-16, too.
             file.seek((size - TAIL) // 2 * 2)
             tail = file.read(TAIL + 1)
-    return text_form(head, tail, known)
+    return detect_form(head, tail, known)
 
 
 def write_plain_copy(spark: SparkSession, path: str, form: TextForm, name: str) -> str:

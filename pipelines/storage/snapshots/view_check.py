@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from pipelines.config.exports.form import ForeignFileError, packing
 from pipelines.config.exports.rows import TextRow, text_rows
-from pipelines.config.snapshots.server import broken_snapshots
+from pipelines.config.snapshots.server import snapshot_error
 from pipelines.config.snapshots.values import foreign_value
 from pipelines.config.snapshots.view_file import ViewFile
 from pipelines.storage.inputs.paths import file_system
@@ -45,5 +45,5 @@ def check_view_file(file: ViewFile) -> ViewFile:
             "the line if the file is whole"
         )
     if wrong:
-        raise broken_snapshots([f"{file.path}: {wrong}"])
+        raise snapshot_error([f"{file.path}: {wrong}"])
     return replace(file, form=replace(file.form, has_breaks=True)) if has_breaks else file

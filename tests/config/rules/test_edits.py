@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import given, strategies as st
 
-from pipelines.config.rules.edits import EditedPeriod, edited_periods
+from pipelines.config.rules.edits import EditedPeriod, find_edited_periods
 from pipelines.config.rules.history import RuleVersion
 
 
@@ -29,7 +29,9 @@ def version(since: int, until: int | None, level: int = 5, **changes: Any) -> Ru
 
 
 def periods(before: list[RuleVersion], after: list[RuleVersion]) -> list[tuple[str, int, int | None]]:
-    return [(p.name, p.since.day, p.until.day if p.until else None) for p in edited_periods(before, after)]
+    return [
+        (p.name, p.since.day, p.until.day if p.until else None) for p in find_edited_periods(before, after)
+    ]
 
 
 def test_the_same_history_has_no_edits() -> None:
@@ -72,7 +74,7 @@ def test_two_edits_of_a_rule_are_two_periods() -> None:
 
 
 def test_databases_are_apart() -> None:
-    found = edited_periods([version(1, None)], [version(1, None, database="E")])
+    found = find_edited_periods([version(1, None)], [version(1, None, database="E")])
     assert found == [
         EditedPeriod("I", "D", "R", day(1), None),
         EditedPeriod("I", "E", "R", day(1), None),
@@ -103,7 +105,7 @@ def test_the_periods_are_the_days_on_which_the_level_differs(
 ) -> None:
     found = {
         number
-        for period in edited_periods(before, after)
+        for period in find_edited_periods(before, after)
         for number in range(1, 11)
         if period.since <= day(number) and (period.until is None or day(number) < period.until)
     }

@@ -11,7 +11,7 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.rules.history import RuleVersion, rule_history
 from pipelines.config.rules.statements import ANY, UNSET, RuleStatement, SourceLocation, StatementType
 from pipelines.config.rules.tsql_rules import read_tsql_rules
-from pipelines.config.rules.tsql_script import script_of
+from pipelines.config.rules.tsql_script import format_script
 
 A_NAME = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6
@@ -54,7 +54,7 @@ def histories(draw: st.DrawFn) -> list[RuleVersion]:
 @given(histories())
 def test_a_printed_history_reads_the_same(tmp_path_factory: Any, history: list[RuleVersion]) -> None:
     path = tmp_path_factory.getbasetemp() / "printed.sql"
-    path.write_bytes(script_of(history, "I").encode())
+    path.write_bytes(format_script(history, "I").encode())
     assert rule_history(read_tsql_rules(str(path), instance="I").statements) == history
 
 
@@ -70,7 +70,7 @@ def test_two_rules_that_swap_their_criteria(tmp_path_factory: Any) -> None:
         version("B", "X", 2, None),
     ]
     path = tmp_path_factory.getbasetemp() / "swapped.sql"
-    path.write_text(script_of(history, "I"))
+    path.write_text(format_script(history, "I"))
     assert rule_history(read_tsql_rules(str(path), instance="I").statements) == history
 
 
@@ -81,7 +81,7 @@ def test_what_is_printed() -> None:
         replace(first, level=8, valid_from=day(3), valid_to=day(4)),
         replace(first, instance="J"),
     ]
-    assert script_of(history, "I") == (
+    assert format_script(history, "I") == (
         "USE [D]]];\n"
         "GO\n"
         "-- effective_from: 2026-01-01T01:02:03.456789Z\n"

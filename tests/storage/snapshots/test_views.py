@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.config.model import Snapshot
-from pipelines.config.snapshots.files import view_files
+from pipelines.config.snapshots.files import find_view_files
 from pipelines.storage.snapshots.views import read_views
 from tests.support.server import write_csv, write_views
 from tests.support.snapshot_views import ready
@@ -20,7 +20,7 @@ ODD = ("dbo.with blank", "dbo.50%25", "dbo.100%", "dbo.a+b#c", "dbo.[q]{1}", "db
 
 def orders_by_view(session: SparkSession, folder: Path, format: str) -> set[tuple[str, int]]:
     snapshot = Snapshot(path=str(folder), instance="SQL1", database="B", taken_at=MOMENT, format=format)
-    found = view_files(snapshot)
+    found = find_view_files(snapshot)
     assert found.problems == ()
     rows = read_views(session, list(found.files.values())).where("reasons is null").collect()
     return {(row["view"], row["queuing_order"]) for row in rows}
