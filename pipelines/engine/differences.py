@@ -1,4 +1,4 @@
-"""What the engines do differently, each difference once: rows kept, work side by side, new tables."""
+"""Differences between the engines: materialized frames, concurrent tasks, and writes to tables."""
 
 import logging
 import os
@@ -29,18 +29,17 @@ C = TypeVar("C")
 log = logging.getLogger(__name__)
 
 Materialize = Callable[[DataFrame], DataFrame]
-"""Computes a frame once for all that reads it afterwards; see `materialized`."""
+"""Computes a frame once for all later queries; see `materialized`."""
 
 
 @contextmanager
 def materialized(rows: DataFrame, scratch: str) -> Iterator[DataFrame]:
-    """Compute the rows once for all that reads them inside the block.
+    """Compute the rows once for all queries inside the block.
 
-    They are written as Parquet files, which go with the block, and are cut off from how they came about:
-    plans that contain the plans of what they were kept from grow beyond all bounds. Who reads the files
-    takes the columns it needs, and knows their size, so what is small is broadcast to joins. Apache Spark's
-    own way (`localCheckpoint`) holds whole rows in memory and guesses their size from where they came; an
-    executor that is lost takes them with it.
+    The rows are written as Parquet files, which are deleted with the block. Later plans start at the files,
+    as plans that contain earlier plans grow without bound. A query reads only the columns it needs, and knows
+    the size of the files, so small frames are broadcast to joins. `localCheckpoint` of Apache Spark holds
+    whole rows in memory, estimates their size from their origin, and loses them with an executor.
 
     Args:
         rows: any frame.
@@ -73,11 +72,11 @@ def _write_no_rows(folder: Path, rows: DataFrame) -> None:
     pq.write_table(to_arrow_schema(rows.schema, timezone="UTC").empty_table(), folder / "none.parquet")
 
 
-def materialize_if_embedded(rows: DataFrame, materialize: Materialize) -> DataFrame:
-    """Selections from rows that are kept.
+def materialize_selections(rows: DataFrame, materialize: Materialize) -> DataFrame:
+    """Materialize selections from materialized rows, where the engine needs it.
 
-    To select anew for each reader costs Apache Spark less than a copy. The embedded engine takes so much more
-    memory to sort what does not come from files that it runs out of it.
+    On Apache Spark, selecting again costs less than a copy. The embedded engine takes much more memory to
+    sort rows that do not come from files, and can run out of it.
     """
     return materialize(rows) if is_embedded(rows.sparkSession) else rows
 
@@ -117,14 +116,13 @@ def run_concurrently(
 @overload
 def run_concurrently(spark: SparkSession, *tasks: Callable[[], T]) -> tuple[T, ...]: ...
 def run_concurrently(spark: SparkSession, *tasks: Callable[[], object]) -> tuple[object, ...]:
-    """Run tasks that need not wait for each other, and return what they return, in their order.
+    """Run independent tasks concurrently, and return their results in the order of the tasks.
 
-    A small night is planning and bookkeeping for the most part, which use one core each; a large one has
-    stretches that one core does alone. On the embedded engine two run at a time: each takes its share of
-    the memory.
+    A small night is mostly planning and bookkeeping, which use one core each; a large night has phases that
+    use one core. The embedded engine runs two tasks at a time, as each takes its share of the memory.
 
     Raises:
-        Exception: what the first failing one in their order raised, once all that ran have ended.
+        Exception: the error of the first failed task in their order, after all running tasks have ended.
     """
     if is_classic(spark):
         from pyspark import inheritable_thread_target

@@ -13,8 +13,8 @@ from pipelines.engine.session import is_embedded
 def union_all(frames: Sequence[DataFrame]) -> DataFrame:
     """The rows of all frames, which have the same columns in any order; at least one frame.
 
-    As a tree of unions: engines walk through plans by recursion, and the embedded one ends, without a word,
-    at a chain of some two hundred.
+    The unions form a tree: engines walk through plans by recursion, and the embedded engine ends without a
+    message at a chain of about two hundred.
     """
     if len(frames) == 1:
         return frames[0]
@@ -23,11 +23,11 @@ def union_all(frames: Sequence[DataFrame]) -> DataFrame:
 
 
 def row_hash(first: Column, *others: Column) -> Column:
-    """A hash of 8 bytes of these columns; nulls are passed over.
+    """A hash of 8 bytes of the columns; nulls are ignored.
 
     The embedded engine takes a column for a constant if a Parquet file's statistics say that it has one
-    value there (Apache DataFusion, issue 19089), and its hash fails where all it gets are constants: a file
-    that had one event, and that twice, stopped the night. An item of an array is never taken for a constant.
+    value there (Apache DataFusion, issue 19089), and its hash fails if all arguments are constants, as for a
+    file that has one event twice. An item of an array never counts as a constant.
     """
     return F.xxhash64(F.array(first)[0], *others)
 

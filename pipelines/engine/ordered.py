@@ -1,4 +1,4 @@
-"""Rows in order before Python looks at them."""
+"""Rows by key: sorted for Python workers, single and repeated keys, and a constant by key."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 def sort_within_keys(rows: DataFrame, key: str, order: Sequence[str]) -> DataFrame:
     """Put the rows of a key into one partition, one after the other, for a `mapInArrow` that follows.
 
-    The embedded engine drops an order that nothing but Python asks for, and keeps the one that a window
-    needed. Apache Spark would copy a whole partition for the window. Whoever reads the rows had better
-    look whether they came in order: a server that SPARK_REMOTE names may be either engine.
+    The embedded engine drops an order that only Python needs, and preserves the order of a window. Apache
+    Spark would copy a whole partition for a window. The reader must check the order of the rows: a server
+    that SPARK_REMOTE names can be either engine.
 
     Args:
         rows: anything.
@@ -60,7 +60,7 @@ def single_and_repeated(rows: DataFrame, key: Sequence[str]) -> tuple[DataFrame,
     one row.
 
     Args:
-        rows: kept, or quick to compute: they are read three times.
+        rows: materialized, or quick to compute: they are read three times.
         key: columns that are never null.
     """
     counted = rows.groupBy(*key).agg(F.count(F.lit(1)).alias("rows_of_key"))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Work = Callable[[Iterator["pa.RecordBatch"]], Iterator["pa.RecordBatch"]]
 
 FEW_ROWS = 262_144
-"""A task with fewer rows gains less from a process of its own than it takes to start it (our choice)."""
+"""A task with fewer rows gains less from a process of its own than it takes to start it."""
 LENGTH = 8
 """Bytes of a number that says how long what follows is."""
 

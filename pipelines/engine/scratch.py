@@ -1,4 +1,4 @@
-"""A folder on the local disk for what a process keeps while it runs."""
+"""A folder on the local disk for the temporary files of a process."""
 
 import atexit
 import os

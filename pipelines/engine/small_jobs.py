@@ -1,4 +1,4 @@
-"""Apache Spark for little work: what pays off over millions of rows makes a small night slower."""
+"""Session settings that speed up Spark on small inputs."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -32,7 +32,7 @@ def set_for_small_jobs(spark: SparkSession) -> None:
 
 @contextmanager
 def small_job_settings(spark: SparkSession) -> Iterator[None]:
-    """Expect little inside of the block, and then what was expected before."""
+    """Use the settings for small jobs inside the block."""
     before = {name: str(spark.conf.get(name)) for name in SMALL_JOB_SETTINGS} if is_classic(spark) else {}
     set_for_small_jobs(spark)
     try:
@@ -50,14 +50,14 @@ def is_set_for_small_jobs(spark: SparkSession) -> bool:
 
 
 def read_in_one_task(rows: DataFrame) -> DataFrame:
-    """The rows, read by one task where little is expected: to join or group them then needs no shuffle."""
+    """The rows, read by one task in a session for small jobs: joins and groups then need no shuffle."""
     return rows.coalesce(1) if is_set_for_small_jobs(rows.sparkSession) else rows
 
 
 def materialize_if_small(rows: DataFrame, materialize: Callable[[DataFrame], DataFrame]) -> DataFrame:
-    """Rows of the ledger that several queries read, kept first where little is expected.
+    """Rows of the ledger that several queries read, materialized in a session for small jobs.
 
-    To Apache Spark, which files of a Delta table a query reads is a query of its own. Where rows are few,
-    that takes longer than to read them.
+    Apache Spark runs a query of its own to find the files of a Delta table that a query reads. With few rows,
+    that takes longer than reading them.
     """
     return materialize(rows) if is_set_for_small_jobs(rows.sparkSession) else rows

@@ -199,7 +199,7 @@ def _marked(rows: DataFrame, hashes: DataFrame) -> DataFrame:
 
 def _by_moment(rows: DataFrame, few: DataFrame, how: str) -> DataFrame:
     """The rows with the event_time of one of the few rows (left_semi), or of none (left_anti)."""
-    # A number, as a sort-merge join of times fails on the embedded engine.
+    # A number, as a sort-merge join of times can fail.
     moment = F.unix_micros("event_time").alias("moment")
     moments = F.broadcast(few.where("event_time is not null").select(moment).distinct())
     return rows.withColumn("moment", moment).join(moments, "moment", how).drop("moment")

@@ -88,7 +88,7 @@ def describe_messages(message_events: DataFrame) -> DataFrame:
 def describe_many_messages(
     message_events: DataFrame, materialize: Materialize, *, ids: DataFrame | None = None
 ) -> DataFrame:
-    """`describe_messages` for most messages of a log, most of which have several events.
+    """`describe_messages` for most messages of a log, without the columns from snapshots.
 
     Args:
         message_events: message events, all of each message; they are read twice.
@@ -103,7 +103,7 @@ def describe_many_messages(
         events.groupBy("message_id").agg(
             *[F.min(name).alias(name) for name in OF_ANY_EVENT],
             *[F.max(name).alias(f"greatest_{name}") for name in OF_ANY_EVENT],
-            *_times_and_snapshots(),
+            *_times(),
         )
     )
     agree = reduce(
@@ -111,11 +111,9 @@ def describe_many_messages(
     )
     # The small side stands on the left.
     differing = extremes.where(~agree).select("message_id").join(message_events, "message_id")
-    return (
-        extremes.where(agree)
-        .drop(*[f"greatest_{name}" for name in OF_ANY_EVENT])
-        .unionByName(_describe_by_earliest_events(differing))
-    )
+    names = ["message_id", *OF_ANY_EVENT, "sent_at", "arrived_at"]
+    exact = _describe_by_earliest_events(differing).select(*names)
+    return extremes.where(agree).select(*names).unionByName(exact)
 
 
 def _describe_by_earliest_events(message_events: DataFrame) -> DataFrame:
@@ -125,19 +123,21 @@ def _describe_by_earliest_events(message_events: DataFrame) -> DataFrame:
     def earliest(name: str) -> Column:
         return F.min_by(name, F.when(F.col(name).isNotNull(), F.col("position"))).alias(name)
 
-    return rows.groupBy("message_id").agg(*[earliest(name) for name in OF_ANY_EVENT], *_times_and_snapshots())
+    is_sent = F.col("event_type") == "SENT"
+    return rows.groupBy("message_id").agg(
+        *[earliest(name) for name in OF_ANY_EVENT],
+        *_times(),
+        F.max(F.when(of_unknown_endpoint(), F.col("conversation_handle"))).alias("unknown_handle"),
+        F.max_by("transmission_status", F.when(is_sent, F.col("seen_at"))).alias("why_still_here"),
+    )
 
 
-def _times_and_snapshots() -> list[Column]:
-    """The aggregates of `describe_messages` that do not depend on the order of events."""
+def _times() -> list[Column]:
+    """`sent_at` and `arrived_at`, as aggregates of a message's events."""
     event_type, event_time = F.col("event_type"), F.col("event_time")
     return [
         F.min(F.when(event_type == "SENT", event_time)).alias("sent_at"),
         F.min(F.when(event_type.isin(*ARRIVALS), event_time)).alias("arrived_at"),
-        F.max(F.when(of_unknown_endpoint(), F.col("conversation_handle"))).alias("unknown_handle"),
-        F.max_by("transmission_status", F.when(event_type == "SENT", F.col("seen_at"))).alias(
-            "why_still_here"
-        ),
     ]
 
 

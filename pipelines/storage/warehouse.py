@@ -249,7 +249,7 @@ def _create_statement(spark: SparkSession, table: Table, path: str) -> str:
 
 
 def _has_comments(table: Table) -> bool:
-    # The embedded engine can't unite a column that has a comment with one that has none, as a batch does.
+    # A batch unions columns of tables with other columns, which fails on an engine if one has a comment.
     return "fold" not in table.partition_by
 
 

@@ -23,7 +23,7 @@ from pipelines.config.snapshots.views import (
     is_queue,
     queue_of,
 )
-from pipelines.engine.differences import Materialize, materialize_if_embedded, run_concurrently
+from pipelines.engine.differences import Materialize, materialize_selections, run_concurrently
 from pipelines.engine.frames import empty_frame, small_frame, union_all
 from pipelines.ingest.snapshots.identity import Rows, name_messages, name_messages_by_views
 from pipelines.ingest.snapshots.message_endpoints import endpoints_of_messages, without_known
@@ -338,7 +338,7 @@ def _with_names(
     both = (MESSAGES, ENDPOINT_FACTS)
     shown = Rows(
         *[
-            materialize_if_embedded(made[table.name], materialize)
+            materialize_selections(made[table.name], materialize)
             if table.name in made
             else empty_frame(warehouse.spark, table.struct).select(*accepted_names(table.name))
             for table in both

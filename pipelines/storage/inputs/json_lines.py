@@ -220,7 +220,7 @@ NESTED_AT_MOST = 32
 LONGEST_NAMES = 50_000
 """Characters of all names of a line together; Spark's parser takes no longer name."""
 HUGE = r"[:\[,]\s*-?(?:[0-9][0-9.]*[eE]\+?0*(?:3(?:09|[1-9][0-9])|[4-9][0-9]{2}|[1-9][0-9]{3,})|[0-9]{309})"
-"""A number that no double holds, which the embedded engine refuses."""
+"""A number that no double holds, which an engine may refuse."""
 
 
 def is_beyond(spark: SparkSession) -> Column:

@@ -27,7 +27,7 @@ def read_lines(spark: SparkSession, paths: Sequence[str], *, with_file: bool = F
         return spark.read.text(literal_paths(spark, alike))
 
     def lines(files: Sequence[str], is_text: Column) -> list[DataFrame]:
-        # The embedded engine reads files of one compression at a time.
+        # An engine may read files of one compression at a time.
         by_packing: dict[str, list[str]] = {}
         for path in files:
             suffix = PurePosixPath(path).suffix
@@ -45,7 +45,7 @@ def read_lines(spark: SparkSession, paths: Sequence[str], *, with_file: bool = F
         read = lines(of_text, F.lit(True)) + lines(others, F.lit(False))
     else:
         read = lines(paths, is_text)
-    # Spark takes the mark away, Sail leaves it.
+    # Not every engine removes the mark.
     unmarked = F.when(F.startswith(text, F.lit("\ufeff")), F.substr(text, F.lit(2))).otherwise(text)
     file = ["file"] if with_file else []
     return union_all(read).select(unmarked.alias("raw"), "is_text", *file).where("trim(raw) <> ''")

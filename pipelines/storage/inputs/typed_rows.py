@@ -73,7 +73,7 @@ def read_parquet(
         return found
 
     raise_together([contract_problems(contract, problems_of_each(paths, problems))])
-    # Sail reads files of one schema only: a narrower number in one of them would stop it.
+    # An engine may read files of one schema only, and fail at a narrower number in one of them.
     alike: dict[str, list[str]] = {}
     for path in paths:
         alike.setdefault(str(schemas[path].remove_metadata()), []).append(path)
@@ -114,7 +114,7 @@ def _of_one_schema(
 ) -> DataFrame:
     present = [name for name in contract.names if name in schema.names]
     if any(pa.types.is_dictionary(schema.field(name).type) for name in present):
-        # Sail turns dictionaries into text only where nobody says that they are text.
+        # An engine may read dictionaries as text only without a declared schema.
         rows = spark.read.parquet(*literal_paths(spark, paths))
     else:
         types = {

@@ -142,7 +142,7 @@ def _readable(spark: SparkSession, file: ViewFile) -> str:
     """The path of the file, or of a copy that the engine can read."""
     if file.form is None or not _needs_copy(file):
         return file.path
-    # Apache Spark spells other signs otherwise in a URI.
+    # Other characters are encoded in a URI.
     return write_plain_copy(spark, file.path, file.form, file.view if _is_named_after_view(file) else "view")
 
 

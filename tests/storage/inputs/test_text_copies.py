@@ -67,7 +67,7 @@ def test_a_plain_file_is_not_read_whole(
 ) -> None:
     file = tmp_path / "a"
     file.write_bytes((long(LIMIT) + b"\n") * 100)
-    monkeypatch.setattr(module, "unpacked", None)
+    monkeypatch.setattr(module, "open_unpacked", None)
     assert copy_unreadable(session, [str(file)], 2 * LIMIT + 2) == [str(file)]
 
 
