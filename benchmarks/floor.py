@@ -17,7 +17,7 @@ from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.config.load import Settings
 from pipelines.engine.small_jobs import set_for_small_jobs
-from pipelines.storage.batches import completed_batches
+from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS, TABLES
 from schemas.table import Table
@@ -32,7 +32,7 @@ def run(settings: Settings, finished: Warehouse, out: Warehouse) -> None:
         out: the warehouse to write to; none of its tables is there yet.
     """
     # As a night of this size does.
-    if completed_batches(finished).is_small:
+    if read_completed_batches(finished).is_small:
         set_for_small_jobs(out.spark)
     for source, place in settings.inputs.by_name().items():
         rows = out.spark.read.parquet(place.path).select(*CONTRACTS[source].names)

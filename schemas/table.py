@@ -70,6 +70,10 @@ class Table:
         """The column names, in order."""
         return [column.name for column in self.columns]
 
+    def may_lack(self, column: Column) -> bool:
+        """Whether a table of an older version is read without this column: as null, for it came later."""
+        return column.nullable and column.name not in (*self.key, *self.partition_by)
+
     @property
     def struct(self) -> "T.StructType":
         """The columns as a Spark schema with comments."""

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.config.catalog import BINDINGS, Catalog
 from pipelines.config.instants import format_instant
 from pipelines.console.wording import format_count, format_queue
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from schemas.keys import QUEUE
 
 Row = dict[str, Any]

@@ -12,13 +12,13 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.differences import run_concurrently
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.schedules.ready import queues_off
 from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import events_before
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.monitors import latest_monitors
+from pipelines.storage.monitors import read_latest_monitors
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES, QUEUE_FACTS
 from schemas.keys import QUEUE
@@ -82,7 +82,7 @@ def unconfigured_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetim
     """Find the monitors of the newest snapshots on queues to which the catalog gives none.
 
     Returns:
-        One row per queue, by queue: its monitor (`pipelines.storage.monitors.latest_monitors`), `ready`: the
+        One row per queue, by queue: its monitor (`read_latest_monitors`), `ready`: the
         number of messages in the queue, `advice`: queue_off if it is off and has messages, not_received if
         the monitor is NOTIFIED, the queue has messages, and the log has no receive since, else not_known, and
         `sentence`: the advice in words.
@@ -90,7 +90,7 @@ def unconfigured_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetim
     replayed = {row[:3] for row in catalog.monitor_rows()}
     monitors = [
         row
-        for row in latest_monitors(warehouse, as_of)
+        for row in read_latest_monitors(warehouse, as_of)
         if (row["instance"], row["database"], row["queue"]) not in replayed
     ]
     if not monitors:

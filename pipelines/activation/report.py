@@ -15,7 +15,7 @@ from pipelines.config.load import Settings
 from pipelines.config.queue_filter import KnownQueues, QueueFilter, QueueName
 from pipelines.console.invocation import name_command
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.monitors import latest_monitors
+from pipelines.storage.monitors import read_latest_monitors
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
@@ -33,7 +33,7 @@ def find_queue(settings: Settings, warehouse: Warehouse, as_of: datetime, name: 
         return wanted.only(monitored)
     # Queue events may name queues that the catalog lacks, and snapshots may show monitors that it lacks.
     rows = collect_rows(warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).select(*QUEUE))
-    rows += latest_monitors(warehouse, as_of)
+    rows += read_latest_monitors(warehouse, as_of)
     known = monitored.and_queues((row["instance"], row["database"], row["queue"]) for row in rows)
     if not wanted.find(known) and wanted.find(in_catalog):
         hint = known.nearest(name) if known.queues else "no queue has one"
@@ -81,7 +81,7 @@ def activation_of_queue(
     [figures] = summary
     return {
         **figures,
-        "monitor": _at(latest_monitors(warehouse, as_of), names, without="batch"),
+        "monitor": _at(read_latest_monitors(warehouse, as_of), names, without="batch"),
         "queue_off": _at(queues_off_at(warehouse, catalog or Catalog(), as_of), names),
         "runs": list(_without_columns_of(figures, runs)),
     }

@@ -11,12 +11,12 @@ from pipelines.activation.window import MonitoredQueues, activation_of_window, w
 from pipelines.config.load import Settings
 from pipelines.config.model import Activation
 from pipelines.engine.differences import run_concurrently
-from pipelines.engine.small_frame import empty_frame, small_frame
+from pipelines.engine.frames import empty_frame, small_frame
 from pipelines.state.read import read_ledger
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.checks import renew_checks
 from pipelines.storage.collect import micros
-from pipelines.storage.monitors import latest_monitors
+from pipelines.storage.monitors import read_latest_monitors
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
 
@@ -130,7 +130,7 @@ def _snapshot_monitors(
             row["last_activated_time"],
             row["tasks_running"],
         )
-        for row in latest_monitors(warehouse, as_of)
+        for row in read_latest_monitors(warehouse, as_of)
         if (queue := (row["instance"], row["database"], row["queue"])) in numbers
     ]
     return small_frame(warehouse.spark, rows, SNAPSHOT_MONITORS) if rows else None

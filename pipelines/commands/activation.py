@@ -11,10 +11,9 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.load import load_settings
 from pipelines.config.queue_filter import FORMS
 from pipelines.console.terminal import to_json
-from pipelines.storage.batches import completed_batches
+from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.lock import only_writer
-from pipelines.storage.published import checked_runs, published_as_of
-from pipelines.storage.require_whole import require_whole
+from pipelines.storage.published import checked_runs, published_as_of, require_whole
 
 
 def main(argv: Sequence[str]) -> int:
@@ -39,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
     if options.queue is None:
         with only_writer(warehouse.root, "activation"):
             require_whole(warehouse)
-            write_activation(warehouse, settings, options.as_of, completed_batches(warehouse))
+            write_activation(warehouse, settings, options.as_of, read_completed_batches(warehouse))
         return 0
     if options.as_of is None:
         as_of = published_as_of(warehouse, settings, None)

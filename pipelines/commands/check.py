@@ -158,9 +158,9 @@ def _memory() -> Iterator[str]:
 
 
 def _disk(settings: Settings) -> Iterator[str]:
-    from pipelines.storage.inputs.paths import on_local_disk
+    from pipelines.storage.inputs.paths import local_path
 
-    folder = on_local_disk(settings.warehouse) if isinstance(settings.warehouse, str) else None
+    folder = local_path(settings.warehouse) if isinstance(settings.warehouse, str) else None
     if folder is None:
         yield f"{settings.warehouse} is not on this disk"
         return

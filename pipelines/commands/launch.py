@@ -83,8 +83,8 @@ def outcome_of(error: Exception) -> tuple[int, str]:
     if advice := lacking(fault):
         return 1, f"{fault}; {advice}"
     if _suspects:
-        from pipelines.storage.damage import damage_of
+        from pipelines.storage.damage import find_damage
 
-        if damage := [line for root in _suspects for line in damage_of(root)]:
+        if damage := [line for root in _suspects for line in find_damage(root)]:
             return 1, "\n".join(map(one_line, damage))
     return 1, f"{type(error).__name__}: {fault} (run again with --verbose)"

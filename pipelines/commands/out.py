@@ -11,7 +11,7 @@ from uuid import uuid4
 from pipelines.config.errors import ConfigError, OutputError
 from pipelines.config.load import Settings
 from pipelines.config.paths import without_secrets
-from pipelines.storage.inputs.paths import on_local_disk
+from pipelines.storage.inputs.paths import local_path
 
 STREAMS = range(3)
 
@@ -50,7 +50,7 @@ def require_not_read(target: Path, settings: Settings, further: Iterable[str | N
     """
     answers = [("the answer", path) for path in further if path is not None]
     for what, path in [*_read(settings), *answers]:
-        local = on_local_disk(path)
+        local = local_path(path)
         if local is None:
             continue
         if _lies_in(str(target), local) or _is_same(target, local):
@@ -67,9 +67,9 @@ def require_own_folder(out: str | None, settings: Settings) -> None:
         return
     if (shown := without_secrets(out)) != out:
         raise ConfigError(f"--out {shown}: has credentials in it; give them to the engine by the environment")
-    local = on_local_disk(out)
+    local = local_path(out)
     for what, path in _read(settings):
-        other = on_local_disk(path)
+        other = local_path(path)
         if (local is None) != (other is None):
             continue
         one, two = (out, path) if local is None or other is None else (local, other)
@@ -180,7 +180,7 @@ def _as_before(partial: Path, target: Path) -> None:
 
 def _lies_in(path: str, folder: str) -> bool:
     """Whether it is the folder or lies in it; of two URIs by their text."""
-    if on_local_disk(path) is None:
+    if local_path(path) is None:
         return f"{path.rstrip('/')}/".startswith(f"{folder.rstrip('/')}/")
     inner, outer = os.path.realpath(path), os.path.realpath(folder)
     return inner == outer or inner.startswith(f"{outer.rstrip(os.sep)}{os.sep}")

@@ -20,7 +20,7 @@ from pipelines.replay.report import report_replay
 from pipelines.replay.request import Period, ReplayRequest, find_queues
 from pipelines.replay.view import print_replay, sentence
 from pipelines.storage.answers import answers_in, write_answers
-from pipelines.storage.batches import completed_batches
+from pipelines.storage.batches import read_completed_batches
 from schemas.replay import REPLAY_CURVE, REPLAY_TABLES
 
 LOGGED = "logged"
@@ -96,7 +96,7 @@ def main(argv: Sequence[str]) -> int:
         if answers:
             tables = (*REPLAY_TABLES, REPLAY_CURVE) if curve else REPLAY_TABLES
             write_answers(answers, tables, played.by_name())
-        has_queue_events = completed_batches(warehouse).has_queue_events
+        has_queue_events = read_completed_batches(warehouse).has_queue_events
         report = report_replay(played, request, has_queue_events=has_queue_events, limit=options.limit)
     if options.format == "json":
         print(to_json({"sentence": sentence(report), **report}))

@@ -11,7 +11,7 @@ from pipelines.config.rules.tsql_script import format_script
 from pipelines.console.progress import step
 from pipelines.ladder.write import stored_history, warn_of_unread, write_rules
 from pipelines.storage.lock import only_writer
-from pipelines.storage.require_whole import require_whole
+from pipelines.storage.published import require_whole
 
 
 def main(argv: Sequence[str]) -> int:

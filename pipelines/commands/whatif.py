@@ -13,7 +13,7 @@ from pipelines.commands.out import require_own_folder
 from pipelines.commands.proposal_options import add_proposal_options, as_if_of, read_proposal
 from pipelines.config.load import load_settings
 from pipelines.console.terminal import to_json
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.lint.findings import sort_findings
 from pipelines.lint.run import lint_files
 from pipelines.lint.view import plain, relative

@@ -6,8 +6,8 @@ from operator import and_, or_
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
+from pipelines.config.rules.limits import CRITERIA
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
-from pipelines.ladder.steps import CRITERIA
 from schemas.conformance import CONFORMANCE_LEVELS
 
 KIND = list(CONFORMANCE_LEVELS.key)

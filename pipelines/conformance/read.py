@@ -11,14 +11,14 @@ from pipelines.conformance.links import LinkRows, conformance_links
 from pipelines.conformance.receives import ConformanceRequest
 from pipelines.conformance.timeline import timeline
 from pipelines.engine.differences import Materialize
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.questions.differences import count_level_differences
 from pipelines.schedules.read import catalog_frames
 from pipelines.state.ledger import Ledger
 from pipelines.state.messages import describe_many_messages
 from pipelines.state.read import read_ledger
 from pipelines.state.transactions import LOCKING, OUTCOMES
-from pipelines.storage.batches import completed_batches
+from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows, micros
 from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import CONFORMANCE_LINKS
@@ -117,7 +117,7 @@ def request_at(
         "queue_number int, instance string, database string, queue string",
     )
     start = datetime.min.replace(tzinfo=as_of.tzinfo) if window is None else as_of - window
-    has_queue_events = completed_batches(warehouse).has_queue_events
+    has_queue_events = read_completed_batches(warehouse).has_queue_events
     if window is None:
         message_events, endpoint_events, queue_events, endpoints = (
             warehouse.read(table) for table in (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS, ENDPOINTS)

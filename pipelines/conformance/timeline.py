@@ -5,7 +5,7 @@ from datetime import datetime
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.conformance import event_codes as codes
-from pipelines.engine.union import union_all
+from pipelines.engine.frames import union_all
 from pipelines.queue_machine.timeline import endpoint_text, row_position
 from pipelines.schedules.ready import message_type_rank
 from pipelines.state.endpoints import SIDE, with_queue

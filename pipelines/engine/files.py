@@ -7,9 +7,9 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
+from pipelines.engine.frames import union_all
 from pipelines.engine.scratch import is_in_local_scratch
 from pipelines.engine.session import is_embedded
-from pipelines.engine.union import union_all
 
 PLAIN_PATH = re.compile(r"(?:[A-Za-z0-9]+:)?[A-Za-z0-9/._~+@=-]*")
 """Paths that every engine reads as they are."""

@@ -9,11 +9,11 @@ from contextlib import contextmanager
 from typing import Any, Protocol, cast
 
 import pyarrow as pa
-from deltalake import DeltaTable, QueryBuilder, WriterProperties, write_deltalake
+from deltalake import DeltaTable, Field, QueryBuilder, WriterProperties, write_deltalake
 from deltalake.fs import DeltaStorageHandler
 from pyarrow import fs
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession, functions as F
+from pyspark.sql import DataFrame, SparkSession, functions as F, types as T
 
 from pipelines.config.paths import local_folder
 from pipelines.engine.errors import is_missing_table
@@ -26,6 +26,12 @@ DATA_FILES = (".parquet", ".bin")
 """Endings of files of rows and of deletion vectors: Spark's checksums are not worth a commit."""
 CHECKED_RETENTION = "spark.databricks.delta.retentionDurationCheck.enabled"
 """Whether Delta refuses to delete files that are younger than a week."""
+
+
+def sql_text(value: str) -> str:
+    """A text as SQL, whatever stands in it."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
 
 Partition = tuple[Any, ...]
 
@@ -47,6 +53,9 @@ class HousekeptTable(Protocol):
 
     def set_column(self, column: str, value: int, *, where: str, partition_by: Sequence[str]) -> None:
         """Give the rows that match another value of a BIGINT column; each partition becomes one file."""
+
+    def add_columns(self, columns: Sequence[T.StructField]) -> None:
+        """Add columns, which are null in the rows that are there."""
 
     def compact(self) -> None:
         """Write small files of a partition as one; the rows stay the same."""
@@ -117,6 +126,10 @@ class _DeltaRsTable:
             writer_properties=COMPRESSED,
         )
 
+    def add_columns(self, columns: Sequence[T.StructField]) -> None:
+        # Spark and Delta write a column in the same form.
+        self._table.alter.add_columns([Field.from_json(column.json()) for column in columns])
+
     def compact(self) -> None:
         self._table.optimize.compact(target_size=FILE_SIZE, writer_properties=COMPRESSED)
 
@@ -166,6 +179,14 @@ class _SparkTable:
         rows = self._frame().where(where).withColumn(column, F.lit(value).cast("bigint"))
         writer = rows.repartition(*partition_by).write.format("delta").mode("overwrite")
         writer.option("replaceWhere", where).save(self._path)
+
+    def add_columns(self, columns: Sequence[T.StructField]) -> None:
+        added = ", ".join(
+            f"`{column.name}` {column.dataType.simpleString()}"
+            + (f" COMMENT {sql_text(column.metadata['comment'])}" if column.metadata else "")
+            for column in columns
+        )
+        self._spark.sql(f"ALTER TABLE {self._name} ADD COLUMNS ({added})")
 
     def compact(self) -> None:
         self._spark.sql(f"OPTIMIZE {self._name}").collect()

@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 from pipelines.config.nearest import likeness
 from pipelines.config.rules.history import RuleVersion
+from pipelines.config.rules.limits import CRITERIA, STEPS
 from pipelines.ladder.ladder import DEFAULT_PRIORITY, STANDING
-from pipelines.ladder.steps import CRITERIA, STEPS
 
 NEAR_MISSES_SHOWN = 3
 SERVER = "server"

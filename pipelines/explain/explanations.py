@@ -13,7 +13,7 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.engine.differences import run_concurrently
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.explain.endpoint import Endpoint, explain_endpoint
 from pipelines.explain.message_state import describe_closed, describe_open
 from pipelines.explain.positions import (

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.instants import format_instant
 from pipelines.console.invocation import name_command
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.explain.positions import ReceivePosition, TransmissionPosition
 from pipelines.explain.read import collect_open_first
 from pipelines.state.events_before import events_before

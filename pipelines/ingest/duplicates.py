@@ -1,4 +1,4 @@
-"""Events that came twice: duplicates are counted once, conflicts are rejected."""
+"""Repeated events: duplicates are counted once, conflicts are rejected."""
 
 from collections.abc import Collection
 from datetime import date
@@ -6,7 +6,7 @@ from datetime import date
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.differences import Materialize
-from pipelines.engine.row_hash import row_hash
+from pipelines.engine.frames import row_hash
 from pipelines.ingest.days import in_days
 from pipelines.ingest.ids import has_other_spelling
 from schemas import EventContract
@@ -16,15 +16,15 @@ EVENT = ["event_date", "event_id"]
 
 
 def narrow_rows(rows: DataFrame, contract: EventContract) -> DataFrame:
-    """Of each row only what finds repeats: 8 bytes of identity, the time, and whether it is an event.
+    """Reduce each row to the columns that find repeats: 8 bytes of identity, the time, and flags.
 
     Args:
-        rows: as `storage.inputs` gives them, with `reasons`.
+        rows: rows of `storage.inputs.read`, with `reasons`.
         contract: the input's contract.
 
     Returns:
         One row per row: `identity` (a hash of UTC day and event_id), `event_time`, `is_event`,
-        `is_mistyped`, which stops the run, and `has_other_spelling`, of an id that is a GUID.
+        `is_mistyped`, which ends the run with an error, and `has_other_spelling`.
     """
     return rows.select(
         _identity().alias("identity"),
@@ -38,17 +38,17 @@ def narrow_rows(rows: DataFrame, contract: EventContract) -> DataFrame:
 def find_repeated_hashes(
     narrow_rows: DataFrame, recorded: DataFrame, *, full_days: Collection[date], other_days: Collection[date]
 ) -> DataFrame:
-    """Hashes that several rows share: every event that came twice has one of them.
+    """Find the hashes that several rows share; every repeated event has one of them.
 
     Args:
-        narrow_rows: `narrow_rows` of the batch; kept, as it is read twice.
+        narrow_rows: `narrow_rows` of the batch, materialized, as it is read twice.
         recorded: accepted events of earlier batches.
-        full_days: the UTC days that the batch has many events of.
-        other_days: all other days that it has events of. What is recorded of them is asked for the
+        full_days: the UTC days with many events of the batch.
+        other_days: all other days of its events. Recorded events of these days are compared with the
             batch's few hashes only.
 
     Returns:
-        (identity), unique. Two different events may share one by chance; `find_repeated` tells them apart.
+        (identity), unique. Two different events can share one by chance; `find_repeated` compares them.
     """
     hashes = narrow_rows.select("identity")
     if full_days:
@@ -62,7 +62,7 @@ def find_repeated_hashes(
 
 
 def select_near_suspects(rows: DataFrame, narrow_rows: DataFrame, hashes: DataFrame) -> DataFrame:
-    """The rows among which the suspects are: those of their times, and those without a time.
+    """Select the rows among which the suspects are: rows of their times, and rows without a time.
 
     Args:
         rows: the batch's rows.
@@ -70,7 +70,7 @@ def select_near_suspects(rows: DataFrame, narrow_rows: DataFrame, hashes: DataFr
         hashes: `find_repeated_hashes`; few.
 
     Returns:
-        These rows, unchanged: few. All other rows are events, each once.
+        Few rows, unchanged. All other rows are events, each once.
     """
     suspect = _marked(narrow_rows, hashes).where("not is_event or is_found")
     timeless = rows.where("event_time is null")
@@ -78,37 +78,37 @@ def select_near_suspects(rows: DataFrame, narrow_rows: DataFrame, hashes: DataFr
 
 
 def select_suspects(near_rows: DataFrame, hashes: DataFrame) -> DataFrame:
-    """The rows that are no events, or may have come more than once.
+    """Select the rows that are no events, or can be repeated.
 
     Args:
         near_rows: `select_near_suspects` with `reasons`.
         hashes: `find_repeated_hashes`; few.
 
     Returns:
-        These rows with `event_date`.
+        The selected rows with `event_date`.
     """
     rows = near_rows.withColumns({"identity": _identity(), "event_date": F.to_date("event_time")})
     return _marked(rows, hashes).where("reasons is not null or is_found").drop("identity", "is_found")
 
 
 def select_with_hashes(recorded: DataFrame, hashes: DataFrame) -> DataFrame:
-    """The recorded events whose hash is one of `find_repeated_hashes`."""
+    """Select the recorded events whose hash is one of `find_repeated_hashes`."""
     row_hash = recorded.withColumn("identity", _identity())
     return row_hash.join(F.broadcast(hashes), "identity", "left_semi").drop("identity")
 
 
 def find_repeated(events: DataFrame, recorded: DataFrame, contract: EventContract) -> DataFrame:
-    """Find the events that came more than once.
+    """Find the repeated events.
 
     Args:
-        events: the events among the batch's `select_suspects`.
-        recorded: `select_with_hashes` what is recorded.
+        events: the events among the suspects of the batch.
+        recorded: recorded events, `select_with_hashes`.
         contract: the input's contract; its columns are an event's content.
 
     Returns:
-        One row per event of the batch that is there more than once or was recorded already; key
-        (event_date, event_id). `recorded_content`: the content that stands, null if none;
-        `conflicting`: whether rows of the batch contradict each other.
+        One row per event that the batch has more than once or that was recorded before; key (event_date,
+        event_id). `recorded_content`: the recorded content, null if none; `conflicting`: whether rows of the
+        batch contradict each other.
     """
     both = _with_content(events, contract, is_new=True).unionByName(
         _with_content(recorded, contract, is_new=False)
@@ -127,7 +127,7 @@ def find_repeated(events: DataFrame, recorded: DataFrame, contract: EventContrac
 
 
 def decide_duplicates(few: DataFrame, repeats: DataFrame, contract: EventContract) -> DataFrame:
-    """Say of each suspect what becomes of it.
+    """Decide for each suspect whether it is accepted.
 
     Args:
         few: `select_suspects` of the batch.
@@ -135,9 +135,9 @@ def decide_duplicates(few: DataFrame, repeats: DataFrame, contract: EventContrac
         contract: the input's contract.
 
     Returns:
-        The suspects with `verdict`: invalid (not an event); accepted (came once after all); twin (all rows
-        of the event are equal and none was recorded: one of them is accepted); duplicate (of what was
-        recorded); conflict.
+        The suspects with `verdict`: invalid (not an event); accepted (not repeated); twin (all rows of the
+        event are equal and none was recorded: one of them is accepted); duplicate (of a recorded event);
+        conflict.
     """
     stands, content = F.col("recorded_content"), _content(contract)
     verdict = (
@@ -161,20 +161,22 @@ def select_accepted(
     contract: EventContract,
     materialize: Materialize,
 ) -> DataFrame:
-    """The events to record, each once, with the declared columns; key (UTC day of event_time, event_id).
+    """Select the events to record, each once, with the declared columns.
+
+    The key is (UTC day of event_time, event_id).
 
     Args:
         rows: the batch's rows.
-        near_rows: `select_near_suspects`; few, and kept.
-        verdicts: `decide_duplicates`; few, and kept.
+        near_rows: `select_near_suspects`; few, materialized.
+        verdicts: `decide_duplicates`; few, materialized.
         contract: the input's contract.
-        materialize: computes a frame once (`pipelines.engine.differences.kept`).
+        materialize: computes a frame once.
 
-    What is not near a suspect is read without its `reasons` and told by its time alone, so that a question
-    reads only the columns it asks for.
+    Rows whose time no suspect has are found by their time alone, without `reasons`, so that a query reads
+    only the columns it needs.
     """
     apart = F.broadcast(verdicts.select(*EVENT).distinct())
-    # The rows of a twin are equal in every declared column: whichever stays, the same event stays.
+    # The rows of a twin are equal in every declared column, so any of them can stay.
     twins = verdicts.where("verdict = 'twin'").dropDuplicates(EVENT)
     beside = (
         near_rows.where("event_id is not null and event_time is not null")
@@ -196,8 +198,8 @@ def _marked(rows: DataFrame, hashes: DataFrame) -> DataFrame:
 
 
 def _by_moment(rows: DataFrame, few: DataFrame, how: str) -> DataFrame:
-    """The rows that have the event_time of one of the few (left_semi), or of none (left_anti)."""
-    # As a number: the embedded engine can't join times where it sorts for a join.
+    """The rows with the event_time of one of the few rows (left_semi), or of none (left_anti)."""
+    # A number, as a sort-merge join of times fails on the embedded engine.
     moment = F.unix_micros("event_time").alias("moment")
     moments = F.broadcast(few.where("event_time is not null").select(moment).distinct())
     return rows.withColumn("moment", moment).join(moments, "moment", how).drop("moment")
@@ -208,7 +210,7 @@ def _identity() -> Column:
 
 
 def _content(contract: EventContract) -> Column:
-    # A hash passes over nulls; the flags tell (null, 'a') from ('a', null).
+    # A hash ignores nulls; the flags distinguish (null, 'a') from ('a', null).
     columns = [F.col(name) for name in contract.names]
     return row_hash(*columns, *[column.isNull() for column in columns])
 

@@ -21,7 +21,7 @@ def with_canonical_ids(rows: DataFrame, contract: EventContract) -> DataFrame:
     """Give the ids of rows their canonical spelling; see `schemas.ids`.
 
     Args:
-        rows: as `pipelines.ingest.reasons` leaves them; one row per row of the input.
+        rows: rows of `with_reasons`; one row per row of the input.
         contract: the input's contract.
 
     Returns:
@@ -33,7 +33,7 @@ def with_canonical_ids(rows: DataFrame, contract: EventContract) -> DataFrame:
 
 
 def with_written_ids(rows: DataFrame, contract: EventContract) -> DataFrame:
-    """Rows with their ids as the input has them, whether `with_canonical_ids` changed them or not."""
+    """The rows with their ids as the input has them."""
     if WRITTEN not in rows.columns:
         return rows
     return rows.withColumns({name: F.col(f"{WRITTEN}.{name}") for name in _ids(contract)})

@@ -18,8 +18,7 @@ from pipelines.config.errors import InputError
 from pipelines.config.load import Settings
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.engine.differences import Materialize, run_concurrently
-from pipelines.engine.small_frame import small_frame
-from pipelines.engine.union import union_all
+from pipelines.engine.frames import small_frame, union_all
 from pipelines.ingest.days import full_days, newest_day
 from pipelines.ingest.late_events import SMALL_HISTORY, Lookback
 from pipelines.ingest.read_input import InputBatch, read_new_input
@@ -36,12 +35,12 @@ from pipelines.ingest.snapshots.read import (
 from pipelines.ingest.working_set import Batch
 from pipelines.ingest.write_ledger import write_ledger
 from pipelines.state.open_messages import StateOfMessages
-from pipelines.storage.batches import CompletedBatches, completed_batches
+from pipelines.storage.batches import CompletedBatches, read_completed_batches
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.contract import contract_problems, raise_together
-from pipelines.storage.inputs.listing import InputFile, new_files, require_unchanged
+from pipelines.storage.inputs.faulty_files import find_faulty_files, name_files_on_error
+from pipelines.storage.inputs.listing import InputFile, find_new_files, require_unchanged
 from pipelines.storage.inputs.read import read_input
-from pipelines.storage.inputs.unreadable import blaming_files, faulty_files
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS, RUNS
@@ -96,11 +95,13 @@ def find_new_input(warehouse: Warehouse, settings: Settings) -> NewInput:
         InputError: an input is missing or unreadable, or a file changed after it was taken.
     """
     completed, taken = run_concurrently(
-        warehouse.spark, partial(completed_batches, warehouse), lambda: collect_rows(warehouse.read(FILES))
+        warehouse.spark,
+        partial(read_completed_batches, warehouse),
+        lambda: collect_rows(warehouse.read(FILES)),
     )
     files = [InputFile(*[row[name] for name in FILE]) for row in taken if row["batch"] <= completed.batch]
     return NewInput(
-        files=new_files(settings.inputs.by_name(), files),
+        files=find_new_files(settings.inputs.by_name(), files),
         snapshots=new_snapshots(warehouse, settings.snapshots, completed.batch),
         completed=completed,
         bindings=fingerprint(settings),
@@ -163,7 +164,7 @@ def ingest(
             write_monitors(warehouse, number, snapshot_batch.monitors)
         newest = _newest_moment(_all_batches(inputs, snapshot_batch), completed.newest)
         # Files with types are read again where their rows are written.
-        with blaming_files(partial(_name_faulty_files, warehouse, settings, new.files)):
+        with name_files_on_error(partial(_name_faulty_files, warehouse, settings, new.files)):
             if newest is not None:
                 # Views of one moment cannot contradict each other.
                 moments = {each.taken_at for each in new.snapshots}
@@ -200,9 +201,8 @@ def _read_inputs(
 
     def read(source: str, files: Sequence[InputFile]) -> InputBatch | InputError:
         try:
-            with blaming_files(partial(_name_faulty_files, warehouse, settings, files)):
-                given, limit = settings.inputs.by_name()[source], settings.quality.max_line_bytes
-                return read_new_input(warehouse, source, given, files, number, materialize, limit)
+            with name_files_on_error(partial(_name_faulty_files, warehouse, settings, files)):
+                return read_new_input(warehouse, settings, source, files, number, materialize)
         except InputError as error:
             return error
 
@@ -225,7 +225,7 @@ def _name_faulty_files(
         contract, format = CONTRACTS[source], settings.inputs.by_name()[source].format
         limit = settings.quality.max_line_bytes
         opened = partial(read_input, warehouse.spark, contract, format, max_line_bytes=limit)
-        faulty = faulty_files(files, opened, error, are_parquet=format == "parquet")
+        faulty = find_faulty_files(files, opened, error, are_parquet=format == "parquet")
         return contract_problems(contract, faulty)
 
     raise_together(problems(source, files) for source, files in _by_source(files).items())

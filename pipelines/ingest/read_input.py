@@ -1,4 +1,4 @@
-"""Take in what is new of one input: say what is an event, what is a repeat, and what is neither."""
+"""Read the new files of one input: accepted events, duplicates and rejected rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from datetime import date, datetime
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import InputError
-from pipelines.config.model import EventSource, Format
+from pipelines.config.load import Settings
+from pipelines.config.model import Format
 from pipelines.engine.differences import Materialize
 from pipelines.engine.files import is_slow_to_open_files
 from pipelines.ingest.days import full_days
@@ -29,7 +30,7 @@ from pipelines.storage.inputs.contract import raise_together
 from pipelines.storage.inputs.listing import InputFile, has_many_small_files
 from pipelines.storage.inputs.payloads import with_payload
 from pipelines.storage.inputs.read import mistyped_fields, read_input
-from pipelines.storage.inputs.readable import TOO_LONG
+from pipelines.storage.inputs.text_copies import TOO_LONG
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
 
@@ -38,7 +39,7 @@ TEXT = ("json", "csv")
 
 @dataclass(frozen=True)
 class InputBatch:
-    """What one input brought.
+    """The new rows of one input.
 
     Attributes:
         source: the input's name.
@@ -63,30 +64,30 @@ class InputBatch:
 
 def read_new_input(
     warehouse: Warehouse,
+    settings: Settings,
     source: str,
-    source_settings: EventSource,
     files: Sequence[InputFile],
     batch: int,
     materialize: Materialize,
-    max_line_bytes: int,
 ) -> InputBatch:
     """Read the new files of an input.
 
     Raises:
         InputError: a file breaks its contract; every difference is listed.
     """
-    contract = CONTRACTS[source]
-    read = read_input(warehouse.spark, contract, source_settings.format, files, max_line_bytes=max_line_bytes)
+    contract, format = CONTRACTS[source], settings.inputs.by_name()[source].format
+    max_line_bytes = settings.quality.max_line_bytes
+    read = read_input(warehouse.spark, contract, format, files, max_line_bytes=max_line_bytes)
     rows = with_reasons(read, contract)
     is_slow_to_read = is_slow_to_open_files(warehouse.spark) and has_many_small_files(files)
-    if source_settings.format in TEXT or is_slow_to_read:
+    if format in TEXT or is_slow_to_read:
         # Text is parsed once. Other files are read again faster than their rows are materialized, unless
         # they are many and small.
         rows = materialize(rows)
         few_bytes = narrow_rows(rows, contract)
     else:
         few_bytes = materialize(narrow_rows(rows, contract))
-    # Of a row that is no event the time may be one that no calendar of Python's has.
+    # The time of a row that is no event can be outside of the range of Python's dates.
     day = F.when(F.col("is_event"), F.to_date("event_time"))
     totals = few_bytes.groupBy(day.alias("day"), "is_event").agg(
         F.count(F.lit(1)).alias("rows"),
@@ -95,11 +96,11 @@ def read_new_input(
         F.bool_or("has_other_spelling").alias("other_spelling"),
     )
     counted = totals.collect()
-    if source_settings.format == "json" and any(row.mistyped for row in counted):
+    if format == "json" and any(row.mistyped for row in counted):
         raise_together([mistyped_fields(warehouse.spark, contract, files, max_line_bytes=max_line_bytes)])
         raise InputError(f"{source}: a file changed while it was read; move files in whole, run again")
     if any(row.other_spelling for row in counted):
-        # Most logs have GUIDs as the server prints them, and are read several times.
+        # Most logs have canonical GUIDs and need no conversion, and rows are read several times.
         rows = with_canonical_ids(rows, contract)
     by_day = {row.day: row.rows for row in counted if row.is_event}
     newest = {row.day: moment for row in counted if row.is_event and (moment := instant_of(row.newest))}
@@ -116,7 +117,7 @@ def read_new_input(
     few = select_suspects(near_rows, hashes)
     repeats = find_repeated(few.where("reasons is null"), select_with_hashes(recorded, hashes), contract)
     verdicts = materialize(decide_duplicates(few, repeats, contract))
-    # The embedded engine asks for gigabytes to count a few thousand distinct pairs in one step.
+    # Two steps take less memory than a count of distinct pairs.
     by_event = verdicts.groupBy("verdict", *EVENT).agg(F.count(F.lit(1)).alias("rows"))
     judged_rows = by_event.groupBy("verdict").agg(
         F.sum("rows").alias("rows"), F.count(F.lit(1)).alias("events")
@@ -133,7 +134,7 @@ def read_new_input(
         duplicates=of("duplicate") + of("twin") - of("twin", "events"),
         rejected=rejected,
         events=select_accepted(rows, near_rows, verdicts, contract, materialize),
-        reports=_reports(verdicts, source, source_settings.format) if rejected else None,
+        reports=_reports(verdicts, source, format) if rejected else None,
         by_day=by_day,
         newest=newest,
     )

@@ -26,22 +26,19 @@ REASONS = {
 
 
 def with_reasons(rows: DataFrame, contract: EventContract) -> DataFrame:
-    """Say of each row why it cannot be an event of this contract.
+    """Add the reasons why a row cannot be an event of this contract.
 
     Args:
-        rows: as `pipelines.storage.inputs.read` gives them; one row per row of the input.
+        rows: rows of `pipelines.storage.inputs.read`; one row per row of the input.
         contract: the input's contract.
 
     Returns:
         The rows, with `reasons`: joined by commas, in the order of `REASONS` and then of the columns; null
-        where the row is an event. `broken` and `unreadable` are used up.
-
-    The rules are those of the design, "Outputs"; broken rows, unreadable values and the range of years are
-    our choice.
+        where the row is an event. `broken` and `unreadable` are dropped.
     """
     verdicts = _verdicts(contract)
     unreadable = F.concat(F.lit("unreadable_"), F.replace("unreadable", F.lit(","), F.lit(",unreadable_")))
-    # Nearly all rows are events: they are told by one look at each verdict, and nothing is joined.
+    # Nearly all rows are events; for them, no texts are concatenated.
     reasons = F.when(F.col("broken"), F.lit(BROKEN_ROW)).when(
         F.coalesce("unreadable", *verdicts).isNotNull(), F.concat_ws(",", unreadable, *verdicts)
     )
@@ -49,7 +46,7 @@ def with_reasons(rows: DataFrame, contract: EventContract) -> DataFrame:
 
 
 def _verdicts(contract: EventContract) -> list[Column]:
-    """One column per rule: null where all is well."""
+    """One column per rule: null if the row follows it."""
     event_type, event_time = F.col("event_type"), F.col("event_time")
     verdicts = []
     for column in contract.columns:

@@ -8,11 +8,11 @@ from pyspark.sql import DataFrame, Row, functions as F
 
 from pipelines.config.catalog import BINDINGS
 from pipelines.engine.differences import Materialize, run_concurrently
+from pipelines.engine.frames import small_frame
+from pipelines.engine.housekeeping import sql_text
 from pipelines.engine.ordered import with_value_by_key
-from pipelines.engine.small_frame import small_frame
 from pipelines.engine.small_jobs import is_set_for_small_jobs, materialize_if_small
 from pipelines.ingest.endpoints import find_first_arrivals, resolve_endpoints
-from pipelines.ingest.redelivered import select_redelivered
 from pipelines.ingest.retention import (
     CloseAt,
     select_closing_conversations,
@@ -21,6 +21,7 @@ from pipelines.ingest.retention import (
     select_open_messages,
     select_open_queue_events,
     select_open_transactions,
+    select_redelivered,
 )
 from pipelines.ingest.sides import conversation_sides, without_target
 from pipelines.ingest.snapshots.inference import infer
@@ -28,7 +29,7 @@ from pipelines.ingest.working_set import KEYS, Batch, WorkingSet, read_working_s
 from pipelines.state.endpoints import latest_moves, with_queue
 from pipelines.state.ledger import Ledger
 from pipelines.state.open_messages import StateOfMessages, state_of_messages
-from pipelines.storage.warehouse import Warehouse, sql_text
+from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES

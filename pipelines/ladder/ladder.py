@@ -2,13 +2,13 @@
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.ladder.steps import CRITERIA, STEPS
+from pipelines.config.rules.limits import CRITERIA, STEPS
 
 DEFAULT_PRIORITY = 5
 
 
 def with_priority(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
-    """Give each endpoint the level of the first step that has a rule for it.
+    """Give each endpoint the level of the first ladder step that has a rule for it.
 
     Args:
         endpoints: any frame with instance, database, contract, local_service, remote_service and
@@ -21,7 +21,7 @@ def with_priority(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
         (1..8; both null if no rule matches).
 
     Each step is a broadcast hash join on equality, with the validity [valid_from, valid_to) beside it.
-    Source: CREATE BROKER PRIORITY and Conversation Priorities in the vendor's documentation.
+    See docs/semantics.md#priority-of-an-endpoint.
     """
     matched = endpoints
     for step, named in enumerate(STEPS, start=1):
@@ -42,11 +42,11 @@ def with_priority(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
 
 
 STANDING = "9998-12-31"
-"""After all moments of effect: the rules that stand once all statements were carried out."""
+"""A moment after all moments of effect: the rules that are in force once all statements have run."""
 
 
 def with_level(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
-    """Give each endpoint its level: the ladder's, or the server's where only a snapshot knows the endpoint.
+    """Give each endpoint its priority: the ladder's, or the server's if its creation was not logged.
 
     Args:
         endpoints: as for `with_priority`, with `level_source` (server or ladder; null is ladder) and
@@ -54,10 +54,8 @@ def with_level(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
         rules: the rule history.
 
     Returns:
-        As `with_priority`. A level of the server's names the rule and the step that the rules which stand
-        today would find, if these give the same level; else none.
-
-    Source: our choice; the server's own level is what it was given at a creation that nobody logged.
+        As `with_priority`. For the server's level, rule_name and ladder_step are those of the current rules
+        if they give the same level, else null: the creation was not logged, so its rules are unknown.
     """
     by_server = F.coalesce(F.col("level_source") == "server", F.lit(False))
     moment = F.when(by_server, F.lit(STANDING).cast("timestamp")).otherwise(F.col("created_at"))

@@ -1,4 +1,4 @@
-"""Endpoints of an interval decided anew, on purpose, under the rules as they are now."""
+"""Resolve the endpoints of an interval again, under the current rules."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,10 +10,10 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.config.errors import PipelineError
 from pipelines.config.load import Settings
 from pipelines.console.invocation import name_command
-from pipelines.ladder.restate import GIVEN, WAS, changes_by_kind, restated
+from pipelines.ladder.restate import DECIDED, WAS, changes_by_kind, restated
 from pipelines.ladder.write import stored_history
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.require_whole import require_whole
+from pipelines.storage.published import require_whole
 from pipelines.storage.warehouse import Warehouse
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES
@@ -24,10 +24,15 @@ KIND = ("instance", "database", "was_priority", "was_rule_name", "priority", "ru
 
 @dataclass(frozen=True)
 class Reassignment:
-    """What became of the endpoints of an interval: how many there are, change, and change their level.
+    """The changes of the endpoints of an interval.
 
-    `kinds` counts the most frequent changes as (instance, database, level and rule before, level and rule
-    after, endpoints), the most frequent first; `all_kinds` says how many there are.
+    Attributes:
+        endpoints: endpoints created in the interval.
+        changing: endpoints whose priority, rule or step changes.
+        changing_level: endpoints whose priority changes.
+        kinds: the most frequent changes as (instance, database, priority and rule before, priority and rule
+            after, endpoints), the most frequent first.
+        all_kinds: the number of different changes.
     """
 
     endpoints: int
@@ -40,21 +45,21 @@ class Reassignment:
 def reassign(
     warehouse: Warehouse, settings: Settings, since: datetime, until: datetime, *, apply: bool
 ) -> Reassignment:
-    """Say what would change for the endpoints created in [since, until), and change it if told to.
+    """Resolve the endpoints created in [since, until) again; with `apply`, write the changes.
 
-    Open and closed endpoints alike. What changes is written in one atomic commit that replaces the
-    partitions of `endpoints` that hold such a row; everything else of them is written as it was. Later
-    folds keep the new priorities as they keep all others. Done again, it changes nothing.
+    Open and closed endpoints count. One atomic commit replaces the partitions of `endpoints` that hold a
+    changed row; their other rows stay the same. Later batches keep the new priorities. A second call changes
+    nothing.
 
     Args:
         warehouse: the tables.
-        settings: the rules, which have to be those of `priority_rules`.
+        settings: the rules, which must be those of `priority_rules`.
         since: first instant of creation.
-        until: first instant of creation that is not concerned any more.
+        until: first instant after the interval.
         apply: whether to write.
 
     Returns:
-        What changes, or would.
+        The changes, written or not.
 
     Raises:
         PipelineError: the rule files are not what was loaded last.
@@ -67,21 +72,21 @@ def reassign(
             f"run {name_command('rules')} --config {settings.path} first"
         )
     rules = warehouse.read(PRIORITY_RULES)
-    concerned = (F.col("created_at") >= F.lit(since)) & (F.col("created_at") < F.lit(until))
-    # Who was created since then may matter since then.
-    endpoints = warehouse.read_open(ENDPOINTS, since).where(concerned)
+    in_interval = (F.col("created_at") >= F.lit(since)) & (F.col("created_at") < F.lit(until))
+    # Endpoints created since then are open since then.
+    endpoints = warehouse.read_open(ENDPOINTS, since).where(in_interval)
     with warehouse.materialized(restated(endpoints, rules).where("changes")) as changing:
         outcome = _outcome(endpoints.count(), changing)
         if apply and outcome.changing:
             where = _partitions(changing)
-            anew = restated(warehouse.read(ENDPOINTS).where(where), rules)
-            given = {name: F.when(concerned, F.col(name)).otherwise(F.col(WAS[name])) for name in GIVEN}
-            warehouse.replace(ENDPOINTS, anew.withColumns(given).select(*ENDPOINTS.names), where=where)
+            resolved = restated(warehouse.read(ENDPOINTS).where(where), rules)
+            decided = {name: F.when(in_interval, F.col(name)).otherwise(F.col(WAS[name])) for name in DECIDED}
+            warehouse.replace(ENDPOINTS, resolved.withColumns(decided).select(*ENDPOINTS.names), where=where)
     return outcome
 
 
 def _outcome(endpoints: int, changing: DataFrame) -> Reassignment:
-    # Few rows: what may change is a rule by another.
+    # Few rows: one for each pair of rules.
     kinds = collect_rows(
         changes_by_kind(changing).orderBy(F.desc("endpoints"), *KIND[:-1], "was_ladder_step", "ladder_step")
     )

@@ -1,26 +1,26 @@
-"""Endpoints decided anew, on purpose, under the rules as they are now."""
+"""Resolve priorities of endpoints again, under the current rules."""
 
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.ladder.ladder import with_level
 
-GIVEN = ("priority", "rule_name", "ladder_step")
-"""What the ladder gives an endpoint, once and for good."""
+DECIDED = ("priority", "rule_name", "ladder_step")
+"""The columns that the ladder decides at the creation of an endpoint."""
 
-WAS = {name: f"was_{name}" for name in GIVEN}
+WAS = {name: f"was_{name}" for name in DECIDED}
 
 
 def restated(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
-    """Decide endpoints anew.
+    """Resolve the priorities of endpoints again.
 
     Args:
-        endpoints: `endpoints` rows, any of them, with at least what decides a priority and the priority.
+        endpoints: `endpoints` rows, with at least the columns that decide a priority, and the priority.
         rules: the rule history (`priority_rules`).
 
     Returns:
-        The same rows with the `priority`, `rule_name` and `ladder_step` that the rules at their creation
-        give them now, what they had before as `was_priority`, `was_rule_name` and `was_ladder_step`, and
-        `changes`, whether any of the three is different.
+        The same rows with the `priority`, `rule_name` and `ladder_step` of the current rules at their
+        creation, the previous values as `was_priority`, `was_rule_name` and `was_ladder_step`, and `changes`,
+        whether any of the three differs.
     """
     resolved = with_level(endpoints.withColumnsRenamed(WAS), rules)
     changes = F.lit(False)
@@ -30,21 +30,21 @@ def restated(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
 
 
 def changes_by_kind(restated_endpoints: DataFrame) -> DataFrame:
-    """Count what changes, from what to what.
+    """Count the changes by previous and new values.
 
     Args:
         restated_endpoints: `restated`.
 
     Returns:
         One row per instance, database and pair of (priority, rule_name, ladder_step) before and after:
-        `endpoints`, how many. No order. Endpoints that stay as they are have no row.
+        `endpoints`, how many. Unchanged endpoints have no row.
     """
-    keys = ["instance", "database", *WAS.values(), *GIVEN]
+    keys = ["instance", "database", *WAS.values(), *DECIDED]
     return restated_endpoints.where("changes").groupBy(*keys).agg(F.count(F.lit(1)).alias("endpoints"))
 
 
 def within_periods(endpoints: DataFrame, periods: DataFrame) -> DataFrame:
-    """The endpoints that were created in one of the periods.
+    """Select the endpoints that were created in one of the periods.
 
     Args:
         endpoints: `endpoints` rows.

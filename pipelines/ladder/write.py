@@ -1,4 +1,4 @@
-"""The rule history as a table, and what an edit of the past means for endpoints that were decided."""
+"""Write the rule history, and warn about edits of the past that would change priorities."""
 
 import logging
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from pipelines.config.load import Settings
 from pipelines.config.rules.edits import EditedPeriod, find_edited_periods
 from pipelines.config.rules.history import RuleVersion
 from pipelines.console.invocation import name_command
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.engine.small_jobs import small_job_settings
 from pipelines.ladder.restate import restated, within_periods
 from pipelines.storage.collect import collect_rows
@@ -33,13 +33,13 @@ PERIOD = "instance string, database string, since timestamp, until timestamp"
 def write_rules(warehouse: Warehouse, settings: Settings, stored: Sequence[RuleVersion] | None) -> str:
     """Replace `priority_rules` by the rule history, if it differs.
 
-    Endpoints that have a priority keep it, whatever becomes of the rules. Where the sources were edited
-    for moments that have passed, and endpoints of those moments would be decided otherwise now, one
-    warning says so, before anything is written: a run that is broken off says it again.
+    Endpoints keep their priority if rules change. If the sources were edited for past moments, and endpoints
+    of those moments would get another priority now, one warning says so. It is logged before the write, so
+    that an interrupted run logs it again.
 
     Args:
         warehouse: the tables.
-        settings: the rule history, folded from all sources before an engine started.
+        settings: the rule history of all sources.
         stored: `stored_history`.
 
     Returns:

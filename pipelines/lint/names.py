@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from pipelines.config.nearest import NearestNames, differences
 from pipelines.config.rules.history import RuleVersion, VersionKey
+from pipelines.config.rules.limits import CRITERIA
 from pipelines.config.rules.statements import SourceLocation
 from pipelines.console.wording import format_criteria, format_database, format_list
-from pipelines.ladder.steps import CRITERIA
 from pipelines.lint.findings import Finding, FindingCode
 from pipelines.lint.log_endpoints import LogEndpoints
 from pipelines.lint.rules_in_force import DatabaseKey, RulesInForce, ServiceDatabases, mirror_names

@@ -9,11 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 
 from pipelines.config.rules.history import RuleVersion, VersionKey
-from pipelines.config.rules.limits import NAME_LENGTH
+from pipelines.config.rules.limits import NAME_LENGTH, STEPS
 from pipelines.config.rules.statements import DEFAULT_LEVEL, SourceLocation
 from pipelines.config.rules.tsql_script import create_statement, quote_name
 from pipelines.console.wording import LIST_LENGTH, format_criteria, format_database, format_level, format_list
-from pipelines.ladder.steps import STEPS
 from pipelines.lint.findings import Finding, FindingCode, Severity
 from pipelines.lint.rules_in_force import (
     DatabaseKey,

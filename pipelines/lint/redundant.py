@@ -12,6 +12,7 @@ from itertools import islice
 
 from pipelines.config.catalog import Catalog
 from pipelines.config.rules.history import RuleVersion, VersionKey
+from pipelines.config.rules.limits import STEPS
 from pipelines.config.rules.statements import DEFAULT_LEVEL, HonorSetting, SourceLocation
 from pipelines.config.rules.tsql_script import quote_name
 from pipelines.console.wording import (
@@ -23,7 +24,6 @@ from pipelines.console.wording import (
     format_list,
     level_of,
 )
-from pipelines.ladder.steps import STEPS
 from pipelines.lint.findings import Finding, FindingCode
 from pipelines.lint.rules_in_force import DatabaseKey, Names, RulesInForce, join_names, mask_of
 

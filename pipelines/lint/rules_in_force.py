@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from pipelines.config.catalog import Catalog
 from pipelines.config.rules.history import RuleVersion
-from pipelines.ladder.steps import STEPS
+from pipelines.config.rules.limits import STEPS
 
 DatabaseKey: TypeAlias = tuple[str, str]
 """Instance and database."""

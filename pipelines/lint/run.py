@@ -9,7 +9,7 @@ from pipelines.config.load import Settings
 from pipelines.config.rules.history import Fault, Refusal, RuleHistory
 from pipelines.config.rules.sources import RuleSources
 from pipelines.config.rules.statements import HonorSetting, Note, NoteReason
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.lint.findings import Finding, FindingCode
 from pipelines.lint.log import lint_log
 from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints, count_endpoints, count_queued_before
@@ -19,7 +19,7 @@ from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
 from pipelines.lint.redundant import lint_levels, lint_redundant
 from pipelines.lint.rules_in_force import ServiceDatabases, rules_in_force
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.published import published_runs
+from pipelines.storage.published import read_published_runs
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import ENDPOINT_NAMES
 from schemas.ledger import ENDPOINTS
@@ -128,7 +128,7 @@ def lint_warehouse(
 
 def _last_published(warehouse: Warehouse, moment: datetime | None) -> datetime | None:
     """Return the newest published as_of at the moment."""
-    as_ofs = [row["as_of"] for row in published_runs(warehouse, "as_of")]
+    as_ofs = [row["as_of"] for row in read_published_runs(warehouse, "as_of")]
     return max((as_of for as_of in as_ofs if moment is None or as_of <= moment), default=None)
 
 

@@ -18,8 +18,8 @@ from pipelines.nightly.quality import require_good_input
 from pipelines.nightly.runs import Run, announce, record_failure
 from pipelines.schedules.write import write_schedules
 from pipelines.state.open_messages import StateOfMessages
-from pipelines.storage.batches import CompletedBatches, completed_batches
-from pipelines.storage.require_whole import require_whole
+from pipelines.storage.batches import CompletedBatches, read_completed_batches
+from pipelines.storage.published import require_whole
 from pipelines.storage.warehouse import Warehouse
 
 
@@ -58,7 +58,7 @@ def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     run = Run.begin(as_of)
     with small_job_settings(warehouse.spark):
         published, completed = run_concurrently(
-            warehouse.spark, partial(require_whole, warehouse), partial(completed_batches, warehouse)
+            warehouse.spark, partial(require_whole, warehouse), partial(read_completed_batches, warehouse)
         )
     if completed.is_small:
         set_for_small_jobs(warehouse.spark)

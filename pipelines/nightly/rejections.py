@@ -1,4 +1,4 @@
-"""Say of rejected rows why most of them were rejected, and where one of them stands."""
+"""The most frequent reason of rejected rows, with file and line of one of them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,12 +12,12 @@ from pipelines.config.load import Settings
 from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, CONTRADICTS_TYPE, OUT_OF_RANGE, UNKNOWN_EVENT_TYPE
 from pipelines.ingest.snapshots.read import SOURCE as SNAPSHOTS
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.inputs.located import locate
+from pipelines.storage.inputs.row_locations import locate
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import FILES, REJECTED_EVENTS
 
 SAMPLES = 100
-"""Rejected rows that are looked for in the files: the first one that is found is named."""
+"""Rejected rows that are searched in the files; the first one found is named."""
 LONGEST_VALUE = 60
 COLUMNS = {
     UNKNOWN_EVENT_TYPE: "event_type",
@@ -31,7 +31,7 @@ COLUMNS = {
     "unknown_state": "state",
     "priority_out_of_range": "priority",
 }
-"""The column that a reason is about, where its name does not say it."""
+"""The column of a reason, if the reason's name does not contain it."""
 
 
 def name_most_frequent(
@@ -42,11 +42,11 @@ def name_most_frequent(
     Args:
         warehouse: the tables.
         settings: the inputs and the snapshots.
-        since: rows that were rejected at this moment or later; null means all.
-        after_batch: the files are of later batches than this one.
+        since: only rows rejected at this moment or later count; null means all.
+        after_batch: only files of later batches are searched.
 
     Returns:
-        Words that go behind `most often`. What is not known is left out; empty without any row.
+        Text that follows `most often`, without unknown parts; empty without any row.
     """
     rejected = warehouse.read(REJECTED_EVENTS)
     if since is not None:
@@ -65,28 +65,28 @@ def name_most_frequent(
         samples = [row for row in samples if row["event_id"] == samples[0]["event_id"]]
     else:
         paths, format = _files(warehouse, settings, source, after_batch)
-    payloads = [_parsed(row["payload"]) for row in samples]
+    payloads = [_parse(row["payload"]) for row in samples]
     found = locate(paths, format, payloads)
-    place = f"{found.path}:{found.line}" if found else paths[0] if len(paths) == 1 else source
-    return f"{reason}, as in {place}{_value(reason, payloads[found.number if found else 0])}"
+    location = f"{found.path}:{found.line}" if found else paths[0] if len(paths) == 1 else source
+    return f"{reason}, as in {location}{_value(reason, payloads[found.number if found else 0])}"
 
 
 def _value(reason: str, payload: Mapping[str, Any]) -> str:
-    """The column that the reason is about, and its value."""
+    """The column of the reason, and its value."""
     column = COLUMNS.get(reason) or reason.partition("_")[2]
     if reason.startswith("missing_"):
         return f": {column} is null"
     if column not in payload:
         return ""
     text = str(payload[column])
-    shown = text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
-    return f": {column} is {shown!r}"
+    short = text if len(text) <= LONGEST_VALUE else f"{text[:LONGEST_VALUE]}..."
+    return f": {column} is {short!r}"
 
 
-def _parsed(payload: str) -> dict[str, Any]:
+def _parse(payload: str) -> dict[str, Any]:
     try:
         found = json.loads(payload)
-    except ValueError:  # A version before this one stored whole lines.
+    except ValueError:  # Older versions stored whole lines.
         return {}
     return found if isinstance(found, dict) else {}
 
@@ -94,13 +94,13 @@ def _parsed(payload: str) -> dict[str, Any]:
 def _files(
     warehouse: Warehouse, settings: Settings, source: str, after_batch: int
 ) -> tuple[Sequence[str], str]:
-    """The files of an input that later batches took, in their order, and their format."""
-    given = settings.inputs.by_name().get(source)
+    """The files of an input that later batches read, in their order, and their format."""
+    source_settings = settings.inputs.by_name().get(source)
     rows = collect_rows(
         warehouse.read(FILES).where((F.col("source") == source) & (F.col("batch") > after_batch))
     )
     paths = sorted({row["path"] for row in rows})
-    return paths, given.format if given else ""
+    return paths, source_settings.format if source_settings else ""
 
 
 def _views(settings: Settings, event_id: str) -> tuple[Sequence[str], str]:

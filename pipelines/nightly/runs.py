@@ -13,7 +13,7 @@ from pipelines.config.errors import WarehouseError
 from pipelines.config.load import Settings
 from pipelines.config.version import code_version
 from pipelines.engine.errors import fault_of
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import RUNS

@@ -1,4 +1,4 @@
-"""What a run has to show a person: what came in, what waits where, first rows, what to look at first."""
+"""Print the summary of a run: findings, counts of events, waiting messages, and first rows."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,19 +39,19 @@ from schemas.outputs import (
 
 T = TypeVar("T")
 Row = dict[str, Any]
-First = tuple[str, list[Row]]
-"""Where messages wait, and the first of them."""
-PLACES = 6
-"""Queues and sending instances on the screen."""
-FINDINGS = 5
-"""What an operator would look at first."""
-STATUSES = 10
-"""Texts of transmission_status."""
+FirstRows = tuple[str, list[Row]]
+"""A queue or instance, and its first messages."""
+MOST_WAITING = 6
+"""Queues and sending instances that are printed."""
+MOST_FINDINGS = 5
+"""Findings that are printed."""
+MOST_STATUSES = 10
+"""Texts of transmission_status that are printed."""
 FIRST_ROWS = 3
-"""Messages of either schedule."""
+"""Messages of each schedule that are printed."""
 NEXT = {"waiting": "", "next": "--queue QUEUE", "explain": "--message ID", "report": "--out page.html"}
-"""Commands with options that ask more."""
-CAME_IN = ("source", "events", "accepted", "duplicates", "rejected")
+"""Commands with options for further questions."""
+EVENT_COUNTS = ("source", "events", "accepted", "duplicates", "rejected")
 WAITS = ("where", "messages", "held_back", "highest", "oldest")
 
 
@@ -59,70 +59,74 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     """Print the summary of a published as_of to standard output."""
     catalog = settings.catalog
     off = queues_off_at(warehouse, catalog, as_of)
-    (came_in, waits, received, sent), (said, lost), found = run_concurrently(
+    (event_counts, waits, received, sent), (statuses, unresolved), found = run_concurrently(
         warehouse.spark,
-        lambda: _figures(warehouse, catalog, off, as_of),
-        lambda: _asked(warehouse, as_of, _said, count_unresolved),
-        lambda: _asked(
+        lambda: _read_waiting(warehouse, catalog, off, as_of),
+        lambda: _ask_concurrently(warehouse, as_of, _read_statuses, count_unresolved),
+        lambda: _ask_concurrently(
             warehouse,
             as_of,
             find_caveats,
-            partial(_of_activation, off),
-            partial(_of_monitors, catalog),
-            _of_overtaken,
-            _of_rejected,
+            partial(_activation_findings, off),
+            partial(_monitor_findings, catalog),
+            _overtaken_findings,
+            _rejected_findings,
         ),
     )
-    # What all figures depend on comes first, then the most pressing ones.
+    # Caveats about all figures come first, then the most urgent findings.
     first, *others = found
     findings = [*first, *(f"{format_queue(row)}: {off_sentence(row)}" for row in off)]
     findings += [finding for each in others for finding in each]
     console = open_console()
-    print_statuses(console, said)
-    print_unresolved(console, lost, catalog, settings.catalog_path)
+    print_statuses(console, statuses)
+    print_unresolved(console, unresolved, catalog, settings.catalog_path)
     if findings:
         console.print("Look at first", style="bold")
-        for finding in findings[:FINDINGS]:
-            _say(console, f"- {finding}")
-    print_rows(console, "Events so far", came_in, CAME_IN)
+        for finding in findings[:MOST_FINDINGS]:
+            _print_line(console, f"- {finding}")
+    print_rows(console, "Events so far", event_counts, EVENT_COUNTS)
     if waits:
-        print_rows(console, f"Waiting at {format_instant(as_of)}", waits[:PLACES], WAITS)
-        if len(waits) > PLACES:
-            _say(console, f"and {len(waits) - PLACES} more places: {name_command('waiting')} lists them")
-    elif lost or off:
-        _say(console, f"No schedule has a message at {format_instant(as_of)}; see above.")
+        print_rows(console, f"Waiting at {format_instant(as_of)}", waits[:MOST_WAITING], WAITS)
+        if len(waits) > MOST_WAITING:
+            _print_line(
+                console, f"and {len(waits) - MOST_WAITING} more places: {name_command('waiting')} lists them"
+            )
+    elif unresolved or off:
+        _print_line(console, f"No schedule has a message at {format_instant(as_of)}; see above.")
     else:
-        _say(console, f"Nothing waits at {format_instant(as_of)}.")
+        _print_line(console, f"Nothing waits at {format_instant(as_of)}.")
     for where, rows in received:
         print_received(console, f"First rows of receive_schedule, {where}", rows)
     for where, rows in sent:
         print_sent(console, f"First rows of transmission_schedule, {where}", rows)
-    _say(console, f"The tables lie in {warehouse.root}/ ; what to ask of them next:")
+    _print_line(console, f"The tables lie in {warehouse.root}/ ; what to ask of them next:")
     for command, options in NEXT.items():
-        _say(console, f"  {name_command(command)} --config {settings.path} {options}".rstrip())
+        _print_line(console, f"  {name_command(command)} --config {settings.path} {options}".rstrip())
 
 
-def _figures(
+def _read_waiting(
     warehouse: Warehouse, catalog: Catalog, off: Sequence[Row], as_of: datetime
-) -> tuple[list[Row], list[Row], list[First], list[First]]:
-    """What came in; what waits where, the most first; what the longest queue and instance take first."""
-    came_in, queues, instances = _asked(warehouse, as_of, _came_in, _queues, partial(_instances, off))
+) -> tuple[list[Row], list[Row], list[FirstRows], list[FirstRows]]:
+    """Read counts of events, waiting messages, and first rows of the longest queue and instance."""
+    event_counts, queues, instances = _ask_concurrently(
+        warehouse, as_of, _count_events, _read_queues, partial(_read_instances, off)
+    )
     waits = sorted([*queues, *instances], key=lambda row: (-row["messages"], row["where"]))
     ready = [row for row in waits if "queue" in row and row["messages"] > row["held_back"]]
     sending = [row for row in waits if "queue" not in row and row["messages"] > (row["held_back"] or 0)]
-    received, sent = _asked(
+    received, sent = _ask_concurrently(
         warehouse,
         as_of,
-        partial(_first_received, ready[:1]),
-        partial(_first_sent, catalog, off, sending[:1]),
+        partial(_read_first_received, ready[:1]),
+        partial(_read_first_sent, catalog, off, sending[:1]),
     )
-    return came_in, waits, received, sent
+    return event_counts, waits, received, sent
 
 
-def _asked(
+def _ask_concurrently(
     warehouse: Warehouse, as_of: datetime, *questions: Callable[[Warehouse, datetime], Iterable[T]]
 ) -> tuple[list[T], ...]:
-    """The answers to questions, asked at once: a small one is planning, which takes one core a query."""
+    """Run questions concurrently: a small one is mostly planning, which uses one core."""
 
     def answer(ask: Callable[[Warehouse, datetime], Iterable[T]]) -> list[T]:
         return list(ask(warehouse, as_of))
@@ -130,16 +134,16 @@ def _asked(
     return run_concurrently(warehouse.spark, *[partial(answer, ask) for ask in questions])
 
 
-def _say(console: Console, line: str) -> None:
+def _print_line(console: Console, line: str) -> None:
     console.print(line, soft_wrap=True)
 
 
-def _came_in(warehouse: Warehouse, _: datetime) -> list[Row]:
-    sums = [F.sum(name).alias(name) for name in CAME_IN[1:]]
+def _count_events(warehouse: Warehouse, _: datetime) -> list[Row]:
+    sums = [F.sum(name).alias(name) for name in EVENT_COUNTS[1:]]
     return collect_rows(warehouse.read(BATCHES).groupBy("source").agg(*sums).orderBy("source"))
 
 
-def _queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:
+def _read_queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     held = F.when(F.col("state") != "ready", F.col("messages")).otherwise(0)
     rows = (
         warehouse.read_as_of(GROUP_PRIORITIES, as_of)
@@ -154,7 +158,7 @@ def _queues(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     return [{**row, "where": format_queue(row)} for row in collect_rows(rows)]
 
 
-def _instances(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> list[Row]:
+def _read_instances(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> list[Row]:
     held = Counter[str]()
     for row in off:
         held[row["instance"]] += row["waiting"]
@@ -173,27 +177,27 @@ def _instances(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> lis
     ]
 
 
-def _first_received(queues: list[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[First]:
+def _read_first_received(queues: list[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[FirstRows]:
     schedule = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
     for row in queues:
         queue = QueueFilter(row["queue"], row["instance"], row["database"]).of(schedule)
         yield row["where"], collect_rows(select_received(queue, FIRST_ROWS))
 
 
-def _first_sent(
+def _read_first_sent(
     catalog: Catalog, off: Sequence[Row], instances: list[Row], warehouse: Warehouse, as_of: datetime
-) -> Iterator[First]:
+) -> Iterator[FirstRows]:
     schedule = with_queue_off(warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of), catalog, off)
     for row in instances:
         instance = QueueFilter(instance=row["instance"]).of(schedule)
         yield row["instance"], collect_rows(select_transmitted(instance, FIRST_ROWS))
 
 
-def _said(warehouse: Warehouse, as_of: datetime) -> list[Row]:
-    return read_statuses(warehouse, as_of, STATUSES)
+def _read_statuses(warehouse: Warehouse, as_of: datetime) -> list[Row]:
+    return read_statuses(warehouse, as_of, MOST_STATUSES)
 
 
-def _of_activation(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+def _activation_findings(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     troubled = warehouse.read_as_of(ACTIVATION_SUMMARY, as_of).where(
         "advice <> 'keeps_up' and (advice <> 'not_known' or ready_at_end > 0)"
     )
@@ -202,21 +206,21 @@ def _of_activation(off: Sequence[Row], warehouse: Warehouse, as_of: datetime) ->
         F.col("advice") == "not_known",
         F.desc("need_seconds"),
     ]
-    # Of queues that are off more is said than the window knows.
-    said = {format_queue(row) for row in off}
+    # A finding about a queue that is off says more than its activation row.
+    off_queues = {format_queue(row) for row in off}
     rows = collect_rows(troubled.orderBy(*first, *QUEUE).limit(len(off) + 2).select(*QUEUE, "sentence"))
-    for row in [row for row in rows if format_queue(row) not in said][:2]:
+    for row in [row for row in rows if format_queue(row) not in off_queues][:2]:
         yield f"{format_queue(row)}: {row['sentence']}"
 
 
-def _of_monitors(catalog: Catalog, warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
-    """Monitors that a snapshot shows as NOTIFIED on queues to which the catalog gives none."""
+def _monitor_findings(catalog: Catalog, warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+    """Monitors that a snapshot has as NOTIFIED, of queues without a monitor in the catalog."""
     for row in unconfigured_monitors(warehouse, catalog, as_of):
         if row["advice"] == "not_received":
             yield f"{format_queue(row)}: {row['sentence']}"
 
 
-def _of_overtaken(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
+def _overtaken_findings(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     late = find_overtaken(warehouse.read_as_of(RECEIVE.table, as_of), RECEIVE, most=1)
     for row in collect_rows(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)):
         if row["passed_by"]:
@@ -226,7 +230,7 @@ def _of_overtaken(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
             )
 
 
-def _of_rejected(warehouse: Warehouse, _: datetime) -> Iterator[str]:
+def _rejected_findings(warehouse: Warehouse, _: datetime) -> Iterator[str]:
     counted = warehouse.read(REJECTED_EVENTS).groupBy("source", "reason").agg(F.count(F.lit(1)).alias("rows"))
     for row in collect_rows(counted.orderBy(F.desc("rows"), "source", "reason").limit(1)):
         yield (

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from pipelines.config.instants import format_instant
 from pipelines.console.wording import format_count
-from pipelines.storage.batches import completed_batches
+from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES
 
@@ -15,7 +15,7 @@ OLD_INPUT = timedelta(days=1)
 
 def find_caveats(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
     """Yield a sentence if the inputs end long before as_of, and one if none has a RECEIVED."""
-    newest = completed_batches(warehouse).newest
+    newest = read_completed_batches(warehouse).newest
     if newest is not None and as_of - newest > OLD_INPUT:
         yield (
             f"the newest fact of all inputs is of {format_instant(newest)}, more than "

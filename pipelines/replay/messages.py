@@ -2,7 +2,7 @@
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.engine.union import union_all
+from pipelines.engine.frames import union_all
 from pipelines.replay.request import Period
 from pipelines.schedules.orders import Catalog
 from pipelines.state.endpoints import SIDE, group_after_moves, latest_moves, with_queue

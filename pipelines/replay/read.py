@@ -12,7 +12,7 @@ from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueName, queue_text
 from pipelines.console.invocation import name_command
 from pipelines.engine.differences import Materialize
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.replay.inputs import Sources, replay_inputs
 from pipelines.replay.player import Machine
 from pipelines.replay.request import PROPOSED, Period, ReplayRequest, find_queues, list_variants
@@ -21,9 +21,9 @@ from pipelines.replay.timeline import timeline
 from pipelines.replay.workers import play_machines
 from pipelines.schedules.read import catalog_frames, read_backlog
 from pipelines.state.read import read_ledger
-from pipelines.storage.batches import completed_batches
+from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows, micros
-from pipelines.storage.published import published_as_of, published_runs
+from pipelines.storage.published import published_as_of, read_published_runs
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 
@@ -82,7 +82,7 @@ def require_known(warehouse: Warehouse, settings: Settings, period: Period) -> N
         ConfigError: neither a published as_of nor an event is as late as the end of the period.
     """
     latest = published_as_of(warehouse, settings, None)
-    runs = published_runs(warehouse, "as_of")
+    runs = read_published_runs(warehouse, "as_of")
     latest = max([latest, *(run["as_of"] for run in runs)])
     if period.end <= latest:
         return
@@ -99,7 +99,7 @@ def require_known(warehouse: Warehouse, settings: Settings, period: Period) -> N
 def _read_sources(
     warehouse: Warehouse, settings: Settings, queues: DataFrame, period: Period, materialize: Materialize
 ) -> Sources:
-    has_queue_events = completed_batches(warehouse).has_queue_events
+    has_queue_events = read_completed_batches(warehouse).has_queue_events
     catalog = catalog_frames(warehouse, settings)
     backlog = read_backlog(warehouse, catalog, period.start, materialize, has_queue_events=has_queue_events)
     since = _earliest_moment(warehouse, backlog.messages, period)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.engine.union import union_all
+from pipelines.engine.frames import union_all
 from pipelines.queue_machine.timeline import endpoint_text, rows_of_kind
 from pipelines.replay import event_codes as codes
 from pipelines.replay.request import Period

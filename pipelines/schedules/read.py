@@ -5,7 +5,7 @@ from datetime import datetime
 from pipelines.config.catalog import BINDINGS
 from pipelines.config.load import Settings
 from pipelines.engine.differences import Materialize
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.schedules.orders import Backlog, Catalog, backlog
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.state.read import read_ledger

@@ -1,5 +1,5 @@
-"""What is true of messages, transactions, endpoints and queues: each notion once.
+"""The state of messages, transactions and endpoints at a moment.
 
-Every function takes the events that count: those before as_of for the state at as_of, all of them for what
-can still come (a fold closes what has no state any more). Events are rows of the ledger's event tables.
+Functions take the events that count: the events before as_of for the state at as_of, and all events where
+later ones matter, as for the rows that a batch closes.
 """

@@ -17,8 +17,8 @@ def endpoints_at(
     """The endpoints, with whether they exist, and their group and queue.
 
     Args:
-        endpoints: `endpoints` rows that may matter at as_of.
-        endpoint_events: the endpoint events before as_of, for their moves.
+        endpoints: `endpoints` rows that can matter at as_of.
+        endpoint_events: the endpoint events before as_of; their moves decide the group.
         bindings: the catalog's (instance, database, service, queue), unique by the first three.
         as_of: the instant.
 
@@ -53,10 +53,10 @@ def latest_moves(endpoint_events: DataFrame, by: Sequence[str] = SIDE) -> DataFr
 
     Args:
         endpoint_events: the endpoint events that count.
-        by: the columns of an endpoint, and of the moment if different ones count for different moments.
+        by: the columns of an endpoint, and of a moment if events are given for several moments.
 
     Returns:
-        One row per endpoint with any: `moved_at`, `moved_to`.
+        One row per endpoint with a move: `moved_at`, `moved_to`.
     """
     return (
         endpoint_events.where(F.col("event_type") == MOVE)
@@ -71,9 +71,8 @@ def latest_moves(endpoint_events: DataFrame, by: Sequence[str] = SIDE) -> DataFr
 def group_after_moves() -> Column:
     """The group of the latest move that was at or after the creation, else the first group.
 
-    If the latest move was before the creation, all were. Over columns of `latest_moves`, with created_at
-    and first_group_id beside them.
-    Source: the design, "State at as_of".
+    If the latest move was before the creation, all moves were. The columns are those of `latest_moves`,
+    created_at and first_group_id. See docs/semantics.md#state-at-as_of.
     """
     return F.when(F.col("moved_at") >= F.col("created_at"), F.col("moved_to")).otherwise(
         F.col("first_group_id")
@@ -89,7 +88,7 @@ def ends(endpoint_events: DataFrame) -> DataFrame:
     Returns:
         One row per (conversation_id, is_initiator) with any END_* event: `with_error`, `with_cleanup`.
 
-    Source: the design, "State at as_of".
+    See docs/semantics.md#state-at-as_of.
     """
     event_type = F.col("event_type")
     return (
@@ -112,6 +111,6 @@ def with_queue(endpoints: DataFrame, bindings: DataFrame) -> DataFrame:
     Returns:
         The same rows with `queue`, null where the catalog has no such service.
     """
-    # The small side stands on the left: the embedded engine holds that one in memory.
+    # The small side stands on the left, which is held in memory.
     lookup = F.broadcast(bindings.withColumnRenamed("service", "local_service"))
     return lookup.join(endpoints, ["instance", "database", "local_service"], "right")

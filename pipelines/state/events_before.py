@@ -1,4 +1,4 @@
-"""Which events count."""
+"""The events before a moment, and the order of events."""
 
 from datetime import datetime
 
@@ -7,29 +7,26 @@ from pyspark.sql import Column, DataFrame, functions as F
 YEAR_1 = 62_135_596_800_000_000
 """Microseconds from the first instant that a timestamp holds to the epoch."""
 DIGITS = 18
-"""Of the microseconds since then."""
+"""Digits of the microseconds since the first instant that a timestamp holds."""
 
 
-def events_before(events: DataFrame, as_of: datetime | None) -> DataFrame:
-    """The events before as_of; all of them without one.
-
-    Source: the design, "Vocabulary": events with `event_time < as_of` have happened.
-    """
-    return events if as_of is None else events.where(F.col("event_time") < F.lit(as_of))
+def events_before(events: DataFrame, as_of: datetime) -> DataFrame:
+    """The events with `event_time < as_of`; see docs/semantics.md#state-at-as_of."""
+    return events.where(F.col("event_time") < F.lit(as_of))
 
 
 def moment_and_id() -> Column:
     """The order (event_time; event_id) as text that compares the same way.
 
-    One column, because the embedded engine is slow at comparing structs.
+    One text, as structs compare slowly.
     """
     return F.concat(moment_of("event_time"), F.col("event_id"))
 
 
-def moment_and_id_of(place: str) -> tuple[Column, Column]:
+def moment_and_id_of(position: str) -> tuple[Column, Column]:
     """`event_time` and `event_id` of a `moment_and_id`."""
-    micros = F.substring(place, 1, DIGITS).cast("bigint") - F.lit(YEAR_1)
-    event_id = F.expr(f"substring({place}, {DIGITS + 1})")
+    micros = F.substring(position, 1, DIGITS).cast("bigint") - F.lit(YEAR_1)
+    event_id = F.expr(f"substring({position}, {DIGITS + 1})")
     return F.timestamp_micros(micros).alias("event_time"), event_id.alias("event_id")
 
 
@@ -44,8 +41,8 @@ def moment_of(name: str) -> Column:
 
 
 def ever(condition: Column) -> Column:
-    """Whether a condition holds for any row of a group; a null does not.
+    """Whether a condition holds for any row of a group; null counts as false.
 
-    Counted, because the embedded engine is slow at `bool_or`.
+    A count is faster than `bool_or`.
     """
     return F.count(F.when(condition, 1)) > 0

@@ -1,4 +1,4 @@
-"""Messages: what they are, and what became of them."""
+"""Messages: their attributes, and the events that decide their state."""
 
 from functools import reduce
 
@@ -11,9 +11,8 @@ from pipelines.state.ledger import Ledger
 from pipelines.state.transactions import TRANSACTION
 from schemas.events import LEFT
 
-KINDS = {"SENT": 0, "DELIVERED": 1, "RECEIVED": 2, "FORWARD_ACCEPTED": 3, "FORWARDED": 3, LEFT: 4}
-"""Which event of a message counts as the earlier one where the times are equal. Source: the design,
-"message_events"."""
+EVENT_RANKS = {"SENT": 0, "DELIVERED": 1, "RECEIVED": 2, "FORWARD_ACCEPTED": 3, "FORWARDED": 3, LEFT: 4}
+"""The rank of an event type among events of a message at the same time: the lower rank is earlier."""
 
 ARRIVALS = ("DELIVERED", "RECEIVED")
 
@@ -25,27 +24,27 @@ OF_ANY_EVENT = (
     "size_bytes",
     "queuing_order",
 )
-"""What any event of a message may tell of it."""
+"""Attributes that any event of a message can have."""
 
 
 def order_of_events() -> Column:
-    """The order of a message's events: (event_time; kind; event_id)."""
-    kind = F.coalesce(*[F.when(F.col("event_type") == name, F.lit(rank)) for name, rank in KINDS.items()])
-    return moment_rank_and_id(kind)
+    """The order of a message's events: (event_time; rank of the event type; event_id)."""
+    rank = F.coalesce(
+        *[F.when(F.col("event_type") == name, F.lit(rank)) for name, rank in EVENT_RANKS.items()]
+    )
+    return moment_rank_and_id(rank)
 
 
 def undecided(ledger: Ledger, uncommitted: DataFrame) -> DataFrame:
-    """The messages that were sent or arrived and are not received for good: most are, so these are few.
+    """The messages that were sent or arrived and have no committed RECEIVED; few, as most have one.
 
     Args:
         ledger: the message events that count.
         uncommitted: `transactions.uncommitted` of them; few.
 
     Returns:
-        One row per message_id: `sent` (and a transmission queue may still hold it), `arrived` (whether it
-        was) and `held` (an open transaction has received it).
-
-    Source: the design, "State at as_of".
+        One row per message_id: `sent` (a transmission queue can still hold it), `arrived`, and `held` (an
+        open transaction has received it). See docs/semantics.md#state-at-as_of.
     """
     event_type = F.col("event_type")
     rows = ledger.message_events.where(event_type.isin("SENT", LEFT, *ARRIVALS)).select(
@@ -61,13 +60,13 @@ def undecided(ledger: Ledger, uncommitted: DataFrame) -> DataFrame:
                 "holds": (event_type == "RECEIVED") & F.coalesce("is_open", F.lit(False)),
             }
         )
-    folded = flagged.groupBy("message_id").agg(
+    by_message = flagged.groupBy("message_id").agg(
         ever(F.col("counts")).alias("received"),
         ever(F.col("holds")).alias("held"),
         (ever(event_type == "SENT") & ~ever(event_type == LEFT)).alias("sent"),
         ever(event_type.isin(*ARRIVALS)).alias("arrived"),
     )
-    return folded.where("not received").drop("received")
+    return by_message.where("not received").drop("received")
 
 
 def describe_messages(message_events: DataFrame) -> DataFrame:
@@ -156,11 +155,11 @@ def _describe_only_event() -> list[Column | str]:
 
 
 UNKNOWN = "/unknown"
-"""What follows its handle in place of a conversation's id and side, where no endpoint has that handle."""
+"""The conversation id of a handle that no endpoint has is the handle and this suffix."""
 
 
 def of_unknown_endpoint() -> Column:
-    """Whether no endpoint is known that has the handle of a snapshot's message."""
+    """Whether no known endpoint has the handle of a snapshot's message."""
     return F.col("conversation_id") == F.concat(F.col("conversation_handle"), F.lit(UNKNOWN))
 
 
@@ -173,19 +172,19 @@ def forwarding(message_events: DataFrame) -> DataFrame:
     Returns:
         One row per (message_id, instance): `database` and `accepted_at` of the earliest acceptance.
 
-    Source: the design, "State at as_of". Acceptances at the sender's own instance are still among them.
+    Acceptances at the sender's own instance are included. See docs/semantics.md#state-at-as_of.
     """
     event_type = F.col("event_type")
     accepted = event_type == "FORWARD_ACCEPTED"
     rows = message_events.where(event_type.isin("FORWARD_ACCEPTED", "FORWARDED")).withColumn(
         "position", order_of_events()
     )
-    folded = rows.groupBy("message_id", "instance").agg(
+    by_message = rows.groupBy("message_id", "instance").agg(
         ever(~accepted).alias("forwarded"),
         F.min(F.when(accepted, F.col("event_time"))).alias("accepted_at"),
         F.min_by("database", F.when(accepted, F.col("position"))).alias("database"),
     )
-    return folded.where("not forwarded and accepted_at is not null").drop("forwarded")
+    return by_message.where("not forwarded and accepted_at is not null").drop("forwarded")
 
 
 def is_dropped(message_type: Column, with_error: Column, with_cleanup: Column) -> Column:

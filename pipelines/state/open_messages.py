@@ -14,11 +14,11 @@ from pipelines.state.transactions import uncommitted
 
 @dataclass(frozen=True)
 class StateOfMessages:
-    """What is open at a moment.
+    """The open messages and transactions at a moment.
 
     Attributes:
         as_of: the moment.
-        messages: `open_messages`: one row per message that has a state, with what it is.
+        messages: `open_messages`: one row per message that has a state.
         forwarding: `messages.forwarding`.
         uncommitted: `transactions.uncommitted`.
     """
@@ -30,14 +30,14 @@ class StateOfMessages:
 
 
 def state_of_messages(ledger: Ledger, *, as_of: datetime, materialize: Materialize) -> StateOfMessages:
-    """Find the messages that have a state at as_of: few, as most are received for good.
+    """Find the messages that have a state at as_of; few, as most are received and committed.
 
     Args:
         ledger: the rows that can matter at as_of, with events of any time.
         as_of: the moment.
         materialize: computes a frame once.
 
-    Narrow passes over all events find the few messages; only their events are looked at whole.
+    Narrow passes over all events find the few messages; only their events are read whole.
     """
     so_far = ledger.before(as_of)
     exceptions = materialize(uncommitted(so_far.message_events, so_far.queue_events))
@@ -54,26 +54,26 @@ def state_of_messages(ledger: Ledger, *, as_of: datetime, materialize: Materiali
 def open_messages(
     messages: DataFrame, undecided: DataFrame, forwarding: DataFrame, ends: DataFrame
 ) -> DataFrame:
-    """The messages that have a state, each with what it is.
+    """The messages that have a state, with their attributes and flags.
 
     Args:
-        messages: `messages.describe_messages` of the messages in the next two.
+        messages: `describe_messages` of the messages of `undecided` and `forwarding`.
         undecided: `messages.undecided`.
         forwarding: `messages.forwarding`.
         ends: `ends.ends`.
 
     Returns:
-        One row per message_id of `messages` that has any of these flags, with its columns and
+        One row per message_id of `messages` for which any flag is true; its columns and the flags
         `in_flight`: an open transaction has received it;
         `in_queue`: it arrived, is neither received nor in flight, and its receiver has not ended;
         `waits`: it was sent, did not arrive, and was not dropped;
         `is_forwarded`: an instance accepted it and has not passed it on.
 
-    Source: the design, "State at as_of".
+    See docs/semantics.md#state-at-as_of.
     """
     passing_on = forwarding.select("message_id").distinct().withColumn("is_forwarded", F.lit(True))
     ended = ends.withColumn("ended", F.lit(True))
-    # The two ends of a conversation, as they are named from the message.
+    # The two endpoints of a conversation, by the direction of the message.
     receiver = ended.select(
         "conversation_id",
         (~F.col("is_initiator")).alias("sent_by_initiator"),

@@ -1,4 +1,4 @@
-"""Receiving transactions: which have no COMMIT, and which groups the open ones lock."""
+"""Receiving transactions: their outcomes, and the groups that open ones lock."""
 
 from pyspark.sql import DataFrame, functions as F
 
@@ -16,8 +16,8 @@ def first_outcomes(queue_events: DataFrame) -> DataFrame:
         queue_events: the queue events that count.
 
     Returns:
-        One row per (instance, transaction_id) with an outcome: `committed_at` and `rolled_back_at`, null if
-        it never was.
+        One row per (instance, transaction_id) with an outcome: `committed_at` and `rolled_back_at`, null
+        without that outcome.
     """
     event_type, time = F.col("event_type"), F.col("event_time")
     ended = queue_events.where(event_type.isin(*OUTCOMES) & F.col("transaction_id").isNotNull())
@@ -37,8 +37,7 @@ def uncommitted(message_events: DataFrame, queue_events: DataFrame) -> DataFrame
     Returns:
         One row per (instance, transaction_id): `is_open`, false where it has a ROLLBACK.
 
-    Nothing is joined: both kinds of rows are counted by transaction, and only the exceptions remain.
-    Source: the design, "State at as_of" (if it has both, COMMIT counts).
+    With both outcomes, COMMIT counts. Both kinds of rows are counted by transaction, without a join.
     """
     event_type = F.col("event_type")
     received = message_events.where("event_type = 'RECEIVED' and transaction_id is not null").select(

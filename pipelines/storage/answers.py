@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pipelines.config.errors import ConfigError
 from pipelines.config.paths import with_slashes
 from pipelines.engine.differences import run_concurrently
-from pipelines.storage.inputs.paths import on_local_disk
+from pipelines.storage.inputs.paths import local_path
 from pipelines.storage.warehouse import Warehouse
 from schemas.table import Table
 
@@ -20,9 +20,9 @@ def answers_in(warehouse: Warehouse, folder: str, *, option: str = "--out") -> W
     Raises:
         ConfigError: it lies in the warehouse, where only tables of the nights are, or is a file.
     """
-    local = on_local_disk(folder)
+    local = local_path(folder)
     place = folder.rstrip("/") if local is None else with_slashes(os.path.realpath(local))
-    root = on_local_disk(warehouse.root)
+    root = local_path(warehouse.root)
     inside = warehouse.root.rstrip("/") if root is None else with_slashes(os.path.realpath(root))
     if place == inside or place.startswith(f"{inside}/"):
         raise ConfigError(f"{option} {folder}: lies in the warehouse {inside}; name another folder")

@@ -60,6 +60,6 @@ class CompletedBatches:
         return next((row[name] for row in self.batches if row["batch"] == last), None)
 
 
-def completed_batches(warehouse: Warehouse) -> CompletedBatches:
+def read_completed_batches(warehouse: Warehouse) -> CompletedBatches:
     """Read `batches`."""
     return CompletedBatches(collect_rows(warehouse.read(BATCHES)))

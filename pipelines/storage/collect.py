@@ -25,7 +25,7 @@ def collect_rows(frame: DataFrame) -> list[dict[str, Any]]:
 
 
 def instant_of(micros: int | None) -> datetime | None:
-    """Return the instant that is so many microseconds after the epoch."""
+    """Return the instant of a number of microseconds since the epoch."""
     return None if micros is None else EPOCH + timedelta(microseconds=micros)
 
 

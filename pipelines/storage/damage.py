@@ -23,7 +23,7 @@ from schemas.table import Table
 MOST_TOLD = 10
 
 
-def damage_of(root: str) -> list[str]:
+def find_damage(root: str) -> list[str]:
     """Look at the log of each table and at the footers of its data files.
 
     Args:
@@ -40,11 +40,11 @@ def damage_of(root: str) -> list[str]:
     except WarehouseError as error:
         return list(error.problems)
     try:
-        told = [line for name in TABLES if name in tables for line in _damaged_files(folder, TABLES[name])]
+        lines = [line for name in TABLES if name in tables for line in _damaged_files(folder, TABLES[name])]
     except (DeltaError, OSError):
         return []
-    more = len(told) - MOST_TOLD
-    return told[:MOST_TOLD] + ([f"warehouse: and {more:,} more files"] if more > 0 else [])
+    more = len(lines) - MOST_TOLD
+    return lines[:MOST_TOLD] + ([f"warehouse: and {more:,} more files"] if more > 0 else [])
 
 
 def _damaged_files(folder: str, table: Table) -> Iterator[str]:

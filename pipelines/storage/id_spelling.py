@@ -5,9 +5,11 @@ from operator import or_
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
+from pipelines.config.errors import ConfigError
+from pipelines.console.invocation import name_command
 from pipelines.engine.table_properties import set_table_property, table_properties
 from pipelines.storage.collect import collect_rows
-from schemas.ids import IDS, canonical_id
+from schemas.ids import IDS, canonical_id, canonical_text
 
 PROPERTY, VALUE = "priorities.ids", "canonical"
 """The property of the table `batches` that says so."""
@@ -21,6 +23,16 @@ def is_marked(spark: SparkSession, path: str) -> bool:
 def mark(spark: SparkSession, path: str) -> None:
     """Give the table at a path the property, in a commit of its own."""
     set_table_property(spark, path, PROPERTY, VALUE)
+
+
+def other_ids(root: str, table: str, id: str) -> ConfigError:
+    """What is said of a warehouse with an id that has another spelling."""
+    return ConfigError(
+        f"warehouse: {root} was written by an older version, to which {id!r} in {table} was another id than "
+        f"{canonical_text(id)!r}; move the folder away (or name another one) and run "
+        f"{name_command('nightly')} again: it makes all tables anew from the event files "
+        "(docs/operations.md, Old warehouses)"
+    )
 
 
 def other_spelling(rows: DataFrame) -> str | None:

@@ -21,7 +21,7 @@ PUT_BACK = f"Put back what is missing, or {REBUILD}"
 
 
 def require_as_left(root: str, runs: Iterable[Mapping[str, Any]], spark: SparkSession | None = None) -> None:
-    """Compare the tables under a folder with what its runs and folds left.
+    """Compare the tables under a folder with what its runs and batches left.
 
     Where neither delta-rs nor a session reaches the tables, nothing is compared.
 
@@ -69,7 +69,7 @@ def _lost_since(root: str, run: Mapping[str, Any], found: Mapping[str, int]) -> 
 
 
 def _lost_since_folds(root: str, found: Mapping[str, int], spark: SparkSession | None) -> Iterator[str]:
-    """Tables that are gone and that completed folds wrote, where no run was published yet."""
+    """Missing tables that completed batches wrote, if no run was published yet."""
     if BATCHES.name not in found:
         return
     rows = small_table_rows(f"{root}/{BATCHES.name}", ["source", "events", "accepted"], spark)

@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from pipelines.config.errors import BusyError, ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.storage.inputs.contract import first_line
-from pipelines.storage.inputs.paths import file_system, on_local_disk
+from pipelines.storage.inputs.paths import file_system, local_path
 from pipelines.storage.lease import HeldError, leased
 
 LOCK = "_writer.lock"
@@ -47,7 +47,7 @@ def only_writer(root: str, job: str) -> Iterator[None]:
         BusyError: another job is writing.
         ConfigError: the folder can't be written.
     """
-    folder = on_local_disk(root)
+    folder = local_path(root)
     with _leased(root, job) if folder is None else _locked(root, folder, job):
         yield
 

@@ -14,7 +14,7 @@ from schemas.outputs import QUEUE_MONITORS, SNAPSHOTS
 VIEW = "dm_broker_queue_monitors"
 
 
-def latest_monitors(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
+def read_latest_monitors(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
     """The monitors that the newest snapshot with that view shows of each database.
 
     Args:

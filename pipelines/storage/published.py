@@ -9,23 +9,23 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from pipelines.config.errors import PipelineError
+from pipelines.config.errors import PipelineError, WarehouseError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.console.invocation import name_command
-from pipelines.storage.batches import completed_batches
+from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.integrity import require_as_left
+from pipelines.storage.integrity import require_as_left, runs_are_gone
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
-from schemas.outputs import RUNS
+from schemas.outputs import BATCHES, RUNS
 
 log = logging.getLogger(__name__)
 
 AS_OFS_SHOWN = 5
 
 
-def published_runs(warehouse: Warehouse, *columns: str) -> list[dict[str, Any]]:
+def read_published_runs(warehouse: Warehouse, *columns: str) -> list[dict[str, Any]]:
     """These columns of the runs that were published, in no order; they are few."""
     return collect_rows(warehouse.read(RUNS).where("status = 'succeeded'").select(*columns))
 
@@ -36,7 +36,7 @@ def checked_runs(warehouse: Warehouse) -> list[dict[str, Any]]:
     Raises:
         WarehouseError: as `pipelines.storage.integrity.require_as_left`.
     """
-    runs = published_runs(warehouse, "as_of", "finished_at", "versions", "last_batch")
+    runs = read_published_runs(warehouse, "as_of", "finished_at", "versions", "last_batch")
     require_as_left(warehouse.root, runs, warehouse.spark)
     return runs
 
@@ -58,13 +58,13 @@ def settings_of(warehouse: Warehouse, as_of: datetime) -> dict[str, Any]:
 def batches_since(warehouse: Warehouse, as_of: datetime) -> int:
     """Count the batches of events that came in after an as_of was published last: its tables lack them."""
     covered = last_batch_of(warehouse, as_of)
-    came = {row["batch"] for row in completed_batches(warehouse).batches}
+    came = {row["batch"] for row in read_completed_batches(warehouse).batches}
     return sum(batch > covered for batch in came)
 
 
 def last_batch_of(warehouse: Warehouse, as_of: datetime) -> int:
     """The last batch that an as_of was published with; 0 if that was before any."""
-    runs = published_runs(warehouse, "as_of", "last_batch")
+    runs = read_published_runs(warehouse, "as_of", "last_batch")
     return max(row["last_batch"] or 0 for row in runs if row["as_of"] == as_of)
 
 
@@ -85,7 +85,7 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | 
     all_runs = sorted(collect_rows(rows), key=itemgetter("started_at"))
     published = [row for row in all_runs if row["status"] == "succeeded"]
     require_as_left(warehouse.root, published, warehouse.spark)
-    found = _found(warehouse, settings, as_of, published)
+    found = _find_run(warehouse, settings, as_of, published)
     last = [row for row in all_runs if row["as_of"] == found][-1]
     # A run that failed before it wrote anything covers no batch.
     if last["status"] != "succeeded" and last["last_batch"] is not None:
@@ -102,14 +102,14 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | 
     return found
 
 
-def _found(
+def _find_run(
     warehouse: Warehouse, settings: Settings, as_of: datetime | None, runs: Sequence[Mapping[str, Any]]
 ) -> datetime:
     """The as_of to take of published runs, which come in the order of their starts."""
     latest = {row["as_of"]: row for row in runs}
     if as_of is None:
         for row in sorted(latest.values(), key=itemgetter("as_of"), reverse=True):
-            if _is_there(warehouse, row):
+            if _has_rows(warehouse, row):
                 found: datetime = row["as_of"]
                 return found
         what = "the rows of all published runs are gone" if runs else "no run was published yet"
@@ -122,7 +122,7 @@ def _found(
             f"--as-of {format_instant(as_of)} was not published; the latest are: {there}; take one of these, "
             f"or run {name_command('nightly')} --config {settings.path} for it first"
         )
-    if not _is_there(warehouse, latest[as_of]):
+    if not _has_rows(warehouse, latest[as_of]):
         raise PipelineError(
             f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
             f"({name_command('maintain')} --keep-days); run {name_command('schedules')} --config "
@@ -132,8 +132,27 @@ def _found(
     return as_of
 
 
-def _is_there(warehouse: Warehouse, run: Mapping[str, Any]) -> bool:
+def _has_rows(warehouse: Warehouse, run: Mapping[str, Any]) -> bool:
     """Whether the tables still hold what a run wrote: one is looked at, of which it has counted rows."""
     counts = dict(run["row_counts"] or {})
     counted = [table for name, table in TABLES.items() if counts.get(name)]
     return not counted or not warehouse.read_as_of(counted[0], run["as_of"]).isEmpty()
+
+
+def require_whole(warehouse: Warehouse) -> Sequence[Mapping[str, Any]]:
+    """Compare the tables with what the last published run left.
+
+    A warehouse without tables gets `runs`, so that no other table is ever there without it.
+
+    Returns:
+        The published runs: as_of, finished_at, versions, last_batch.
+
+    Raises:
+        WarehouseError: as `require_as_left`.
+    """
+    runs = checked_runs(warehouse)
+    # The engine may reach what delta-rs does not.
+    if not warehouse.exists(RUNS) and warehouse.exists(BATCHES):
+        raise WarehouseError(runs_are_gone(warehouse.root))
+    warehouse.create_missing(RUNS)
+    return runs

@@ -9,9 +9,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pipelines.engine.housekeeping import FILE_SIZE, HousekeptTable, Partition, housekept_table
-from pipelines.storage.older_shape import OLD_TABLE, older_shape
 from schemas.events import FOLD, LEDGER_PARTITIONS
-from schemas.outputs import AS_OF_KEY, BATCHES
+from schemas.outputs import AS_OF_KEY
 from schemas.reading import as_of_key, as_of_of_key
 from schemas.table import Table
 
@@ -48,15 +47,6 @@ class Upkeep:
         A session of Apache Spark does the work; without one delta-rs does it, in this process.
         """
         self._root, self._keep_hours, self._spark = root, keep_hours, spark
-
-    def require_this_shape(self) -> None:
-        """Refuse the tables of an older version; see `Warehouse.require_this_shape`.
-
-        Raises:
-            ConfigError: this is a warehouse of an older version.
-        """
-        if self._open(BATCHES.name) is None and self._open(OLD_TABLE) is not None:
-            raise older_shape(self._root)
 
     def rows(self, table: Table) -> list[dict[str, Any]]:
         """All rows of a small table; none if it was never written."""

@@ -20,7 +20,7 @@ from pipelines.engine.errors import fault_of
 from pipelines.engine.housekeeping import housekept_table
 from pipelines.engine.session import is_embedded
 from pipelines.storage.inputs.contract import first_line
-from pipelines.storage.inputs.paths import on_local_disk
+from pipelines.storage.inputs.paths import local_path
 from schemas import TABLES
 from schemas.table import Table
 
@@ -55,7 +55,7 @@ def versions_of(root: str, spark: SparkSession | None = None) -> dict[str, int] 
     tables = {name: found for name, found in opened.items() if isinstance(found, DeltaTable)}
     faults = {name: found for name, found in opened.items() if isinstance(found, Exception)}
     # Where one table can be read, others that can't are damaged and not out of reach.
-    if faults and not tables and on_local_disk(root) is None:
+    if faults and not tables and local_path(root) is None:
         if spark is not None and not is_embedded(spark):
             return _versions_by_spark(root, spark)
         fault = first_line(next(iter(faults.values())))
@@ -107,18 +107,21 @@ def small_table_rows(path: str, columns: Sequence[str], spark: SparkSession | No
 def other_columns(path: str, table: Table, found: Mapping[str, str]) -> str | None:
     """Say how the columns of a table differ from its declaration; None if they don't.
 
+    A table of an older version may lack columns that may be null: the next write adds them.
+
     Args:
         path: the table's folder.
         table: its declaration.
         found: the types of its columns as Spark calls them, by name.
     """
     declared = {column.name: column.type for column in table.columns}
-    if declared == found:
-        return None
+    later = {column.name for column in table.columns if table.may_lack(column)}
     if not declared.keys() & found.keys():
         differs = "it has none of the columns of that table, so it is another table"
     else:
-        missing = [f"column {name} is missing" for name in declared if name not in found]
+        missing = [
+            f"column {name} is missing" for name in declared if name not in found and name not in later
+        ]
         retyped = [
             f"column {name} is {found[name]} and must be {type}"
             for name, type in declared.items()
@@ -126,6 +129,8 @@ def other_columns(path: str, table: Table, found: Mapping[str, str]) -> str | No
         ]
         added = [f"column {name} was added" for name in found if name not in declared]
         differs = ", ".join(missing + retyped + added)
+    if not differs:
+        return None
     return (
         f"warehouse: {path}: {differs}. An older version wrote the table, or another program changed it. Put "
         f"it back as it was, or {REBUILD}"
@@ -148,7 +153,7 @@ def _lost_commit(path: str) -> DeltaError | None:
 
     delta-rs or an engine may take a log without its rows for a whole one.
     """
-    folder = on_local_disk(path)
+    folder = local_path(path)
     if folder is None:
         return None
     files = {each.name: each.stat().st_size for each in os.scandir(f"{folder}/_delta_log")}

@@ -3,7 +3,7 @@
 import logging
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from datetime import datetime
 
@@ -22,28 +22,26 @@ from pipelines.engine.differences import (
 )
 from pipelines.engine.errors import is_missing_table
 from pipelines.engine.files import engine_path, unwritable_character
+from pipelines.engine.frames import empty_frame
+from pipelines.engine.housekeeping import housekept_table, sql_text
 from pipelines.engine.never_null import require_not_null
-from pipelines.engine.small_frame import empty_frame
 from pipelines.engine.small_jobs import read_in_one_task
-from pipelines.storage.commits import rows_added
-from pipelines.storage.id_spelling import is_marked, mark, other_spelling
-from pipelines.storage.inputs.delta_log import current_version
-from pipelines.storage.older_shape import OLD_TABLE, older_shape
+from pipelines.storage.id_spelling import is_marked, mark, other_ids, other_spelling
+from pipelines.storage.inputs.delta_log import count_added_rows, current_version
 from pipelines.storage.spark_schema import folder_of, register
 from pipelines.storage.versions import other_columns
 from schemas.events import ACCEPTED
-from schemas.ids import canonical_text
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import BATCHES
 from schemas.reading import as_of_key, of_as_of, open_at
-from schemas.table import Table
+from schemas.table import Column, Table
 
 log = logging.getLogger(__name__)
 
 UNREADABLE = re.compile(r"[%\\\x00-\x1f\x7f]")
 """What delta-rs, which reads tables of both engines, takes for something else in a path."""
 SCRATCH = "_scratch"
-"""The folder of rows that a run on a cluster keeps for its time; what a killed run leaves is no table."""
+"""The folder of materialized rows of a run on a cluster; files that a killed run left are no table."""
 
 
 class Warehouse:
@@ -53,7 +51,7 @@ class Warehouse:
     NOT NULLs and CHECKs. Every write is one atomic commit.
 
     The folder may be that of a schema. Its tables then have a name in Spark's catalog as well, from
-    their first write on; the rows are found by path all the same.
+    their first write on; rows are read by path nevertheless.
     """
 
     def __init__(self, spark: SparkSession, place: str | SparkSchema) -> None:
@@ -64,7 +62,8 @@ class Warehouse:
         """
         self.spark = spark
         self._schema = None if isinstance(place, str) else place
-        self._written = set[str]()
+        self._columns: dict[str, Sequence[str]] = {}
+        """The columns of each table that is there, as they are stored."""
         self.root = (with_slashes(place) if isinstance(place, str) else folder_of(spark, place)).rstrip("/")
         if found := UNREADABLE.search(self.root):
             raise ConfigError(
@@ -78,25 +77,22 @@ class Warehouse:
             )
 
     def require_this_shape(self) -> None:
-        """Refuse the tables of an older version: a ledger in other ones, with fewer columns or other ids.
+        """Refuse the tables of an older version that can't go on: a column is missing, or ids are others.
 
-        An older version told the spellings of a GUID apart. Its warehouse can be read as long as it has none
-        but the canonical one, which is looked up in all events until the next fold marks `batches`.
+        To an older version, two spellings of a GUID were different ids. Its warehouse can be read if all ids
+        have the canonical spelling. All events are searched for others until the next batch marks `batches`.
 
         Raises:
             ConfigError: this is a warehouse of an older version.
             WarehouseError: a table has other columns than the declared ones.
         """
-        if not self.exists(BATCHES) and self._types(f"{self.root}/{OLD_TABLE}"):
-            raise older_shape(self.root)
         # Refused at once, and not only when the first table is read that lacks a column.
         self.exists(ENDPOINTS)
         if not self.exists(BATCHES) or is_marked(self.spark, self.path(BATCHES)):
             return
         for table in ACCEPTED.values():
             if (id := other_spelling(self.read(table))) is not None:
-                why = f"to which {id!r} in {table.name} was another id than {canonical_text(id)!r}"
-                raise older_shape(self.root, why)
+                raise other_ids(self.root, table.name, id)
 
     def mark_ids(self) -> None:
         """Say in `batches`, which exists, that all ids have their canonical spelling."""
@@ -108,12 +104,12 @@ class Warehouse:
         return f"{self.root}/{table.name}"
 
     def materialized(self, rows: DataFrame) -> AbstractContextManager[DataFrame]:
-        """Compute the rows once for all that reads them inside the block; see `materialized`."""
+        """Compute the rows once for all queries inside the block; see `materialized`."""
         return materialized(rows, f"{self.root}/{SCRATCH}")
 
     @contextmanager
     def materializing(self) -> Iterator[Materialize]:
-        """What keeps any number of frames until the end of the block."""
+        """Yield a function that materializes frames; they are deleted on exit."""
         with ExitStack() as stack:
             yield lambda rows: stack.enter_context(self.materialized(rows))
 
@@ -123,14 +119,14 @@ class Warehouse:
         Raises:
             WarehouseError: its columns are not the declared ones.
         """
-        if table.name in self._written:
+        if table.name in self._columns:
             return True
         types = self._types(self.path(table))
         if not types:
             return False
         if problem := other_columns(self.path(table), table, types):
             raise WarehouseError(problem)
-        self._written.add(table.name)
+        self._columns[table.name] = list(types)
         return True
 
     def read(self, table: Table) -> DataFrame:
@@ -148,8 +144,7 @@ class Warehouse:
     def replace(self, table: Table, rows: DataFrame, *, where: str | None = None) -> None:
         """Replace the rows that match `where` (all rows if null) by these, atomically.
 
-        The rows must match `where` themselves. Apache Spark refuses them else, the embedded engine does
-        not look; whoever calls this gives them what it asks for.
+        The rows must match `where` themselves. Not every engine checks that, so the caller has to.
         """
         self.create_missing(table)
         writer = self._laid_out(table, rows).write.format("delta").mode("overwrite")
@@ -168,23 +163,31 @@ class Warehouse:
         self._save(table, self._laid_out(table, rows).write.format("delta").mode("append"))
 
     def _save(self, table: Table, writer: DataFrameWriter) -> None:
-        path, told = self.path(table), log.isEnabledFor(logging.INFO)
-        before = current_version(path) if told else 0
+        path, is_logged = self.path(table), log.isEnabledFor(logging.INFO)
+        before = current_version(path) if is_logged else 0
         began = time.monotonic()
         writer.save(engine_path(path))
-        if told:
+        if is_logged:
             seconds, version = time.monotonic() - began, current_version(path)
-            # The embedded engine makes no commit of nothing.
-            rows, files = rows_added(path, version) if version > before else (0, 0)
+            # Without rows there may be no commit.
+            rows, files = count_added_rows(path, version) if version > before else (0, 0)
             log.info("%s: %s rows in %s files, version %s, %.1f s", table.name, rows, files, version, seconds)
 
     def _load(self, table: Table) -> DataFrame:
-        return read_in_one_task(self.spark.read.format("delta").load(engine_path(self.path(table))))
+        rows = read_in_one_task(self.spark.read.format("delta").load(engine_path(self.path(table))))
+        if lacking := self._lacking(table):
+            rows = rows.withColumns({column.name: F.lit(None).cast(column.type) for column in lacking})
+        # Columns that came later are stored last.
+        return rows if self._columns[table.name] == table.names else rows.select(*table.names)
+
+    def _lacking(self, table: Table) -> list[Column]:
+        """The columns that a table of an older version does not have yet."""
+        return [column for column in table.columns if column.name not in self._columns[table.name]]
 
     def _types(self, path: str) -> dict[str, str]:
         """The types of the columns of the table at a path, by name; none if there is no table."""
         try:
-            # Nothing is looked up until the schema is wanted.
+            # The table is opened when the schema is read.
             fields = self.spark.read.format("delta").load(engine_path(path)).schema.fields
         except AnalysisException as error:
             if not is_missing_table(error):
@@ -193,12 +196,24 @@ class Warehouse:
         return {field.name: _shape(field.dataType) for field in fields}
 
     def create_missing(self, table: Table) -> None:
-        """Create the table if it was never written, and see that the schema knows it."""
+        """Create the table if it was never written, with all columns; see that the schema knows it."""
         if not self.exists(table):
             self.spark.sql(_create_statement(self.spark, table, engine_path(self.path(table))))
-            self._written.add(table.name)
+            self._columns[table.name] = table.names
+        if lacking := self._lacking(table):
+            self._add_columns(table, lacking)
         if self._schema is not None:
             register(self.spark, self._schema, table.name, self.path(table))
+
+    def _add_columns(self, table: Table, columns: Sequence[Column]) -> None:
+        found = housekept_table(self.path(table), self.spark)
+        assert found is not None
+        has_comments = _has_comments(table)
+        fields = [column.field for column in columns]
+        found.add_columns([f if has_comments else T.StructField(f.name, f.dataType) for f in fields])
+        names = ", ".join(column.name for column in columns)
+        log.info("%s: added %s, which an older version did not have", table.name, names)
+        self._columns[table.name] = [*self._columns[table.name], *(column.name for column in columns)]
 
     def _laid_out(self, table: Table, rows: DataFrame) -> DataFrame:
         """The rows with exactly the declared columns, in files that follow the table's file order."""
@@ -220,8 +235,7 @@ def _create_statement(spark: SparkSession, table: Table, path: str) -> str:
     elif table.statistics is not None:
         properties["delta.dataSkippingNumIndexedCols"] = "0"
     named = ", ".join(f"{sql_text(name)} = {sql_text(value)}" for name, value in properties.items())
-    # The embedded engine can't unite a column that has a comment with one that has none, as the fold does.
-    columns = [column.ddl(comment="fold" not in table.partition_by) for column in table.columns]
+    columns = [column.ddl(comment=_has_comments(table)) for column in table.columns]
     return " ".join(
         [
             f"CREATE TABLE IF NOT EXISTS {identifier_of_new(spark, path)}",
@@ -234,9 +248,9 @@ def _create_statement(spark: SparkSession, table: Table, path: str) -> str:
     )
 
 
-def sql_text(value: str) -> str:
-    """A text as SQL, whatever stands in it."""
-    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+def _has_comments(table: Table) -> bool:
+    # The embedded engine can't unite a column that has a comment with one that has none, as a batch does.
+    return "fold" not in table.partition_by
 
 
 def _require_declared(table: Table, rows: DataFrame) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from pipelines.engine.differences import run_concurrently
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.storage.collect import collect_rows
 from pipelines.whatif.request import WhatIfRequest
 from schemas.whatif import WHATIF_ANSWERS

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.engine.union import union_all
+from pipelines.engine.frames import union_all
 from pipelines.questions.overtaken import count_passed_by_level, group_by_key
 from schemas.keys import QUEUE
 from schemas.whatif import WHATIF_PAIRS, WHATIF_SUMMARY

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.activation.write import write_activation
 from pipelines.ingest import ingest as fold
-from pipelines.storage.batches import completed_batches
+from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.warehouse import Warehouse
 from tests.support.factories import message_event
 from tests.support.harness import Project, difference, one_log
@@ -79,7 +79,7 @@ def test_the_step_finds_what_the_model_finds(
     log = one_log(random_logs(number))
     project = Project(tmp_path, catalog=log.catalog, activation=timing.settings)
     warehouse = warehouse_of_log(session, tmp_path / "warehouse", log)
-    write_activation(warehouse, project.settings(), AS_OF, completed_batches(warehouse))
+    write_activation(warehouse, project.settings(), AS_OF, read_completed_batches(warehouse))
     require_equal(project, log, timing)
 
 
@@ -116,7 +116,7 @@ def test_nights_of_days_find_what_the_model_finds(
         project.take_in(session)
     for day in DAYS:
         warehouse = project.warehouse(session)
-        write_activation(warehouse, project.settings(), day, completed_batches(warehouse))
+        write_activation(warehouse, project.settings(), day, read_completed_batches(warehouse))
         require_equal(project, log, SLOW, day, more_than=LOGS_A_RUN / 4)
 
 

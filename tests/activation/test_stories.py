@@ -11,7 +11,7 @@ from pipelines.activation.report import activation_of_queue, find_queue
 from pipelines.activation.view import draw_runs, print_activation
 from pipelines.activation.write import write_activation
 from pipelines.config.errors import ConfigError, PipelineError
-from pipelines.storage.batches import completed_batches
+from pipelines.storage.batches import read_completed_batches
 from schemas.outputs import ACTIVATION
 from tests.support.factories import Row, at, by_source, endpoint_event, message_event, queue_event
 from tests.support.harness import Project
@@ -308,7 +308,7 @@ def test_activation_left_out(session: SparkSession, tmp_path: Path) -> None:
     project.run(session, AS_OF)
     assert not project.warehouse(session).exists(ACTIVATION)
     warehouse = project.warehouse(session)
-    said = write_activation(warehouse, project.settings(), AS_OF, completed_batches(warehouse))
+    said = write_activation(warehouse, project.settings(), AS_OF, read_completed_batches(warehouse))
     assert said == "left out by the settings"
 
 

@@ -9,7 +9,7 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from pipelines.console.invocation import name_command
-from pipelines.storage.damage import MOST_TOLD, damage_of
+from pipelines.storage.damage import MOST_TOLD, find_damage
 from tests.support.factories import at
 from tests.support.harness import Project, difference
 from tests.support.processes import ended
@@ -66,9 +66,9 @@ def test_a_job_names_the_damaged_file(published: Project, damage: str) -> None:
 
 
 def test_what_is_whole_is_not_damaged(published: Project, tmp_path: Path) -> None:
-    assert damage_of(str(published.folder / "warehouse")) == []
-    assert damage_of(f"file:{published.folder}/warehouse") == []
-    assert damage_of(str(tmp_path)) == []
+    assert find_damage(str(published.folder / "warehouse")) == []
+    assert find_damage(f"file:{published.folder}/warehouse") == []
+    assert find_damage(str(tmp_path)) == []
 
 
 def test_what_an_as_of_had_is_made_again(embedded: SparkSession, published: Project) -> None:
@@ -76,13 +76,13 @@ def test_what_an_as_of_had_is_made_again(embedded: SparkSession, published: Proj
     path, file = data_file(published, "receive_schedule")
     file.unlink()
     folder = f"{published.folder}/warehouse/receive_schedule"
-    assert damage_of(str(published.folder / "warehouse")) == [
+    assert find_damage(str(published.folder / "warehouse")) == [
         f"warehouse: {folder}: its data file {path} is gone. Put it back, or run {name_command('nightly')} "
         "with "
         "--as-of 2026-11-20T13:00:00Z again, which makes it anew"
     ]
     published.run(embedded, at(60))
-    assert damage_of(str(published.folder / "warehouse")) == []
+    assert find_damage(str(published.folder / "warehouse")) == []
     assert difference(published.table("receive_schedule"), before) == []
 
 
@@ -91,7 +91,7 @@ def test_a_damaged_log_is_said_in_place_of_files(published: Project) -> None:
     whole = log.read_bytes()
     log.write_bytes(whole[:100])
     try:
-        [line] = damage_of(str(published.folder / "warehouse"))
+        [line] = find_damage(str(published.folder / "warehouse"))
     finally:
         log.write_bytes(whole)
     assert line.startswith(f"warehouse: {published.folder}/warehouse/endpoints: its log is damaged (")
@@ -106,7 +106,7 @@ def test_ten_files_are_named_at_most(published: Project) -> None:
     ]
     moved = [file.rename(file.with_suffix(".away")) for file in files]
     try:
-        lines = damage_of(str(published.folder / "warehouse"))
+        lines = find_damage(str(published.folder / "warehouse"))
     finally:
         for file in moved:
             file.rename(file.with_suffix(".parquet"))

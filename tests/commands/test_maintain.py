@@ -12,12 +12,12 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from pipelines.commands import maintain as job
-from pipelines.config.errors import ConfigError, PipelineError
-from pipelines.engine.small_frame import small_frame
+from pipelines.config.errors import PipelineError, WarehouseError
+from pipelines.engine.frames import small_frame
 from pipelines.ingest.ingest import find_new_input, ingest
 from pipelines.ladder.write import write_rules
 from pipelines.schedules.write import write_schedules
-from pipelines.storage.batches import completed_batches
+from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.maintain import maintain as maintain_by
 from pipelines.storage.published import published_as_of
 from pipelines.storage.warehouse import Warehouse
@@ -166,7 +166,7 @@ def test_folds_go_on_from_what_was_put_together(session: SparkSession, tmp_path:
     assert of_fold(project, 3) == broken_off
 
     take_in(warehouse, project, last)
-    write_schedules(warehouse, project.settings(), log.as_of, completed_batches(warehouse))
+    write_schedules(warehouse, project.settings(), log.as_of, read_completed_batches(warehouse))
     require_equal(project, log)
     before = contents(project, leave_out=["fold"])
     maintain(warehouse, keep_hours=0)
@@ -236,8 +236,8 @@ def test_what_was_removed_is_not_taken_for_published(session: SparkSession, tmp_
 
 
 def test_a_warehouse_of_an_older_version_is_refused(tmp_path: Path) -> None:
-    write_deltalake(f"{tmp_path}/ledger_batches", pa.table({"batch": [1]}))
-    with pytest.raises(ConfigError, match="was written by an older version"):
+    write_deltalake(f"{tmp_path}/batches", pa.table({"batch": [1]}))
+    with pytest.raises(WarehouseError, match="An older version wrote the table, or another program changed"):
         maintain_by(str(tmp_path), keep_hours=0)
 
 

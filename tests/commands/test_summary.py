@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.console.invocation import name_command
-from pipelines.nightly.summary import FINDINGS, PLACES, print_summary
+from pipelines.nightly.summary import MOST_FINDINGS, MOST_WAITING, print_summary
 from pipelines.storage.warehouse import Warehouse
 from tests.support.factories import Row, at
 from tests.support.report_warehouse import (
@@ -57,7 +57,7 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     written["group_priorities"] = [
         group("OrderQueue", 12, priority=9),
         group("OrderQueue", 2, state="group_locked", position=None),
-        *[group(f"Queue {number}", 1) for number in range(PLACES)],
+        *[group(f"Queue {number}", 1) for number in range(MOST_WAITING)],
         group("OrderQueue", 99, **of_as_of(NIGHT_BEFORE)),
     ]
     settings = write(session, tmp_path, written)
@@ -73,7 +73,7 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
         ["SQL1 (to send)", "3", "", "10", "2026-11-20T12:02:00Z"],
         ["SQL1.A.[Queue 0]", "1", "0", "5", "2026-11-20T11:59:00Z"],
     ]
-    assert len(waits) == PLACES
+    assert len(waits) == MOST_WAITING
     assert f"and 3 more places: {name_command('waiting')} lists them" in text
     findings = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
     assert findings == [
@@ -84,7 +84,7 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
         "before it",
         "2 rows of message_events were rejected (message_id is null): table rejected_events has them all",
     ]
-    assert len(findings) == FINDINGS
+    assert len(findings) == MOST_FINDINGS
     assert text.splitlines()[:2] == [
         "3 messages can't be placed: 3 endpoint_unknown",
         "  3: no input shows the creation of the receiving endpoint before as_of (endpoint_unknown)",

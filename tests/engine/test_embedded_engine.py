@@ -9,7 +9,7 @@ from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.engine import differences
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import UNRESOLVED
 from schemas.table import Column

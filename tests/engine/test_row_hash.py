@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession, functions as F
 
-from pipelines.engine.row_hash import row_hash
+from pipelines.engine.frames import row_hash
 
 
 @pytest.mark.spark

@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.state.messages import ARRIVALS, OF_ANY_EVENT, describe_many_messages, describe_messages
 from pipelines.storage.collect import collect_rows
 from schemas.events import MESSAGES

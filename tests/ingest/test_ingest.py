@@ -23,8 +23,8 @@ from pipelines.ingest.ingest import find_new_input, ingest
 from pipelines.ingest.read_input import InputBatch, read_new_input as take_in_of_one
 from pipelines.nightly.night import describe
 from pipelines.nightly.quality import require_good_input
-from pipelines.storage.batches import completed_batches
-from pipelines.storage.require_whole import require_whole
+from pipelines.storage.batches import read_completed_batches
+from pipelines.storage.published import require_whole
 from pipelines.storage.versions import versions_of
 from tests.field.running import run
 from tests.support.factories import Events, Row, at, by_source, catalog, endpoint_event, message_event
@@ -53,7 +53,7 @@ def take_in(session: SparkSession, project: Project, run_id: str = "run") -> str
         )
     place = itemgetter("batch", "source")
     assert sorted(result.completed.batches, key=place) == sorted(
-        completed_batches(warehouse).batches, key=place
+        read_completed_batches(warehouse).batches, key=place
     )
     require_good_input(warehouse, settings, result.completed, require_whole(warehouse))
     return result.details

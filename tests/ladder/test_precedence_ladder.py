@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from pipelines.config.rules.limits import STEPS
 from pipelines.ladder.ladder import with_priority
-from pipelines.ladder.steps import STEPS
 from tests.support.factories import LONG_AGO, Row, at, rule
 from tests.support.model.rules import Rule, resolve
 from tests.support.plans import operators

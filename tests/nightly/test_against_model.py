@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from pipelines.config.model import Receive, Transmission
 from pipelines.engine.session import is_embedded
 from pipelines.schedules.write import write_schedules
-from pipelines.storage.batches import completed_batches
+from pipelines.storage.batches import read_completed_batches
 from tests.support.harness import Project, Row, one_log
 from tests.support.random_logs import project_of, random_logs, require_equal
 from tests.support.strategies import Log
@@ -60,7 +60,7 @@ def test_schedules_with_settings_equal_the_model(
         transmission=Transmission.model_validate({"starvation": starvation, "blocks": blocks}),
     )
     warehouse = project.warehouse(session)
-    write_schedules(warehouse, changed, log.as_of, completed_batches(warehouse))
+    write_schedules(warehouse, changed, log.as_of, read_completed_batches(warehouse))
     require_equal(project, replace(log, top=top, starvation=starvation, blocks=blocks))
 
 

@@ -26,7 +26,6 @@ from pipelines.ingest.duplicates import (
 )
 from pipelines.ingest.endpoints import find_first_arrivals, resolve_endpoints
 from pipelines.ingest.late_events import Lookback, select_closed_rows
-from pipelines.ingest.redelivered import select_redelivered
 from pipelines.ingest.retention import (
     CloseAt,
     select_closing_conversations,
@@ -34,6 +33,7 @@ from pipelines.ingest.retention import (
     select_open_conversations,
     select_open_messages,
     select_open_transactions,
+    select_redelivered,
 )
 from pipelines.ingest.sides import conversation_sides
 from pipelines.schedules.blocks import in_blocks

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.model import SparkSchema
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import UNRESOLVED
 from schemas.reading import as_of_key

@@ -1,8 +1,8 @@
 """Warehouses that are not as a run left them: of an older version, or with a table half created."""
 
-import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError, WarehouseError
 from pipelines.console.invocation import name_command
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.storage.id_spelling import is_marked
 from pipelines.storage.inputs.delta_log import current_version
 from pipelines.storage.versions import versions_of
@@ -22,22 +22,38 @@ from schemas import TABLES
 from schemas.ids import canonical_text
 from schemas.outputs import BATCHES, FILES
 from tests.support.factories import Row, endpoint_event
-from tests.support.written import warehouse_of
+from tests.support.written import warehouse_of, write
 
 Change = Callable[[pa.Table], pa.Table]
 
 
-def test_an_old_warehouse_is_refused(session: SparkSession, tmp_path: Path) -> None:
-    Warehouse(session, f"{tmp_path}/new").require_this_shape()
-    write_deltalake(f"{tmp_path}/old/ledger_batches", pa.table({"batch": [1]}))
-    said = (
-        f"warehouse: {tmp_path}/old was written by an older version, whose tables are not read; move the "
-        f"folder away (or name another one) and run {name_command('nightly')} again: it makes all tables "
-        "anew from the "
-        "event files (docs/operations.md, Old warehouses)"
-    )
-    with pytest.raises(ConfigError, match=f"^{re.escape(said)}$"):
-        Warehouse(session, f"{tmp_path}/old").require_this_shape()
+@pytest.mark.spark
+def test_a_column_that_came_later_is_null_until_the_next_write(session: SparkSession, tmp_path: Path) -> None:
+    """A table of an older version lacks a column that may be null, in the middle."""
+    file = {"batch": 1, "source": "s", "path": "p", "length": 5, "version": 7}
+    older = replace(FILES, columns=tuple(each for each in FILES.columns if each.name != "length"))
+    write(Warehouse(session, str(tmp_path)), older, [{name: file.get(name) for name in older.names}])
+    warehouse = Warehouse(session, str(tmp_path))
+    assert warehouse.read(FILES).columns == FILES.names
+    assert [(row.length, row.version) for row in warehouse.read(FILES).collect()] == [(None, 7)]
+    assert versions_of(str(tmp_path)) == {"files": 1}
+
+    new = [(file | {"batch": 2}).get(name) for name in FILES.names]
+    warehouse.append(FILES, small_frame(session, [new], FILES.struct))
+    for each in (warehouse, Warehouse(session, str(tmp_path))):
+        rows = each.read(FILES).collect()
+        assert sorted((row.batch, row.path, row.length, row.version) for row in rows) == [
+            (1, "p", None, 7),
+            (2, "p", 5, 7),
+        ]
+        assert each.read(FILES).columns == FILES.names
+    again = Warehouse(session, str(tmp_path))
+    again.replace(FILES, again.read(FILES).where("batch = 1"), where="batch = 1")
+    assert again.read(FILES).count() == 2
+    stored = DeltaTable(str(tmp_path / "files")).schema()
+    assert [field.name for field in stored.fields] == [*older.names, "length"]
+    assert stored.fields[-1].metadata == {"comment": "bytes; null for Delta"}
+    assert stored.fields[-1].nullable
 
 
 def changed_by(change: Change, session: SparkSession, folder: Path) -> str:
@@ -112,7 +128,7 @@ def test_ids_in_another_spelling_are_of_an_older_version(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        pytest.param(lambda rows: rows.drop_columns(["length"]), "column length is missing", id="dropped"),
+        pytest.param(lambda rows: rows.drop_columns(["path"]), "column path is missing", id="dropped"),
         pytest.param(
             lambda rows: rows.append_column("note", pa.array([], pa.string())),
             "column note was added",

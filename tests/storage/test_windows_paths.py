@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from pipelines.config.paths import local_folder
 from pipelines.engine.files import engine_path, literal_paths
-from pipelines.storage.inputs.paths import file_system, on_local_disk
+from pipelines.storage.inputs.paths import file_system, local_path
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_elsewhere_an_engine_gets_the_path() -> None:
 
 @pytest.mark.parametrize("path", ["C:/data/x", "//server/share/x"])
 def test_a_drive_is_no_scheme(path: str) -> None:
-    assert on_local_disk(path) == path
+    assert local_path(path) == path
     assert file_system(path)[1:] == (path, "")
 
 

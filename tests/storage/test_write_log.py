@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import UNRESOLVED
 from schemas.reading import as_of_key

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.table import Table
 from schemas.whatif import WHATIF_AS_OF, WHATIF_TABLES

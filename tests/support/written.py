@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES, Table
 from schemas.events import LEDGER_PARTITIONS

@@ -21,7 +21,7 @@ from pipelines.config.load import load_settings
 from pipelines.config.proposal import read_changes, read_replacement
 from pipelines.config.proposed_settings import read_proposed_settings
 from pipelines.console.invocation import name_command
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.questions.overtaken import count_passed_by_level
 from pipelines.report.whatif import read_whatif_tables
 from pipelines.schedules.orders import receive_order

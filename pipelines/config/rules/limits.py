@@ -1,5 +1,6 @@
 """The engine's limits on what a rule may say, whatever form it is written in."""
 
+from itertools import product
 from typing import Final
 
 NAME_LENGTH: Final = 128
@@ -25,3 +26,14 @@ def level_problem(level: int) -> str | None:
     if level not in LEVELS:
         return f"{level} is not a priority level (error 33302); write 1 (low) to 10 (high)"
     return None
+
+
+CRITERIA = ("contract", "local_service", "remote_service")
+"""The criteria of a rule; each is a name or ANY."""
+
+STEPS: tuple[tuple[bool, bool, bool], ...] = tuple(product((True, False), (True, False), (True, False)))
+"""Steps 1 to 8 of the precedence ladder: whether the rule names (contract, local service, remote service).
+
+A contract counts for more than a local service, and that for more than a remote service; see
+docs/semantics.md#priority-of-an-endpoint.
+"""

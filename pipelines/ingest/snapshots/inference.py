@@ -1,4 +1,4 @@
-"""All that a fold looks at, with what follows from snapshots: ids that events know, and what has gone."""
+"""The working set with what snapshots imply: ids that events know, moves, and ends."""
 
 from dataclasses import replace
 
@@ -42,7 +42,7 @@ def infer(
     facts = Rows(
         ledger.message_events.where("inferred is null"), ledger.endpoint_events.where("inferred is null")
     )
-    # What new snapshots show was named when they were read.
+    # Rows of new snapshots got their ids when they were read.
     old = Rows(facts.messages.where(said_before), facts.conversations.where(said_before))
     rest = Rows(facts.messages.where(~said_before), facts.conversations.where(~said_before))
     if number > 1:

@@ -1,9 +1,8 @@
-"""What is missing from a complete view: it was there before, so it has gone.
+"""Infer ends: a row that a complete view no longer shows has ended.
 
-Only what had no fact in the last minute before the snapshot counts as missing: views are not read at one
-instant, and clocks differ. What is concluded follows from all rows that are known, so it is concluded anew
-whenever some come in, and a later row corrects it.
-Source: our choice.
+Rows with a fact in the last minute before the snapshot do not count as missing: the views of a snapshot are
+read one after the other, and clocks differ. Each batch infers the ends again from all known rows, so later
+rows correct them.
 """
 
 from datetime import timedelta
@@ -18,20 +17,20 @@ from pipelines.state.transactions import TRANSACTION
 from schemas.events import END, END_WITH_CLEANUP, END_WITH_ERROR, ENDS, LEFT, MOVE
 
 LATELY = timedelta(seconds=60)
-"""A fact this young is not contradicted."""
+"""A fact this recent is not contradicted by a snapshot."""
 
 
 def infer_endpoint_ends(endpoints: DataFrame, endpoint_events: DataFrame, views: DataFrame) -> DataFrame:
-    """The endpoints that a complete conversation_endpoints does not show: they have ended by then.
+    """Infer the ends of endpoints that a complete conversation_endpoints does not show.
 
     Args:
         endpoints: `created`.
-        endpoint_events: all endpoint events of these conversations.
+        endpoint_events: all endpoint events of the conversations.
         views: complete views, (instance, database, view, taken_at, queue), unique.
 
     Returns:
         Rows of `endpoint_events` without batch, `inferred`: an END_CONVERSATION just before the first
-        taken_at that the endpoint's last fact, its creation or a move, is a minute older than.
+        taken_at that is a minute later than the endpoint's last fact, its creation or a move.
     """
     event_type = F.col("event_type")
     facts = endpoint_events.groupBy(*SIDE).agg(
@@ -68,7 +67,7 @@ def infer_endpoint_ends(endpoints: DataFrame, endpoint_events: DataFrame, views:
 
 
 def infer_message_ends(ledger: Ledger, views: DataFrame) -> DataFrame:
-    """The messages that a complete view does not show: received, or gone from the transmission queue.
+    """Infer that messages missing from a complete view were received or left the transmission queue.
 
     Args:
         ledger: message events and queue events that can matter; `endpoints` are those of `created` with
@@ -76,9 +75,9 @@ def infer_message_ends(ledger: Ledger, views: DataFrame) -> DataFrame:
         views: complete views, as for `infer_endpoint_ends`; `queue` is null where a view is none.
 
     Returns:
-        Rows of `message_events` without batch, `inferred`, just before the first taken_at that shows it: a
-        RECEIVED of a message that stood ready in a complete queue, LEFT of one that waited in a complete
-        transmission_queue, if its last event is a minute older.
+        Rows of `message_events` without batch, `inferred`, just before the first taken_at that shows it:
+        a RECEIVED of a message that was ready in a complete queue, a LEFT of a message that waited in a
+        complete transmission_queue, if its last event is a minute older.
     """
     event_type, time = F.col("event_type"), F.col("event_time")
     newest = views.agg(F.max("taken_at").alias("newest"))
@@ -126,7 +125,7 @@ def infer_message_ends(ledger: Ledger, views: DataFrame) -> DataFrame:
 
 
 def _missing(rows: DataFrame, views: DataFrame, key: list[str]) -> DataFrame:
-    """The rows with each taken_at of their place at which they were there, a minute old, and not shown."""
+    """The rows with each taken_at at which they existed, were a minute old, and were not in the view."""
     known = F.col("last_fact") < F.col("taken_at") - F.expr(f"INTERVAL {LATELY.seconds} SECONDS")
     lives = (F.col("created_at") < F.col("taken_at")) & (
         F.col("ended_at").isNull() | (F.col("ended_at") >= F.col("taken_at"))
@@ -135,13 +134,13 @@ def _missing(rows: DataFrame, views: DataFrame, key: list[str]) -> DataFrame:
 
 
 def _with_endpoint(messages: DataFrame, locations: DataFrame, sent_by_initiator: Column) -> DataFrame:
-    """The messages with the place of one of their endpoints."""
+    """The messages with instance, database and queue of one of their endpoints."""
     sides = locations.withColumn("sent_by_initiator", sent_by_initiator).drop("is_initiator")
     return messages.join(sides, ["conversation_id", "sent_by_initiator"], "inner")
 
 
 def _ends_by_effect(endpoint_events: DataFrame) -> DataFrame:
-    """The ends of both sides of each conversation, by what they drop of the messages on their way."""
+    """The times of the ends of both endpoints of each conversation, by their effect on sent messages."""
     event_type, time = F.col("event_type"), F.col("event_time")
     flags = {
         f"{name}_{side}": F.min(F.when(event_type.isin(*types) & (F.col("is_initiator") == is_own), time))
@@ -152,7 +151,7 @@ def _ends_by_effect(endpoint_events: DataFrame) -> DataFrame:
 
 
 def _dropped_at() -> Column:
-    """When a message that never arrived was dropped, as `pipelines.state` says it; null if it was not."""
+    """When a message that never arrived was dropped, by the rules of `is_dropped`; null if it was not."""
 
     def of(sender: str, receiver: str) -> Column:
         is_error = F.col("message_type").endswith("/ServiceBroker/Error")
@@ -163,9 +162,9 @@ def _dropped_at() -> Column:
 
 
 def _count_redeliveries(ledger: Ledger) -> DataFrame:
-    """Of messages that were taken: how often they were given back, and when last.
+    """How often a ROLLBACK returned a received message to its queue, and when last.
 
-    A take that was committed, or whose transaction is open, was not given back.
+    A RECEIVED whose transaction was committed or is open was not rolled back.
     """
     outcome = ledger.queue_events.where("event_type in ('COMMIT', 'ROLLBACK') and transaction_id is not null")
     rolled_back = (

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 
-from pipelines.engine.small_frame import small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
@@ -50,7 +50,7 @@ def monitors_of(monitors: DataFrame, tasks: DataFrame | None, with_tasks: Collec
 
 
 def write_monitors(warehouse: Warehouse, number: int, rows: Sequence[Row]) -> None:
-    """Write the monitors that a batch brings, in place of those that a broken-off attempt left."""
+    """Write the monitors that a batch brings, in place of the rows of an interrupted attempt."""
     if rows or warehouse.exists(QUEUE_MONITORS):
         numbered = small_frame(warehouse.spark, [(number, *row) for row in rows], QUEUE_MONITORS.struct)
         warehouse.replace(QUEUE_MONITORS, numbered, where=f"batch >= {number}")

@@ -19,7 +19,7 @@ def moves_between_snapshots(endpoint_events: DataFrame) -> DataFrame:
     """
     is_creation = F.col("event_type").isin(*CREATIONS)
     facts = endpoint_events.where(is_creation | (F.col("event_type") == MOVE))
-    # Most endpoints have one fact, which can't contradict itself.
+    # One fact cannot contradict itself, and most endpoints have one.
     several = facts.groupBy(*SIDE).agg(F.count(F.lit(1)).alias("facts")).where("facts > 1").select(*SIDE)
     known = facts.join(several, SIDE, "left_semi")
     first = Window.partitionBy(*SIDE).orderBy(

@@ -24,8 +24,7 @@ from pipelines.config.snapshots.views import (
     queue_of,
 )
 from pipelines.engine.differences import Materialize, materialize_if_embedded, run_concurrently
-from pipelines.engine.small_frame import empty_frame, small_frame
-from pipelines.engine.union import union_all
+from pipelines.engine.frames import empty_frame, small_frame, union_all
 from pipelines.ingest.snapshots.identity import Rows, name_messages, name_messages_by_views
 from pipelines.ingest.snapshots.message_endpoints import endpoints_of_messages, without_known
 from pipelines.ingest.snapshots.monitors import monitors_of
@@ -40,8 +39,8 @@ from pipelines.ingest.snapshots.view_events import (
     waiting_message_events,
 )
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.inputs.unreadable import blaming_files, faulty_files
-from pipelines.storage.snapshots.closely import blame_views
+from pipelines.storage.inputs.faulty_files import find_faulty_files, name_files_on_error
+from pipelines.storage.snapshots.view_check import check_view_file
 from pipelines.storage.snapshots.views import payload, read_views
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import CONTRACTS as EVENT_CONTRACTS, ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS, accepted_names
@@ -59,7 +58,7 @@ class SnapshotBatch:
 
     Attributes:
         rows: rows read of the views that have facts.
-        rejected: of these, rows that were rejected.
+        rejected: rejected rows among them.
         events: by table, rows of accepted events without batch.
         reports: (source, event_id, reason, payload) of rejected rows; None if there are none.
         by_day: rows by the UTC day of their snapshot.
@@ -183,7 +182,7 @@ def take_snapshots(
 def _endpoints_of_messages(
     snapshots: Sequence[ServerSnapshot], accepted: Mapping[str, DataFrame]
 ) -> list[DataFrame]:
-    """What messages show of endpoints, of the snapshots without a view of these."""
+    """Endpoint events from messages, for the snapshots without a view of endpoints."""
     if all(each.has_endpoints for each in snapshots):
         return []
     alone = [
@@ -248,7 +247,7 @@ def _read(
     Raises:
         InputError: a file can't be read to its end, or has values as no server writes them.
     """
-    with blaming_files(partial(_blame, warehouse.spark, [files for _, files in views])):
+    with name_files_on_error(partial(_blame, warehouse.spark, [files for _, files in views])):
         judged = _judged(warehouse, kind, views)
         rows = materialize(judged.drop("row"))
     is_no_value = F.col("reasons").contains("broken_row") | F.col("reasons").contains("unreadable_")
@@ -260,10 +259,10 @@ def _read(
         )
     )
     if any(row["no_values"] for row in counts):
-        closer = [(snapshot, [blame_views(file) for file in files]) for snapshot, files in views]
+        closer = [(snapshot, [check_view_file(file) for file in files]) for snapshot, files in views]
         if closer != [(snapshot, list(files)) for snapshot, files in views]:
             return _read(warehouse, kind, closer, materialize)
-    # What was rejected is little, and read again: what stands in a row costs as much as to judge it.
+    # Rejected rows are few and read again: to materialize the texts of all rows would cost too much.
     reports = _reports(judged) if any(row["rejected"] for row in counts) else None
     return _Read(rows.where("reasons is null"), counts, reports)
 
@@ -284,7 +283,7 @@ def _blame(spark: SparkSession, views: Sequence[Sequence[ViewFile]], error: Exce
     problems = [
         problem
         for files in views
-        for problem in faulty_files(files, opened, error, are_parquet=are_parquet(files))
+        for problem in find_faulty_files(files, opened, error, are_parquet=are_parquet(files))
     ]
     if problems:
         raise snapshot_error(problems)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.engine.row_hash import row_hash
+from pipelines.engine.frames import row_hash
 from pipelines.ingest.snapshots.view_events import ENDED, OPEN
 
 HANDLE = "conversation_handle"
@@ -21,17 +21,17 @@ STATES = {
 
 
 def validate_endpoints(view: DataFrame, contracts: DataFrame, services: DataFrame) -> DataFrame:
-    """Judge the rows of one `conversation_endpoints`.
+    """Validate the rows of one `conversation_endpoints`.
 
     Args:
-        view: its rows, with `reasons` why a row is none of the view's.
+        view: its rows, with `reasons`, null for a valid row.
         contracts: (service_contract_id, contract) of the same snapshot; few.
-        services: (service_id, local_service), likewise.
+        services: (service_id, local_service) of the same snapshot; few.
 
     Returns:
-        The same rows with `contract` and `local_service`, and `reasons` where there were none yet.
+        The same rows with `contract` and `local_service`, and reasons added where there were none.
     """
-    # The small sides stand on the left: the embedded engine holds these in memory.
+    # The small sides stand on the left, which are held in memory.
     named = F.broadcast(contracts).join(view, "service_contract_id", "right")
     named = F.broadcast(services).join(named, "service_id", "right")
     rows = _repeated_handles(view).join(named, HANDLE, "right")
@@ -72,7 +72,7 @@ def validate_queue_events(view: DataFrame, queues: DataFrame, database_id: int |
         database_id: of the same snapshot; None if it is not known.
 
     Returns:
-        The same rows with `queue`, and `reasons` where there were none yet; without those of other databases,
+        The same rows with `queue`, and reasons added where there were none; without those of other databases,
         for the views are of the whole server.
     """
     if database_id is not None:
@@ -85,7 +85,7 @@ def validate_queue_events(view: DataFrame, queues: DataFrame, database_id: int |
 def _repeated_handles(view: DataFrame) -> DataFrame:
     """The handles that several rows have, unique, with `is_repeated`: few, if any.
 
-    All rows are told apart by 8 bytes; only what shares these by chance, or is repeated, is compared whole.
+    A hash of 8 bytes finds candidates; only candidates are compared by all columns.
     """
     handles = view.select(HANDLE, row_hash(F.col(HANDLE)).alias("identity"))
     shared = handles.groupBy("identity").agg(F.count(F.lit(1)).alias("rows")).where("rows > 1")

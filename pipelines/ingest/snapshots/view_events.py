@@ -2,7 +2,7 @@
 
 Every function takes the rows of views with `view` and the columns of `PLACE`, of one snapshot or of several.
 An untimed fact happened a microsecond before taken_at, so that it counts at as_of = taken_at.
-Source: our choice; what the columns mean is in the vendor's pages of these views.
+The vendor's documentation of the views describes the columns.
 """
 
 from pyspark.sql import Column, DataFrame, functions as F
@@ -13,7 +13,7 @@ from schemas.events import END
 DEFAULT_LIFETIME = 2_147_483_647_000_000
 """Microseconds that a conversation lives where BEGIN DIALOG names no lifetime."""
 OLDEST_DAYS = 3653
-"""An older conversation is not believed: it was given a lifetime of its own (our choice)."""
+"""A creation this long before the snapshot is unlikely: the application set a shorter lifetime."""
 ENDED = {"DO": True, "CD": True, "DI": False}
 """States in which an endpoint has ended: this one, or the far one (false)."""
 OPEN = ("SO", "SI", "CO", "ER")
@@ -180,7 +180,7 @@ def _before_taken_at(time: str) -> Column:
 
 
 def row_id(*parts: Column) -> Column:
-    """The id of a row: of which snapshot and view it is, and what tells it from the others of the view."""
+    """The id of a row: its snapshot, its view, and its key in the view."""
     place = [F.unix_micros("taken_at").cast("string"), F.col("instance"), F.col("database"), F.col("view")]
     return F.concat_ws("/", F.lit("snapshot"), *place, *parts)
 
@@ -218,7 +218,7 @@ def _of_message() -> list[Column]:
 
 
 def _place_in_view(queuing_order: Column) -> list[Column]:
-    """What tells the messages of a view apart."""
+    """The key of a message in a view."""
     number = F.coalesce(F.col("message_sequence_number"), queuing_order).cast("string")
     return [
         F.col("conversation_handle"),

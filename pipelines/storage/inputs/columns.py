@@ -13,12 +13,12 @@ from pipelines.config.model import EventSource
 from pipelines.storage.inputs.contract import first_line, problems_of_each
 from pipelines.storage.inputs.csv_rows import header_problems
 from pipelines.storage.inputs.json_lines import foreign_problems
-from pipelines.storage.inputs.paths import files_under, is_empty_folder, unpacked
+from pipelines.storage.inputs.paths import is_empty_folder, list_files, open_unpacked
 from pipelines.storage.inputs.typed_rows import footer_problems, schema_problems
 from schemas import EventContract
 
 LINES = 20
-"""Of a file of JSON lines, so many are looked at: each line has its own fields."""
+"""Lines of a file of JSON lines that are compared: each line has its own fields."""
 JSON_TYPES = {"boolean": bool, "int": int, "bigint": int}
 """The type of a field by the column's; all others are text."""
 
@@ -46,13 +46,13 @@ def compare_columns(contract: EventContract, given: EventSource) -> tuple[int, l
         "parquet": lambda path: footer_problems(path, contract)[1],
         "json": lambda path: foreign_problems(path) or _problems_of_lines(path, contract),
     }
-    files = [file.path for file in files_under(given.path)]
+    files = [file.path for file in list_files(given.path)]
     return len(files), problems_of_each(files, compare[given.format])
 
 
 def _problems_of_lines(path: str, contract: EventContract) -> list[str]:
     """What the first lines of a file of JSON lines lack, or have of another type."""
-    with unpacked(path) as stream:
+    with open_unpacked(path) as stream:
         first = islice(TextIOWrapper(stream, encoding="utf-8-sig", errors="replace"), LINES)
         lines = [line for line in first if line.strip()]
     for number, line in enumerate(lines, 1):

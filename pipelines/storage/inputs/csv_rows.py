@@ -10,11 +10,11 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.config.exports.foreign import TRACE, is_trace, sample
 from pipelines.config.exports.form import ForeignFileError, TextForm
-from pipelines.engine.union import union_all
+from pipelines.engine.frames import union_all
 from pipelines.storage.inputs.contract import contract_problems, problems_of_each, raise_together
-from pipelines.storage.inputs.paths import unended_line
-from pipelines.storage.inputs.plain_copies import form_of, plain_copy
-from pipelines.storage.inputs.text import PACKED, names_of, read_lines, settled, value_of
+from pipelines.storage.inputs.paths import read_unended_line
+from pipelines.storage.inputs.plain_copies import find_form, write_plain_copy
+from pipelines.storage.inputs.text import PACKED, compute_once, join_names, parse_value, read_lines
 from schemas import EventContract
 
 FIELD = r',("[^"]*(?:""[^"]*)*"|[^",][^,]*|)'
@@ -45,7 +45,7 @@ def read_csv(
     opened = _opened(spark, contract, paths)
     headers = {path: form.header_text for path, form in opened}
     paths = list(headers)
-    ends = {path: unended_line(path) for path in paths if not path.endswith(tuple(PACKED))}
+    ends = {path: read_unended_line(path) for path in paths if not path.endswith(tuple(PACKED))}
     alike: dict[tuple[str, bool], list[str]] = {}
     for path in paths:
         alike.setdefault((headers[path], bool(ends.get(path))), []).append(path)
@@ -85,7 +85,7 @@ def _opened(spark: SparkSession, contract: EventContract, paths: Sequence[str]) 
 def header_problems(path: str, contract: EventContract) -> tuple[TextForm | None, list[str]]:
     """The form of a CSV file, None if it is no CSV, and what its header lacks of the contract."""
     try:
-        form = replace(form_of(path, contract.names), has_breaks=False)
+        form = replace(find_form(path, contract.names), has_breaks=False)
     except ForeignFileError as error:
         return None, [f"{path}: {error}"]
     return form, [] if form.is_empty else _of_header(path, contract, form)
@@ -125,8 +125,8 @@ def _plain(spark: SparkSession, contract: EventContract, path: str, form: TextFo
     if form.is_plain:
         return path, form
     written = replace(form, header=tuple(contract.names)) if form.is_empty else form
-    copy = plain_copy(spark, path, written, "rows")
-    return copy, form_of(copy, contract.names)
+    copy = write_plain_copy(spark, path, written, "rows")
+    return copy, find_form(copy, contract.names)
 
 
 def _columns(header: str) -> list[str]:
@@ -152,8 +152,8 @@ def _from_lines(
         broken.alias("broken"),
         *[_field(header.index(name)).alias(name) for name in contract.names],
     )
-    rows = settled(rows, ["raw", *file, "broken", *contract.names])
-    typed = {column.name: value_of(F.col(column.name), column.type) for column in contract.columns}
+    rows = compute_once(rows, ["raw", *file, "broken", *contract.names])
+    typed = {column.name: parse_value(F.col(column.name), column.type) for column in contract.columns}
     unreadable = {
         column.name: F.col(column.name).isNotNull() & typed[column.name].isNull()
         for column in contract.columns
@@ -164,7 +164,7 @@ def _from_lines(
     return rows.select(
         *[F.when(is_whole, value).alias(name) for name, value in typed.items()],
         "broken",
-        F.when(is_whole, names_of(unreadable)).alias("unreadable"),
+        F.when(is_whole, join_names(unreadable)).alias("unreadable"),
         F.lit(None).cast("string").alias("mistyped"),
         "raw",
         F.lit(" ".join(map(str, places))).alias("places"),

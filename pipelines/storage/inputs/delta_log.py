@@ -1,5 +1,6 @@
 """What was appended to a Delta table since a version, by its log."""
 
+import json
 import re
 from collections.abc import Collection, Iterator
 from typing import Any
@@ -9,7 +10,7 @@ import pyarrow as pa
 from deltalake import DeltaTable
 
 from pipelines.config.errors import InputError
-from pipelines.storage.commits import actions_of
+from pipelines.storage.inputs.paths import open_file
 
 ANEW = (
     "copy the table to a new folder and name that in the settings: what was taken before then counts as "
@@ -80,7 +81,7 @@ def new_sizes(path: str, since: int | None, version: int) -> list[int]:
 
 def _actions(path: str, number: int) -> Iterator[dict[str, Any]]:
     try:
-        return actions_of(path, number)
+        return read_actions(path, number)
     except FileNotFoundError as error:
         raise InputError(f"{path}: version {number} is no longer in the table's log; {ANEW}") from error
 
@@ -106,3 +107,20 @@ def _require_plain(path: str, metadata: dict[str, Any]) -> None:
 
 def _whole(path: str, file: str) -> str:
     return file if re.match(r"[A-Za-z][A-Za-z0-9+.-]+:/|/", file) else f"{path}/{file}"
+
+
+def read_actions(path: str, version: int) -> Iterator[dict[str, Any]]:
+    """The actions of one commit, in the log's order.
+
+    Raises:
+        FileNotFoundError: the log does not have this version, or no longer.
+    """
+    with open_file(f"{path}/_delta_log/{version:020}.json") as file:
+        text = file.read().decode()
+    return (json.loads(line) for line in text.splitlines() if line)
+
+
+def count_added_rows(path: str, version: int) -> tuple[int, int]:
+    """How many rows a commit added, in how many files."""
+    added = [action["add"] for action in read_actions(path, version) if "add" in action]
+    return sum(json.loads(each.get("stats") or "{}").get("numRecords", 0) for each in added), len(added)

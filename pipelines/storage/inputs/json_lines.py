@@ -6,10 +6,10 @@ from functools import reduce
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.config.exports.foreign import AS_UTF8, foreign_text
+from pipelines.engine.files import json_string_pattern
 from pipelines.storage.inputs.contract import contract_problems, problems_of_each, raise_together
-from pipelines.storage.inputs.json_limits import NESTED_AT_MOST, has_long_names, is_beyond
-from pipelines.storage.inputs.paths import unpacked
-from pipelines.storage.inputs.text import names_of, read_lines, settled, value_of
+from pipelines.storage.inputs.paths import open_unpacked
+from pipelines.storage.inputs.text import compute_once, join_names, parse_value, read_lines
 from schemas import EventContract
 
 JSON_TYPES = {
@@ -46,9 +46,9 @@ def read_json(spark: SparkSession, contract: EventContract, paths: Sequence[str]
         InputError: a file seems to be something else, such as a trace in XML.
     """
     raise_together([contract_problems(contract, problems_of_each(paths, foreign_problems))])
-    rows = _looked_at(spark, contract, paths)
+    rows = _parse_lines(spark, contract, paths)
     values = {
-        column.name: value_of(F.col(column.name), column.type)
+        column.name: parse_value(F.col(column.name), column.type)
         if JSON_TYPES[column.type] == "STRING"
         else F.col(column.name).try_cast(column.type)
         for column in contract.columns
@@ -62,7 +62,7 @@ def read_json(spark: SparkSession, contract: EventContract, paths: Sequence[str]
     return rows.select(
         *[F.when(is_whole, value).alias(name) for name, value in values.items()],
         "broken",
-        F.when(is_whole, names_of(unreadable)).alias("unreadable"),
+        F.when(is_whole, join_names(unreadable)).alias("unreadable"),
         F.when(is_whole & F.col("is_odd"), _mistyped(contract)).alias("mistyped"),
         "raw",
     )
@@ -92,7 +92,7 @@ def name_mistyped(spark: SparkSession, contract: EventContract, paths: Sequence[
 def foreign_problems(path: str) -> list[str]:
     """What a file seems to be that begins with no JSON lines."""
     try:
-        with unpacked(path) as stream:
+        with open_unpacked(path) as stream:
             head = stream.read(START)
     except OSError:
         # The engine says what is wrong.
@@ -103,7 +103,7 @@ def foreign_problems(path: str) -> list[str]:
     return [f"{path}: {other}"] if other else []
 
 
-def _looked_at(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
+def _parse_lines(spark: SparkSession, contract: EventContract, paths: Sequence[str]) -> DataFrame:
     """The lines with their fields as text, long or boolean, `broken`, `is_odd` and the types of odd lines.
 
     `from_json` is the fastest reader on both engines, but a lenient one: on Apache Spark it passes over what
@@ -111,7 +111,7 @@ def _looked_at(spark: SparkSession, contract: EventContract, paths: Sequence[str
     tell the lines for which all that makes no difference; the others, the odd ones, are looked at closely.
     """
     lines = read_lines(spark, paths).withColumn("is_beyond", is_beyond(spark))
-    lines = settled(lines, ["raw", "is_text", "is_beyond"])
+    lines = compute_once(lines, ["raw", "is_text", "is_beyond"])
     text = F.when(~F.col("is_beyond"), F.col("raw"))
     parsed = lines.select(
         "raw",
@@ -129,7 +129,7 @@ def _looked_at(spark: SparkSession, contract: EventContract, paths: Sequence[str
         *[F.col(f"event.`{name}`").alias(name) for name in contract.names],
     )
     rows = rows.withColumn("is_odd", F.col("repeats_a_name") | _may_mislead(contract))
-    rows = settled(rows, ["raw", "is_text", "is_beyond", "is_odd", *contract.names])
+    rows = compute_once(rows, ["raw", "is_text", "is_beyond", "is_odd", *contract.names])
     rows = with_shape(rows, when=F.col("is_odd") & ~F.col("is_beyond"))
     return rows.withColumns(
         {
@@ -213,3 +213,32 @@ def _mistyped(contract: EventContract) -> Column:
             wrong.append(f"(?:{'|'.join(names)}): (?:{'|'.join(others)})")
     found = F.regexp_extract_all("types", F.lit(f"(?:^|, )({'|'.join(wrong)})"), F.lit(1))
     return F.nullif(F.replace(F.array_join(found, ","), F.lit(":"), F.lit("")), F.lit(""))
+
+
+NESTED_AT_MOST = 32
+"""How deep a line may be nested, its own object counted. Spark's parsers overflow their stack at hundreds."""
+LONGEST_NAMES = 50_000
+"""Characters of all names of a line together; Spark's parser takes no longer name."""
+HUGE = r"[:\[,]\s*-?(?:[0-9][0-9.]*[eE]\+?0*(?:3(?:09|[1-9][0-9])|[4-9][0-9]{2}|[1-9][0-9]{3,})|[0-9]{309})"
+"""A number that no double holds, which the embedded engine refuses."""
+
+
+def is_beyond(spark: SparkSession) -> Column:
+    """Whether the line `raw` has more than any engine takes; never null. Such a line must not be parsed."""
+    raw = F.col("raw")
+    bare = F.regexp_replace(raw, json_string_pattern(spark), "")
+    brackets = F.regexp_replace(bare, r"[^\[\]{}]", "")
+    for _ in range(NESTED_AT_MOST):
+        brackets = F.regexp_replace(brackets, r"\[\]|\{\}", "")
+    # Most lines are one object without others.
+    has_more = (F.locate("{", raw, 3) > 0) | F.contains(raw, F.lit("["))
+    opened = F.length(raw) - F.length(F.replace(F.replace(raw, F.lit("{"), F.lit("")), F.lit("["), F.lit("")))
+    is_deep = F.when(has_more, F.when(opened > NESTED_AT_MOST, brackets != ""))
+    is_huge = F.when(raw.rlike(HUGE), bare.rlike(HUGE))
+    return F.coalesce(is_deep, F.lit(False)) | F.coalesce(is_huge, F.lit(False))
+
+
+def has_long_names(keys: Column) -> Column:
+    """Whether the names of a line's fields are too long, by what `json_object_keys` says; null without it."""
+    is_long = F.length("raw") > LONGEST_NAMES
+    return F.when(is_long, F.length(F.array_join(keys, "")) > LONGEST_NAMES).otherwise(F.lit(False))

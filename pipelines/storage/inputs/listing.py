@@ -11,14 +11,14 @@ from pipelines.config.errors import InputError, one_line
 from pipelines.config.model import EventSource
 from pipelines.storage.inputs.contract import first_line, raise_together
 from pipelines.storage.inputs.delta_log import current_version, new_sizes
-from pipelines.storage.inputs.paths import GONE, files_under, is_empty_folder
+from pipelines.storage.inputs.paths import GONE, is_empty_folder, list_files
 
 UNFIT = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 """Characters that break a line of a message in two, or that an engine does not take in a path."""
 MANY_FILES = 64
 SMALL_FILE = 1 << 20
-"""More files than `MANY_FILES`, of fewer bytes each on average, are many small files. The embedded engine
-materializes the rows of so many faster than it opens the files again."""
+"""More than `MANY_FILES` files of fewer bytes each on average are many small files. Where the engine is slow
+to open files, it materializes their rows faster than it opens them again."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,10 @@ class InputFile:
     since: int | None = None
 
 
-def new_files(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> list[InputFile]:
-    """Find what was not taken yet, by input in their order and then by path.
+def find_new_files(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> list[InputFile]:
+    """Find the files and Delta versions that no batch has read, by input in their order and then by path.
 
-    A file that is gone is nothing to worry about: its rows were taken.
+    A file that was read can be removed.
 
     Args:
         inputs: path and format by input name.
@@ -59,18 +59,20 @@ def new_files(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> 
     for file in sorted(taken, key=lambda each: -1 if each.version is None else each.version):
         known[file.source, file.path] = file
     found, problems = [], []
-    for source, given in inputs.items():
+    for source, settings in inputs.items():
         try:
-            there = _there(source, given)
+            there = _list_input(source, settings)
         except FileNotFoundError:
-            problems.append(f"inputs.{source}: {given.path} is not there; make that folder, or name another")
+            problems.append(
+                f"inputs.{source}: {settings.path} is not there; make that folder, or name another"
+            )
             continue
         except InputError as error:
             problems.append(str(error))
             continue
         except (OSError, DeltaError) as error:
             problems.append(
-                f"inputs.{source}: cannot open {given.path} as {given.format}: {first_line(error)}"
+                f"inputs.{source}: cannot open {settings.path} as {settings.format}: {first_line(error)}"
             )
             continue
         for file in there:
@@ -78,16 +80,16 @@ def new_files(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> 
             if before is None:
                 found.append(file)
             elif file.version is not None and before.version is not None:
-                problems += _gone_back(file, before.version)
+                problems += _reset_versions(file, before.version)
                 if file.version > before.version:
                     found.append(InputFile(source, file.path, version=file.version, since=before.version))
             elif (file.length, file.modified_at) != (before.length, before.modified_at):
                 problems.append(_changed(file, before))
-    raise_together(map(one_line, [*problems, *_shared(found)]))
+    raise_together(map(one_line, [*problems, *_shared_files(found)]))
     return found
 
 
-def _shared(found: Iterable[InputFile]) -> list[str]:
+def _shared_files(found: Iterable[InputFile]) -> list[str]:
     """What to say of files that several inputs have, once for the same inputs: no row fits two contracts."""
     sources: dict[str, list[str]] = {}
     for file in found:
@@ -102,7 +104,7 @@ def _shared(found: Iterable[InputFile]) -> list[str]:
 def require_unchanged(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> None:
     """See that files that were just read are still what they were when they were listed.
 
-    Which part of a file was read that grew meanwhile nobody knows. Versions of Delta tables stay as they are.
+    If a file grew while it was read, the read part is unknown. Versions of Delta tables do not change.
 
     Raises:
         InputError: a file is gone or has changed; all are listed.
@@ -111,7 +113,7 @@ def require_unchanged(inputs: Mapping[str, EventSource], taken: Iterable[InputFi
     files = [file for file in taken if file.version is None]
     for source in dict.fromkeys(file.source for file in files):
         try:
-            there = {file.path: file for file in _there(source, inputs[source])}
+            there = {file.path: file for file in _list_input(source, inputs[source])}
         except FileNotFoundError:
             there = {}
         problems += [
@@ -122,15 +124,15 @@ def require_unchanged(inputs: Mapping[str, EventSource], taken: Iterable[InputFi
     raise_together(map(one_line, problems))
 
 
-def _there(source: str, given: EventSource) -> list[InputFile]:
-    if given.format == "delta":
+def _list_input(source: str, settings: EventSource) -> list[InputFile]:
+    if settings.format == "delta":
         try:
-            return [InputFile(source, given.path, version=current_version(given.path))]
+            return [InputFile(source, settings.path, version=current_version(settings.path))]
         except DeltaError:
-            if is_empty_folder(given.path):
+            if is_empty_folder(settings.path):
                 return []
             raise
-    files = files_under(given.path)
+    files = list_files(settings.path)
     if unfit := [file.path for file in files if UNFIT.search(file.path)]:
         raise InputError(
             f"inputs.{source}: the name of {unfit[0]!r} has a line end or a control character; rename it"
@@ -155,7 +157,7 @@ def _spoilt(file: InputFile, now: InputFile | None) -> str:
     )
 
 
-def _gone_back(file: InputFile, before: int) -> list[str]:
+def _reset_versions(file: InputFile, before: int) -> list[str]:
     if file.version is not None and file.version >= before:
         return []
     return [

@@ -27,7 +27,7 @@ class FoundFile:
     modified_at: datetime
 
 
-def on_local_disk(path: str) -> str | None:
+def local_path(path: str) -> str | None:
     """The folder or file as the operating system names it; None if it is somewhere else."""
     uri = URI.match(path)
     if uri is None:
@@ -35,7 +35,7 @@ def on_local_disk(path: str) -> str | None:
     return str(fs.FileSystem.from_uri(path)[1]) if uri["scheme"].lower() == "file" else None
 
 
-def files_under(path: str) -> list[FoundFile]:
+def list_files(path: str) -> list[FoundFile]:
     """List all files of a folder, or the file itself, by path.
 
     As Spark does it: names that begin with _ or . are passed over, files and folders alike, and so is what
@@ -92,13 +92,13 @@ def open_file(path: str) -> pa.NativeFile:
     return system.open_input_file(inner)
 
 
-def unpacked(path: str) -> pa.NativeFile:
+def open_unpacked(path: str) -> pa.NativeFile:
     """Open a file for reading from its start on, without its compression."""
     system, inner, _ = file_system(path)
     return system.open_input_stream(inner, compression="detect")
 
 
-def unended_line(path: str) -> str:
+def read_unended_line(path: str) -> str:
     """What stands behind the last line end of a text file; nothing if it ends with one."""
     with open_file(path) as file:
         size = file.size()

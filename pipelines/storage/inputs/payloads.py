@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 from pipelines.config.model import Format
 from pipelines.engine.files import checked_text
 from pipelines.storage.inputs import csv_rows, json_lines
-from pipelines.storage.inputs.readable import TOO_LONG
+from pipelines.storage.inputs.text_copies import TOO_LONG
 from schemas import EventContract
 from schemas.table import Column as Declared
 
@@ -30,11 +30,11 @@ def with_payload(rows: DataFrame, contract: EventContract, format: Format) -> Da
         values = F.struct(*[_readable(each, rows.sparkSession).alias(each.name) for each in contract.columns])
     payload = F.to_json(values)
     if format in ("json", "csv"):
-        payload = F.when(values.isNotNull(), payload).otherwise(described("raw"))
+        payload = F.when(values.isNotNull(), payload).otherwise(describe_line("raw"))
     return rows.withColumn("payload", payload)
 
 
-def described(line: str) -> Column:
+def describe_line(line: str) -> Column:
     """What is stored of a line that is no row, as JSON: its length, and a hash that tells it from others."""
     text = F.col(line)
     told = F.to_json(F.struct(F.length(text).alias("characters"), F.sha2(text, 256).alias("sha256")))

@@ -11,13 +11,13 @@ from pipelines.config.exports.form import HEAD, TAIL, ForeignFileError, TextForm
 from pipelines.config.exports.rows import rewrite
 from pipelines.engine.differences import is_on_this_machine
 from pipelines.engine.scratch import local_scratch
-from pipelines.storage.inputs.paths import file_system, open_file, unpacked
+from pipelines.storage.inputs.paths import file_system, open_file, open_unpacked
 from pipelines.storage.inputs.text import PACKED
 
 BUFFER = 1 << 20
 
 
-def form_of(path: str, known: Collection[str]) -> TextForm:
+def find_form(path: str, known: Collection[str]) -> TextForm:
     """How a CSV file is written, by its first and last bytes.
 
     Args:
@@ -29,7 +29,7 @@ def form_of(path: str, known: Collection[str]) -> TextForm:
     """
     is_packed = PurePosixPath(path).suffix in PACKED
     if is_packed:
-        with unpacked(path) as stream:
+        with open_unpacked(path) as stream:
             return detect_form(stream.read(HEAD), b"", known, is_packed=True)
     with open_file(path) as file:
         head, tail, size = file.read(HEAD), b"", file.size()
@@ -40,7 +40,7 @@ def form_of(path: str, known: Collection[str]) -> TextForm:
     return detect_form(head, tail, known)
 
 
-def plain_copy(spark: SparkSession, path: str, form: TextForm, name: str) -> str:
+def write_plain_copy(spark: SparkSession, path: str, form: TextForm, name: str) -> str:
     """Write a file anew on the local disk, line by line; the copy goes with the process.
 
     Args:

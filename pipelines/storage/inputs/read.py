@@ -1,4 +1,4 @@
-"""An input's new files as one frame of typed columns, with what could not be read said beside them.
+"""An input's new files as one frame of typed columns, with columns for the values that could not be read.
 
 Grain of every frame: one row per row of the input. Columns: the declared ones, typed, and
 - `broken`: the row is none (a JSON line that is not one object, a CSV row of another width), or has text
@@ -20,13 +20,13 @@ from pyspark.sql import DataFrame, SparkSession, types as T
 from pipelines.config.errors import InputError
 from pipelines.config.model import LINE_BYTES, Format
 from pipelines.engine.files import can_open_delta, engine_path
-from pipelines.engine.small_frame import empty_frame
+from pipelines.engine.frames import empty_frame
 from pipelines.storage.inputs.contract import contract_problems, raise_together
 from pipelines.storage.inputs.csv_rows import read_csv
 from pipelines.storage.inputs.delta_log import appended_files, require_own_columns
 from pipelines.storage.inputs.json_lines import name_mistyped, read_json
 from pipelines.storage.inputs.listing import InputFile
-from pipelines.storage.inputs.readable import readable, with_given_names
+from pipelines.storage.inputs.text_copies import copy_unreadable, with_original_names
 from pipelines.storage.inputs.typed_rows import read_delta, read_parquet
 from schemas import EventContract
 
@@ -46,7 +46,7 @@ def read_input(
         contract: the input's contract.
         format: how its files are written.
         files: some of `new_files`, of this input; at least one.
-        max_line_bytes: a longer line of text is broken; see `pipelines.storage.inputs.readable`.
+        max_line_bytes: a longer line of text is broken; see `pipelines.storage.inputs.copy_unreadable`.
 
     Raises:
         InputError: a file's header or schema lacks a column or has another type, or the file is
@@ -54,11 +54,13 @@ def read_input(
     """
     paths = [file.path for file in files]
     if format in ("json", "csv"):
-        copies = readable(spark, paths, max_line_bytes)
+        copies = copy_unreadable(spark, paths, max_line_bytes)
         try:
             return (read_json if format == "json" else read_csv)(spark, contract, copies)
         except InputError as error:
-            raise InputError(*(with_given_names(each, paths, copies) for each in error.problems)) from error
+            raise InputError(
+                *(with_original_names(each, paths, copies) for each in error.problems)
+            ) from error
     if format == "parquet":
         return read_parquet(spark, contract, paths)
     return _delta(spark, contract, files)
@@ -90,9 +92,9 @@ def mistyped_fields(
 ) -> str:
     """Name the files and fields of another JSON type than the contract's, one a line; nothing without any."""
     paths = [file.path for file in files]
-    copies = readable(spark, paths, max_line_bytes)
+    copies = copy_unreadable(spark, paths, max_line_bytes)
     said = contract_problems(contract, name_mistyped(spark, contract, copies))
-    return with_given_names(said, paths, copies)
+    return with_original_names(said, paths, copies)
 
 
 def _delta(spark: SparkSession, contract: EventContract, files: Sequence[InputFile]) -> DataFrame:

@@ -6,8 +6,8 @@ from pathlib import PurePosixPath
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.engine.files import checked_text, literal_paths, refuses_invalid_text, with_file_names
-from pipelines.engine.union import union_all
-from pipelines.storage.inputs.partitions import parted
+from pipelines.engine.frames import union_all
+from pipelines.storage.inputs.text_encoding import split_by_encoding
 
 PACKED = {".gz", ".bz2", ".zst"}
 """Endings of compressed files."""
@@ -41,7 +41,7 @@ def read_lines(spark: SparkSession, paths: Sequence[str], *, with_file: bool = F
 
     text, is_text = checked_text(F.col("value"), spark)
     if refuses_invalid_text(spark):
-        of_text, others = parted(paths)
+        of_text, others = split_by_encoding(paths)
         read = lines(of_text, F.lit(True)) + lines(others, F.lit(False))
     else:
         read = lines(paths, is_text)
@@ -51,7 +51,7 @@ def read_lines(spark: SparkSession, paths: Sequence[str], *, with_file: bool = F
     return union_all(read).select(unmarked.alias("raw"), "is_text", *file).where("trim(raw) <> ''")
 
 
-def value_of(text: Column, type: str) -> Column:
+def parse_value(text: Column, type: str) -> Column:
     """The text as a value of the type, null if it is none."""
     if type == "string":
         return text
@@ -63,7 +63,7 @@ def value_of(text: Column, type: str) -> Column:
     return F.when(text.rlike(INSTANT), value) if type == "timestamp" else value
 
 
-def names_of(flags: dict[str, Column]) -> Column:
+def join_names(flags: dict[str, Column]) -> Column:
     """The names whose flag is true, joined by commas; null where none is. No flag may be null."""
     if not flags:
         return F.lit(None).cast("string")
@@ -72,7 +72,7 @@ def names_of(flags: dict[str, Column]) -> Column:
     return F.when(F.coalesce(*named).isNotNull(), F.concat_ws(",", *named))
 
 
-def settled(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
+def compute_once(rows: DataFrame, columns: Sequence[str]) -> DataFrame:
     """The same rows with these columns, which later steps take as they are.
 
     Otherwise both engines put the expressions behind a column into every place that names it, most of all

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from pipelines.engine.files import checked_text, literal_paths
-from pipelines.engine.union import union_all
+from pipelines.engine.frames import union_all
 from pipelines.storage.inputs.contract import (
     contract_problems,
     differences,

@@ -1,4 +1,4 @@
-"""Views of a snapshot as one frame of typed columns, with what could not be read said beside them."""
+"""Views of a snapshot as one frame of typed columns, with the reasons why rows could not be read."""
 
 from collections.abc import Sequence
 from pathlib import PurePosixPath
@@ -11,11 +11,11 @@ from pipelines.config.snapshots.columns import is_text
 from pipelines.config.snapshots.view_file import ViewFile
 from pipelines.config.snapshots.views import ValueType, ViewColumn
 from pipelines.engine.files import PLAIN_PATH, can_open_delta, literal_paths, with_file_names
-from pipelines.engine.union import union_all
+from pipelines.engine.frames import union_all
 from pipelines.storage.inputs.csv_rows import read_csv
-from pipelines.storage.inputs.payloads import described
-from pipelines.storage.inputs.plain_copies import plain_copy
-from pipelines.storage.inputs.text import names_of, settled, value_of
+from pipelines.storage.inputs.payloads import describe_line
+from pipelines.storage.inputs.plain_copies import write_plain_copy
+from pipelines.storage.inputs.text import compute_once, join_names, parse_value
 from schemas.events import EventContract
 from schemas.ids import canonical_id
 from schemas.table import optional
@@ -78,7 +78,7 @@ def _read(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
         *[F.col(name).isNull().alias(f"null_{name}") for name in parsed],
     )
     if parsed:
-        rows = settled(rows, rows.columns)
+        rows = compute_once(rows, rows.columns)
     is_null = {name: F.col(f"null_{name}") if name in parsed else F.col(name).isNull() for name in names}
     unreadable = {
         f"unreadable_{name}": F.col(name).isNull() & ~is_null[name] & ~F.col("broken") for name in parsed
@@ -88,14 +88,14 @@ def _read(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
         for column in file.columns
         if not column.nullable and column.name in file.names
     }
-    reasons = names_of({"broken_row": F.col("broken"), **unreadable, **missing})
+    reasons = join_names({"broken_row": F.col("broken"), **unreadable, **missing})
     return rows.select("view", *names, reasons.alias("reasons"), "row")
 
 
 def payload() -> Column:
     """The view's columns as JSON, as `storage.inputs.payloads` makes them; for rejected rows only."""
     is_row = ~F.startswith("reasons", F.lit("broken_row"))
-    return F.when(is_row, F.to_json("row.cells")).otherwise(described("row.line"))
+    return F.when(is_row, F.to_json("row.cells")).otherwise(describe_line("row.line"))
 
 
 def _raw(spark: SparkSession, files: Sequence[ViewFile]) -> DataFrame:
@@ -143,7 +143,7 @@ def _readable(spark: SparkSession, file: ViewFile) -> str:
     if file.form is None or not _needs_copy(file):
         return file.path
     # Apache Spark spells other signs otherwise in a URI.
-    return plain_copy(spark, file.path, file.form, file.view if _is_named_after_view(file) else "view")
+    return write_plain_copy(spark, file.path, file.form, file.view if _is_named_after_view(file) else "view")
 
 
 def _needs_copy(file: ViewFile) -> bool:
@@ -187,4 +187,4 @@ def _typed(value: Column, file: ViewFile, column: ViewColumn) -> Column:
         text = F.trim(text)
         whole = F.substr(text, F.lit(1), F.length(text) - 2)
         text = F.when(F.endswith(text, F.lit(".0")), whole).otherwise(text)
-    return value_of(text, TYPES[column.kind])
+    return parse_value(text, TYPES[column.kind])

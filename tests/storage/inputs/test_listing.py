@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 from pipelines.config.errors import ConfigError, InputError
 from pipelines.config.model import EventSource
 from pipelines.storage.inputs.delta_log import appended_files
-from pipelines.storage.inputs.listing import InputFile, new_files
-from pipelines.storage.inputs.paths import files_under
+from pipelines.storage.inputs.listing import InputFile, find_new_files
+from pipelines.storage.inputs.paths import list_files
 from pipelines.storage.inputs.read import read_input
 from schemas import CONTRACTS
 from tests.support.factories import message_event
@@ -40,7 +40,7 @@ def given(path: Path, format: str = "json") -> dict[str, EventSource]:
 def test_files_are_listed_by_path_in_all_folders(tmp_path: Path) -> None:
     for name in ("b.jsonl", "a/z.jsonl", "a/deeper/y.jsonl", "a b/c[1].jsonl"):
         put(tmp_path / name)
-    found = new_files(given(tmp_path), [])
+    found = find_new_files(given(tmp_path), [])
     names = ["a b/c[1].jsonl", "a/deeper/y.jsonl", "a/z.jsonl", "b.jsonl"]
     assert found == [InputFile(SOURCE, f"{tmp_path}/{name}", 1, MOMENT) for name in names]
 
@@ -55,33 +55,35 @@ def test_hidden_files_and_folders_are_passed_over(tmp_path: Path) -> None:
         "a_b.jsonl",
     ):
         put(tmp_path / "_in" / name)
-    assert [file.path for file in new_files(given(tmp_path / "_in"), [])] == [f"{tmp_path}/_in/a_b.jsonl"]
+    assert [file.path for file in find_new_files(given(tmp_path / "_in"), [])] == [
+        f"{tmp_path}/_in/a_b.jsonl"
+    ]
 
 
 def test_an_input_may_be_one_file(tmp_path: Path) -> None:
     file = put(tmp_path / "only.jsonl")
-    assert [each.path for each in new_files(given(file), [])] == [str(file)]
+    assert [each.path for each in find_new_files(given(file), [])] == [str(file)]
 
 
 @pytest.mark.parametrize("format", FORMATS)
 def test_an_input_may_be_an_empty_folder(tmp_path: Path, format: str) -> None:
-    assert new_files(given(tmp_path, format), []) == []
+    assert find_new_files(given(tmp_path, format), []) == []
 
 
 @pytest.mark.parametrize("inside", ["_delta_log", "a.parquet"])
 def test_a_folder_with_something_in_it_is_no_empty_delta_table(tmp_path: Path, inside: str) -> None:
     (tmp_path / inside).mkdir()
     with pytest.raises(InputError, match=f"cannot open {tmp_path} as delta: "):
-        new_files(given(tmp_path, "delta"), [])
+        find_new_files(given(tmp_path, "delta"), [])
 
 
 def test_what_was_taken_is_not_new_even_if_it_is_gone(tmp_path: Path) -> None:
     put(tmp_path / "a.jsonl")
-    taken = new_files(given(tmp_path), [])
+    taken = find_new_files(given(tmp_path), [])
     put(tmp_path / "b.jsonl")
     gone = InputFile(SOURCE, f"{tmp_path}/gone.jsonl", 5, MOMENT)
     other = InputFile("endpoint_events", f"{tmp_path}/b.jsonl", 1, MOMENT)
-    assert [file.path for file in new_files(given(tmp_path), [*taken, gone, other])] == [
+    assert [file.path for file in find_new_files(given(tmp_path), [*taken, gone, other])] == [
         f"{tmp_path}/b.jsonl"
     ]
 
@@ -89,21 +91,21 @@ def test_what_was_taken_is_not_new_even_if_it_is_gone(tmp_path: Path) -> None:
 def test_a_file_of_the_future_hides_no_later_one(tmp_path: Path) -> None:
     """What is new is told by name, never by age."""
     put(tmp_path / "a.jsonl", moment=MOMENT.replace(year=2200))
-    taken = new_files(given(tmp_path), [])
+    taken = find_new_files(given(tmp_path), [])
     put(tmp_path / "b.jsonl")
     put(tmp_path / "c.jsonl", moment=MOMENT.replace(year=1971))
-    names = [Path(file.path).name for file in new_files(given(tmp_path), taken)]
+    names = [Path(file.path).name for file in find_new_files(given(tmp_path), taken)]
     assert names == ["b.jsonl", "c.jsonl"]
 
 
 def test_files_that_changed_since_they_were_taken_are_all_named(tmp_path: Path) -> None:
     for name in ("a.jsonl", "b.jsonl", "c.jsonl"):
         put(tmp_path / name)
-    taken = new_files(given(tmp_path), [])
+    taken = find_new_files(given(tmp_path), [])
     put(tmp_path / "a.jsonl", "longer")
     put(tmp_path / "c.jsonl", moment=MOMENT.replace(microsecond=123457))
     with pytest.raises(InputError) as caught:
-        new_files(given(tmp_path), taken)
+        find_new_files(given(tmp_path), taken)
     assert str(caught.value).splitlines() == [
         f"inputs.message_events: {tmp_path}/a.jsonl has changed since it was taken (1 bytes of "
         "2026-11-20T12:00:00.123456Z then, 6 bytes of 2026-11-20T12:00:00.123456Z now): move files in whole; "
@@ -120,7 +122,7 @@ def test_missing_inputs_are_all_named(tmp_path: Path, format: str) -> None:
         "queue_events": EventSource.model_validate({"path": str(tmp_path / "too"), "format": format})
     }
     with pytest.raises(InputError) as caught:
-        new_files(inputs, [])
+        find_new_files(inputs, [])
     assert str(caught.value).splitlines() == [
         f"inputs.{source}: {tmp_path}/{name} is not there; make that folder, or name another"
         for source, name in zip(inputs, ("missing", "too"), strict=True)
@@ -129,12 +131,12 @@ def test_missing_inputs_are_all_named(tmp_path: Path, format: str) -> None:
 
 def test_places_that_nothing_can_list_are_refused() -> None:
     with pytest.raises(ConfigError, match="dbfs:/events cannot be listed"):
-        files_under("dbfs:/events")
+        list_files("dbfs:/events")
 
 
 def test_uris_of_files_are_listed_as_uris(tmp_path: Path) -> None:
     put(tmp_path / "a.jsonl")
-    assert [file.path for file in files_under(f"file://{tmp_path}")] == [f"file://{tmp_path}/a.jsonl"]
+    assert [file.path for file in list_files(f"file://{tmp_path}")] == [f"file://{tmp_path}/a.jsonl"]
 
 
 def rows(*numbers: int, **types: pa.DataType) -> pa.Table:
@@ -144,7 +146,7 @@ def rows(*numbers: int, **types: pa.DataType) -> pa.Table:
 
 
 def taken_of(session: SparkSession, path: Path, before: list[InputFile]) -> tuple[list[InputFile], list[str]]:
-    files = new_files(given(path, "delta"), before)
+    files = find_new_files(given(path, "delta"), before)
     found = read_input(session, CONTRACT, "delta", files).collect() if files else []
     return files, sorted(values(found, "event_id"))
 
@@ -240,11 +242,11 @@ def test_delta_files_that_were_vacuumed_before_they_were_taken_are_named(
 def test_a_file_of_two_inputs_is_refused(tmp_path: Path, inner: str) -> None:
     inputs = {**given(tmp_path), "endpoint_events": given(tmp_path / inner)[SOURCE]}
     (tmp_path / "deeper").mkdir()
-    assert new_files(inputs, []) == []
+    assert find_new_files(inputs, []) == []
     for name in ("a", "b"):
         put(tmp_path / "deeper" / f"{name}.jsonl")
     with pytest.raises(InputError) as caught:
-        new_files(inputs, [])
+        find_new_files(inputs, [])
     assert str(caught.value) == (
         f"inputs.{SOURCE} and inputs.endpoint_events both have {tmp_path}/deeper/a.jsonl; name a folder of "
         "its own for each input"
@@ -254,7 +256,7 @@ def test_a_file_of_two_inputs_is_refused(tmp_path: Path, inner: str) -> None:
 def test_delta_table_that_was_written_anew_is_named(tmp_path: Path) -> None:
     write_deltalake(tmp_path, rows(1))
     with pytest.raises(InputError, match="is at version 0, but version 4 was taken: it is another table"):
-        new_files(given(tmp_path, "delta"), [InputFile(SOURCE, str(tmp_path), version=4)])
+        find_new_files(given(tmp_path, "delta"), [InputFile(SOURCE, str(tmp_path), version=4)])
 
 
 def test_delta_partitions_by_a_declared_column_are_refused_from_the_first_version_on(

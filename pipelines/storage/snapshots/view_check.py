@@ -1,4 +1,4 @@
-"""A second look at CSV files of which an engine could not read every row."""
+"""Check the whole CSV file of a view of which an engine could not read every row."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -11,8 +11,8 @@ from pipelines.config.snapshots.view_file import ViewFile
 from pipelines.storage.inputs.paths import file_system
 
 
-def blame_views(file: ViewFile) -> ViewFile:
-    """Find what the first lines of a view's file did not show.
+def check_view_file(file: ViewFile) -> ViewFile:
+    """Check all lines of a view's file for what its first lines did not show.
 
     Returns:
         The file; with `has_breaks` in its form if a value has a line end, which an engine reads from a copy.

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from pipelines.storage.inputs.faulty_files import find_faulty_files
 from pipelines.storage.inputs.listing import InputFile
 from pipelines.storage.inputs.read import read_input
-from pipelines.storage.inputs.unreadable import faulty_files
 from schemas import CONTRACTS
 
 pytestmark = pytest.mark.spark
@@ -28,7 +28,7 @@ def found(
     path.write_bytes(CUT)
     file = InputFile("queue_events", str(path), len(CUT), None, None)
     opened = opened or partial(read_input, spark, CONTRACTS["queue_events"], "json")
-    return faulty_files([file], opened, error, are_parquet=False)
+    return find_faulty_files([file], opened, error, are_parquet=False)
 
 
 def test_a_file_that_ends_too_early_is_found_where_the_error_names_none(

@@ -24,11 +24,11 @@ T = TypeVar("T", bound=File)
 
 
 @contextmanager
-def blaming_files(blame: Callable[[Exception], None]) -> Iterator[None]:
-    """Before what an engine raises inside the block is passed on, see whether files are to blame.
+def name_files_on_error(blame: Callable[[Exception], None]) -> Iterator[None]:
+    """On an error of the engine inside the block, raise an error that names faulty files, if there are any.
 
     Args:
-        blame: is given what was raised, and raises an InputError that names the files if any are bad.
+        blame: takes the error, and raises an InputError if files are faulty.
     """
     try:
         yield
@@ -39,7 +39,7 @@ def blaming_files(blame: Callable[[Exception], None]) -> Iterator[None]:
         raise
 
 
-def faulty_files(
+def find_faulty_files(
     files: Sequence[T], opened: Callable[[Sequence[T]], DataFrame], error: Exception, *, are_parquet: bool
 ) -> list[str]:
     """Find the files that a failed read is about, each with what is wrong with it.
@@ -62,7 +62,7 @@ def faulty_files(
         return []
     told = f" {GONE}" if isinstance(error, FileNotFoundError) else f": {fault}"
     named = [f"{file.path}{told}" for file in files if file.path in fault]
-    # Where it reads one Parquet file, the embedded engine takes a column with a single value from the footer.
+    # With one Parquet file, an engine may read a column with a single value from the footer only.
     times = 2 if are_parquet else 1
     return named or [line for file in files for line in _read_alone(file, opened, times)]
 

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.storage.inputs import readable as module
-from pipelines.storage.inputs.paths import unpacked
-from pipelines.storage.inputs.readable import TOO_LONG, readable, with_given_names
+from pipelines.storage.inputs import text_copies as module
+from pipelines.storage.inputs.paths import open_unpacked
+from pipelines.storage.inputs.text_copies import TOO_LONG, copy_unreadable, with_original_names
 
 LIMIT = 4096
 PACKINGS: dict[str, Callable[[bytes], bytes]] = {"": bytes, ".gz": gzip.compress, ".bz2": bz2.compress}
 
 
 def content(path: str) -> bytes:
-    with unpacked(path) as stream:
+    with open_unpacked(path) as stream:
         return bytes(stream.read())
 
 
@@ -42,11 +42,11 @@ def test_long_lines_are_left_out(
     lines = [long(LIMIT), long(LIMIT + 1), b"short", long(5 * LIMIT), b"\r", long(LIMIT + 2)]
     file = tmp_path / f"a{packing}"
     file.write_bytes(PACKINGS[packing](head + b"\n".join(lines)))
-    [copy] = readable(session, [str(file)], LIMIT)
+    [copy] = copy_unreadable(session, [str(file)], LIMIT)
     assert copy != str(file)
     expected = [left_out(line) if len(line) > LIMIT else line for line in lines]
     assert content(copy) == head + b"\n".join(expected) + b"\n"
-    assert with_given_names(f"{copy}: no", [str(file)], [copy]) == f"{file}: no"
+    assert with_original_names(f"{copy}: no", [str(file)], [copy]) == f"{file}: no"
 
 
 @pytest.mark.parametrize("packing", PACKINGS)
@@ -59,7 +59,7 @@ def test_other_files_stay(session: SparkSession, tmp_path: Path, packing: str) -
         (long(LIMIT) + b"\r\n") * 9 + long(LIMIT),
     ):
         file.write_bytes(PACKINGS[packing](text))
-        assert readable(session, [str(file)], LIMIT) == [str(file)]
+        assert copy_unreadable(session, [str(file)], LIMIT) == [str(file)]
 
 
 def test_a_plain_file_is_not_read_whole(
@@ -68,14 +68,14 @@ def test_a_plain_file_is_not_read_whole(
     file = tmp_path / "a"
     file.write_bytes((long(LIMIT) + b"\n") * 100)
     monkeypatch.setattr(module, "unpacked", None)
-    assert readable(session, [str(file)], 2 * LIMIT + 2) == [str(file)]
+    assert copy_unreadable(session, [str(file)], 2 * LIMIT + 2) == [str(file)]
 
 
 @pytest.mark.parametrize("ending", [".GZ", ".Gz", ".gZ"])
 def test_endings_in_capitals(session: SparkSession, tmp_path: Path, ending: str) -> None:
     file = tmp_path / f"a b[1]{ending}"
     file.write_bytes(gzip.compress(b"text\n"))
-    [link] = readable(session, [str(file)], LIMIT)
+    [link] = copy_unreadable(session, [str(file)], LIMIT)
     assert link.endswith(".gz")
     assert content(link) == b"text\n"
 
@@ -84,4 +84,4 @@ def test_what_is_broken_is_left_to_the_engine(session: SparkSession, tmp_path: P
     file = tmp_path / "a.gz"
     file.write_bytes(gzip.compress(bytes(range(256)) * 1000)[:-200])
     paths = [str(file), str(tmp_path / "none.gz")]
-    assert readable(session, paths, LIMIT) == paths
+    assert copy_unreadable(session, paths, LIMIT) == paths

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines.storage.inputs.paths import unpacked
+from pipelines.storage.inputs.paths import open_unpacked
 
 MOST_BYTES = 256 << 20
 """Text that is searched, at most: a message may do without a line, a user may not wait for minutes."""
@@ -21,7 +21,7 @@ Payload = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Located:
-    """A rejected row: the place among the payloads that were looked for, its file and line, from 1."""
+    """A rejected row: its index among the searched payloads, its file and line, from 1."""
 
     number: int
     path: str
@@ -29,7 +29,7 @@ class Located:
 
 
 def locate(paths: Sequence[str], format: str, payloads: Sequence[Payload]) -> Located | None:
-    """Find the first line of text files that one of these payloads is of.
+    """Find the first line of text files that is one of the payloads.
 
     Args:
         paths: the files, in the order in which they are searched.
@@ -53,7 +53,7 @@ def locate(paths: Sequence[str], format: str, payloads: Sequence[Payload]) -> Lo
 
 
 def _lines(path: str, most: int) -> Iterator[tuple[int, str]]:
-    with io.TextIOWrapper(unpacked(path), encoding="utf-8-sig", errors="replace", newline=None) as text:
+    with io.TextIOWrapper(open_unpacked(path), encoding="utf-8-sig", errors="replace", newline=None) as text:
         number = 0
         while most > 0 and (line := text.readline(most)):
             number += 1
@@ -62,7 +62,7 @@ def _lines(path: str, most: int) -> Iterator[tuple[int, str]]:
 
 
 class _Wanted:
-    """The payloads that are looked for, and the header of the file that is read."""
+    """The payloads to find, and the header of the file."""
 
     def __init__(self, payloads: Sequence[Payload]) -> None:
         self._hashes = {each["sha256"]: number for number, each in enumerate(payloads) if "sha256" in each}

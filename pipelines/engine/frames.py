@@ -1,13 +1,35 @@
-"""Settings, catalog rows and counts as frames."""
+"""Frames: unions, hashes of rows, and frames of a few rows."""
 
 import json
 from collections.abc import Iterable, Sequence
 from datetime import date, datetime
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession, functions as F, types as T
+from pyspark.sql import Column, DataFrame, SparkSession, functions as F, types as T
 
 from pipelines.engine.session import is_embedded
+
+
+def union_all(frames: Sequence[DataFrame]) -> DataFrame:
+    """The rows of all frames, which have the same columns in any order; at least one frame.
+
+    As a tree of unions: engines walk through plans by recursion, and the embedded one ends, without a word,
+    at a chain of some two hundred.
+    """
+    if len(frames) == 1:
+        return frames[0]
+    half = len(frames) // 2
+    return union_all(frames[:half]).unionByName(union_all(frames[half:]))
+
+
+def row_hash(first: Column, *others: Column) -> Column:
+    """A hash of 8 bytes of these columns; nulls are passed over.
+
+    The embedded engine takes a column for a constant if a Parquet file's statistics say that it has one
+    value there (Apache DataFusion, issue 19089), and its hash fails where all it gets are constants: a file
+    that had one event, and that twice, stopped the night. An item of an array is never taken for a constant.
+    """
+    return F.xxhash64(F.array(first)[0], *others)
 
 
 def small_frame(spark: SparkSession, rows: Iterable[Sequence[Any]], schema: T.StructType | str) -> DataFrame:

@@ -1,6 +1,6 @@
-"""Text files as an engine can read them: with endings that it knows, and without lines that fill the memory.
+"""Copies of text files that the engine cannot read as they are: unknown endings, and very long lines.
 
-A gz of 1 MB may hold a line of 1 GB, which an engine would hold in memory several times.
+A gz of 1 MB can have a line of 1 GB, which an engine would hold in memory several times.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from pipelines.config.errors import InputError
 from pipelines.engine.differences import is_on_this_machine
 from pipelines.engine.scratch import local_scratch
-from pipelines.storage.inputs.paths import on_local_disk, open_file, unpacked
+from pipelines.storage.inputs.paths import local_path, open_file, open_unpacked
 from pipelines.storage.inputs.text import PACKED
 
 UNPACK = "files of this ending can't be read; unpack it, or pack it as .gz, .bz2 or .zst"
@@ -35,8 +35,8 @@ OTHER_PACKING = re.compile(
 LINE_END = re.compile(rb"[\r\n]")
 
 
-def readable(spark: SparkSession, paths: Sequence[str], max_line_bytes: int) -> list[str]:
-    """Text files, or copies of them on the local disk that stand for them.
+def copy_unreadable(spark: SparkSession, paths: Sequence[str], max_line_bytes: int) -> list[str]:
+    """Return the text files, or copies of them on the local disk that the engine can read.
 
     A file with a longer line than `max_line_bytes` is copied, with a line that begins with `TOO_LONG` in
     place of each long one. A packed file whose ending has capitals is read by a link: engines and libraries
@@ -50,20 +50,20 @@ def readable(spark: SparkSession, paths: Sequence[str], max_line_bytes: int) -> 
     if packed:
         raise InputError(*(f"{path}: {UNPACK}" for path in packed))
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        return list(pool.map(lambda path: _readable(spark, path, max_line_bytes), paths))
+        return list(pool.map(lambda path: _copy_if_unreadable(spark, path, max_line_bytes), paths))
 
 
-def with_given_names(said: str, paths: Sequence[str], copies: Sequence[str]) -> str:
-    """A message about files that `readable` gave, with their own names."""
+def with_original_names(said: str, paths: Sequence[str], copies: Sequence[str]) -> str:
+    """A message about files that `copy_unreadable` gave, with their own names."""
     for path, copy in zip(paths, copies, strict=True):
         if copy != path:
             said = said.replace(copy, path)
     return said
 
 
-def _readable(spark: SparkSession, path: str, limit: int) -> str:
+def _copy_if_unreadable(spark: SparkSession, path: str, limit: int) -> str:
     try:
-        found = _with_small_ending(spark, path)
+        found = _with_lower_case_ending(spark, path)
         if not _has_long_line(found, limit):
             return found
         if not is_on_this_machine(spark):
@@ -71,22 +71,22 @@ def _readable(spark: SparkSession, path: str, limit: int) -> str:
                 f"{path}: a line has more than {limit:,} bytes (quality.max_line_bytes), and on a cluster no "
                 "copy without it can be read; take the line away, or allow more"
             )
-        return _shortened(found, limit).as_posix()
+        return _copy_without_long_lines(found, limit).as_posix()
     except (OSError, pa.ArrowException):
         # The engine says what is wrong.
         return path
 
 
-def _with_small_ending(spark: SparkSession, path: str) -> str:
+def _with_lower_case_ending(spark: SparkSession, path: str) -> str:
     name = PurePosixPath(path)
     if name.suffix in PACKED or name.suffix.lower() not in PACKED:
         return path
-    local = on_local_disk(path)
+    local = local_path(path)
     if local is None or not is_on_this_machine(spark):
         raise InputError(
             f"{path}: the ending has capitals; rename the file so that it ends {name.suffix.lower()}"
         )
-    link = _new_place(name.suffix.lower())
+    link = _new_path(name.suffix.lower())
     try:
         link.symlink_to(Path(local).resolve())
     except OSError:
@@ -126,7 +126,7 @@ def _is_without_end(file: pa.NativeFile, start: int, length: int) -> bool:
 def _lengths(path: str, limit: int) -> Iterator[int]:
     """The length of the line in hand where it grows beyond the limit."""
     held = 0
-    with unpacked(path) as stream:
+    with open_unpacked(path) as stream:
         while chunk := stream.read(min(CHUNK, limit)):
             ends = [chunk.find(b"\n"), chunk.find(b"\r")]
             first = min((end for end in ends if end >= 0), default=-1)
@@ -138,10 +138,10 @@ def _lengths(path: str, limit: int) -> Iterator[int]:
             yield held
 
 
-def _shortened(path: str, limit: int) -> Path:
+def _copy_without_long_lines(path: str, limit: int) -> Path:
     """A copy without long lines, packed as the file is."""
-    copy = _new_place(PurePosixPath(path).suffix)
-    with unpacked(path) as stream, pa.output_stream(str(copy), compression="detect") as out:
+    copy = _new_path(PurePosixPath(path).suffix)
+    with open_unpacked(path) as stream, pa.output_stream(str(copy), compression="detect") as out:
         line = _Line(out, limit)
         while chunk := stream.read(CHUNK):
             for part in re.split(rb"([\r\n])", chunk):
@@ -182,5 +182,5 @@ class _Line:
         self._held, self._length, self._hash = bytearray(), 0, hashlib.sha256()
 
 
-def _new_place(ending: str) -> Path:
+def _new_path(ending: str) -> Path:
     return local_scratch() / f"{uuid4()}{ending}"

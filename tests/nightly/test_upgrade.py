@@ -1,0 +1,62 @@
+"""A warehouse of the version before goes on: a column that came later is null until a night writes it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from pyspark.sql import SparkSession
+
+from schemas import TABLES
+from tests.support.factories import at
+from tests.support.harness import Project
+from tests.support.small_project import a_bit_of_everything, night_after, project_in
+from tests.support.warehouses import contents
+
+pytestmark = [pytest.mark.slow, pytest.mark.spark]
+
+CAME_LATER = {
+    "endpoints": "conversation_handle",
+    "message_events": "size_bytes",
+    "receive_schedule": "message_sequence_number",
+    "runs": "error",
+    "transmission_schedule": "why_still_here",
+}
+FIRST, SECOND = at(60), at(60, day=1)
+
+
+def test_two_nights(session: SparkSession, tmp_path: Path) -> None:
+    project = project_in(tmp_path)
+    project.add(a_bit_of_everything())
+    project.run(session, FIRST)
+    for table, column in CAME_LATER.items():
+        leave_out(project, table, column)
+    before = contents(project)
+    warehouse = project.warehouse(session)
+    warehouse.require_this_shape()
+    for table, column in CAME_LATER.items():
+        rows = warehouse.read(TABLES[table])
+        assert rows.count() == rows.where(f"{column} IS NULL").count() == len(project.table(table)) > 0
+
+    project.add(night_after())
+    project.run(session, SECOND)
+    for table, column in CAME_LATER.items():
+        assert column in project.table(table)[0], table
+        assert len(project.table(table)) >= len(before.get(table, []))
+    found = {FIRST: set[object](), SECOND: set[object]()}
+    for row in project.table("receive_schedule"):
+        found[row["as_of"]].add(row["message_sequence_number"])
+    assert found[FIRST] == {None}
+    assert found[SECOND] - {None}
+
+
+def leave_out(project: Project, table: str, column: str) -> None:
+    """Write a table anew as a version without this column did."""
+    path = str(project.folder / "warehouse" / table)
+    version = DeltaTable(path).version()
+    rows = DeltaTable(path).to_pyarrow_table().drop_columns([column])
+    shutil.rmtree(path)
+    partitions = list(TABLES[table].partition_by)
+    write_deltalake(path, rows, partition_by=partitions or None)
+    while DeltaTable(path).version() < version:
+        write_deltalake(path, rows.slice(0, 0), mode="append")
