@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.field.running import Case
+from tests.support.field import CLEAN, tables
 from tests.support.open_case import OpenCase
 
 
@@ -17,3 +18,10 @@ def open_case(session: SparkSession, tmp_path: Path) -> OpenCase:
         return Case.copied(name, tmp_path / name, settings)
 
     return opened
+
+
+@pytest.fixture(scope="module")
+def clean(session: object, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    case = Case.copied(CLEAN, tmp_path_factory.mktemp("clean") / "case")
+    assert case.nightly().code == 0
+    return tables(case)

@@ -11,10 +11,9 @@ import pytest
 
 from tests.field.exports import read_clean, text_of
 from tests.field.running import Case, Outcome
-from tests.support.field import CLEAN, clean, convert, tables
+from tests.support.field import CLEAN, convert, tables
 from tests.support.open_case import OpenCase
 
-__all__ = ["clean"]
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
-import pytest
 from deltalake import write_deltalake
 
 from tests.field.running import Case, Row, table_of
@@ -34,13 +33,6 @@ def tables(case: Case, warehouse: str = "warehouse") -> dict[str, list[str]]:
 
     root = case.folder / warehouse
     return {name: sorted(map(comparable, table_of(root, name))) for name in TABLES if (root / name).exists()}
-
-
-@pytest.fixture(scope="module")
-def clean(session: object, tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    case = Case.copied(CLEAN, tmp_path_factory.mktemp("clean") / "case")
-    assert case.nightly().code == 0
-    return tables(case)
 
 
 def convert(path: Path, format: str) -> None:
