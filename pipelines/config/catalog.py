@@ -26,7 +26,7 @@ class QueueActivation(Shape):
 
 
 class EventNotification(Shape):
-    """External activation: a notification is sent, and no other for a while unless somebody receives."""
+    """External activation: the server sends a notification, and the next one after a RECEIVE or a timeout."""
 
     timeout_seconds: Annotated[float, Field(strict=True, gt=0, le=1e9)]
 

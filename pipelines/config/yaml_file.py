@@ -20,7 +20,7 @@ _PLAIN_INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]{0,17})")
 _PLAIN_DECIMAL = re.compile(r"[-+]?([0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]{1,2})?")
 _NO_TEXT = re.compile("[\\0\ud800-\udfff]")  # escapes can write these, but UTF-8 or a table can't hold them
 _MOST_EXPANDED = 100_000
-"""So many values a file may have through its aliases; without any it has fewer values than characters."""
+"""The most values that a file may have through aliases; without them it has fewer values than characters."""
 _DEEPEST = 100
 """Lists and mappings in each other; what is read here has ten levels."""
 _TOO_DEEP = f"nested too deeply to be read; write it with fewer than {_DEEPEST} levels"

@@ -157,7 +157,9 @@ def explain_endpoint(
     in_force = [rule for rule in own if _is_valid(rule, moment)]
     near = _find_near_misses(in_force, names)
     steps = tuple(
-        _explain_step(number, triple, by_triple[triple], near[number - 1], moment, decided, first_seen)
+        _explain_step(
+            number, triple, *_split_periods(by_triple[triple], moment, first_seen), near[number - 1], decided
+        )
         for number, triple in enumerate(wanted, start=1)
     )
     by_present_rules = decided
@@ -232,28 +234,36 @@ def _find_near_misses(in_force: Iterable[RuleVersion], names: tuple[str, ...]) -
     ]
 
 
+def _split_periods(
+    versions: Sequence[RuleVersion], moment: datetime, first_seen: Collection[datetime]
+) -> tuple[list[RulePeriod], list[RulePeriod]]:
+    """Return the versions that are in force at the moment, and the others."""
+    in_force: list[RulePeriod] = []
+    others: list[RulePeriod] = []
+    for rule in versions:
+        period = RulePeriod(
+            rule.name, rule.level, rule.valid_from, rule.valid_to, rule.valid_from in first_seen
+        )
+        (in_force if _is_valid(rule, moment) else others).append(period)
+    return in_force, others
+
+
 def _explain_step(
     number: int,
     triple: Triple,
-    versions: Sequence[RuleVersion],
+    in_force: Sequence[RulePeriod],
+    others: Sequence[RulePeriod],
     near: Sequence[NearMiss],
-    moment: datetime,
     decided: Outcome,
-    first_seen: Collection[datetime],
 ) -> Step:
-    times = [
-        RulePeriod(rule.name, rule.level, rule.valid_from, rule.valid_to, rule.valid_from in first_seen)
-        for rule in versions
-    ]
-    hits = [time for time, rule in zip(times, versions, strict=True) if _is_valid(rule, moment)]
     return Step(
         number,
         triple[0],
         triple[1],
         triple[2],
-        rule=hits[0] if hits else None,
+        rule=in_force[0] if in_force else None,
         decides=decided.ladder_step == number,
         near_misses=tuple(near[:NEAR_MISSES_SHOWN]),
         more_near_misses=max(0, len(near) - NEAR_MISSES_SHOWN),
-        at_other_times=tuple(time for time in times if time not in hits),
+        at_other_times=tuple(others),
     )

@@ -17,7 +17,7 @@ VERDICTS = 3
 LEVELS = 10
 SCENARIOS = 2
 STEPS = 100
-"""Of a distribution: a point per so many parts of its messages."""
+"""Points of a distribution: each stands for an equal share of its messages."""
 MOMENTS = 240
 """At which the waiting messages are counted, evenly spread."""
 WAIT_COLUMNS = (
@@ -39,7 +39,7 @@ def read_replay_tables(answers: Warehouse) -> dict[str, PageTable]:
     Returns:
         Tables by name: `replay_waits`, `replay_verdicts` (levels of queues by verdict), `replay_place` (the
         queue whose messages waited longest in sum), and of it `replay_shares` (by scenario and level: which
-        share of the messages had started after so many seconds) and `replay_lengths` (messages that wait).
+        share of the messages had started after `seconds`) and `replay_lengths` (messages that wait).
     """
     messages = answers.read(REPLAY_MESSAGES)
     waits = answers.read(REPLAY_WAITS)

@@ -247,7 +247,7 @@ def _find_nameless(small: Mapping[str, Rows], files: Mapping[str, ViewFile]) -> 
     """The views of endpoints and rules whose ids have no names at all; says so of each.
 
     A view of names is there, but without rows: a server has services and contracts of its own, so whoever
-    exported them lacks the right to see them.
+    exporting login lacks the right to see them.
     """
     found = set[str]()
     rules = small.get(PRIORITIES, [])
