@@ -12,7 +12,7 @@ from pipelines.engine.scratch import remove_local_scratch
 
 SIGNALLED = 128
 """What a shell adds to the number of the signal that ended a process."""
-BROKEN_OFF = "error: {}; run it again, it takes up where it broke off"
+INTERRUPTED = "error: {}; run the same command again to resume"
 REASONS_BY_NAME = {
     "SIGINT": "interrupted",
     "SIGTERM": "asked to end",
@@ -62,7 +62,7 @@ def _end(sign: signal.Signals) -> NoReturn:
     _ending.set()
     try:
         # Past the buffers of sys.stderr: another thread may hold them, and wait for a reader that has gone.
-        line = f"{BROKEN_OFF.format(REASONS[sign])}\n".encode()
+        line = f"{INTERRUPTED.format(REASONS[sign])}\n".encode()
         teller = Thread(target=_tell, args=(line,), daemon=True)
         teller.start()
         stop_java()

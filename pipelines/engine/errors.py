@@ -4,13 +4,15 @@ import errno
 import os
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
-from pyspark.errors import AnalysisException
+if TYPE_CHECKING:
+    from pyspark.errors import AnalysisException
 
 MESSAGE = re.compile(r"^(?:\[[A-Z0-9_.]+\] )?(?P<text>.*?)(?:\s*SQLSTATE: \w+)?$")
 WRAPPING = ("Job aborted", "Task failed", "TASK_WRITE_FAILED", "Multiple failures", "Exception thrown in")
 """How errors of Java begin that only say that another one follows."""
-AGAIN = "then run it again: it takes up where it broke off"
+AGAIN = "then run the same command again to resume"
 MORE_MEMORY = f"give the engine more memory (ENGINE_MEMORY), {AGAIN}"
 DISKS = "the disk of the warehouse or on that of working files (TMPDIR, or SPARK_LOCAL_DIRS)"
 MORE_ROOM = f"make room on {DISKS}, {AGAIN}"
@@ -32,7 +34,7 @@ def is_broken_pipe(error: OSError) -> bool:
     return isinstance(error, BrokenPipeError) or (os.name == "nt" and error.errno == errno.EINVAL)
 
 
-def is_missing_table(error: AnalysisException) -> bool:
+def is_missing_table(error: "AnalysisException") -> bool:
     """Whether an engine says that there is no Delta table at a path."""
     return error.getCondition() in ("PATH_NOT_FOUND", "DELTA_TABLE_NOT_FOUND") or (
         "No commit files found in _delta_log" in str(error)

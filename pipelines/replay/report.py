@@ -74,7 +74,7 @@ def _verdicts(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, ...], str]:
 def _scenarios_by_level(waits: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """A row per queue and recorded level with both scenarios; the difference is proposed less actual."""
     rows: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for row in waits:
+    for row in sorted(waits, key=itemgetter("scenario")):
         key = (*_queue(row), row["level"])
         both = rows.setdefault(key, {name: row[name] for name in (*QUEUE, "level", "messages", "calibrated")})
         both[row["scenario"]] = {name: row[name] for name in FIGURES}

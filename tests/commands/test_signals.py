@@ -109,7 +109,7 @@ def test_a_closed_terminal_is_told(tmp_path: Path) -> None:
     assert job.wait(timeout=ENDS_WITHIN) == SIGNALS[signal.SIGHUP]
     assert job.stderr
     said = job.stderr.read().decode()
-    assert said == "error: its terminal was closed; run it again, it takes up where it broke off\n"
+    assert said == "error: its terminal was closed; run the same command again to resume\n"
     job.stderr.close()
     require_ended(job, signal.SIGHUP, tmp_path)
 
@@ -204,4 +204,4 @@ def test_what_fails_because_of_the_signal_is_no_error_of_its_own() -> None:
         error = job.communicate(timeout=PATIENCE)[1]
     assert job.returncode in (SIGNALS[signal.SIGTERM], SIGNALS[signal.SIGINT])
     assert len(error.splitlines()) == 1
-    assert error.endswith(b"; run it again, it takes up where it broke off\n")
+    assert error.endswith(b"; run the same command again to resume\n")

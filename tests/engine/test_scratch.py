@@ -124,5 +124,5 @@ def test_a_signal_ends_a_job_at_once(tmp_path: Path, sign: signal.Signals, says:
         timeout=60,
     )
     assert ended.returncode == 128 + sign
-    assert ended.stderr == f"error: {says}; run it again, it takes up where it broke off\n"
+    assert ended.stderr == f"error: {says}; run the same command again to resume\n"
     assert list(tmp_path.iterdir()) == []

@@ -69,7 +69,7 @@ def fills(disk: Disk, size: int, engine: str, project: Project, as_of: datetime)
         assert "No space left on device" in last
         assert last.endswith(
             "; make room on the disk of the warehouse or on that of working files (TMPDIR, or "
-            "SPARK_LOCAL_DIRS), then run it again: it takes up where it broke off"
+            "SPARK_LOCAL_DIRS), then run the same command again to resume"
         )
     return code != 0
 
