@@ -67,7 +67,7 @@ def test_the_line_says_what_was_done_and_what_caused_it(error: Exception, line: 
         ("No space left on device: /w/endpoints/part-0.parquet", "make room on the disk of the warehouse"),
         (
             "Not enough memory to build and broadcast the table to all worker nodes",
-            "give the engine more memory (ENGINE_MEMORY), then run it again",
+            "give the engine more memory (ENGINE_MEMORY), then run the same command again",
         ),
         (
             "Failed to allocate additional 512.0 KB for ParquetSink - 99.6 KB remain available for the total "
