@@ -12,7 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
+# A loaded machine is no fault of a test.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 # Before an engine starts: naive datetimes of collected rows are UTC then.
 os.environ["TZ"] = "UTC"
 time.tzset()
