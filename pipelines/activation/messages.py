@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.engine.differences import Materialize
+from pipelines.engine.materialize import Materialize
 from pipelines.state.endpoints import SIDE
 from pipelines.state.messages import ARRIVALS, describe_messages
 from pipelines.state.transactions import TRANSACTION

@@ -11,7 +11,7 @@ from pipelines.activation.queues_off import Row, with_queue_off
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.console.wording import format_count, format_queue
-from pipelines.engine.differences import run_concurrently
+from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame
 from pipelines.schedules.ready import queues_off
 from pipelines.state.endpoints import SIDE

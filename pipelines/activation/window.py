@@ -15,7 +15,7 @@ from pipelines.activation.ready import received_once, redelivered
 from pipelines.activation.summary import SummaryParts, count_events, most_ready, of_unknown_queues, summary
 from pipelines.activation.timeline import period_rows, queue_event_rows
 from pipelines.activation.workers import activation, replay_monitors
-from pipelines.engine.differences import Materialize
+from pipelines.engine.materialize import Materialize
 from pipelines.state.events_before import events_before
 from pipelines.state.ledger import Ledger
 from schemas.keys import QUEUE

@@ -10,7 +10,7 @@ from pipelines.activation.monitor import Monitor
 from pipelines.activation.window import MonitoredQueues, activation_of_window, without_monitors
 from pipelines.config.load import Settings
 from pipelines.config.model import Activation
-from pipelines.engine.differences import run_concurrently
+from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import empty_frame, small_frame
 from pipelines.state.read import read_ledger
 from pipelines.storage.batches import CompletedBatches

@@ -10,8 +10,8 @@ from pipelines.conformance.levels import conformance_levels
 from pipelines.conformance.links import LinkRows, conformance_links
 from pipelines.conformance.receives import ConformanceRequest
 from pipelines.conformance.timeline import timeline
-from pipelines.engine.differences import Materialize
 from pipelines.engine.frames import small_frame
+from pipelines.engine.materialize import Materialize
 from pipelines.questions.differences import count_level_differences
 from pipelines.schedules.read import catalog_frames
 from pipelines.state.ledger import Ledger

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.conformance.workers import compare_receives
-from pipelines.engine.differences import Materialize
+from pipelines.engine.materialize import Materialize
 from schemas.conformance import CONFORMANCE, CONFORMANCE_DEVIATIONS, CONFORMANCE_HOURS
 
 MICROSECOND = timedelta(microseconds=1)

@@ -12,7 +12,7 @@ from pipelines.activation.read import queues_off_at, rollbacks
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
-from pipelines.engine.differences import run_concurrently
+from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame
 from pipelines.explain.endpoint import Endpoint, explain_endpoint
 from pipelines.explain.message_state import describe_closed, describe_open

@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.engine.differences import run_concurrently
+from pipelines.engine.concurrency import run_concurrently
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
 from pipelines.schedules.ready import in_conversations
 from pipelines.storage.collect import collect_rows

@@ -5,8 +5,8 @@ from datetime import date
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.engine.differences import Materialize
 from pipelines.engine.frames import row_hash
+from pipelines.engine.materialize import Materialize
 from pipelines.ingest.days import in_days
 from pipelines.ingest.ids import has_other_spelling
 from schemas import EventContract

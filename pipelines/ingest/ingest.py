@@ -17,8 +17,9 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.config.errors import InputError
 from pipelines.config.load import Settings
 from pipelines.config.snapshots.server import ServerSnapshot
-from pipelines.engine.differences import Materialize, run_concurrently
+from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame, union_all
+from pipelines.engine.materialize import Materialize
 from pipelines.ingest.days import full_days, newest_day
 from pipelines.ingest.late_events import SMALL_HISTORY, Lookback
 from pipelines.ingest.read_input import InputBatch, read_new_input

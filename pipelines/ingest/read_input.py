@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.config.errors import InputError
 from pipelines.config.load import Settings
 from pipelines.config.model import Format
-from pipelines.engine.differences import Materialize
 from pipelines.engine.files import is_slow_to_open_files
+from pipelines.engine.materialize import Materialize
 from pipelines.ingest.days import full_days
 from pipelines.ingest.duplicates import (
     EVENT,

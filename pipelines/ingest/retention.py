@@ -10,8 +10,8 @@ from datetime import date, datetime, timedelta
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.engine.differences import Materialize
 from pipelines.engine.frames import union_all
+from pipelines.engine.materialize import Materialize
 from pipelines.ingest.days import end_of
 from pipelines.state.events_before import moment_and_id, moment_and_id_of
 from pipelines.state.ledger import Ledger

@@ -6,8 +6,9 @@ from functools import partial
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.engine.differences import Materialize, run_concurrently
+from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import empty_frame, union_all
+from pipelines.engine.materialize import Materialize
 from pipelines.ingest.late_events import Lookback, select_closed_rows
 from pipelines.ingest.retention import CloseAt
 from pipelines.state.transactions import TRANSACTION

@@ -7,9 +7,10 @@ from functools import partial
 from pyspark.sql import DataFrame, Row, functions as F
 
 from pipelines.config.catalog import BINDINGS
-from pipelines.engine.differences import Materialize, run_concurrently
+from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame
 from pipelines.engine.housekeeping import sql_text
+from pipelines.engine.materialize import Materialize
 from pipelines.engine.ordered import with_value_by_key
 from pipelines.engine.small_jobs import is_set_for_small_jobs, materialize_if_small
 from pipelines.ingest.endpoints import find_first_arrivals, resolve_endpoints

@@ -9,7 +9,8 @@ from typing import Any
 from pipelines.activation.write import write_activation
 from pipelines.config.load import Settings
 from pipelines.console.progress import step
-from pipelines.engine.differences import Materialize, run_concurrently
+from pipelines.engine.concurrency import run_concurrently
+from pipelines.engine.materialize import Materialize
 from pipelines.engine.small_jobs import set_for_small_jobs, small_job_settings
 from pipelines.ingest.ingest import find_new_input, ingest
 from pipelines.ladder.write import stored_history, write_rules

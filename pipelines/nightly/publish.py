@@ -8,7 +8,7 @@ from pyspark.sql import Column, functions as F
 
 from pipelines.config.errors import ReconciliationError
 from pipelines.config.load import Settings
-from pipelines.engine.differences import run_concurrently
+from pipelines.engine.concurrency import run_concurrently
 from pipelines.nightly.runs import Run, RunFigures, write_run
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.versions import versions_of

@@ -18,7 +18,7 @@ from pipelines.config.queue_filter import QueueFilter
 from pipelines.console.invocation import name_command
 from pipelines.console.terminal import open_console, print_rows
 from pipelines.console.wording import format_queue
-from pipelines.engine.differences import run_concurrently
+from pipelines.engine.concurrency import run_concurrently
 from pipelines.questions.caveats import find_caveats
 from pipelines.questions.next import select_received, select_transmitted
 from pipelines.questions.transmission_status import read_statuses

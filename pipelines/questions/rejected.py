@@ -6,7 +6,7 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
-from pipelines.engine.differences import run_concurrently
+from pipelines.engine.concurrency import run_concurrently
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import REJECTED_EVENTS

@@ -6,7 +6,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.load import Settings
 from pipelines.config.proposal import keep_standing_rules
-from pipelines.engine.differences import Materialize
+from pipelines.engine.materialize import Materialize
 from pipelines.replay.filtered_receives import first_filtered_receipts
 from pipelines.replay.messages import (
     DESCRIPTION,

@@ -11,8 +11,8 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueName, queue_text
 from pipelines.console.invocation import name_command
-from pipelines.engine.differences import Materialize
 from pipelines.engine.frames import small_frame
+from pipelines.engine.materialize import Materialize
 from pipelines.replay.inputs import Sources, replay_inputs
 from pipelines.replay.player import Machine
 from pipelines.replay.request import PROPOSED, Period, ReplayRequest, find_queues, list_variants

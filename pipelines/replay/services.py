@@ -2,7 +2,7 @@
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.engine.differences import Materialize
+from pipelines.engine.materialize import Materialize
 from pipelines.engine.ordered import single_and_repeated
 from pipelines.replay.request import Period
 from pipelines.state.ledger import Ledger

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.engine.differences import Materialize
+from pipelines.engine.materialize import Materialize
 from pipelines.replay.request import Period
 from pipelines.replay.timeline import Inputs
 from pipelines.replay.waits import calibration, milliseconds, waits

@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame
 
 from pipelines.config.load import Settings
 from pipelines.config.model import Blocks
-from pipelines.engine.differences import Materialize
+from pipelines.engine.materialize import Materialize
 from pipelines.schedules.blocks import in_blocks, without_blocks
 from pipelines.schedules.groups import ordered_groups, ready_conversations, ready_groups
 from pipelines.schedules.messages import messages_with_endpoints, needed_endpoints

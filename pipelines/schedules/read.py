@@ -4,8 +4,8 @@ from datetime import datetime
 
 from pipelines.config.catalog import BINDINGS
 from pipelines.config.load import Settings
-from pipelines.engine.differences import Materialize
 from pipelines.engine.frames import small_frame
+from pipelines.engine.materialize import Materialize
 from pipelines.schedules.orders import Backlog, Catalog, backlog
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.state.read import read_ledger

@@ -5,7 +5,7 @@ from datetime import datetime
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.load import Settings
-from pipelines.engine.differences import run_concurrently
+from pipelines.engine.concurrency import run_concurrently
 from pipelines.schedules.groups import group_priorities
 from pipelines.schedules.messages import unresolved
 from pipelines.schedules.orders import orders, with_endpoints

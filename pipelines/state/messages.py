@@ -4,7 +4,7 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.engine.differences import Materialize
+from pipelines.engine.materialize import Materialize
 from pipelines.engine.ordered import single_and_repeated
 from pipelines.state.events_before import ever, moment_rank_and_id
 from pipelines.state.ledger import Ledger

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.engine.differences import Materialize
+from pipelines.engine.materialize import Materialize
 from pipelines.state.endpoints import ends
 from pipelines.state.ledger import Ledger
 from pipelines.state.messages import describe_messages, forwarding, is_dropped, undecided

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.paths import with_slashes
-from pipelines.engine.differences import run_concurrently
+from pipelines.engine.concurrency import run_concurrently
 from pipelines.storage.inputs.paths import local_path
 from pipelines.storage.warehouse import Warehouse
 from schemas.table import Table

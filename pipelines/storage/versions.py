@@ -15,7 +15,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import WarehouseError
-from pipelines.engine.differences import run_concurrently
+from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.errors import fault_of
 from pipelines.engine.housekeeping import housekept_table
 from pipelines.engine.session import is_embedded

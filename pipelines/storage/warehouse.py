@@ -13,19 +13,18 @@ from pyspark.sql import DataFrame, DataFrameWriter, SparkSession, functions as F
 from pipelines.config.errors import ConfigError, WarehouseError
 from pipelines.config.model import SparkSchema
 from pipelines.config.paths import with_slashes
-from pipelines.engine.differences import (
-    Materialize,
-    check_constraints_last,
-    identifier_of_new,
-    materialized,
-    with_nullable_values,
-)
 from pipelines.engine.errors import is_missing_table
 from pipelines.engine.files import engine_path, unwritable_character
 from pipelines.engine.frames import empty_frame
 from pipelines.engine.housekeeping import housekept_table, sql_text
-from pipelines.engine.never_null import require_not_null
+from pipelines.engine.materialize import Materialize, materialized
 from pipelines.engine.small_jobs import read_in_one_task
+from pipelines.engine.table_writes import (
+    check_constraints_last,
+    identifier_of_new,
+    require_not_null,
+    with_nullable_values,
+)
 from pipelines.storage.id_spelling import is_marked, mark, other_ids, other_spelling
 from pipelines.storage.inputs.delta_log import count_added_rows, current_version
 from pipelines.storage.spark_schema import folder_of, register

@@ -7,7 +7,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
-from pipelines.engine.differences import run_concurrently
+from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame
 from pipelines.storage.collect import collect_rows
 from pipelines.whatif.request import WhatIfRequest

@@ -11,7 +11,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.config.errors import ReconciliationError
 from pipelines.config.load import Settings
 from pipelines.config.proposal import Proposal
-from pipelines.engine.differences import run_concurrently
+from pipelines.engine.concurrency import run_concurrently
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.answers import Counts, answers, compare_orders, counts

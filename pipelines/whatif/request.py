@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.load import Settings
 from pipelines.config.proposal import Proposal, keep_standing_rules
-from pipelines.engine.differences import Materialize
+from pipelines.engine.materialize import Materialize
 from pipelines.schedules.orders import receive_order, send_order
 from pipelines.schedules.read import catalog_frames
 from pipelines.schedules.ready import in_conversations

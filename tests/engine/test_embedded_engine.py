@@ -8,7 +8,7 @@ from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.engine import differences
+from pipelines.engine import table_writes
 from pipelines.engine.frames import small_frame
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import UNRESOLVED
@@ -27,19 +27,19 @@ def stored(session: SparkSession, folder: Path) -> DataFrame:
 
 def table_of_ids(session: SparkSession, folder: Path) -> str:
     """A Delta table whose id may not be null."""
-    name = differences.identifier_of_new(session, f"{folder}/table")
+    name = table_writes.identifier_of_new(session, f"{folder}/table")
     session.sql(f"CREATE TABLE {name} (id string NOT NULL, number int) USING delta LOCATION '{folder}/table'")
     return f"{folder}/table"
 
 
 def test_not_null_is_tested_on_rows_that_are_left_out_later(embedded: SparkSession, tmp_path: Path) -> None:
-    """Why `never_null` tests NOT NULLs, and tables with CHECKs are written by way of `tested_last`."""
+    """Why `require_not_null` tests NOT NULLs, and `check_constraints_last` CHECKs."""
     path = table_of_ids(embedded, tmp_path)
     without_one = embedded.sql("select 2 as number")
     known = stored(embedded, tmp_path).join(without_one, "number", "left_anti").select("id", "number")
     with pytest.raises(PySparkException, match="DELTA_NOT_NULL_CONSTRAINT_VIOLATED"):
         known.write.format("delta").mode("append").save(path)
-    differences.check_constraints_last(known).write.format("delta").mode("append").save(path)
+    table_writes.check_constraints_last(known).write.format("delta").mode("append").save(path)
     assert sorted(row.id for row in embedded.read.format("delta").load(path).collect()) == ["a", "b"]
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.engine.differences import materialized
+from pipelines.engine.materialize import materialized
 
 pytestmark = pytest.mark.spark
 
@@ -30,7 +30,7 @@ def test_working_files_in_a_folder_of_any_name(
 ) -> None:
     folder = tmp_path / name
     folder.mkdir()
-    monkeypatch.setattr("pipelines.engine.differences.local_scratch", lambda: folder)
+    monkeypatch.setattr("pipelines.engine.materialize.local_scratch", lambda: folder)
     with materialized(session.range(3), str(tmp_path / "other")) as copy:
         assert copy.count() == 3
         assert len(list(folder.rglob("*.parquet"))) > 0

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.engine.differences import Materialize
+from pipelines.engine.materialize import Materialize
 from pipelines.ingest.endpoints import find_created, find_first_arrivals
 from pipelines.ingest.sides import conversation_sides, without_target
 from pipelines.ingest.snapshots.identity import Rows, name_messages

@@ -23,8 +23,9 @@ from pipelines.config.snapshots.views import (
     is_queue,
     queue_of,
 )
-from pipelines.engine.differences import Materialize, materialize_selections, run_concurrently
+from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import empty_frame, small_frame, union_all
+from pipelines.engine.materialize import Materialize, materialize_selections
 from pipelines.ingest.snapshots.identity import Rows, name_messages, name_messages_by_views
 from pipelines.ingest.snapshots.message_endpoints import endpoints_of_messages, without_known
 from pipelines.ingest.snapshots.monitors import monitors_of

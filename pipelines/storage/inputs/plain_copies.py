@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pipelines.config.errors import InputError
 from pipelines.config.exports.form import HEAD, TAIL, ForeignFileError, TextForm, detect_form, packing
 from pipelines.config.exports.rows import rewrite
-from pipelines.engine.differences import is_on_this_machine
+from pipelines.engine.materialize import is_on_this_machine
 from pipelines.engine.scratch import local_scratch
 from pipelines.storage.inputs.paths import file_system, open_file, open_unpacked
 from pipelines.storage.inputs.text import PACKED

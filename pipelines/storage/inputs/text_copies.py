@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import InputError
-from pipelines.engine.differences import is_on_this_machine
+from pipelines.engine.materialize import is_on_this_machine
 from pipelines.engine.scratch import local_scratch
 from pipelines.storage.inputs.paths import local_path, open_file, open_unpacked
 from pipelines.storage.inputs.text import PACKED

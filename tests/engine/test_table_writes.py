@@ -4,7 +4,7 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from pipelines.engine.never_null import OF_TYPE, require_not_null
+from pipelines.engine.table_writes import OF_TYPE, require_not_null
 
 
 @pytest.mark.parametrize("type", OF_TYPE)
