@@ -7,7 +7,7 @@ from pathlib import Path
 
 from benchmarks.processes import PROJECT, run_process
 
-GENERATOR = ("jobs/generate_log.py", "pipelines/generator/files.py", "generator")
+GENERATOR = ("pipelines/commands/generate_log.py", "pipelines/generator")
 
 
 def make_log(messages: int, more: tuple[str, ...], folder: Path) -> Path:

@@ -103,7 +103,7 @@ checked, folded = load_for_lint(SETTINGS)
 findings, remarks = lint_warehouse(warehouse, checked, folded, moment=None)
 found = pd.DataFrame(
     [
-        (str(each.severity), each.code.id, ".".join(each.place), each.rule, each.sentence, each.fix)
+        (str(each.severity), each.code.id, ".".join(each.database_key), each.rule, each.sentence, each.fix)
         for each in sort_findings(findings)
     ],
     columns=["severity", "code", "where", "rule", "finding", "what to do"],
