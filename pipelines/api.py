@@ -122,7 +122,7 @@ class OpenWarehouse:
         )
 
     def waiting(self, *, as_of: Moment = None, limit: int = 50) -> Answer:
-        """Say what waits how long, and what is overtaken most."""
+        """Say which messages wait how long, and which are overtaken most."""
         moment = self._published(as_of)
         return report_waits(self._warehouse, as_of=moment, limit=limit, catalog=self._settings.catalog)
 
@@ -153,7 +153,7 @@ class OpenWarehouse:
         return report_leaks(self._warehouse, as_of=self._published(as_of), days=days, limit=limit)
 
     def differences(self, *, as_of: Moment = None, limit: int = 50) -> Answer:
-        """Say what snapshots of a server show otherwise than rules, catalog and ledger do."""
+        """Say how snapshots of a server differ from rules, catalog and ledger."""
         if not self._settings.snapshots:
             raise ConfigError(f"{self._settings.path}: snapshots: there are none to compare with; name some")
         moment = self._published(as_of)

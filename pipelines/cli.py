@@ -16,19 +16,19 @@ from typing import NoReturn
 PROGRAM = "priorities"
 GROUPS = {
     "every night": {
-        "nightly": "take in new events, assign priorities and write both schedules of an instant",
-        "ingest": "take in new events and write them into the ledger, without an as_of",
+        "nightly": "read new events, assign priorities and write both schedules of an instant",
+        "ingest": "read new events and write them into the ledger, without an as_of",
         "rules": "write the history of the rules, or print them as a T-SQL script",
         "schedules": "derive and publish the schedules of one as_of from the ledger",
         "activation": "replay the queue monitors of one as_of, or show one queue",
     },
     "questions about a published as_of": {
-        "next": "what comes next in a queue, or out of an instance, and why",
-        "waiting": "what waits how long, and what is overtaken most",
-        "explain": "why a conversation, a message or a group has its priority and place",
+        "next": "the next messages of a queue, or out of an instance, and why",
+        "waiting": "which messages wait how long, and which are overtaken most",
+        "explain": "why a conversation, a message or a group has its priority and position",
         "coverage": "what each rule version decides",
         "leaks": "which conversations are never ended",
-        "differences": "what snapshots of a server show otherwise than the ledger does",
+        "differences": "how snapshots of a server differ from the ledger",
         "rejected": "why rows of the inputs were rejected",
         "report": "one HTML page about an as_of",
     },

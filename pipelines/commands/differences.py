@@ -1,4 +1,4 @@
-"""Say what snapshots of a server show otherwise than rules, catalog and ledger do."""
+"""Say how snapshots of a server differ from rules, catalog and ledger."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ def main(argv: Sequence[str]) -> int:
     """Parse the command line, and print the differences; nothing is written."""
     parser = Parser(
         "differences",
-        "Say what snapshots of a server show otherwise than rules, catalog and ledger do.",
+        "Say how snapshots of a server differ from rules, catalog and ledger.",
         example="--config conf/snapshot.yaml",
     )
     parser.add_as_of()

@@ -1,4 +1,4 @@
-"""Say what comes next in a queue, or out of an instance, and why."""
+"""Say which messages come next in a queue, or out of an instance, and why."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ def main(argv: Sequence[str]) -> int:
     """Parse the command line, and print what comes next."""
     parser = Parser(
         "next",
-        "Say what comes next in a queue, or out of an instance, and why.",
+        "Say which messages come next in a queue, or out of an instance, and why.",
         example="--config conf/local.yaml --queue TargetQueue --limit 20",
     )
     parser.add_argument("--queue", help=f"the queue to receive from: {FORMS}")
