@@ -80,7 +80,7 @@ def run(plan: Plan, out: Path, *, format: str, daily: bool) -> None:
         daily: one folder per night.
 
     Raises:
-        ConfigError: the folder can't be written, or holds such files of somebody else.
+        ConfigError: the folder can't be written, or holds such files that this command did not write.
     """
     try:
         _clear(out)

@@ -29,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
         "--keep-hours",
         type=whole_number(0, 24 * CENTURY_DAYS),
         default=SAFE_HOURS,
-        help=f"keep unused files for so long (default {SAFE_HOURS}); less only if nobody is reading",
+        help=f"keep unused files for so long (default {SAFE_HOURS}); less only if no program reads",
     )
     parser.add_argument("--dry-run", action="store_true", help="only say what there is to do")
     options = parser.parse_args(argv)

@@ -133,7 +133,7 @@ def _require_plain(out: Path, target: Path, found: os.stat_result) -> None:
         raise _refused(out, "it is a device or a pipe")
     if any(os.path.samestat(found, each) for each in _streams()):
         raise _refused(out, "it is a stream of this job")
-    # The superuser may write all files, and still does not mean those that nobody may write.
+    # The superuser may write all files; a file without any write permission is still refused.
     if not found.st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH) or not os.access(target, os.W_OK):
         raise _refused(out, "it is write-protected")
 

@@ -22,7 +22,7 @@ REASONS_BY_NAME = {
 """Windows has no SIGHUP, and only Windows has SIGBREAK."""
 REASONS = {signal.Signals[name]: why for name, why in REASONS_BY_NAME.items() if hasattr(signal, name)}
 TOLD_WITHIN = 1.0
-"""Seconds that the last line may take: nobody may read standard error any more."""
+"""Seconds that the last line may take: standard error may have no reader."""
 _ending = Event()
 """Whether a signal has come."""
 

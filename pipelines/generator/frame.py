@@ -20,8 +20,8 @@ def comes(moment: Array) -> Array:
 class Frame:
     """Columns of the same length by name; those that it has not itself are looked up in a parent's rows.
 
-    A message's frame has its conversation's as parent, that has its kind's: what nobody asks for is never
-    copied. A column of ids is a pair of numbers per row, see `ids.py`.
+    The parent of a message's frame is its conversation's, and the parent of that is its kind's: a column
+    that is never read is never copied. A column of ids is a pair of numbers per row, see `ids.py`.
     """
 
     def __init__(

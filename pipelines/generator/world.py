@@ -143,7 +143,7 @@ class Rush(NamedTuple):
         sending: moments after which a SEND holds a group of the second line that is next.
         going_on: moments after which a transaction goes on with its group, though better ones wait.
         by_hand: moments after which an operator receives a message with WHERE.
-        stray_from, stray_until: somebody else receives too, and does not look at levels.
+        stray_from, stray_until: between these, another program receives too, and ignores levels.
     """
 
     instance: str

@@ -28,9 +28,9 @@ class HeldError(Exception):
 def leased(store: fs.FileSystem, path: str, holder: str) -> Iterator[None]:
     """Hold the lease for the time of the block.
 
-    The holder writes the file anew every few seconds. So nobody compares the clocks of two machines: who
-    finds a lease watches whether it changes. What a killed job leaves stops changing, and is taken over. A
-    holder that finds the lease taken over, as its machine slept, ends its process; it may be run again.
+    The holder writes the file again every few seconds. Another command watches whether the file changes, so
+    clocks of two machines are never compared. The lease of a killed command stops changing and is taken over.
+    A holder whose lease was taken over while its machine slept ends its process; it may be run again.
 
     Args:
         store: the file system.

@@ -244,10 +244,10 @@ def _drop(snapshot: ServerSnapshot, name: str) -> RuleStatement:
 
 
 def _find_nameless(small: Mapping[str, Rows], files: Mapping[str, ViewFile]) -> set[str]:
-    """The views of endpoints and rules whose ids have no names at all; says so of each.
+    """Return the views of endpoints and rules whose ids have no names at all; warn of each.
 
-    A view of names is there, but without rows: a server has services and contracts of its own, so whoever
-    exporting login lacks the right to see them.
+    A server has services and contracts of its own. If their view is there and has no rows, the exporting
+    login lacks the right to see them.
     """
     found = set[str]()
     rules = small.get(PRIORITIES, [])
