@@ -5,6 +5,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -41,10 +42,15 @@ def proxy() -> Iterator[tuple[str, list[bytes]]]:
 @pytest.mark.parametrize(
     "further", [{}, {"no_proxy": "example.org"}, {"no_grpc_proxy": "example.org", "NO_PROXY": ""}], ids=str
 )
-def test_the_embedded_engine_takes_no_proxy_and_leaves_it_set(further: dict[str, str]) -> None:
+def test_the_embedded_engine_takes_no_proxy_and_leaves_it_set(
+    tmp_path: Path, further: dict[str, str]
+) -> None:
+    # In a file: of python -c, the client of Spark Connect thinks that it is a doctest.
+    script = tmp_path / "asks.py"
+    script.write_text(ASKS)
     with proxy() as (address, came):
         variables = dict.fromkeys(NAMES, address) | further
-        done = ended([sys.executable, "-c", ASKS], variables | {"PYTHONPATH": str(ROOT)})
+        done = ended([sys.executable, str(script)], variables | {"PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stderr
     assert came == []
 
