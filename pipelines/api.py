@@ -24,7 +24,7 @@ from pipelines.explain.explanations import (
     honor_settings,
 )
 from pipelines.questions.coverage import report_coverage
-from pipelines.questions.differences import report_differences
+from pipelines.questions.differences import report_differences, require_snapshots
 from pipelines.questions.leaks import DAYS, report_leaks
 from pipelines.questions.next import report_next
 from pipelines.questions.rejected import report_rejected
@@ -131,7 +131,7 @@ class OpenWarehouse:
         return asdict(explain_conversation(self._warehouse, conversation, as_of=self._published(as_of)))
 
     def explain_message(self, message_id: str, *, as_of: Moment = None) -> Answer:
-        """Explain the place of a message."""
+        """Explain the position of a message."""
         catalog, moment = self._settings.catalog, self._published(as_of)
         found = explain_message(
             self._warehouse, message_id, as_of=moment, honors=honor_settings(catalog), catalog=catalog
@@ -149,13 +149,12 @@ class OpenWarehouse:
         return {"as_of": moment, "coverage": report_coverage(self._warehouse, moment)}
 
     def leaks(self, *, days: int = DAYS, as_of: Moment = None, limit: int = 20) -> Answer:
-        """Say which conversations are never ended: without traffic for so many days, or ended on one side."""
+        """Say which conversations are never ended: without traffic for `days` days, or ended on one side."""
         return report_leaks(self._warehouse, as_of=self._published(as_of), days=days, limit=limit)
 
     def differences(self, *, as_of: Moment = None, limit: int = 50) -> Answer:
         """Say how snapshots of a server differ from rules, catalog and ledger."""
-        if not self._settings.snapshots:
-            raise ConfigError(f"{self._settings.path}: snapshots: there are none to compare with; name some")
+        require_snapshots(self._settings)
         moment = self._published(as_of)
         return report_differences(self._warehouse, self._settings, as_of=moment, limit=limit)
 

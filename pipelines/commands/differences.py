@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
-from pipelines.config.errors import ConfigError
 from pipelines.console.terminal import to_json
-from pipelines.questions.differences import report_differences
+from pipelines.questions.differences import report_differences, require_snapshots
 from pipelines.questions.view import print_differences
 from pipelines.storage.published import published_as_of
 
@@ -25,8 +24,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_format()
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "differences")
-    if not settings.snapshots:
-        raise ConfigError(f"{settings.path}: snapshots: there are none to compare with; name some")
+    require_snapshots(settings)
     as_of = published_as_of(warehouse, settings, options.as_of)
     found = report_differences(warehouse, settings, as_of=as_of, limit=options.limit)
     if options.format == "json":

@@ -7,6 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.catalog import Catalog, Database, load_catalog
+from pipelines.config.errors import ConfigError
 from pipelines.config.load import Settings
 from pipelines.config.rules.history import RuleVersion
 from pipelines.config.snapshots.server import ServerSnapshot
@@ -23,6 +24,16 @@ DIFFERENCE_COLUMNS = ("instance", "database", "taken_at", "what", "name", "serve
 LEVEL_COLUMNS = (*ENDPOINT_NAMES, "level_source", "server", "here", "endpoints")
 ROUND_NUMBER = 100
 """A view whose rows are a multiple of this may have been cut by TOP: such numbers are round ones."""
+
+
+def require_snapshots(settings: Settings) -> None:
+    """See that the settings name snapshots.
+
+    Raises:
+        ConfigError: they name none.
+    """
+    if not settings.snapshots:
+        raise ConfigError(f"{settings.path}: snapshots: there are none to compare with; name some")
 
 
 def report_differences(warehouse: Warehouse, settings: Settings, *, as_of: datetime, limit: int) -> Row:
