@@ -13,7 +13,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-PROGRAM = "priorities"
+from pipelines.console.invocation import PROGRAM
+
 GROUPS = {
     "every night": {
         "nightly": "read new events, assign priorities and write both schedules of an instant",

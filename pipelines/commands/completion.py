@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from pipelines.commands.options import Parser
+from pipelines.console.invocation import PROGRAM
 
 SHELLS = ("bash", "zsh", "fish", "powershell")
-PROGRAM = "priorities"
 
 
 def main(argv: Sequence[str]) -> int:

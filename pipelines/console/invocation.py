@@ -2,6 +2,11 @@
 
 import os
 
+PROGRAM = "priorities"
+"""The command that is installed."""
+ENGINE = "ENGINE"
+"""The variable that names the engine; spark-submit.sh sets it."""
+SPARK = "spark"
 JOBS = {"ingest": "fold", "lint": "lint_rules"}
 """Files of `jobs` whose name is not that of their command."""
 
@@ -12,11 +17,11 @@ def is_under_spark_submit() -> bool:
     if "PYSPARK_GATEWAY_PORT" in os.environ:
         return True
     # spark-submit.sh sets the engine, and unsets the address of a server.
-    return os.environ.get("ENGINE") == "spark" and "SPARK_REMOTE" not in os.environ
+    return os.environ.get(ENGINE) == SPARK and "SPARK_REMOTE" not in os.environ
 
 
 def name_command(name: str) -> str:
     """Return what to type for a command, on the engine of this process: `priorities NAME`, or its job."""
     if is_under_spark_submit():
         return f"./spark-submit.sh jobs/{JOBS.get(name, name.replace('-', '_'))}.py"
-    return f"priorities {name}"
+    return f"{PROGRAM} {name}"

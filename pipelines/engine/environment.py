@@ -6,9 +6,9 @@ import tempfile
 import psutil
 
 from pipelines.config.errors import ConfigError
+from pipelines.console.invocation import ENGINE, SPARK
 
-ENGINE = "ENGINE"
-SPARK, EMBEDDED = "spark", "embedded"
+EMBEDDED = "embedded"
 MEMORY = "ENGINE_MEMORY"
 """How much memory the engine may use, such as 8g; half of the machine's by default."""
 LEAST_MEMORY = 512 << 20

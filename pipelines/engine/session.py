@@ -12,8 +12,8 @@ from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError, EngineError
 from pipelines.config.model import SparkSchema
-from pipelines.console.invocation import is_under_spark_submit
-from pipelines.engine.environment import ENGINE, SPARK, check_environment, memory
+from pipelines.console.invocation import ENGINE, SPARK, is_under_spark_submit
+from pipelines.engine.environment import check_environment, memory
 from pipelines.engine.java import stop_java_at_exit
 
 CONNECT_PORT = 15002
