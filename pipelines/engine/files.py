@@ -26,6 +26,11 @@ def engine_path(path: str) -> str:
     return windows.as_uri() if os.name == "nt" and windows.is_absolute() else path
 
 
+def delta_identifier(path: str) -> str:
+    """How SQL of Apache Spark names a Delta table at a path."""
+    return f"delta.`{path.replace('`', '``')}`"
+
+
 def local_folder_path(spark: SparkSession, folder: Path) -> str:
     """A folder of the local disk, whatever characters it has; a plain path would be one of Hadoop's default.
 

@@ -17,10 +17,11 @@ from pyspark.sql import DataFrame, SparkSession, functions as F, types as T
 
 from pipelines.config.paths import local_folder
 from pipelines.engine.errors import is_missing_table
+from pipelines.engine.files import delta_identifier
 from pipelines.engine.session import is_classic, is_embedded
 
 FILE_SIZE = 1 << 30
-"""Files are joined up to so many bytes; it is the default of Delta on Spark as well."""
+"""Bytes of the largest file that a compaction writes; it is the default of Delta on Spark as well."""
 COMPRESSED = WriterProperties(compression="ZSTD", compression_level=1)
 DATA_FILES = (".parquet", ".bin")
 """Endings of files of rows and of deletion vectors: Spark's checksums are not worth a commit."""
@@ -155,7 +156,7 @@ class _SparkTable:
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._spark, self._path = spark, path
-        self._name = f"delta.`{path.replace('`', '``')}`"
+        self._name = delta_identifier(path)
 
     def version(self) -> int:
         [newest] = self._history().select("version").collect()

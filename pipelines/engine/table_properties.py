@@ -4,6 +4,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 from pyspark.sql import SparkSession
 
+from pipelines.engine.files import delta_identifier
 from pipelines.engine.session import is_embedded
 
 
@@ -16,7 +17,7 @@ def table_properties(spark: SparkSession, path: str) -> dict[str, str]:
         # delta-rs may have no credentials for a path that Apache Spark can reach.
         if is_embedded(spark):
             return {}
-        [detail] = spark.sql(f"DESCRIBE DETAIL delta.`{path}`").select("properties").collect()
+        [detail] = spark.sql(f"DESCRIBE DETAIL {delta_identifier(path)}").select("properties").collect()
         properties = detail.properties
     return properties
 
@@ -28,4 +29,4 @@ def set_table_property(spark: SparkSession, path: str, name: str, value: str) ->
     except (DeltaError, OSError):
         if is_embedded(spark):
             raise
-        spark.sql(f"ALTER TABLE delta.`{path}` SET TBLPROPERTIES ('{name}' = '{value}')")
+        spark.sql(f"ALTER TABLE {delta_identifier(path)} SET TBLPROPERTIES ('{name}' = '{value}')")

@@ -8,6 +8,7 @@ from hashlib import blake2b
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 from pyspark.sql.types import MapType
 
+from pipelines.engine.files import delta_identifier
 from pipelines.engine.session import is_embedded
 
 OF_TYPE = {
@@ -80,4 +81,4 @@ def identifier_of_new(spark: SparkSession, path: str) -> str:
     """
     if is_embedded(spark):
         return f"t{blake2b(path.encode(), digest_size=16).hexdigest()}"
-    return f"delta.`{path.replace('`', '``')}`"
+    return delta_identifier(path)
