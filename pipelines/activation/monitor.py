@@ -65,7 +65,7 @@ class Notifications:
         return decided
 
     def _decide_run(self, first: int, last: int) -> tuple[int, int]:
-        """The last check with the same outcome as the first, and `suppressed_by` of these checks."""
+        """Return the last check with the outcome of the first, and the `suppressed_by` of all of them."""
         if self._notified is not None and first - self._notified < self._timeout:
             over = self._clock.at_or_after(self._notified + self._timeout) - self._clock.check
             return max(first, min(last, over)), NOTIFICATION_PENDING

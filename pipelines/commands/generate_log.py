@@ -38,7 +38,7 @@ MARK = ".generate_log"
 """In a folder that this job wrote, and so may write again."""
 MOST_DAYS = 3_660
 FIRST_YEAR, LAST_YEAR = 1900, 9998
-"""Outside of these the contract of the inputs rejects events."""
+"""The contract of the inputs rejects events of other years."""
 
 WORLD = ("instances", "services", "kinds", "rules", "same_level")
 """The options that say how large a world by number is: `synthetic.Size`."""

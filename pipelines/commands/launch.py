@@ -14,7 +14,7 @@ from pipelines.console.terminal import escape_invisible, escape_line
 
 LOG_FORMAT = "%(asctime)s %(levelname)s %(message)s"
 GARBAGE = 1_000_000
-"""So many objects more than before are worth a look for garbage; Python's own 700 takes half a second."""
+"""New objects after which Python looks for garbage; its default of 700 costs a command half a second."""
 
 _suspects: list[str] = []
 

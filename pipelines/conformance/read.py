@@ -47,7 +47,7 @@ def count_levels_of_server(
     """Count the endpoints whose level is the server's own, because only a snapshot shows them.
 
     Returns:
-        `of_server`: the number of these endpoints. Their levels cannot be checked.
+        `of_server`: their number. The levels of these endpoints cannot be checked.
         `differing_today`: the number of them to which today's rules give another level.
     """
     own = _created(warehouse, as_of, window).where("level_source = 'server' and logged_priority is not null")

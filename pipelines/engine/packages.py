@@ -22,15 +22,13 @@ def require_engine() -> None:
     if clients is None:
         raise ConfigError(
             f"engine: none is installed; install the extra embedded (pip install '{NAME}[embedded]'), or "
-            "spark "
-            "for Apache Spark"
+            "spark for Apache Spark"
         )
     if len(clients) > 1:
         raise ConfigError(
             "engine: pyspark and pyspark-client are both installed, and each has overwritten files of the "
             "other; uninstall both (pip uninstall pyspark pyspark-client), then install "
-            f"'{NAME}[embedded]' or "
-            f"'{NAME}[spark]'"
+            f"'{NAME}[embedded]' or '{NAME}[spark]'"
         )
     if not is_under_spark_submit() and "SPARK_REMOTE" not in os.environ and find_spec("pysail") is None:
         raise ConfigError(

@@ -9,7 +9,7 @@ from pipelines.generator.plan import BATCH, LENGTHS, Plan
 from pipelines.generator.world import MINUTE, SECOND
 
 HOT_EVERY = 16
-"""With a skewed queue every so many-th kind is one that goes to it."""
+"""With a skewed queue, the interval of the kinds that go to it: every sixteenth."""
 
 FINISHED = 0.985
 """Share of the conversations that nothing keeps from ending and that do end."""

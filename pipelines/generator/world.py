@@ -33,7 +33,7 @@ class Kind(NamedTuple):
         size: bytes of a message, about.
         messages: of one conversation; null follows LENGTHS.
         backlog: factor on the share of conversations whose messages are not received.
-        group_block: conversations of the kind within so many consecutive ones share the initiator's group.
+        group_block: how many consecutive conversations of the kind may share the initiator's group.
         relay: the instance that only passes the messages on; null sends directly.
         waits: the target's reader waits in RECEIVE between messages and logs it.
         off_from, off_until: the target queue is off; messages wait and are delivered afterwards.

@@ -27,9 +27,9 @@ def maintain(
 
     Args:
         root: the warehouse's folder.
-        keep_days: as_ofs more than so many days before the newest published one are removed; null
+        keep_days: as_ofs more than `keep_days` days before the newest published one are removed; null
             keeps all. It counts from that one and not from today, so a pause removes nothing.
-        keep_hours: files that newer versions do without are kept for so many hours, for readers.
+        keep_hours: files that newer versions do without are kept for `keep_hours` hours, for readers.
         dry_run: say what there is to do, and do nothing.
         spark: a session of Apache Spark that does the work; without one delta-rs does it.
 

@@ -126,8 +126,7 @@ def _find_run(
         raise PipelineError(
             f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
             f"({name_command('maintain')} --keep-days); run {name_command('schedules')} --config "
-            f"{settings.path} for it, which "
-            "makes them again"
+            f"{settings.path} for it, which makes them again"
         )
     return as_of
 

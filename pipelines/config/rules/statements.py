@@ -42,7 +42,7 @@ class Test(ABC):
 
 @dataclass(frozen=True, eq=False)
 class Exists(Test):
-    """A database has a rule of one of these names; no names at all stand for any name."""
+    """A database has a rule whose name is in `rules`; if `rules` is empty, any rule."""
 
     database: str
     rules: tuple[str, ...]
