@@ -161,7 +161,7 @@ def test_changed_between_listing_and_reading(attacked: Attacked, what: str) -> N
         attacked.file.write_bytes(content(SOURCE, half, attacked.format))
 
     def changing(*given: Any) -> InputBatch:
-        if given[1] == SOURCE:
+        if given[2] == SOURCE:
             attacked.file.unlink() if what == "goes away" else attacked.file.write_bytes(attacked.whole)
         return read_new_input(*given)
 

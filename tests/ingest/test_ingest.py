@@ -413,7 +413,7 @@ def test_a_file_that_changes_while_it_is_read_is_not_taken(
     text = file.read_text()
 
     def changing(*given: Any) -> InputBatch:
-        change = given[1] == "message_events"
+        change = given[2] == "message_events"
         if change and what == "goes away":
             file.unlink()
         elif change and what == "grows before it is read":
