@@ -1,0 +1,1 @@
+"""Captures: the files of the capture script, found, read and checked before an engine starts."""
