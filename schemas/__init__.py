@@ -6,6 +6,7 @@ from schemas.outputs import (
     ACTIVATION,
     ACTIVATION_SUMMARY,
     BATCHES,
+    CAPTURES,
     FILES,
     GROUP_PRIORITIES,
     PRIORITY_RULES,
@@ -36,6 +37,7 @@ TABLES: dict[str, Table] = {
         BATCHES,
         FILES,
         SNAPSHOTS,
+        CAPTURES,
         QUEUE_MONITORS,
     )
 }

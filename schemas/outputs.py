@@ -311,8 +311,32 @@ SNAPSHOTS = Table(
         required("taken_at", "timestamp", "snapshot's moment, UTC"),
         required("view", "string", "view, as its file is named"),
         required("complete", "boolean", "view shows all rows"),
+        optional("path", "string", "file, or folder, of the view or the capture"),
+        optional("length", "bigint", "bytes; null for a capture"),
+        optional("modified_at", "timestamp", "last change, UTC; null for a capture"),
     ),
     key=("instance", "database", "taken_at", "view"),
+    public=False,
+)
+
+CAPTURES = Table(
+    name="captures",
+    comment="Captures read: one row per file of a capture.",
+    columns=(
+        required("batch", "bigint", "batch that read it; without rows in `batches` it is read again"),
+        required("capture_id", "string", "id of the capture"),
+        required("path", "string", "file"),
+        required("length", "bigint", "bytes"),
+        required("modified_at", "timestamp", "last change of the file, UTC"),
+        required("sha256", "string", "hash of the capture's lines"),
+        required("server", "string", "the server's own name"),
+        required("instance", "string", "instance"),
+        required("taken_at", "timestamp", "capture's moment, UTC"),
+        required("first_seen", "timestamp", "start of the run that read it, UTC"),
+        required("databases", "string", "databases that it shows, as JSON: name, catalog, rule_lines"),
+        required("catalogs", "string", "catalogs that no earlier row has, by hash, as JSON: rows by view"),
+    ),
+    key=("capture_id", "path"),
     public=False,
 )
 

@@ -8,7 +8,7 @@ from pipelines.activation.write import write_activation
 from pipelines.commands.open import warehouse_of
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import load_settings
+from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.config.queue_filter import FORMS
 from pipelines.console.terminal import to_json
 from pipelines.storage.batches import read_completed_batches
@@ -31,7 +31,7 @@ def main(argv: Sequence[str]) -> int:
         parser.error("--format json shows a queue; add --queue NAME")
     if options.as_of is None and options.queue is None:
         parser.error("give --as-of, the end of the window to replay, or --queue NAME to show what was found")
-    settings = load_settings(options.config)
+    settings = load_settings(options.config, KNOWN_ONLY)
     if settings.activation is None:
         raise ConfigError(f"{settings.path}: activation is null, which leaves it out; give it a value")
     warehouse = warehouse_of(settings, "activation")

@@ -9,7 +9,9 @@ from pathlib import Path
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError, InputError, PipelineError
 from pipelines.config.find_settings import find_settings
+from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings, load_settings
+from pipelines.config.snapshots.server import CapturedSnapshot
 from pipelines.console.invocation import is_under_spark_submit
 from pipelines.console.terminal import escape_line
 from pipelines.console.wording import format_count
@@ -117,9 +119,11 @@ def _inputs(settings: Settings) -> Iterator[str]:
             yield f"{name}: {found} ({given.format}, {given.path})"
     for snapshot in settings.snapshots:
         declared = snapshot.declared
+        views = format_count(len(snapshot.files), "view")
+        is_known = isinstance(declared, CapturedSnapshot) and not snapshot.files
         yield (
-            f"snapshot of {declared.instance}.{declared.database}: "
-            f"{format_count(len(snapshot.files), 'view')}"
+            f"snapshot of {declared.instance}.{declared.database} at {format_instant(declared.taken_at)}: "
+            f"{'a capture that was taken' if is_known else views}"
         )
     if problems:
         raise InputError(*problems)

@@ -9,7 +9,7 @@ from functools import partial
 from pipelines.commands.open import warehouse_of
 from pipelines.commands.options import Parser, whole_number
 from pipelines.commands.out import require_own_folder
-from pipelines.config.load import load_settings
+from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.conformance.read import (
     count_levels_of_server,
     has_receives,
@@ -58,7 +58,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_limit(LIMIT, "rows of each part")
     parser.add_format()
     options = parser.parse_args(argv)
-    settings = load_settings(options.config)
+    settings = load_settings(options.config, KNOWN_ONLY)
     require_own_folder(options.out, settings)
     warehouse = warehouse_of(settings, "conformance")
     answers = answers_in(warehouse, options.out) if options.out else None

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from uuid import uuid4
 
-from pipelines.commands.open import opened
+from pipelines.commands.open import opened, read_new_captures
 from pipelines.commands.options import Parser
 from pipelines.nightly.night import ingest_new_input
 from pipelines.storage.lock import only_writer
@@ -21,7 +21,7 @@ def main(argv: Sequence[str]) -> int:
         example="--config conf/local.yaml",
     )
     options = parser.parse_args(argv)
-    settings, warehouse = opened(options, "fold")
+    settings, warehouse = opened(options, "fold", read_new_captures())
     with only_writer(warehouse.root, "fold"), warehouse.materializing() as materialize:
         ingest_new_input(
             warehouse,

@@ -5,7 +5,7 @@ from contextlib import nullcontext
 
 from pipelines.commands.launch import suspect
 from pipelines.commands.options import CENTURY_DAYS, Parser, whole_number
-from pipelines.config.load import load_settings
+from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.engine.session import open_session, takes_embedded
 from pipelines.storage.lock import only_writer
 from pipelines.storage.maintain import maintain
@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_argument("--dry-run", action="store_true", help="only say what there is to do")
     options = parser.parse_args(argv)
-    place = load_settings(options.config).warehouse
+    place = load_settings(options.config, KNOWN_ONLY).warehouse
     # Without Apache Spark delta-rs does the work, and no engine starts.
     spark = None if isinstance(place, str) and takes_embedded() else open_session("maintain", place)
     if isinstance(place, str):

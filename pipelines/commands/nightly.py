@@ -8,7 +8,7 @@ priorities nightly --config conf/local.yaml --as-of 2026-11-21T00:00:00Z
 import sys
 from collections.abc import Sequence
 
-from pipelines.commands.open import opened
+from pipelines.commands.open import opened, read_new_captures
 from pipelines.commands.options import Parser
 from pipelines.config.instants import format_instant
 from pipelines.console.invocation import name_command
@@ -37,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
         help=f"publish, then end with exit code {NOT_MET} if open messages can't be placed",
     )
     options = parser.parse_args(argv)
-    settings, warehouse = opened(options, "nightly")
+    settings, warehouse = opened(options, "nightly", read_new_captures())
     with only_writer(warehouse.root, "nightly"):
         run = night(warehouse, settings, options.as_of)
     if not options.quiet:

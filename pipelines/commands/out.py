@@ -122,8 +122,8 @@ def _read(settings: Settings) -> Iterator[tuple[str, str]]:
         yield WAREHOUSE, settings.warehouse
     for source in settings.inputs.by_name().values():
         yield INPUTS, source.path
-    for snapshot in settings.snapshots:
-        yield SNAPSHOTS, snapshot.declared.path
+    for entry in settings.snapshot_entries:
+        yield SNAPSHOTS, entry.path
 
 
 def _require_plain(out: Path, target: Path, found: os.stat_result) -> None:

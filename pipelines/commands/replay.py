@@ -12,7 +12,7 @@ from pipelines.commands.out import require_own_folder
 from pipelines.commands.proposal_options import add_proposal_options, as_if_of, read_proposal, warn_of_unread
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
-from pipelines.config.load import load_settings
+from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.config.queue_filter import FORMS
 from pipelines.console.terminal import to_json
 from pipelines.replay.read import open_replay, require_known
@@ -72,7 +72,7 @@ def main(argv: Sequence[str]) -> int:
             + (", or add --drain" if is_empty else "")
         )
     # Errors in files and names end the command before an engine starts.
-    settings = load_settings(options.config)
+    settings = load_settings(options.config, KNOWN_ONLY)
     require_own_folder(options.out, settings)
     proposal = read_proposal(settings, options)
     if proposal:

@@ -6,7 +6,7 @@ from pathlib import Path
 from pipelines.commands.open import warehouse_of
 from pipelines.commands.options import Parser
 from pipelines.commands.out import plain_file, require_not_read, write_whole
-from pipelines.config.load import load_settings
+from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.console.invocation import name_command
 from pipelines.console.terminal import escape_line
 from pipelines.report.conformance import read_conformance_tables
@@ -49,7 +49,7 @@ def main(argv: Sequence[str]) -> int:
     )
     options = parser.parse_args(argv)
     out = plain_file(options.out)
-    settings = load_settings(options.config)
+    settings = load_settings(options.config, KNOWN_ONLY)
     require_not_read(out, settings, (options.whatif, options.conformance, options.replay))
     warehouse = warehouse_of(settings, "report")
     as_of = published_as_of(warehouse, settings, options.as_of)

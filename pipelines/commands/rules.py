@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import Settings, load_settings
+from pipelines.config.load import CHECKED, Settings, load_settings
 from pipelines.config.nearest import suggest_nearest
 from pipelines.config.rules.tsql_script import format_script
 from pipelines.console.progress import step
@@ -32,7 +32,7 @@ def main(argv: Sequence[str]) -> int:
         warn_of_unread(settings)
         print(_script(settings, options.print_sql), end="")
         return 0
-    settings, warehouse = opened(options, "rules")
+    settings, warehouse = opened(options, "rules", CHECKED)
     with only_writer(warehouse.root, "rules"):
         require_whole(warehouse)
         with step("rules") as print_details:

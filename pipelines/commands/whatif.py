@@ -11,7 +11,7 @@ from pipelines.commands.open import warehouse_of
 from pipelines.commands.options import Parser
 from pipelines.commands.out import require_own_folder
 from pipelines.commands.proposal_options import add_proposal_options, as_if_of, read_proposal
-from pipelines.config.load import load_settings
+from pipelines.config.load import KNOWN_ONLY, load_settings
 from pipelines.console.terminal import to_json
 from pipelines.engine.frames import small_frame
 from pipelines.lint.findings import sort_findings
@@ -43,7 +43,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_limit(LIMIT, "rows of each part")
     parser.add_format()
     options = parser.parse_args(argv)
-    settings = load_settings(options.config)
+    settings = load_settings(options.config, KNOWN_ONLY)
     require_own_folder(options.out, settings)
     proposal = read_proposal(settings, options)
     assert proposal is not None

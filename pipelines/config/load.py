@@ -8,6 +8,9 @@ from datetime import datetime
 from pathlib import Path
 
 from pipelines.config import model
+from pipelines.config.captures.faults import CaptureError, raise_faults, short_path
+from pipelines.config.captures.folder import CapturesRead, read_captures
+from pipelines.config.captures.known import read_known
 from pipelines.config.catalog import Catalog, load_catalog
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
@@ -16,7 +19,13 @@ from pipelines.config.rules.history import RuleHistory, RuleVersion, apply_state
 from pipelines.config.rules.sources import NoRuleFileError, RuleSources, note_other_case
 from pipelines.config.rules.statements import Note, RuleFile, RuleStatement
 from pipelines.config.shape import check
-from pipelines.config.snapshots.server import ServerSnapshot, add_databases, make_statements, read_snapshots
+from pipelines.config.snapshots.server import (
+    ServerSnapshot,
+    add_databases,
+    in_order,
+    make_statements,
+    read_snapshots,
+)
 from pipelines.config.yaml_file import Loc, YamlFile, field_path, load_yaml
 
 
@@ -42,7 +51,9 @@ class Settings:
     activation: model.Activation | None
     quality: model.Quality
     replay: model.Replay
+    snapshot_entries: tuple[model.Snapshot | model.Captures, ...] = ()
     snapshots: tuple[ServerSnapshot, ...] = ()
+    captures: CapturesRead = field(default_factory=CapturesRead)
     unread_files: tuple[Note, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
 
@@ -61,7 +72,7 @@ class Settings:
         """
         inputs = {f"inputs.{name}.path": source.path for name, source in self.inputs.by_name().items()}
         snapshots = {
-            f"snapshots[{number}].path": each.declared.path for number, each in enumerate(self.snapshots)
+            f"snapshots[{number}].path": each.path for number, each in enumerate(self.snapshot_entries)
         }
         for name, path in (inputs | snapshots).items():
             if how := overlap(root, path):
@@ -92,24 +103,44 @@ class Settings:
             "activation": self.activation and self.activation.model_dump(),
             "quality": self.quality.model_dump(),
         }
-        if self.snapshots:
-            content["snapshots"] = [each.declared.model_dump(mode="json") for each in self.snapshots]
+        if self.snapshot_entries:
+            content["snapshots"] = [each.model_dump(mode="json") for each in self.snapshot_entries]
         return json.dumps(content, ensure_ascii=False, sort_keys=True)
 
 
-def load_settings(path: str | Path) -> Settings:
+@dataclass(frozen=True)
+class CaptureReading:
+    """How captures that the warehouse does not know are read.
+
+    Attributes:
+        are_new_read: whether they count; a question about a published as_of passes over them.
+        folder: where their rows are written for an engine; None if none will read them.
+    """
+
+    are_new_read: bool = True
+    folder: Path | None = None
+
+
+CHECKED = CaptureReading()
+"""New captures are checked, and count for catalog and rules."""
+KNOWN_ONLY = CaptureReading(are_new_read=False)
+"""New captures are passed over."""
+
+
+def load_settings(path: str | Path, reading: CaptureReading = CHECKED) -> Settings:
     """Read and check a settings file, its catalog and its rules.
 
     Raises:
+        CaptureError: captures are not whole, or one that was taken has changed.
         ConfigError: One line for each problem. Those of the catalog and of all rule files come together, once
             the settings file itself is right.
     """
-    settings, folded = load_for_lint(path)
+    settings, folded = load_for_lint(path, reading)
     folded.require_accepted()
     return settings
 
 
-def load_for_lint(path: str | Path) -> tuple[Settings, RuleHistory]:
+def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[Settings, RuleHistory]:
     """Do what `load_settings` does, but take rules too that contradict each other.
 
     Returns:
@@ -121,11 +152,17 @@ def load_for_lint(path: str | Path) -> tuple[Settings, RuleHistory]:
     """
     file = load_yaml(os.fspath(path))
     declared = check(_shape_of(file), file, {"directory": os.path.dirname(file.path)})
+    views = [each for each in declared.snapshots if isinstance(each, model.Snapshot)]
     _require_different(file, declared.snapshots)
     _require_apart(file, declared)
-    catalog, sources = _read_named_files(file, declared)
+    captures = _read_captures(declared, reading)
+    captured = captures.snapshots if isinstance(captures, CapturesRead) else ()
+    catalog, sources = _read_named_files(file, declared, [*_places(views), *_places(captured)])
+    if isinstance(captures, CaptureError):
+        raise captures
     rule_files = sources.files
-    snapshots = read_snapshots(declared.snapshots)
+    snapshots = in_order([*read_snapshots(views), *captures.snapshots])
+    _require_one_form(views, captures.snapshots)
     folded = rule_history_of(rule_files, snapshots)
     places = add_databases(catalog, snapshots)
     known = [(row[0], row[1]) for row in places.database_rows()]
@@ -143,7 +180,9 @@ def load_for_lint(path: str | Path) -> tuple[Settings, RuleHistory]:
         activation=declared.activation,
         quality=declared.quality,
         replay=declared.replay,
+        snapshot_entries=declared.snapshots,
         snapshots=snapshots,
+        captures=captures,
         unread_files=(*sources.unread, *note_other_case(rule_files, known)),
         variables=declared.variables,
     )
@@ -168,11 +207,45 @@ def _shape_of(file: YamlFile) -> type[model.SettingsFile]:
     return model.SettingsWithSnapshots if has_snapshots else model.SettingsFile
 
 
-def _require_different(file: YamlFile, snapshots: Sequence[model.Snapshot]) -> None:
+def _read_captures(declared: model.SettingsFile, reading: CaptureReading) -> CapturesRead | CaptureError:
+    """The captures, or what is wrong with them: that is told once the settings are right."""
+    entries = [each for each in declared.snapshots if isinstance(each, model.Captures)]
+    if not entries:
+        return CapturesRead()
+    known = read_known(declared.warehouse) if isinstance(declared.warehouse, str) else []
+    try:
+        return read_captures(entries, known, reading.folder, are_new_read=reading.are_new_read)
+    except CaptureError as error:
+        return error
+
+
+def _require_one_form(views: Sequence[model.Snapshot], captured: Iterable[ServerSnapshot]) -> None:
+    """Refuse a capture of a database and moment of which the settings name views, too."""
+    named = {(each.instance, each.database, each.taken_at): each.path for each in views}
+    problems = [
+        f"{short_path(each.declared.path)}: {named[key]} has views of {'.'.join(each.database_key)} at "
+        f"{format_instant(each.taken_at)}, too; name one of the two in snapshots"
+        for each in captured
+        if (key := (*each.database_key, each.taken_at)) in named
+    ]
+    raise_faults(problems)
+
+
+def _places(snapshots: Iterable[model.Snapshot | ServerSnapshot]) -> list[tuple[str, str]]:
+    """Instance and database of snapshots."""
+    return [
+        each.database_key if isinstance(each, ServerSnapshot) else (each.instance, each.database)
+        for each in snapshots
+    ]
+
+
+def _require_different(file: YamlFile, snapshots: Sequence[model.Snapshot | model.Captures]) -> None:
     """Refuse two snapshots of one database at one moment: which of them would count?"""
     known: dict[tuple[str, str, datetime], int] = {}
     problems = []
     for number, each in enumerate(snapshots):
+        if isinstance(each, model.Captures):
+            continue
         first = known.setdefault((each.instance, each.database, each.taken_at), number)
         if first != number:
             line = file.position(("snapshots", first, "path")).line
@@ -208,7 +281,9 @@ def _require_apart(file: YamlFile, declared: model.SettingsFile) -> None:
         raise ConfigError(*problems)
 
 
-def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Catalog, RuleSources]:
+def _read_named_files(
+    file: YamlFile, declared: model.SettingsFile, shown: Sequence[tuple[str, str]]
+) -> tuple[Catalog, RuleSources]:
     problems: list[str] = []
     catalog, is_known = Catalog(), True
     try:
@@ -220,7 +295,7 @@ def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Cat
         is_known = False
     sources = RuleSources()
     for index, source in enumerate(declared.rules):
-        only = _only_database(catalog, declared.snapshots, source.instance) if is_known else "unknown"
+        only = _only_database(catalog, shown, source.instance) if is_known else "unknown"
         try:
             sources.read(
                 source.path,
@@ -238,10 +313,10 @@ def _read_named_files(file: YamlFile, declared: model.SettingsFile) -> tuple[Cat
     return catalog, sources
 
 
-def _only_database(catalog: Catalog, snapshots: Iterable[model.Snapshot], instance: str | None) -> str | None:
+def _only_database(catalog: Catalog, shown: Iterable[tuple[str, str]], instance: str | None) -> str | None:
     """The one database that an instance has; None if it has several, or none is known."""
     places = [(row[0], row[1]) for row in catalog.database_rows()]
-    places += [(snapshot.instance, snapshot.database) for snapshot in snapshots]
+    places += shown
     known = {database for owner, database in places if owner == instance}
     return known.pop() if len(known) == 1 else None
 

@@ -109,6 +109,26 @@ class Snapshot(Shape):
     complete: tuple[str, ...] = ()
 
 
+class Captures(Shape):
+    """A capture, or a folder of captures: each is one snapshot per database."""
+
+    path: TablePath
+    instance: Annotated[str, Field(min_length=1)] | None = None
+
+
+def _snapshot_entry(value: object, info: ValidationInfo) -> Snapshot | Captures:
+    # Not a union: what is wrong with one form is nothing that the other has to do with.
+    is_captures = isinstance(value, dict) and value.keys() <= Captures.model_fields.keys()
+    kind: TypeAdapter[Snapshot | Captures] = TypeAdapter(Captures if is_captures else Snapshot)
+    return kind.validate_python(value, context=info.context)
+
+
+SnapshotEntry = Annotated[
+    Snapshot | Captures, PlainValidator(_snapshot_entry, json_schema_input_type=Snapshot | Captures)
+]
+"""Captures, by their path and maybe an instance; any other key makes it the views of one database."""
+
+
 def _values(given: object) -> dict[str, str]:
     if not isinstance(given, dict):
         raise problem("is no mapping; write the names of variables and their values: {Level: 9}")
@@ -222,7 +242,7 @@ class SettingsFile(Shape):
     activation: Activation | None = Activation()
     replay: Replay = Replay()
     quality: Quality = Quality()
-    snapshots: tuple[Snapshot, ...] = ()
+    snapshots: tuple[SnapshotEntry, ...] = ()
 
 
 class SettingsWithSnapshots(SettingsFile):
@@ -230,4 +250,4 @@ class SettingsWithSnapshots(SettingsFile):
 
     inputs: FewInputs = FewInputs()  # type: ignore[assignment]
     catalog: LocalPath | None = None  # type: ignore[assignment]
-    snapshots: Annotated[tuple[Snapshot, ...], Field(min_length=1)]
+    snapshots: Annotated[tuple[SnapshotEntry, ...], Field(min_length=1)]

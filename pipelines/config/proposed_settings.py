@@ -5,7 +5,8 @@ from collections.abc import Iterator, Mapping, Set
 from urllib.parse import unquote, urlsplit
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import Settings, load_for_lint
+from pipelines.config.load import KNOWN_ONLY, Settings, load_for_lint
+from pipelines.config.model import Snapshot
 from pipelines.config.proposal import Proposal, count_replaced
 
 MAY_DIFFER = (
@@ -24,7 +25,7 @@ def read_proposed_settings(current: Settings, path: str) -> Proposal:
     Raises:
         ConfigError: the file is wrong, or differs in what a proposal can't change: one line a difference.
     """
-    settings, folded = load_for_lint(path)
+    settings, folded = load_for_lint(path, KNOWN_ONLY)
     folded.require_accepted()
     problems = [f"{path}: {difference}; {MAY_DIFFER}" for difference in _differences(current, settings)]
     if problems:
@@ -76,13 +77,16 @@ def _inputs(settings: Settings) -> Named:
 
 
 def _snapshots(settings: Settings) -> Named:
-    every = [snapshot.declared for snapshot in settings.snapshots]
     return {
-        (each.instance, each.database, each.taken_at.isoformat()): (
+        (each.instance, each.database, each.taken_at.isoformat())
+        if isinstance(each, Snapshot)
+        else (_resolved(each.path),): (
             f"reads {_resolved(each.path)} ({each.format}), complete: "
             f"{', '.join(sorted(each.complete)) or 'nothing'}"
         )
-        for each in every
+        if isinstance(each, Snapshot)
+        else f"reads captures of {each.instance or 'the servers that they name'}"
+        for each in settings.snapshot_entries
     }
 
 

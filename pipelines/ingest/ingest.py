@@ -16,7 +16,6 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import InputError
 from pipelines.config.load import Settings
-from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame, union_all
 from pipelines.engine.materialize import Materialize
@@ -25,12 +24,12 @@ from pipelines.ingest.late_events import SMALL_HISTORY, Lookback
 from pipelines.ingest.read_input import InputBatch, read_new_input
 from pipelines.ingest.retention import CloseAt
 from pipelines.ingest.snapshots.monitors import write_monitors
-from pipelines.ingest.snapshots.read import (
-    SOURCE,
-    SnapshotBatch,
+from pipelines.ingest.snapshots.read import SOURCE, SnapshotBatch, take_snapshots
+from pipelines.ingest.snapshots.taken import (
+    NewSnapshots,
     complete_views,
-    new_snapshots,
-    take_snapshots,
+    find_new_snapshots,
+    write_moved,
     write_taken,
 )
 from pipelines.ingest.working_set import Batch
@@ -42,6 +41,7 @@ from pipelines.storage.inputs.contract import contract_problems, raise_together
 from pipelines.storage.inputs.faulty_files import find_faulty_files, name_files_on_error
 from pipelines.storage.inputs.listing import InputFile, find_new_files, require_unchanged
 from pipelines.storage.inputs.read import read_input
+from pipelines.storage.snapshots.shared import shared
 from pipelines.storage.warehouse import Warehouse
 from schemas import ACCEPTED, CONTRACTS
 from schemas.outputs import BATCHES, FILES, REJECTED_EVENTS, RUNS
@@ -60,14 +60,14 @@ class NewInput:
 
     Attributes:
         files: files and versions of Delta tables that no batch has read.
-        snapshots: snapshots that no batch has read.
+        snapshots: snapshots and captures that no batch has read.
         completed: the completed batches.
         bindings: `fingerprint` of the settings.
         broken_off: whether an earlier attempt at this batch left rows.
     """
 
     files: Sequence[InputFile]
-    snapshots: Sequence[ServerSnapshot]
+    snapshots: NewSnapshots
     completed: CompletedBatches
     bindings: str
     is_interrupted: bool
@@ -94,6 +94,7 @@ def find_new_input(warehouse: Warehouse, settings: Settings) -> NewInput:
 
     Raises:
         InputError: an input is missing or unreadable, or a file changed after it was taken.
+        CaptureError: a capture that was taken has other content now.
     """
     completed, taken = run_concurrently(
         warehouse.spark,
@@ -103,7 +104,7 @@ def find_new_input(warehouse: Warehouse, settings: Settings) -> NewInput:
     files = [InputFile(*[row[name] for name in FILE]) for row in taken if row["batch"] <= completed.batch]
     return NewInput(
         files=find_new_files(settings.inputs.by_name(), files),
-        snapshots=new_snapshots(warehouse, settings.snapshots, completed.batch),
+        snapshots=find_new_snapshots(warehouse, settings.snapshots, settings.captures, completed.batch),
         completed=completed,
         bindings=fingerprint(settings),
         is_interrupted=any(row["batch"] > completed.batch for row in taken),
@@ -148,27 +149,31 @@ def ingest(
         InputError: an input breaks its contract, or a file changed while it was read.
     """
     if new.is_empty:
+        write_moved(warehouse, new.completed.batch, new.snapshots.moved)
         return IngestResult(new.completed, "nothing new")
     completed, number, state = new.completed, new.completed.batch + 1, None
     # `pipelines.storage.integrity` expects it beside any other table.
     warehouse.create_missing(RUNS)
-    with warehouse.materializing() as materialize:
+    with (
+        warehouse.materializing() as materialize,
+        shared(warehouse, new.snapshots.snapshots) as snapshots,
+    ):
         inputs, _ = run_concurrently(
             warehouse.spark,
             partial(_read_inputs, warehouse, settings, new.files, number, materialize),
-            partial(_write_taken_input, warehouse, number, new),
+            partial(_write_taken_input, warehouse, number, new, started_at),
         )
         snapshot_batch = None
         if new.snapshots:
             events = {each.source: each.events for each in inputs}
-            snapshot_batch = take_snapshots(warehouse, new.snapshots, events, materialize)
+            snapshot_batch = take_snapshots(warehouse, snapshots, events, materialize)
             write_monitors(warehouse, number, snapshot_batch.monitors)
         newest = _newest_moment(_all_batches(inputs, snapshot_batch), completed.newest)
         # Files with types are read again where their rows are written.
         with name_files_on_error(partial(_name_faulty_files, warehouse, settings, new.files)):
             if newest is not None:
                 # Views of one moment cannot contradict each other.
-                moments = {each.taken_at for each in new.snapshots}
+                moments = {each.taken_at for each in new.snapshots.snapshots}
                 is_one_moment = number == 1 and not inputs and len(moments) == 1
                 views = None if is_one_moment else complete_views(warehouse, number)
                 batch = _plan_batch(settings, inputs, snapshot_batch, views, completed, newest)
@@ -282,7 +287,7 @@ def _plan_batch(
     )
 
 
-def _write_taken_input(warehouse: Warehouse, number: int, new: NewInput) -> None:
+def _write_taken_input(warehouse: Warehouse, number: int, new: NewInput, started_at: datetime) -> None:
     """Record the files of the batch before the ledger is written.
 
     They count as read once `batches` has rows of the batch.
@@ -291,7 +296,7 @@ def _write_taken_input(warehouse: Warehouse, number: int, new: NewInput) -> None
         (number, file.source, file.path, file.length, file.modified_at, file.version) for file in new.files
     ]
     warehouse.replace(FILES, small_frame(warehouse.spark, rows, FILES.struct), where=f"batch >= {number}")
-    write_taken(warehouse, number, new.snapshots)
+    write_taken(warehouse, number, new.snapshots, started_at)
 
 
 def _write_rejected(

@@ -5,7 +5,7 @@ from typing import overload
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.config.errors import ConfigError
-from pipelines.config.load import Settings, load_settings
+from pipelines.config.load import KNOWN_ONLY, Settings, load_settings
 from pipelines.config.nearest import suggest_nearest
 from pipelines.engine.session import is_classic, open_session
 from pipelines.storage.warehouse import Warehouse
@@ -60,7 +60,7 @@ def open_warehouse(config: str, spark: SparkSession | None = None) -> tuple[Sett
     Raises:
         ConfigError: the settings are wrong, or the session lacks what the tables need.
     """
-    settings = load_settings(config)
+    settings = load_settings(config, KNOWN_ONLY)
     opened = spark or SparkSession.getActiveSession() or open_session("notebook", settings.warehouse)
     _require_session(opened)
     return settings, Warehouse(opened, settings.warehouse)

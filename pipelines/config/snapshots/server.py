@@ -35,6 +35,25 @@ log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
+class CapturedSnapshot:
+    """A database of a capture, as the settings declare others.
+
+    Attributes:
+        path: the capture.
+        instance: of the database.
+        database: its name.
+        taken_at: the moment that it shows, UTC.
+        capture_id: of the capture.
+    """
+
+    path: str
+    instance: str
+    database: str
+    taken_at: datetime
+    capture_id: str
+
+
+@dataclass(frozen=True)
 class ServerSnapshot:
     """A snapshot with its files, and the rows of its small views.
 
@@ -45,14 +64,16 @@ class ServerSnapshot:
         complete: the views that show all that there was.
         unread: a line for each file of its folder that is not read.
         services: by queue, services that the queues' own rows name; none where views of services say it.
+        rule_lines: the lines of the rules in their file; empty where each row is a line behind a header.
     """
 
-    declared: Snapshot
+    declared: "Snapshot | CapturedSnapshot"
     files: Mapping[str, ViewFile]
     small: Mapping[str, Rows] = field(default_factory=dict)
     complete: frozenset[str] = frozenset()
     unread: tuple[str, ...] = ()
     services: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    rule_lines: Sequence[int] = ()
 
     @property
     def database_key(self) -> tuple[str, str]:
@@ -73,6 +94,15 @@ class ServerSnapshot:
     def database_id(self) -> int | None:
         """The server's number of the database; None if no view says it."""
         return next((row["database_id"] for row in self._own_row()), None)
+
+    def path_of(self, view: str) -> str:
+        """The file that has a view."""
+        return self.files[view].path if view in self.files else self.declared.path
+
+    def rule_location(self, number: int) -> SourceLocation:
+        """Where a rule stands, by its place among `priorities`; behind a header in a file of its own."""
+        line = self.rule_lines[number] if self.rule_lines else number + 2
+        return SourceLocation(self.path_of(PRIORITIES), line, 1)
 
     def names(self, view: str, key: str) -> dict[int, str]:
         """Names by id."""
@@ -146,29 +176,49 @@ def read_snapshots(declared: Sequence[Snapshot]) -> tuple[ServerSnapshot, ...]:
         problems += twice
         spelled = {file.path: view for view, file in files.items()}
         complete = {spelled[found.files[view].path] for view in found.complete if not twice}
-        for view in _find_nameless(small, files):
-            small.pop(view, None)
-            files = {each: file for each, file in files.items() if each != view or view in SMALL}
-        server = ServerSnapshot(snapshot, files, small, frozenset(complete & files.keys()), found.unread)
-        try:
-            problems += _find_repeated(server) + _find_unknown_ids(server) + _find_missing_database(server)
-            if not problems:
-                server = replace(
-                    server, services=_services_of_queues(server), files=drop_repeated_columns(files)
-                )
-            server.database()
-        except ValidationError as error:
-            first = error.errors()[0]
-            problems.append(f"{snapshot.path}: {first['loc'][-1]}: {first['msg']}")
-        except ValueError as error:
-            problems.append(str(error))
+        server = ServerSnapshot(snapshot, files, small, frozenset(complete), found.unread)
+        server, wrong = check_snapshot(server, is_right=not problems)
+        problems += wrong
         read.append(server)
     if problems:
         raise snapshot_error(problems)
     for server in read:
         for line in server.unread:
             log.warning("snapshots: %s", line)
-    return tuple(sorted(read, key=lambda each: (each.taken_at, each.database_key)))
+    return in_order(read)
+
+
+def check_snapshot(server: ServerSnapshot, *, is_right: bool = True) -> tuple[ServerSnapshot, list[str]]:
+    """Leave out what says nothing, and find what contradicts itself.
+
+    Args:
+        server: a snapshot as it was read.
+        is_right: whether nothing is wrong with its files so far.
+
+    Returns:
+        The snapshot, and a line for each fault.
+    """
+    small, files = dict(server.small), dict(server.files)
+    for view in _find_nameless(server):
+        small.pop(view, None)
+        files = {each: file for each, file in files.items() if each != view or view in SMALL}
+    server = replace(server, small=small, files=files, complete=server.complete & files.keys())
+    try:
+        problems = _find_repeated(server) + _find_unknown_ids(server) + _find_missing_database(server)
+        if is_right and not problems:
+            server = replace(server, services=_services_of_queues(server), files=drop_repeated_columns(files))
+        server.database()
+    except ValidationError as error:
+        first = error.errors()[0]
+        return server, [f"{server.declared.path}: {first['loc'][-1]}: {first['msg']}"]
+    except ValueError as error:
+        return server, [str(error)]
+    return server, problems
+
+
+def in_order(snapshots: Iterable[ServerSnapshot]) -> tuple[ServerSnapshot, ...]:
+    """Snapshots by taken_at, instance and database."""
+    return tuple(sorted(snapshots, key=lambda each: (each.taken_at, each.database_key)))
 
 
 def snapshot_error(problems: Iterable[str]) -> InputError:
@@ -208,7 +258,7 @@ def make_statements(
         if shown is None or snapshot.database_key in own:
             continue
         before = standing.get(snapshot.database_key, {})
-        creates = [_create(snapshot, number, rule) for number, rule in enumerate(shown, start=2)]
+        creates = [_create(snapshot, number, rule) for number, rule in enumerate(shown)]
         after = {version.name: version for version in rule_history(creates)}
         changed = [name for name, version in before.items() if not _same(version, after.get(name))]
         made += [_drop(snapshot, name) for name in changed]
@@ -222,7 +272,7 @@ def _same(one: RuleVersion, other: RuleVersion | None) -> bool:
 
 
 def _create(
-    snapshot: ServerSnapshot, line: int, rule: tuple[str, str | None, str | None, str | None, int]
+    snapshot: ServerSnapshot, number: int, rule: tuple[str, str | None, str | None, str | None, int]
 ) -> RuleStatement:
     name, contract, local, remote, level = rule
     return RuleStatement(
@@ -230,7 +280,7 @@ def _create(
         snapshot.taken_at,
         *snapshot.database_key,
         name,
-        SourceLocation(snapshot.files[PRIORITIES].path, line, 1),
+        snapshot.rule_location(number),
         contract=ANY if contract is None else contract,
         local_service=ANY if local is None else local,
         remote_service=ANY if remote is None else remote,
@@ -239,26 +289,29 @@ def _create(
 
 
 def _drop(snapshot: ServerSnapshot, name: str) -> RuleStatement:
-    location = SourceLocation(snapshot.files[PRIORITIES].path, 1, 1)
+    location = SourceLocation(snapshot.path_of(PRIORITIES), min(snapshot.rule_lines, default=1), 1)
     return RuleStatement(StatementType.DROP, snapshot.taken_at, *snapshot.database_key, name, location)
 
 
-def _find_nameless(small: Mapping[str, Rows], files: Mapping[str, ViewFile]) -> set[str]:
+def _find_nameless(server: ServerSnapshot) -> set[str]:
     """Return the views of endpoints and rules whose ids have no names at all; warn of each.
 
     A server has services and contracts of its own. If their view is there and has no rows, the exporting
     login lacks the right to see them.
     """
     found = set[str]()
+    small, files = server.small, server.files
     rules = small.get(PRIORITIES, [])
     for of_ids in (ENDPOINTS, PRIORITIES):
+        is_there = of_ids in files or of_ids in small
         for column, view in NAMES_OF[of_ids].items():
-            has_ids = of_ids in files and column in files[of_ids].names and small.get(view) == []
+            has_ids = is_there and (of_ids not in files or column in files[of_ids].names)
+            has_ids = has_ids and small.get(view) == []
             if of_ids == PRIORITIES:
                 has_ids = has_ids and any(row[column] is not None for row in rules)
             if has_ids and of_ids not in found:
                 found.add(of_ids)
-                log.warning("snapshots: %s says nothing: %s has no names", files[of_ids].path, view)
+                log.warning("snapshots: %s says nothing: %s has no names", server.path_of(of_ids), view)
     return found
 
 
@@ -293,7 +346,7 @@ def _find_missing_database(snapshot: ServerSnapshot) -> list[str]:
         return []
     names = ", ".join(sorted(row["name"] for row in rows)[:5])
     return [
-        f"{snapshot.files[DATABASES].path}: has no row of {snapshot.declared.database}, only of {names}; "
+        f"{snapshot.path_of(DATABASES)}: has no row of {snapshot.declared.database}, only of {names}; "
         "name the database in the settings as the server does"
     ]
 
@@ -324,10 +377,10 @@ def _find_repeated(snapshot: ServerSnapshot) -> list[str]:
         for name in names:
             values = [row[name] for row in snapshot.small.get(view, [])]
             for value in dict.fromkeys(each for each in values if values.count(each) > 1):
-                problems.append(f"{snapshot.files[view].path}: {name} {value!r} stands there twice")
+                problems.append(f"{snapshot.path_of(view)}: {name} {value!r} stands there twice")
     for row in snapshot.small.get(PRIORITIES, []):
         if not 1 <= row["priority"] <= 10:
-            path = snapshot.files[PRIORITIES].path
+            path = snapshot.path_of(PRIORITIES)
             problems.append(f"{path}: the level of {row['name']!r} is {row['priority']}, not 1 to 10")
     return problems
 
@@ -343,7 +396,7 @@ def _find_unknown_ids(snapshot: ServerSnapshot) -> list[str]:
         for row in snapshot.small.get(PRIORITIES, []) if view in snapshot.small else ():
             if row[column] is not None and row[column] not in known:
                 problems.append(
-                    f"{snapshot.files[PRIORITIES].path}: {column} of {row['name']!r} is {row[column]}, which "
+                    f"{snapshot.path_of(PRIORITIES)}: {column} of {row['name']!r} is {row[column]}, which "
                     f"{view} lacks; ANY is an empty field"
                 )
     return problems

@@ -28,6 +28,7 @@ class ViewFile:
         types: the types of these columns, by the view's names; none of CSV.
         is_folder: whether the path is a folder.
         form: how CSV is written; None of another format.
+        has_rows: whether it may have rows.
     """
 
     view: str
@@ -37,6 +38,7 @@ class ViewFile:
     types: Mapping[str, pa.DataType]
     is_folder: bool
     form: TextForm | None = None
+    has_rows: bool = True
 
     @property
     def columns(self) -> tuple[ViewColumn, ...]:
@@ -45,8 +47,8 @@ class ViewFile:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the file has not even a header."""
-        return self.form is not None and self.form.is_empty
+        """Whether the file has no rows, and not even a header."""
+        return not self.has_rows or (self.form is not None and self.form.is_empty)
 
     def without(self, names: Iterable[str]) -> "ViewFile":
         """The file as if it lacked some columns, by the view's names."""

@@ -21,7 +21,6 @@ from pipelines.config.snapshots.views import (
     TASKS,
     TRANSMISSION,
     is_queue,
-    queue_of,
 )
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import empty_frame, small_frame, union_all
@@ -74,54 +73,6 @@ class SnapshotBatch:
     by_day: Counter[date]
     newest: dict[date, datetime]
     monitors: Sequence[tuple[Any, ...]] = ()
-
-
-def new_snapshots(
-    warehouse: Warehouse, snapshots: Sequence[ServerSnapshot], batch: int
-) -> list[ServerSnapshot]:
-    """The snapshots that no batch up to this one has taken."""
-    if not snapshots:
-        return []
-    rows = warehouse.read(SNAPSHOTS).where(F.col("batch") <= batch)
-    taken = {
-        (row["instance"], row["database"], row["taken_at"])
-        for row in collect_rows(rows.select("instance", "database", "taken_at").distinct())
-    }
-    return [each for each in snapshots if (*each.database_key, each.taken_at) not in taken]
-
-
-def write_taken(warehouse: Warehouse, number: int, snapshots: Sequence[ServerSnapshot]) -> None:
-    """Say which snapshots the batch takes."""
-    if not snapshots and not warehouse.exists(SNAPSHOTS):
-        return
-    rows = [
-        (number, *each.database_key, each.taken_at, view, view in each.complete)
-        for each in snapshots
-        for view in each.files
-    ]
-    warehouse.replace(
-        SNAPSHOTS, small_frame(warehouse.spark, rows, SNAPSHOTS.struct), where=f"batch >= {number}"
-    )
-
-
-def complete_views(warehouse: Warehouse, number: int) -> DataFrame | None:
-    """(instance, database, view, taken_at, queue) of all complete views; None if no snapshot was taken.
-
-    They are few. `queue` is null where the view is none.
-    """
-    if not warehouse.exists(SNAPSHOTS):
-        return None
-    rows = warehouse.read(SNAPSHOTS).where(F.col("batch") <= number)
-    views = collect_rows(rows)
-    if not views:
-        return None
-    complete = [
-        (row["instance"], row["database"], row["view"], row["taken_at"], _queue(row["view"]))
-        for row in views
-        if row["complete"]
-    ]
-    columns = "instance string, database string, view string, taken_at timestamp, queue string"
-    return small_frame(warehouse.spark, complete, columns)
 
 
 def take_snapshots(
@@ -395,7 +346,3 @@ def _reports(rows: DataFrame) -> DataFrame:
         F.explode(F.split("reasons", ",")).alias("reason"),
         payload().alias("payload"),
     )
-
-
-def _queue(view: str) -> str | None:
-    return queue_of(view) if is_queue(view) else None

@@ -1,0 +1,199 @@
+"""The databases of a capture as snapshots: the rows of small views with their types, and names for queues."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from pipelines.config.captures.capture import (
+    LARGE,
+    LOCKED_GROUPS,
+    SMALL,
+    Capture,
+    CapturedDatabase,
+    CapturedView,
+    view_name,
+)
+from pipelines.config.captures.faults import ANEW, CaptureFault
+from pipelines.config.captures.rows import ViewKey, ViewWriter, script_columns, text_rows
+from pipelines.config.snapshots.columns import WORDS
+from pipelines.config.snapshots.server import (
+    SMALL as CATALOG,
+    CapturedSnapshot,
+    ServerSnapshot,
+    check_snapshot,
+)
+from pipelines.config.snapshots.values import value_of
+from pipelines.config.snapshots.view_file import ViewFile
+from pipelines.config.snapshots.views import (
+    MONITORS,
+    PRIORITIES,
+    QUEUES,
+    TASKS,
+    VIEWS,
+    columns_of,
+)
+from pipelines.console.wording import format_count
+
+DEFAULT_SCHEMA = "dbo"
+FOR_ENGINES = (QUEUES, MONITORS, TASKS)
+"""Small views whose rows an engine reads, too."""
+Row = dict[str, Any]
+Renamed = Mapping[tuple[str, str], str]
+
+
+def snapshots_of(
+    capture: Capture, instance: str, folder: Path | None
+) -> tuple[list[ServerSnapshot], list[str]]:
+    """The databases that a capture shows.
+
+    Args:
+        capture: as it was read.
+        instance: what its server is called.
+        folder: where rows of small views are written for an engine; None if none will read them.
+
+    Returns:
+        A snapshot for each database that was read; and what there is to say of databases that were not, views
+        that may lack rows, and locked groups: a line each.
+
+    Raises:
+        CaptureFault: a value of a small view is none of its column's.
+    """
+    snapshots, problems, notes = [], [], []
+    for number, database in enumerate(capture.databases.values()):
+        if not database.is_read:
+            notes.append(f"database {database.name} was not read: {database.reason or 'no reason is given'}")
+            continue
+        part = None if folder is None else folder / f"small-{number}"
+        snapshot, wrong = check_snapshot(_snapshot(capture, instance, database, part))
+        snapshots.append(snapshot)
+        problems += wrong
+        notes += _describe_gaps(database)
+        notes += _describe_locks(database)
+    if problems:
+        text = problems[0].removeprefix(f"{capture.path}: ")
+        raise CaptureFault(None, f"{text}; {ANEW}" if ANEW not in text else text)
+    return snapshots, notes
+
+
+def _snapshot(
+    capture: Capture, instance: str, database: CapturedDatabase, folder: Path | None
+) -> ServerSnapshot:
+    views = {view_name(key): view for key, view in database.views.items() if view.is_there}
+    small = {name: list(_typed_rows(views[name])) for name in VIEWS if name in SMALL and name in views}
+    renamed = _queue_names(small.get(QUEUES, []), [view.key for view in views.values()])
+    for row in small.get(QUEUES, []):
+        row["name"] = renamed.get((row["schema_name"], row["name"]), row["name"])
+    names = {name: _renamed(name, view, renamed) for name, view in views.items()}
+    files = {
+        names[name]: _file(view, names[name], capture.path)
+        for name, view in views.items()
+        if view.key.view in LARGE
+    }
+    if folder is not None:
+        files |= {name: _written(folder, name, small[name]) for name in FOR_ENGINES if name in small}
+    complete = {names[name] for name, view in views.items() if view.complete}
+    declared = CapturedSnapshot(capture.path, instance, database.name, capture.taken_at, capture.id)
+    catalog = {name: rows for name, rows in small.items() if name in CATALOG}
+    lines = [line for line, _ in views[PRIORITIES].small] if PRIORITIES in views else []
+    return ServerSnapshot(
+        declared, files, catalog, frozenset(complete & files.keys()), rule_lines=tuple(lines)
+    )
+
+
+def _typed_rows(view: CapturedView) -> Iterator[Row]:
+    """The rows of a small view, with their types; times stay text.
+
+    Raises:
+        CaptureFault: a value is none of its column's.
+    """
+    name = view.key.view
+    for line, given in view.small:
+        lower = {str(key).lower(): value for key, value in given.items()}
+        row: Row = {column.name: None for column in columns_of(name) or ()}
+        for column in script_columns(name):
+            found = lower.get(column.name)
+            text = found if found is None or isinstance(found, str) else str(found)
+            value = text if column.kind == "time" else value_of(text, column.kind)
+            if value is None and (found is not None or not (column.nullable or column.may_lack)):
+                raise CaptureFault(
+                    line, f"{name}: {column.name} is {found!r}; it must be {WORDS[column.kind]}; {ANEW}"
+                )
+            row[column.name] = value
+        if name == QUEUES:
+            row["schema_name"] = str(lower.get("schema_name") or DEFAULT_SCHEMA)
+        yield row
+
+
+def _queue_names(rows: Sequence[Row], keys: Sequence[ViewKey]) -> Renamed:
+    """The names of queues by schema and name, where several schemas have a queue of that name."""
+    known = {(row["schema_name"], row["name"]) for row in rows}
+    known |= {(str(key.schema), key.queue) for key in keys if key.queue is not None}
+    schemas: dict[str, set[str]] = {}
+    for schema, queue in known:
+        schemas.setdefault(queue, set()).add(schema)
+    return {
+        (schema, queue): f"{schema}.{queue}"
+        for schema, queue in known
+        if len(schemas[queue]) > 1 and schema != DEFAULT_SCHEMA
+    }
+
+
+def _renamed(name: str, view: CapturedView, renamed: Renamed) -> str:
+    """A view's name; that of a queue has the queue's name behind the first dot."""
+    if view.key.queue is None:
+        return name
+    queue = renamed.get((str(view.key.schema), view.key.queue))
+    return name if queue is None else f"{name.partition('.')[0]}.{queue}"
+
+
+def _file(view: CapturedView, name: str, path: str) -> ViewFile:
+    """The file of a large view, as an engine reads it."""
+    columns = {column.name: column.name for column in script_columns(name)}
+    if view.written is None:
+        return ViewFile(name, path, "parquet", columns, {}, is_folder=False, has_rows=view.rows > 0)
+    types = {each.name: each.type for each in view.written.schema}
+    paths = view.written.paths
+    place = paths[0] if len(paths) == 1 else paths[0].parent
+    return ViewFile(name, place.as_posix(), "parquet", columns, types, is_folder=len(paths) > 1)
+
+
+def _written(folder: Path, view: str, rows: Sequence[Row]) -> ViewFile:
+    """The rows of a small view as a file."""
+    place = ViewWriter(view, folder / view, is_text=True)
+    place.folder.mkdir(parents=True)
+    place.write(text_rows(view, iter(rows)))
+    place.close()
+    types = {each.name: each.type for each in place.schema}
+    names = {name: name for name in types}
+    return ViewFile(
+        view, place.paths[0].as_posix(), "parquet", names, types, is_folder=False, has_rows=bool(rows)
+    )
+
+
+def _describe_gaps(database: CapturedDatabase) -> Iterator[str]:
+    """The views that failed, and those that may lack rows, by reason."""
+    by_reason: dict[str, list[str]] = {}
+    for key, view in database.views.items():
+        if not view.complete:
+            lacks_right = view.error is None and not database.view_definition
+            reason = (
+                "the login has no VIEW DEFINITION there" if lacks_right else "the capture gives no reason"
+            )
+            by_reason.setdefault(view.error or reason, []).append(
+                key.view if key.queue is None else f"queue {key.schema}.{key.queue}"
+            )
+    for reason, views in by_reason.items():
+        yield f"database {database.name}: {', '.join(views)} may lack rows: {reason}"
+
+
+def _describe_locks(database: CapturedDatabase) -> Iterator[str]:
+    """How many conversation groups were locked: no view says which."""
+    view = database.views.get(ViewKey(database.name, LOCKED_GROUPS))
+    for _, row in view.small if view else ():
+        granted, waiting = row.get("granted") or 0, row.get("waiting") or 0
+        verb = "was" if granted == 1 else "were"
+        wait = f", and {format_count(waiting, 'request')} waited" if waiting else ""
+        yield (
+            f"database {database.name}: {format_count(granted, 'conversation group')} {verb} locked{wait}; "
+            "no view says which"
+        )

@@ -1,0 +1,232 @@
+"""The captures of the settings: which files are there, which of them are new, and what is wrong with them."""
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path, PurePosixPath
+from uuid import uuid4
+
+from pyarrow import fs
+
+from pipelines.config.captures.capture import read_capture
+from pipelines.config.captures.databases import snapshots_of
+from pipelines.config.captures.faults import (
+    CaptureError,
+    CaptureFault,
+    describe_fault,
+    raise_faults,
+    short_path,
+)
+from pipelines.config.captures.known import KnownCapture, KnownDatabase, hash_catalog, snapshots_of_known
+from pipelines.config.instants import format_instant
+from pipelines.config.model import Captures
+from pipelines.config.snapshots.server import ServerSnapshot, in_order
+from pipelines.config.snapshots.view_file import file_system
+
+ENDINGS = (".json", ".jsonl", ".ndjson", ".txt", ".csv", ".rpt", ".log", ".out")
+PACKED = ".gz"
+HIDDEN = (".", "_")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class CaptureFile:
+    """A file: path, bytes, when it was last changed (UTC), and what the settings call its server."""
+
+    path: str
+    length: int
+    modified_at: datetime
+    instance: str | None
+
+
+@dataclass(frozen=True)
+class CapturesRead:
+    """The captures of the settings.
+
+    Attributes:
+        snapshots: those that were read now have files; those of known captures have catalog and rules alone.
+        new: the captures that were read now and are not known; without `first_seen` and catalogs.
+        moved: known captures in files that are not known.
+    """
+
+    snapshots: tuple[ServerSnapshot, ...] = ()
+    new: tuple[KnownCapture, ...] = ()
+    moved: tuple[KnownCapture, ...] = ()
+
+
+def read_captures(
+    entries: Sequence[Captures], known: Sequence[KnownCapture], folder: Path | None, *, are_new_read: bool
+) -> CapturesRead:
+    """Read the new captures of the settings, and take what is known of the others.
+
+    Args:
+        entries: of the settings.
+        known: what the warehouse knows.
+        folder: where rows are written for an engine; None if none will read them.
+        are_new_read: whether captures that are not known count, as for a night.
+
+    Raises:
+        CaptureError: a folder or file is not there, or files are no whole captures; one line each.
+    """
+    if not are_new_read:
+        return CapturesRead(in_order(snapshots_of_known(known)))
+    files: list[CaptureFile] = []
+    problems: list[str] = []
+    for entry in entries:
+        try:
+            files += _list(entry, known)
+        except CaptureFault as fault:
+            problems.append(describe_fault(entry.path, fault))
+    by_file = {(each.path, each.length, each.modified_at): each for each in known}
+    by_id = {each.id: each for each in known}
+    new: dict[str, KnownCapture] = {}
+    moved: list[KnownCapture] = []
+    read: list[ServerSnapshot] = []
+    notes: list[str] = []
+    for file in {each.path: each for each in files}.values():
+        if (file.path, file.length, file.modified_at) in by_file:
+            continue
+        try:
+            found, snapshots, said = _read(file, None if folder is None else folder / str(uuid4()))
+            before = by_id.get(found.id) or new.get(found.id)
+            if before is None:
+                _require_other_moment(found, [*by_id.values(), *new.values()])
+                new[found.id] = found
+                read += snapshots
+                notes += said
+            else:
+                require_same_content(found, before)
+                moved.append(
+                    replace(before, path=file.path, length=file.length, modified_at=file.modified_at)
+                )
+        except CaptureError as error:
+            problems += error.problems
+        except CaptureFault as fault:
+            problems.append(describe_fault(file.path, fault))
+    raise_faults(problems)
+    for note in notes:
+        log.warning("snapshots: %s", note)
+    snapshots = [*read, *snapshots_of_known(known)]
+    return CapturesRead(in_order(snapshots), tuple(new.values()), tuple(moved))
+
+
+def _read(file: CaptureFile, folder: Path | None) -> tuple[KnownCapture, list[ServerSnapshot], list[str]]:
+    """Read a file: what is to be known of it, its snapshots, and what there is to say.
+
+    Raises:
+        CaptureError: it is no whole capture.
+        CaptureFault: a view contradicts itself.
+    """
+    capture = read_capture(file.path, folder)
+    instance = file.instance or capture.server
+    snapshots, notes = snapshots_of(capture, instance, folder)
+    catalogs = {hash_catalog(each.small): each.small for each in snapshots}
+    databases = [
+        KnownDatabase(each.declared.database, hash_catalog(each.small), tuple(each.rule_lines))
+        for each in snapshots
+    ]
+    known = KnownCapture(
+        id=capture.id,
+        path=file.path,
+        length=file.length,
+        modified_at=file.modified_at,
+        sha256=capture.sha256,
+        server=capture.server,
+        instance=instance,
+        taken_at=capture.taken_at,
+        first_seen=None,
+        databases=tuple(databases),
+        catalogs={
+            hash: {view: list(rows) for view, rows in small.items()} for hash, small in catalogs.items()
+        },
+    )
+    return known, snapshots, [f"{short_path(file.path)}: {note}" for note in notes]
+
+
+def require_same_content(found: KnownCapture, before: KnownCapture) -> None:
+    """Refuse a file that has a capture of another file, or of an earlier night, with other content.
+
+    Raises:
+        CaptureFault: it has.
+    """
+    if found.sha256 == before.sha256:
+        return
+    if before.first_seen is None:
+        raise CaptureFault(
+            None,
+            f"{short_path(before.path)} has the same capture, {found.id}, with other content; leave the one "
+            "there that the server wrote",
+        )
+    raise CaptureFault(
+        None,
+        f"capture {found.id} has changed since it was taken at {format_instant(before.first_seen)}; put the "
+        "file back as it was, or remove it and take a new capture",
+    )
+
+
+def _require_other_moment(found: KnownCapture, others: Sequence[KnownCapture]) -> None:
+    """Refuse two captures of one database at one moment: which of them would count?"""
+    names = {each.name for each in found.databases}
+    for other in others:
+        same = names & {each.name for each in other.databases}
+        if (found.instance, found.taken_at) == (other.instance, other.taken_at) and same:
+            raise CaptureFault(
+                None,
+                f"{short_path(other.path)} is another capture of {found.instance}.{min(same)} at "
+                f"{format_instant(found.taken_at)}; leave one of the two there",
+            )
+
+
+def _list(entry: Captures, known: Sequence[KnownCapture]) -> Iterator[CaptureFile]:
+    """The files that an entry means; says which others it does not.
+
+    Raises:
+        CaptureFault: there is none, and none is known.
+    """
+    system, inner, prefix = file_system(entry.path)
+    root = system.get_file_info(inner)
+    if root.is_file:
+        yield _file(root, prefix, entry)
+        return
+    is_known = any(each.path == entry.path or each.path.startswith(f"{entry.path}/") for each in known)
+    if root.type == fs.FileType.NotFound:
+        if is_known:
+            return
+        raise CaptureFault(
+            None, "it is not there; make that folder and put captures into it, or correct path"
+        )
+    found: list[fs.FileInfo] = []
+    unread: list[fs.FileInfo] = []
+    for info in sorted(system.get_file_info(fs.FileSelector(inner)), key=lambda each: each.path):
+        name = PurePosixPath(info.path).name
+        if name.startswith(HIDDEN) or not info.is_file:
+            continue
+        (found if _has_ending(name) else unread).append(info)
+    if unread:
+        names = ", ".join(PurePosixPath(info.path).name for info in unread[:5])
+        more = f" and {len(unread) - 5} more" if len(unread) > 5 else ""
+        log.warning(
+            "snapshots: %s: %s%s: no capture by the ending, so not read; captures end with %s",
+            short_path(entry.path),
+            names,
+            more,
+            " ".join(ENDINGS),
+        )
+    if not found and not is_known:
+        raise CaptureFault(
+            None, "there is no capture in this folder; put the files of the capture script there"
+        )
+    for info in found:
+        yield _file(info, prefix, entry)
+
+
+def _has_ending(name: str) -> bool:
+    lower = name.lower()
+    return lower.removesuffix(PACKED).endswith(ENDINGS)
+
+
+def _file(info: fs.FileInfo, prefix: str, entry: Captures) -> CaptureFile:
+    modified_at = EPOCH + timedelta(microseconds=info.mtime_ns // 1000)
+    return CaptureFile(prefix + info.path, info.size, modified_at, entry.instance)

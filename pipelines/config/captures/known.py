@@ -1,0 +1,150 @@
+"""The captures that a warehouse has taken: no file of theirs is opened again."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
+from schemas.outputs import BATCHES, CAPTURES
+
+
+@dataclass(frozen=True)
+class KnownDatabase:
+    """A database of a capture: its name, and the hash of its catalog with the lines of its rules."""
+
+    name: str
+    catalog: str
+    rule_lines: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class KnownCapture:
+    """A file of a capture that was taken: a row of the table `captures`.
+
+    Attributes:
+        id: of the capture.
+        path: the file.
+        length: its bytes.
+        modified_at: when it was last changed, UTC.
+        sha256: of the capture's lines.
+        server: the server's own name.
+        instance: what the server was called.
+        taken_at: the moment that it shows, UTC.
+        first_seen: when the run began that took it, UTC.
+        databases: those that it shows.
+        catalogs: catalogs by hash that no capture before it had: rows by view.
+    """
+
+    id: str
+    path: str
+    length: int
+    modified_at: datetime
+    sha256: str
+    server: str
+    instance: str
+    taken_at: datetime
+    first_seen: datetime | None
+    databases: tuple[KnownDatabase, ...]
+    catalogs: Mapping[str, Mapping[str, list[dict[str, Any]]]]
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> "KnownCapture":
+        """The capture of a row of the table."""
+        databases = [
+            KnownDatabase(each["name"], each["catalog"], tuple(each["rule_lines"]))
+            for each in json.loads(row["databases"])
+        ]
+        return cls(
+            id=row["capture_id"],
+            path=row["path"],
+            length=row["length"],
+            modified_at=row["modified_at"],
+            sha256=row["sha256"],
+            server=row["server"],
+            instance=row["instance"],
+            taken_at=row["taken_at"],
+            first_seen=row["first_seen"],
+            databases=tuple(databases),
+            catalogs=json.loads(row["catalogs"]),
+        )
+
+    def row(self) -> tuple[Any, ...]:
+        """The values of the columns of the table behind `batch`."""
+        databases = [
+            {"name": each.name, "catalog": each.catalog, "rule_lines": each.rule_lines}
+            for each in self.databases
+        ]
+        return (
+            self.id,
+            self.path,
+            self.length,
+            self.modified_at,
+            self.sha256,
+            self.server,
+            self.instance,
+            self.taken_at,
+            self.first_seen,
+            json.dumps(databases),
+            json.dumps(self.catalogs),
+        )
+
+
+def read_known(root: str) -> list[KnownCapture]:
+    """The captures that completed batches of a warehouse took.
+
+    Args:
+        root: the warehouse's folder or URI. Where only an engine can open it, no capture is known here; their
+            ids tell them later.
+    """
+    try:
+        batches = DeltaTable(f"{root}/{BATCHES.name}").to_pyarrow_table(columns=["batch"]).to_pylist()
+        rows = DeltaTable(f"{root}/{CAPTURES.name}").to_pyarrow_table().to_pylist()
+    except (DeltaError, OSError):
+        return []
+    last = max((row["batch"] for row in batches), default=0)
+    return [KnownCapture.of_row(row) for row in rows if row["batch"] <= last]
+
+
+def hash_catalog(small: Mapping[str, list[dict[str, Any]]]) -> str:
+    """A hash of the rows of the views that say what catalog and rules are."""
+    return hashlib.sha256(json.dumps(small, sort_keys=True).encode()).hexdigest()
+
+
+def snapshots_of_known(known: Iterable[KnownCapture]) -> list[ServerSnapshot]:
+    """What captures show of catalog and rules, as snapshots without files.
+
+    Of captures of one database that follow each other with the same catalog, the first and the last are
+    enough.
+    """
+    by_id = {each.id: each for each in known}
+    catalogs = {hash: catalog for each in by_id.values() for hash, catalog in each.catalogs.items()}
+    of_database: dict[tuple[str, str], list[tuple[KnownCapture, KnownDatabase]]] = {}
+    for capture in sorted(by_id.values(), key=lambda each: (each.taken_at, each.id)):
+        for database in capture.databases:
+            of_database.setdefault((capture.instance, database.name), []).append((capture, database))
+    return [
+        ServerSnapshot(
+            CapturedSnapshot(capture.path, capture.instance, database.name, capture.taken_at, capture.id),
+            {},
+            catalogs[database.catalog],
+            rule_lines=database.rule_lines,
+        )
+        for captures in of_database.values()
+        for capture, database in _changes(captures)
+        if database.catalog in catalogs
+    ]
+
+
+def _changes(
+    captures: Sequence[tuple[KnownCapture, KnownDatabase]],
+) -> list[tuple[KnownCapture, KnownDatabase]]:
+    """The captures of a database whose catalog is not that of the one before, and the last one."""
+    before = [None, *(database.catalog for _, database in captures[:-1])]
+    changed = [each for each, last in zip(captures, before, strict=True) if each[1].catalog != last]
+    return changed if captures[-1] in changed else [*changed, captures[-1]]

@@ -1,0 +1,211 @@
+"""Which snapshots and captures a warehouse has taken, and whether their files are still what they were."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from pyarrow import fs
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.config.captures.faults import CaptureFault, describe_fault, raise_faults
+from pipelines.config.captures.folder import CapturesRead, require_same_content
+from pipelines.config.captures.known import KnownCapture
+from pipelines.config.errors import InputError
+from pipelines.config.instants import format_instant
+from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
+from pipelines.config.snapshots.view_file import ViewFile, file_system
+from pipelines.config.snapshots.views import is_queue, queue_of
+from pipelines.engine.frames import small_frame
+from pipelines.storage.collect import collect_rows
+from pipelines.storage.warehouse import Warehouse
+from schemas.outputs import CAPTURES, SNAPSHOTS
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+PLACE = ("instance", "database", "taken_at")
+
+
+@dataclass(frozen=True)
+class NewSnapshots:
+    """What no batch has taken.
+
+    Attributes:
+        snapshots: views and databases of captures.
+        captures: the captures, also those that show no database.
+        moved: captures that were taken, in files that are not known.
+    """
+
+    snapshots: Sequence[ServerSnapshot] = ()
+    captures: Sequence[KnownCapture] = ()
+    moved: Sequence[KnownCapture] = ()
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to take."""
+        return bool(self.snapshots or self.captures)
+
+
+def find_new_snapshots(
+    warehouse: Warehouse, snapshots: Sequence[ServerSnapshot], captures: CapturesRead, batch: int
+) -> NewSnapshots:
+    """The snapshots that no batch up to this one has taken.
+
+    Raises:
+        CaptureError: a capture that was taken has other content now.
+        InputError: views that were taken have changed.
+    """
+    if not snapshots and not captures.new:
+        return NewSnapshots()
+    known = _known_captures(warehouse, captures, batch)
+    new = [each for each in captures.new if each.id not in known]
+    ids = {each.id for each in new}
+    taken = _taken_views(warehouse, batch) if snapshots else {}
+    problems: list[str] = []
+    found = []
+    for each in snapshots:
+        if isinstance(each.declared, CapturedSnapshot):
+            if each.declared.capture_id in ids:
+                found.append(each)
+        elif views := taken.get((*each.database_key, each.taken_at)):
+            problems += _changed_views(each, views)
+        else:
+            found.append(each)
+    if problems:
+        raise InputError(*problems)
+    return NewSnapshots(found, new, captures.moved)
+
+
+def _known_captures(warehouse: Warehouse, captures: CapturesRead, batch: int) -> dict[str, KnownCapture]:
+    """The captures that were taken, by id, as far as new ones ask for them.
+
+    Raises:
+        CaptureError: one of them has other content now.
+    """
+    if not captures.new or not warehouse.exists(CAPTURES):
+        return {}
+    ids = [each.id for each in captures.new]
+    rows = warehouse.read(CAPTURES).where((F.col("batch") <= batch) & F.col("capture_id").isin(ids))
+    known = {row["capture_id"]: KnownCapture.of_row(row) for row in collect_rows(rows)}
+    problems = []
+    for each in captures.new:
+        try:
+            if each.id in known:
+                require_same_content(each, known[each.id])
+        except CaptureFault as fault:
+            problems.append(describe_fault(each.path, fault))
+    raise_faults(problems)
+    return known
+
+
+def _taken_views(warehouse: Warehouse, batch: int) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
+    """The views of each snapshot that was taken."""
+    views: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in collect_rows(warehouse.read(SNAPSHOTS).where(F.col("batch") <= batch)):
+        views.setdefault(tuple(row[name] for name in PLACE), []).append(row)
+    return views
+
+
+def _changed_views(snapshot: ServerSnapshot, taken: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """What to say of views that are no longer what they were when they were taken."""
+    rows = {row["view"]: row for row in taken}
+    if any(row["modified_at"] is None for row in rows.values()):
+        return  # an older version did not look
+    advice = "export the views into a folder of their own, and name that with its own taken_at"
+    for view, file in snapshot.files.items():
+        if view not in rows:
+            yield (
+                f"snapshots: {file.path} was not there when the snapshot of "
+                f"{format_instant(snapshot.taken_at)} was taken; {advice}"
+            )
+            continue
+        before, state = (rows[view]["length"], rows[view]["modified_at"]), _state(file)
+        if state != before:
+            then, now = (f"{length} bytes of {at:%Y-%m-%dT%H:%M:%S.%fZ}" for length, at in (before, state))
+            yield f"snapshots: {file.path} has changed since it was taken ({then} then, {now} now); {advice}"
+
+
+def _state(file: ViewFile) -> tuple[int, datetime]:
+    """Bytes of a file, or of all files of a folder, and the last change of any of them."""
+    system, inner, _ = file_system(file.path)
+    infos = [system.get_file_info(inner)]
+    if file.is_folder:
+        infos = system.get_file_info(fs.FileSelector(inner, recursive=True))
+    files = [info for info in infos if info.is_file]
+    last = max((info.mtime_ns // 1000 for info in files), default=0)
+    return sum(info.size for info in files), EPOCH + timedelta(microseconds=last)
+
+
+def write_taken(warehouse: Warehouse, number: int, new: NewSnapshots, started_at: datetime) -> None:
+    """Say which snapshots and captures the batch takes.
+
+    Args:
+        warehouse: the tables.
+        number: of the batch.
+        new: what it takes.
+        started_at: when the run began, UTC.
+    """
+    rows = [
+        (number, *each.database_key, each.taken_at, view, view in each.complete, *_state_of(each, view))
+        for each in new.snapshots
+        for view in dict.fromkeys([*each.files, *each.small])
+    ]
+    captures = [replace(each, first_seen=started_at) for each in new.captures]
+    for table, values in ((SNAPSHOTS, rows), (CAPTURES, _capture_rows(warehouse, number, captures, new))):
+        if values or warehouse.exists(table):
+            written = small_frame(warehouse.spark, values, table.struct)
+            warehouse.replace(table, written, where=f"batch >= {number}")
+
+
+def write_moved(warehouse: Warehouse, batch: int, moved: Sequence[KnownCapture]) -> None:
+    """Note the files in which captures stand that were taken from others, so that they are not read again."""
+    if moved:
+        rows = [(batch, *replace(each, catalogs={}).row()) for each in moved]
+        warehouse.append(CAPTURES, small_frame(warehouse.spark, rows, CAPTURES.struct))
+
+
+def _capture_rows(
+    warehouse: Warehouse, number: int, captures: Sequence[KnownCapture], new: NewSnapshots
+) -> list[tuple[Any, ...]]:
+    """Rows of `captures`; a catalog stands in the first row that has it."""
+    there = set[str]()
+    if captures and warehouse.exists(CAPTURES):
+        kept = warehouse.read(CAPTURES).where(F.col("batch") < number)
+        there = {hash for row in collect_rows(kept) for hash in KnownCapture.of_row(row).catalogs}
+    rows = []
+    for each in captures:
+        catalogs = {hash: rows for hash, rows in each.catalogs.items() if hash not in there}
+        there |= catalogs.keys()
+        rows.append((number, *replace(each, catalogs=catalogs).row()))
+    seen = {each.id: each.first_seen for each in captures}
+    moved = [replace(each, catalogs={}, first_seen=seen.get(each.id, each.first_seen)) for each in new.moved]
+    return rows + [(number, *each.row()) for each in moved]
+
+
+def _state_of(snapshot: ServerSnapshot, view: str) -> tuple[str | None, int | None, datetime | None]:
+    """Path and state of a view's file; null of a capture, whose lines count and no file."""
+    if isinstance(snapshot.declared, CapturedSnapshot):
+        return snapshot.declared.path, None, None
+    file = snapshot.files[view]
+    return (file.path, *_state(file))
+
+
+def complete_views(warehouse: Warehouse, number: int) -> DataFrame | None:
+    """(instance, database, view, taken_at, queue) of all complete views; None if no snapshot was taken.
+
+    They are few. `queue` is null where the view is none.
+    """
+    if not warehouse.exists(SNAPSHOTS):
+        return None
+    views = collect_rows(warehouse.read(SNAPSHOTS).where(F.col("batch") <= number))
+    if not views:
+        return None
+    complete = [
+        (row["instance"], row["database"], row["view"], row["taken_at"], _queue(row["view"]))
+        for row in views
+        if row["complete"]
+    ]
+    columns = "instance string, database string, view string, taken_at timestamp, queue string"
+    return small_frame(warehouse.spark, complete, columns)
+
+
+def _queue(view: str) -> str | None:
+    return queue_of(view) if is_queue(view) else None
