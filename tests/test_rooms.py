@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = (
     ("config", "console", "schemas"),
-    ("engine",),
+    ("capture", "engine"),
     ("storage",),
     ("ladder", "state"),
     ("activation", "ingest", "queue_machine", "schedules"),

@@ -1,0 +1,340 @@
+-- Reads what Service Broker holds on this server, and returns one column, one JSON object per row.
+-- For SQL Server 2016 and later and Azure SQL Managed Instance. Save the result as a file, with any tool.
+--
+-- It only reads: catalog views, dynamic management views, and queues WITH (NOLOCK). It never reads a message body,
+-- only its length. It writes nothing but its own temporary tables; a million rows need about 0.5 GB of tempdb.
+-- While it reads, only DDL (such as ALTER QUEUE) can wait for it, never a SEND or a RECEIVE.
+-- It needs no permission in particular: it reads what the login may see, and says what that is.
+-- The SET options stay with the session: use a window of its own.
+-- One batch, for every tool: no batch separator, no command or variable of sqlcmd, nothing but ASCII.
+
+SET NOCOUNT ON;
+SET ROWCOUNT 0;
+SET QUOTED_IDENTIFIER ON;           -- sqlcmd starts with OFF
+SET ANSI_NULLS ON;
+SET ANSI_PADDING ON;
+SET ANSI_WARNINGS ON;               -- a line that is too long is an error, never cut
+SET CONCAT_NULL_YIELDS_NULL ON;
+SET IMPLICIT_TRANSACTIONS OFF;
+SET LOCK_TIMEOUT 5000;              -- milliseconds
+SET DEADLOCK_PRIORITY LOW;
+SET TRANSACTION ISOLATION LEVEL READ UNCOMMITTED;
+
+IF @@TRANCOUNT > 0
+BEGIN
+    RAISERROR(N'Run the capture outside a transaction.', 16, 1);
+    RETURN;
+END;
+
+SET XACT_ABORT ON;                  -- a parameter that is wrong ends the script
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Parameters. As they are: all user databases with Service Broker enabled, and all their queues but the system's.
+-- ---------------------------------------------------------------------------------------------------------------
+DECLARE @only_databases TABLE (name nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL);
+-- INSERT INTO @only_databases (name) VALUES (N'Claims'), (N'Billing');
+
+-- Queues as the server spells them. Queues that are not named are left out, in every database.
+DECLARE @only_queues TABLE (
+    queue_schema nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
+    queue nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL
+);
+-- INSERT INTO @only_queues (queue_schema, queue) VALUES (N'dbo', N'ClaimIntakeQueue');
+
+-- The most rows of one queue. A queue with so many rows counts as cut: it is not complete, and its line says so.
+DECLARE @most_rows bigint = 9223372036854775807;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- Temporary tables. All names are compared as they are spelt, whatever the collations of the databases.
+-- ---------------------------------------------------------------------------------------------------------------
+DECLARE @taken_at varchar(28) = CONVERT(varchar(27), SYSUTCDATETIME(), 126) + 'Z';
+DECLARE @id char(36) = CONVERT(char(36), NEWID());
+
+IF OBJECT_ID(N'tempdb..#capture_lines') IS NOT NULL DROP TABLE #capture_lines;
+IF OBJECT_ID(N'tempdb..#capture_positions') IS NOT NULL DROP TABLE #capture_positions;
+IF OBJECT_ID(N'tempdb..#capture_databases') IS NOT NULL DROP TABLE #capture_databases;
+IF OBJECT_ID(N'tempdb..#capture_queues') IS NOT NULL DROP TABLE #capture_queues;
+IF OBJECT_ID(N'tempdb..#capture_views') IS NOT NULL DROP TABLE #capture_views;
+IF OBJECT_ID(N'tempdb..#capture_work') IS NOT NULL DROP TABLE #capture_work;
+
+CREATE TABLE #capture_lines (                       -- the result
+    n bigint IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+    line varchar(8000) COLLATE Latin1_General_BIN2 NOT NULL
+);
+CREATE TABLE #capture_positions (                   -- 1 to 8000: the characters of a line
+    i int NOT NULL PRIMARY KEY
+);
+CREATE TABLE #capture_databases (
+    n int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+    name nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
+    reason nvarchar(400) COLLATE Latin1_General_BIN2 NULL,      -- why it is not read
+    view_definition bit NULL                        -- whether the login sees the whole catalog
+);
+CREATE TABLE #capture_queues (
+    database_name nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
+    queue_schema nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
+    queue nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL
+);
+CREATE TABLE #capture_views (                       -- what is read of each database
+    phase int NOT NULL,
+    view_name varchar(60) COLLATE Latin1_General_BIN2 NOT NULL,
+    select_list nvarchar(max) COLLATE Latin1_General_BIN2 NOT NULL,
+    from_clause nvarchar(max) COLLATE Latin1_General_BIN2 NOT NULL
+);
+CREATE TABLE #capture_work (                        -- one row per database and view or queue, in the order of reading
+    n int IDENTITY(1, 1) NOT NULL PRIMARY KEY,
+    database_name nvarchar(128) COLLATE Latin1_General_BIN2 NOT NULL,
+    view_name varchar(60) COLLATE Latin1_General_BIN2 NOT NULL,
+    queue_schema nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
+    queue nvarchar(128) COLLATE Latin1_General_BIN2 NULL,
+    select_list nvarchar(max) COLLATE Latin1_General_BIN2 NOT NULL,
+    from_clause nvarchar(max) COLLATE Latin1_General_BIN2 NOT NULL,
+    is_whole bit NOT NULL                           -- whether the login may see all rows
+);
+
+INSERT INTO #capture_positions (i)
+SELECT TOP (8000) ROW_NUMBER() OVER (ORDER BY (SELECT NULL))
+FROM sys.all_columns AS a CROSS JOIN sys.all_columns AS b;
+
+-- An expression for x.line, the JSON of a row, as the same JSON in ASCII: \uXXXX stands for every other character,
+-- so that the code page of a tool can't change a name. In such a line the blank and the three characters that
+-- FOR XML would write in another way become \uXXXX too.
+DECLARE @ascii nvarchar(max) = N'CASE WHEN x.line COLLATE Latin1_General_BIN2 LIKE N''%[^ -~]%'' THEN
+    (SELECT CASE WHEN c.code BETWEEN 33 AND 126 AND c.code NOT IN (38, 60, 62) THEN NCHAR(c.code)
+                 ELSE N''\u'' + CONVERT(varchar(4), CONVERT(binary(2), c.code), 2) END
+     FROM #capture_positions AS p
+     CROSS APPLY (SELECT UNICODE(SUBSTRING(x.line COLLATE Latin1_General_BIN2, p.i, 1)) AS code) AS c
+     WHERE p.i <= DATALENGTH(x.line) / 2
+     ORDER BY p.i
+     FOR XML PATH(N''''))
+    ELSE x.line COLLATE Latin1_General_BIN2 END';
+-- The statement that adds one line, @text.
+DECLARE @add nvarchar(max) = N'INSERT INTO #capture_lines (line) SELECT ' + @ascii
+    + N' FROM (SELECT @text AS line) AS x;';
+
+DECLARE @text nvarchar(max), @statement nvarchar(max), @run nvarchar(300);
+DECLARE @name nvarchar(128), @view varchar(60), @schema nvarchar(128), @queue nvarchar(128);
+DECLARE @top nvarchar(20), @keys nvarchar(100), @select_list nvarchar(max), @from_clause nvarchar(max);
+DECLARE @n int, @allowed int, @count bigint, @total bigint = 0;
+DECLARE @complete bit, @error nvarchar(400), @read_at varchar(28);
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- The header line.
+-- ---------------------------------------------------------------------------------------------------------------
+SET @text = (
+    SELECT 1 AS [capture], @id AS [id],
+           CONVERT(nvarchar(128), SERVERPROPERTY(N'ServerName')) AS [server],
+           CONVERT(nvarchar(128), SERVERPROPERTY(N'ProductVersion')) AS [product_version],
+           @taken_at AS [taken_at],
+           CONVERT(bit, CASE WHEN HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE') = 1
+                               OR HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER PERFORMANCE STATE') = 1
+                             THEN 1 ELSE 0 END) AS [server_state]
+    FOR JSON PATH, WITHOUT_ARRAY_WRAPPER, INCLUDE_NULL_VALUES
+);
+EXEC sys.sp_executesql @add, N'@text nvarchar(max)', @text = @text;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- One line per database: whether it is read, or why not.
+-- ---------------------------------------------------------------------------------------------------------------
+INSERT INTO #capture_databases (name, reason)
+SELECT d.name,
+       CASE WHEN d.source_database_id IS NOT NULL THEN N'a database snapshot'
+            WHEN d.state <> 0 THEN d.state_desc
+            WHEN COALESCE(HAS_DBACCESS(d.name), 0) = 0 THEN N'no access' END
+FROM sys.databases AS d
+WHERE EXISTS (SELECT 1 FROM @only_databases AS o WHERE DB_ID(o.name) = d.database_id)
+   OR (NOT EXISTS (SELECT 1 FROM @only_databases)
+       AND d.database_id > 4 AND d.is_broker_enabled = 1 AND d.source_database_id IS NULL)
+ORDER BY d.name;
+INSERT INTO #capture_databases (name, reason)
+SELECT DISTINCT o.name, N'not found'
+FROM @only_databases AS o
+WHERE NOT EXISTS (SELECT 1 FROM #capture_databases AS d WHERE DB_ID(d.name) = DB_ID(o.name));
+
+SET XACT_ABORT OFF;                 -- from here on, an error is noted, and reading goes on
+
+SET @n = 0;
+WHILE 1 = 1
+BEGIN
+    SELECT TOP (1) @n = d.n, @name = d.name
+    FROM #capture_databases AS d WHERE d.n > @n AND d.reason IS NULL ORDER BY d.n;
+    IF @@ROWCOUNT = 0 BREAK;
+    SET @run = QUOTENAME(@name) + N'.sys.sp_executesql';
+    SET @allowed = NULL;
+    BEGIN TRY
+        EXEC @run N'SET @allowed = HAS_PERMS_BY_NAME(NULL, N''DATABASE'', N''VIEW DEFINITION'');
+INSERT INTO #capture_queues (database_name, queue_schema, queue)
+SELECT @name, s.name, q.name
+FROM sys.service_queues AS q JOIN sys.schemas AS s ON s.schema_id = q.schema_id
+WHERE q.is_ms_shipped = 0;',
+             N'@name nvarchar(128), @allowed int OUTPUT', @name = @name, @allowed = @allowed OUTPUT;
+        UPDATE #capture_databases SET view_definition = COALESCE(@allowed, 0) WHERE n = @n;
+    END TRY
+    BEGIN CATCH
+        UPDATE #capture_databases
+        SET reason = LEFT(CONVERT(nvarchar(11), ERROR_NUMBER()) + N' ' + ERROR_MESSAGE(), 400)
+        WHERE n = @n;
+    END CATCH;
+END;
+
+SET @n = 0;
+WHILE 1 = 1
+BEGIN
+    SELECT TOP (1) @n = d.n,
+           @text = (SELECT d.name AS [database], CONVERT(bit, CASE WHEN d.reason IS NULL THEN 1 ELSE 0 END) AS [read],
+                           d.reason AS [reason], d.view_definition AS [view_definition]
+                    FOR JSON PATH, WITHOUT_ARRAY_WRAPPER, INCLUDE_NULL_VALUES)
+    FROM #capture_databases AS d WHERE d.n > @n ORDER BY d.n;
+    IF @@ROWCOUNT = 0 BREAK;
+    EXEC sys.sp_executesql @add, N'@text nvarchar(max)', @text = @text;
+END;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- What is read, phase by phase over all databases. A message moves from a transmission queue to a queue: in this
+-- order it is seen twice at most, never missed. Endpoints come after the messages and names after the endpoints, so
+-- that what a row refers to is there.
+-- ---------------------------------------------------------------------------------------------------------------
+INSERT INTO #capture_views (phase, view_name, select_list, from_clause) VALUES
+(1, 'transmission_queue',
+ N'CONVERT(varchar(27), v.enqueue_time, 126) + ''Z'' AS [row.enqueue_time],
+   CONVERT(char(36), v.conversation_handle) AS [row.conversation_handle],
+   v.message_sequence_number AS [row.message_sequence_number], v.message_type_name AS [row.message_type_name],
+   v.is_conversation_error AS [row.is_conversation_error], v.is_end_of_dialog AS [row.is_end_of_dialog],
+   LEFT(v.transmission_status, 400) AS [row.transmission_status],
+   CONVERT(bigint, DATALENGTH(v.message_body)) AS [row.size_bytes]',
+ N'sys.transmission_queue AS v'),
+(2, 'queue',
+ N'CONVERT(int, v.status) AS [row.status], CONVERT(int, v.priority) AS [row.priority],
+   v.queuing_order AS [row.queuing_order],
+   CONVERT(char(36), v.conversation_group_id) AS [row.conversation_group_id],
+   CONVERT(char(36), v.conversation_handle) AS [row.conversation_handle],
+   v.message_sequence_number AS [row.message_sequence_number], v.message_type_name AS [row.message_type_name],
+   CONVERT(varchar(27), v.message_enqueue_time, 126) + ''Z'' AS [row.message_enqueue_time],
+   CONVERT(bigint, DATALENGTH(v.message_body)) AS [row.size_bytes]',
+ N' AS v WITH (NOLOCK) WHERE v.status = 1'),        -- behind the name of the queue; 1 is ready to be received
+(3, 'conversation_endpoints',
+ N'CONVERT(char(36), v.conversation_handle) AS [row.conversation_handle],
+   CONVERT(char(36), v.conversation_id) AS [row.conversation_id], CONVERT(int, v.is_initiator) AS [row.is_initiator],
+   v.service_contract_id AS [row.service_contract_id],
+   CONVERT(char(36), v.conversation_group_id) AS [row.conversation_group_id], v.service_id AS [row.service_id],
+   CONVERT(varchar(27), v.lifetime, 126) + ''Z'' AS [row.lifetime], RTRIM(v.state) AS [row.state],
+   v.far_service AS [row.far_service], CONVERT(int, v.priority) AS [row.priority]',
+ N'sys.conversation_endpoints AS v WHERE v.is_system = 0'),
+(4, 'services',
+ N'v.service_id AS [row.service_id], v.name AS [row.name], v.service_queue_id AS [row.service_queue_id]',
+ N'sys.services AS v'),
+(4, 'service_contracts',
+ N'v.service_contract_id AS [row.service_contract_id], v.name AS [row.name]',
+ N'sys.service_contracts AS v'),
+(4, 'service_queues',
+ N'v.object_id AS [row.object_id], SCHEMA_NAME(v.schema_id) AS [row.schema_name], v.name AS [row.name],
+   v.is_receive_enabled AS [row.is_receive_enabled], v.is_enqueue_enabled AS [row.is_enqueue_enabled],
+   v.is_activation_enabled AS [row.is_activation_enabled], v.activation_procedure AS [row.activation_procedure],
+   CONVERT(int, v.max_readers) AS [row.max_readers]',
+ N'sys.service_queues AS v'),
+(4, 'conversation_priorities',
+ N'v.name AS [row.name], v.service_contract_id AS [row.service_contract_id],
+   v.local_service_id AS [row.local_service_id], v.remote_service_name AS [row.remote_service_name],
+   CONVERT(int, v.priority) AS [row.priority]',
+ N'sys.conversation_priorities AS v'),
+(4, 'databases',
+ N'v.name AS [row.name], v.is_honor_broker_priority_on AS [row.is_honor_broker_priority_on],
+   v.is_broker_enabled AS [row.is_broker_enabled]',
+ N'sys.databases AS v WHERE v.database_id = DB_ID()'),
+(4, 'dm_broker_queue_monitors',                     -- times without Z: their zone is not documented
+ N'v.queue_id AS [row.queue_id], v.state AS [row.state], v.tasks_waiting AS [row.tasks_waiting],
+   CONVERT(varchar(27), v.last_activated_time, 126) AS [row.last_activated_time],
+   CONVERT(varchar(27), v.last_empty_rowset_time, 126) AS [row.last_empty_rowset_time]',
+ N'sys.dm_broker_queue_monitors AS v WHERE v.database_id = DB_ID()'),
+(4, 'dm_broker_activated_tasks',
+ N'v.spid AS [row.spid], v.queue_id AS [row.queue_id]',
+ N'sys.dm_broker_activated_tasks AS v WHERE v.database_id = DB_ID()'),
+(4, 'locked_groups',                                -- numbers only: the server shows a hash in place of the group
+ N'v.granted AS [row.granted], v.waiting AS [row.waiting]',
+ N'(SELECT COUNT(DISTINCT l.granted_hash) - MAX(l.is_waiting) AS granted, SUM(l.is_waiting) AS waiting
+    FROM (SELECT CASE WHEN t.request_status LIKE N''GRANT%'' THEN t.resource_description ELSE N'''' END
+                     AS granted_hash,
+                 CASE WHEN t.request_status LIKE N''GRANT%'' THEN 0 ELSE 1 END AS is_waiting
+          FROM sys.dm_tran_locks AS t
+          WHERE t.resource_type = N''METADATA'' AND t.resource_subtype = N''CONVERSATION_GROUP''
+            AND t.resource_database_id = DB_ID()) AS l
+    HAVING COUNT(*) > 0) AS v');
+
+INSERT INTO #capture_work (database_name, view_name, queue_schema, queue, select_list, from_clause, is_whole)
+SELECT d.name, v.view_name, q.queue_schema, q.queue, v.select_list,
+       CASE WHEN v.view_name = 'queue' THEN QUOTENAME(q.queue_schema) + N'.' + QUOTENAME(q.queue) ELSE N'' END
+           + v.from_clause,
+       CASE WHEN v.view_name = 'queue' THEN 1 ELSE d.view_definition END
+FROM #capture_views AS v
+CROSS JOIN #capture_databases AS d
+LEFT JOIN #capture_queues AS q
+       ON v.view_name = 'queue' AND q.database_name = d.name
+      AND (NOT EXISTS (SELECT 1 FROM @only_queues)
+           OR EXISTS (SELECT 1 FROM @only_queues AS o WHERE o.queue_schema = q.queue_schema AND o.queue = q.queue))
+WHERE d.reason IS NULL AND (v.view_name <> 'queue' OR q.queue IS NOT NULL)
+ORDER BY v.phase, d.n, v.view_name, q.queue_schema, q.queue;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- The rows of each view, and one line behind them: how many, and whether these are all.
+-- Names are parameters of the statement, or quoted in it. It runs in the database of the view.
+-- ---------------------------------------------------------------------------------------------------------------
+SET @n = 0;
+WHILE 1 = 1
+BEGIN
+    SELECT TOP (1) @n = w.n, @name = w.database_name, @view = w.view_name,
+           @schema = w.queue_schema, @queue = w.queue,
+           @select_list = w.select_list, @from_clause = w.from_clause, @complete = w.is_whole
+    FROM #capture_work AS w WHERE w.n > @n ORDER BY w.n;
+    IF @@ROWCOUNT = 0 BREAK;
+    SELECT @top = N'', @keys = N'', @count = 0, @error = NULL;
+    IF @view = 'queue' SELECT @top = N'TOP (@most) ', @keys = N'@schema AS [schema], @queue AS [queue], ';
+    SET @statement = N'INSERT INTO #capture_lines (line) SELECT ' + @top + @ascii
+        + N' FROM (SELECT (SELECT @name AS [database], @view AS [view], ' + @keys + @select_list
+        + N' FOR JSON PATH, WITHOUT_ARRAY_WRAPPER, INCLUDE_NULL_VALUES) AS line FROM ' + @from_clause
+        + N') AS x; SET @count = ROWCOUNT_BIG();';
+    SET @run = QUOTENAME(@name) + N'.sys.sp_executesql';
+    SET @read_at = CONVERT(varchar(27), SYSUTCDATETIME(), 126) + 'Z';
+    BEGIN TRY
+        EXEC @run @statement,
+             N'@name nvarchar(128), @view varchar(60), @schema nvarchar(128), @queue nvarchar(128),
+               @most bigint, @count bigint OUTPUT',
+             @name = @name, @view = @view, @schema = @schema, @queue = @queue,
+             @most = @most_rows, @count = @count OUTPUT;
+        IF @view = 'queue' AND @count >= @most_rows
+            SELECT @complete = 0, @error = N'cut at ' + CONVERT(nvarchar(20), @most_rows) + N' rows';
+    END TRY
+    BEGIN CATCH
+        -- Its rows are gone with its INSERT.
+        SELECT @count = 0, @complete = 0,
+               @error = LEFT(CONVERT(nvarchar(11), ERROR_NUMBER()) + N' ' + ERROR_MESSAGE(), 400);
+    END CATCH;
+    SET @total = @total + @count;
+    IF @view = 'queue'
+        SET @text = (SELECT @name AS [database], @view AS [view], @schema AS [schema], @queue AS [queue],
+                            @count AS [count], @complete AS [complete], @error AS [error], @read_at AS [read_at]
+                     FOR JSON PATH, WITHOUT_ARRAY_WRAPPER, INCLUDE_NULL_VALUES);
+    ELSE
+        SET @text = (SELECT @name AS [database], @view AS [view], @count AS [count],
+                            @complete AS [complete], @error AS [error], @read_at AS [read_at]
+                     FOR JSON PATH, WITHOUT_ARRAY_WRAPPER, INCLUDE_NULL_VALUES);
+    EXEC sys.sp_executesql @add, N'@text nvarchar(max)', @text = @text;
+END;
+
+-- ---------------------------------------------------------------------------------------------------------------
+-- The end line, and the result.
+-- ---------------------------------------------------------------------------------------------------------------
+SET @text = (
+    SELECT CONVERT(bit, 1) AS [end], @id AS [id], @total AS [rows],
+           CONVERT(varchar(27), SYSUTCDATETIME(), 126) + 'Z' AS [finished_at]
+    FOR JSON PATH, WITHOUT_ARRAY_WRAPPER, INCLUDE_NULL_VALUES
+);
+EXEC sys.sp_executesql @add, N'@text nvarchar(max)', @text = @text;
+
+SELECT l.line AS capture_line FROM #capture_lines AS l ORDER BY l.n;
+
+DROP TABLE #capture_lines;
+DROP TABLE #capture_positions;
+DROP TABLE #capture_databases;
+DROP TABLE #capture_queues;
+DROP TABLE #capture_views;
+DROP TABLE #capture_work;

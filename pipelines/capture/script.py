@@ -1,0 +1,49 @@
+"""The capture script, and its parameters as T-SQL."""
+
+import re
+from collections.abc import Iterable
+from importlib import resources
+
+from pipelines.config.errors import ConfigError
+
+FILE = "capture.sql"
+DATABASES_GO_HERE = "-- INSERT INTO @only_databases (name) VALUES (N'Claims'), (N'Billing');\n"
+"""The line of the script that INSERTs of database names replace."""
+LONGEST_NAME = 128
+"""UTF-16 code units of a name, by the server's type sysname."""
+_PLAIN = re.compile(r"""(?:(?![$"?{}\\])[ -~])+""")
+"""Printable ASCII without what some tool may take for its own: variables, parameters, escapes."""
+
+
+def capture_script(databases: Iterable[str] = ()) -> str:
+    """Return the script for these databases, or for all that have Service Broker enabled.
+
+    Args:
+        databases: their names, as the server has them.
+
+    Raises:
+        ConfigError: a name is empty or longer than a server allows.
+    """
+    script = resources.files(__package__).joinpath(FILE).read_text("utf-8")
+    inserts = "".join(
+        f"INSERT INTO @only_databases (name) VALUES ({name_literal(name)});\n"
+        for name in dict.fromkeys(databases)
+    )
+    return script.replace(DATABASES_GO_HERE, inserts) if inserts else script
+
+
+def name_literal(name: str) -> str:
+    """Write a name as a T-SQL value in ASCII: in quotes, or by its bytes if it has other characters.
+
+    Raises:
+        ConfigError: it is empty or longer than a server allows.
+    """
+    code_units = name.encode("utf-16-le", "surrogatepass")
+    if not 0 < len(code_units) <= 2 * LONGEST_NAME:
+        raise ConfigError(
+            f"--database {name!r}: a name has 1 to {LONGEST_NAME} characters; write it as the server has it"
+        )
+    if _PLAIN.fullmatch(name):
+        doubled = name.replace("'", "''")
+        return f"N'{doubled}'"
+    return f"CONVERT(nvarchar({LONGEST_NAME}), 0x{code_units.hex().upper()})"
