@@ -17,6 +17,7 @@ from pipelines.console.invocation import PROGRAM
 
 GROUPS = {
     "every night": {
+        "capture": "read the views of a server into one file, or print the script that does",
         "nightly": "read new events, assign priorities and write both schedules of an instant",
         "ingest": "read new events and write them into the ledger, without an as_of",
         "rules": "write the history of the rules, or print them as a T-SQL script",
@@ -45,13 +46,13 @@ GROUPS = {
         "generate-log": "write a made-up event log with its catalog, rules and settings",
     },
     "this installation": {
-        "init": "write a commented skeleton of settings, catalog and rules",
+        "init": "write settings: for a capture of a server, or a commented skeleton",
         "check": "check what a run needs: settings, inputs, engine, memory, disk",
         "version": "which version this is, and on what it runs",
         "completion": "what makes a shell complete commands and options on Tab",
     },
 }
-WITHOUT_ENGINE = ("init", "check", "version", "completion")
+WITHOUT_ENGINE = ("capture", "init", "check", "version", "completion")
 COMMANDS = {name: line for group in GROUPS.values() for name, line in group.items()}
 
 

@@ -57,6 +57,12 @@ class OutputError(PipelineError):
     exit_code = 1
 
 
+class ServerError(PipelineError):
+    """A SQL Server can't be reached, refuses a statement, or gives no whole answer; nothing was written."""
+
+    exit_code = 1
+
+
 class EngineError(PipelineError):
     """The engine did not start."""
 
