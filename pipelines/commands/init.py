@@ -1,56 +1,169 @@
-"""Write a commented skeleton of settings, catalog and rules for folders of event files."""
+"""Write settings: for a capture of a server, or a commented skeleton for folders of event files."""
 
+import filecmp
+import os
+import shlex
+import shutil
 from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
+from uuid import uuid4
 
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError, OutputError
 from pipelines.config.find_settings import FILE
+from pipelines.config.instants import format_instant
 from pipelines.config.json_schema import FOLDER
+from pipelines.config.queue_filter import queue_text
 from pipelines.console.invocation import name_command
 from pipelines.console.terminal import escape_line
+from pipelines.console.wording import format_count
+
+if TYPE_CHECKING:
+    from pipelines.config.captures.capture import Capture
 
 FILES = (FILE, "catalog.yaml", "rules.yaml")
 SCHEMAS = ".priorities"
 """The folder of the JSON Schemas, which the first line of each file names to editors."""
 EVENTS = ("events/endpoint_events", "events/message_events")
+CAPTURES = "captures"
+"""The folder of captures that the settings name."""
+IGNORED = ".gitignore"
+IGNORES = f"warehouse/\n{CAPTURES}/\n"
+ENDINGS = (".json", ".jsonl", ".ndjson", ".txt", ".csv", ".rpt", ".log", ".out")
+"""Endings of captures in a folder, each also before .gz."""
+HIDDEN = (".", "_")
+"""Beginnings of names that a folder of captures passes over."""
 
 
 def main(argv: Sequence[str]) -> int:
     """Parse the command line, write the files and say what to do next."""
     parser = Parser(
         "init",
-        "Write a commented skeleton of settings, catalog and rules for folders of event files.",
-        example="--out priorities",
+        "Write settings: for a capture of a server, or a commented skeleton for folders of event files.",
+        example="claims --capture capture.txt",
         config=False,
     )
-    parser.add_argument("--out", type=Path, default=Path(), metavar="DIR", help="folder (default this one)")
-    folder: Path = parser.parse_args(argv).out
-    if there := [folder / name for name in FILES if (folder / name).exists()]:
-        raise ConfigError(f"init: {there[0]} is there already; remove it, or name another folder with --out")
+    parser.add_argument(
+        "folder", nargs="?", type=Path, default=Path(), metavar="DIR", help="folder (default this one)"
+    )
+    parser.add_argument(
+        "--capture",
+        type=Path,
+        metavar="FILE",
+        help="result of the capture script, saved by any tool; it is copied into the folder",
+    )
+    options = parser.parse_args(argv)
+    folder: Path = options.folder
+    files = FILES if options.capture is None else (FILE,)
+    if there := [folder / name for name in files if (folder / name).exists()]:
+        raise ConfigError(f"init: {there[0]} is there already; remove it, or name another folder")
     try:
-        _write(folder)
+        lines = _skeleton(folder) if options.capture is None else _capture(folder, options.capture)
     except OSError as error:
         raise OutputError(
-            f"init: {error.filename or folder} can't be written ({error.strerror}); name another folder "
-            "with --out"
+            f"init: {error.filename or folder} can't be written ({error.strerror}); name another folder"
         ) from error
-    print(escape_line(f"wrote {', '.join(str(folder / name) for name in FILES)}"))
-    print(escape_line(f"made the folders {' and '.join(str(folder / name) for name in EVENTS)}"))
-    print("next: write your instances, databases, queues and services into catalog.yaml and your rules into")
-    print(f"rules.yaml, put event files into the folders, and run {name_command('check')}")
+    for line in lines:
+        print(escape_line(line))
     return 0
 
 
-def _write(folder: Path) -> None:
-    for name in (*EVENTS, SCHEMAS):
+def _skeleton(folder: Path) -> list[str]:
+    """Write the skeleton; the lines that say so."""
+    for name in EVENTS:
         (folder / name).mkdir(parents=True, exist_ok=True)
+    _write_schemas(folder)
+    for name in FILES:
+        _write_text(folder / name, _template(name))
+    return [
+        f"wrote {', '.join(str(folder / name) for name in FILES)}",
+        f"made the folders {' and '.join(str(folder / name) for name in EVENTS)}",
+        "next: write your instances, databases, queues and services into catalog.yaml and your rules into",
+        f"rules.yaml, put event files into the folders, and run {name_command('check')}",
+    ]
+
+
+def _capture(folder: Path, file: Path) -> list[str]:
+    """Write settings for a capture, and copy it beside them; the lines that say so.
+
+    Raises:
+        ConfigError: there is no such file, or the folder has another one of its name.
+        InputError: it is no whole capture.
+    """
+    if not file.is_file():
+        raise ConfigError(f"--capture {file}: there is no such file; name the saved result of the script")
+    # Its packages take longer to import than all else.
+    from pipelines.config.captures.capture import read_capture
+
+    try:
+        capture = read_capture(str(file))
+    except OSError as error:
+        raise ConfigError(f"--capture {file}: can't be read ({error.strerror or error})") from error
+    target = folder / CAPTURES / _name_in_folder(file)
+    is_there = target.exists()
+    if is_there and not filecmp.cmp(file, target, shallow=False):
+        raise ConfigError(f"init: {target} is there already, with other content; remove it or rename {file}")
+    (folder / CAPTURES).mkdir(parents=True, exist_ok=True)
+    if not is_there:
+        _copy(file, target)
+    _write_schemas(folder)
+    has_ignored = (folder / IGNORED).exists()
+    if not has_ignored:
+        _write_text(folder / IGNORED, IGNORES)
+    # Last: with this file, the folder is complete.
+    _write_text(folder / FILE, _template("capture.yaml"))
+    databases = format_count(sum(each.is_read for each in capture.databases.values()), "database")
+    lines = [
+        f"{file} is a capture of {capture.server} at {format_instant(capture.taken_at)}: {databases}",
+        f"wrote {folder / FILE} and {target}",
+    ]
+    if has_ignored:
+        lines.append(f"{folder / IGNORED} is there already; see that it has warehouse/ and {CAPTURES}/")
+    is_here = folder.resolve() == Path.cwd()
+    change = "" if is_here else f"cd {shlex.quote(str(folder))} && "
+    return [*lines, "next:", f"  {change}{name_command('nightly')} --as-of latest", f"  {_question(capture)}"]
+
+
+def _question(capture: "Capture") -> str:
+    """A question that has an answer: what is next in the queue with the most messages, else who waits."""
+    queues = [
+        (view.rows, key.database, key.queue)
+        for database in capture.databases.values()
+        for key, view in database.views.items()
+        if key.queue is not None and key.schema == "dbo" and view.rows
+    ]
+    if not queues:
+        return name_command("waiting")
+    _, database, queue = max(queues)
+    return f"{name_command('next')} --queue {shlex.quote(queue_text([capture.server, database, queue]))}"
+
+
+def _name_in_folder(file: Path) -> str:
+    """The name of a copy: that of the file, if a folder of captures reads files of such names."""
+    name = file.name.lstrip("".join(HIDDEN)) or CAPTURES
+    return name if name.lower().removesuffix(".gz").endswith(ENDINGS) else f"{name}.jsonl"
+
+
+def _copy(file: Path, target: Path) -> None:
+    """Copy a file whole or not at all: a run passes over names that begin with a dot."""
+    partial = target.parent / f".{uuid4()}.partial"
+    try:
+        shutil.copyfile(file, partial)
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _write_schemas(folder: Path) -> None:
+    (folder / SCHEMAS).mkdir(parents=True, exist_ok=True)
     for schema in FOLDER.glob("*.json"):
         _write_text(folder / SCHEMAS / schema.name, schema.read_text(encoding="utf-8"))
-    skeleton = resources.files("pipelines.commands") / "skeleton"
-    for name in FILES:
-        _write_text(folder / name, (skeleton / name).read_text(encoding="utf-8"))
+
+
+def _template(name: str) -> str:
+    return (resources.files("pipelines.commands") / "skeleton" / name).read_text(encoding="utf-8")
 
 
 def _write_text(path: Path, text: str) -> None:

@@ -127,7 +127,7 @@ def test_the_command_says_its_version_and_its_options(priorities: Path, folder: 
 
 def test_the_first_use(priorities: Path, folder: Path) -> None:
     """Files of init, which the checks take, and a question before any night, which says what to run."""
-    run(priorities, folder, "init", "--out", "own")
+    run(priorities, folder, "init", "own")
     assert "ERROR" not in run(priorities, folder / "own", "check")
     done = ended([priorities, "waiting"], folder / "own")
     assert done.returncode == 1
