@@ -20,8 +20,8 @@ CONFIG = os.environ.get("CONVERSATION_PRIORITIES_CONFIG", "conf/local.yaml")
 
 MIDNIGHT, LATEST = "midnight", "latest"
 AS_OF = os.environ.get("CONVERSATION_PRIORITIES_AS_OF", MIDNIGHT)
-"""What a run describes for which no as_of is given: midnight, or latest, which is `--as-of latest` of the jobs;
-the parameter `default_as_of` replaces it for one run."""
+"""The as_of of a run for which none is given: midnight, or latest, which is `--as-of latest` of the jobs; the
+parameter `default_as_of` replaces it for one run."""
 if AS_OF not in (MIDNIGHT, LATEST):
     raise ValueError(f"CONVERSATION_PRIORITIES_AS_OF: {AS_OF!r} is unknown; write {MIDNIGHT} or {LATEST}")
 

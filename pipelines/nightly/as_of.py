@@ -48,7 +48,7 @@ def require_data(warehouse: Warehouse, completed: CompletedBatches, as_of: datet
     newest = find_newest_data(warehouse, completed, as_of)
     if newest is None and (first := find_first_data(warehouse, completed)) is not None:
         raise ConfigError(
-            f"--as-of {format_instant(as_of)}: there is no snapshot and no event until then, the first is of "
+            f"--as-of {format_instant(as_of)}: no snapshot or event counts yet, the first is of "
             f"{format_instant(first)}; name a later moment, or --as-of latest"
         )
     return newest
