@@ -186,7 +186,7 @@ def ingest(
                 partial(_count_events, warehouse, settings, inputs, number),
             )
     if snapshot_batch is not None:
-        counts.append(_count_snapshots(snapshot_batch, new.snapshots.snapshots))
+        counts.append(_count_snapshots(snapshot_batch, new.snapshots))
     rows = [(number, *count, newest, new.bindings, newest_data) for *count, newest_data in counts]
     warehouse.replace(BATCHES, small_frame(warehouse.spark, rows, BATCHES.struct), where=f"batch = {number}")
     warehouse.mark_ids()
@@ -343,9 +343,9 @@ def _count_events(
     )
 
 
-def _count_snapshots(batch: SnapshotBatch, snapshots: Sequence[ServerSnapshot]) -> Counts:
-    """The counts of all views; a snapshot without rows is data as well."""
-    newest = max((each.taken_at for each in snapshots), default=None)
+def _count_snapshots(batch: SnapshotBatch, new: NewSnapshots) -> Counts:
+    """The counts of all views; a snapshot without rows is data, a capture of no database is none."""
+    newest = max((each.taken_at for each in new.snapshots), default=None)
     return SNAPSHOTS, batch.rows, batch.rows - batch.rejected, 0, batch.rejected, newest
 
 
