@@ -17,7 +17,7 @@ from pyspark.sql import functions as F
 
 from pipelines.commands.launch import launch
 from pipelines.commands.open import opened
-from pipelines.commands.options import Parser
+from pipelines.commands.options import Parser, instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter
 from pipelines.explain.explanations import explain_message, honor_settings
@@ -68,7 +68,7 @@ def _seconds(ask: Callable[[], None]) -> float:
 def main(argv: Sequence[str]) -> int:
     """Parse the command line, ask, and say the seconds as the jobs do."""
     parser = Parser("queries", "Ask two questions of the tables.")
-    parser.add_as_of("the instant asked about", required=True)
+    parser.add_argument("--as-of", type=instant, required=True, help="the instant asked about")
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "queries")
     for name, seconds in run(warehouse, settings, options.as_of).items():

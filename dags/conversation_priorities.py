@@ -18,6 +18,13 @@ PROJECT = Path(__file__).resolve().parents[1]
 CONFIG = os.environ.get("CONVERSATION_PRIORITIES_CONFIG", "conf/local.yaml")
 """The settings file, absolute or relative to the project; the parameter `config` replaces it for one run."""
 
+MIDNIGHT, LATEST = "midnight", "latest"
+AS_OF = os.environ.get("CONVERSATION_PRIORITIES_AS_OF", MIDNIGHT)
+"""The as_of of a run for which none is given: midnight, or latest, which is `--as-of latest` of the jobs; the
+parameter `default_as_of` replaces it for one run."""
+if AS_OF not in (MIDNIGHT, LATEST):
+    raise ValueError(f"CONVERSATION_PRIORITIES_AS_OF: {AS_OF!r} is unknown; write {MIDNIGHT} or {LATEST}")
+
 ENGINE = os.environ.get("CONVERSATION_PRIORITIES_ENGINE", "spark")
 """spark: Apache Spark, wherever SPARK_MASTER says. embedded: in the process of the job, without Java."""
 
@@ -50,17 +57,21 @@ FOR_NOW = {
 """What the other exit codes mean. These are tried again, as are all that are not listed."""
 
 
-def decide_as_of(given: str | None, moment: datetime) -> str:
-    """The instant that a run describes: the one given, else the last midnight (UTC) before its moment.
+def decide_as_of(given: str | None, default: str, moment: datetime) -> str:
+    """The as_of of a run: the instant given, else `latest`, or the last midnight (UTC) before its moment.
 
-    It is decided in a task of its own, so a retry after midnight describes the same instant.
+    It is decided in a task of its own, so a retry after midnight describes the same instant. What `latest`
+    is, the job finds out: a retry finds the same, as nothing is taken in meanwhile.
 
     Args:
         given: the parameter `as_of`, for backfills.
+        default: the parameter `default_as_of`.
         moment: the logical date; of a run that has none, the moment from which it may run.
     """
     if given:
         return given
+    if default == LATEST:
+        return LATEST
     midnight = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return midnight.isoformat()
 
@@ -127,6 +138,12 @@ with DAG(
             format="date-time",
             description="for a backfill: the instant to describe, such as 2026-11-21T00:00:00Z",
         ),
+        "default_as_of": Param(
+            AS_OF,
+            type="string",
+            enum=[MIDNIGHT, LATEST],
+            description="without as_of: the last midnight (UTC), or the newest snapshot or event",
+        ),
     },
     tags=["service-broker"],
 ) as dag:
@@ -135,6 +152,7 @@ with DAG(
     def as_of(**context: Any) -> str:
         """Decide the as_of of the run, whichever of its tasks is tried again."""
         run = context["dag_run"]
-        return decide_as_of(context["params"]["as_of"], run.logical_date or run.run_after)
+        params = context["params"]
+        return decide_as_of(params["as_of"], params["default_as_of"], run.logical_date or run.run_after)
 
     chain(as_of(), *[PipelineJob(task_id=name, job=name, options=options) for name, options in STEPS.items()])

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.find_settings import find_settings
-from pipelines.config.instants import parse_instant
+from pipelines.config.instants import LATEST, parse_instant
 from pipelines.config.load import Settings
 from pipelines.config.nearest import suggest_nearest
 from pipelines.config.queue_filter import QueueFilter
@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Moment = datetime | str | None
-"""An as_of: a datetime with a time zone, a text such as 2026-11-21T00:00:00Z, or None for the newest."""
+"""An as_of: a datetime with a time zone, a text such as 2026-11-21T00:00:00Z, or None or `latest` for the
+newest."""
 Answer = dict[str, Any]
 
 
@@ -63,8 +64,9 @@ def open_warehouse(config: str | None = None, *, spark: SparkSession | None = No
 class OpenWarehouse:
     """The tables of a warehouse and the questions that can be asked of it; nothing is ever written.
 
-    Every `as_of` is one that was published; None is the newest. All methods raise `PipelineError` with one
-    line that says what is wrong and what to do.
+    Every `as_of` is one that was published; None and `latest` are the newest. All methods raise
+    `PipelineError` with one line that says what is wrong and what to do. A warning is logged if the newest
+    data is more than an hour older than as_of.
     """
 
     def __init__(self, settings: Settings, warehouse: Warehouse) -> None:
@@ -164,6 +166,8 @@ class OpenWarehouse:
         return report_rejected(self._warehouse, limit=limit)
 
     def _published(self, as_of: Moment) -> datetime:
+        if as_of == LATEST:
+            as_of = None
         if isinstance(as_of, str):
             try:
                 as_of = parse_instant(as_of)

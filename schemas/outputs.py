@@ -264,6 +264,11 @@ RUNS = Table(
         optional("last_batch", "bigint", "last batch included; null if nothing was written"),
         optional("versions", "map<string,bigint>", "final Delta versions, by table; null if failed"),
         optional("error", "string", "error in one line; null if succeeded"),
+        optional(
+            "newest_data",
+            "timestamp",
+            "newest event before as_of or snapshot up to it, UTC; null if none or not known",
+        ),
     ),
     key=("run_id",),
     checks={"known_status": "status in ('succeeded', 'failed')"},
@@ -281,6 +286,11 @@ BATCHES = Table(
         required("rejected", "bigint", "rows rejected"),
         optional("newest", "timestamp", "log's newest moment so far, UTC; null without events"),
         required("bindings", "string", "fingerprint of the catalog's services and queues"),
+        optional(
+            "newest_data",
+            "timestamp",
+            "newest accepted event, or newest taken_at, UTC; null without any or in an older version",
+        ),
     ),
     key=("batch", "source"),
     public=False,

@@ -65,7 +65,12 @@ def test_the_package_imports_nothing_until_it_is_asked() -> None:
 
 def test_tables_are_those_of_the_newest_as_of_or_of_another(warehouse: pipelines.OpenWarehouse) -> None:
     assert warehouse.as_ofs == [EARLIER, NEWEST]
-    for as_of, found in ((None, NEWEST), (EARLIER, EARLIER), ("2026-11-20T12:30:00Z", EARLIER)):
+    for as_of, found in (
+        (None, NEWEST),
+        ("latest", NEWEST),
+        (EARLIER, EARLIER),
+        ("2026-11-20T12:30:00Z", EARLIER),
+    ):
         rows = (
             warehouse.read("unresolved", as_of).collect()
             + warehouse.read("receive_schedule", as_of).collect()

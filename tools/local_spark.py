@@ -21,7 +21,7 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +45,7 @@ OPEN = 2
 """So many bytes of events that were taken in before are as much work as a new one."""
 DESCRIBING = ("nightly", "schedules", "activation")
 """Jobs that read all events which are open at an as_of, or in the window before it."""
+LATEST = "latest"
 EVENTS = ("endpoint_events", "message_events", "queue_events")
 DAY_HOURS = 24
 """What activation looks back, unless the settings say otherwise."""
@@ -115,11 +116,17 @@ def _open_bytes(settings: Mapping[str, Any], warehouse: Path, as_of: str) -> int
     """Of the files of events, by their partitions; what a later commit has replaced counts until it goes."""
     activation = settings.get("activation", {})
     hours = 0 if activation is None else float(activation.get("window_hours", DAY_HOURS))
-    moment = datetime.fromisoformat(as_of).astimezone(UTC) - timedelta(hours=hours)
-    day = moment.date().isoformat()
-    # That of events that have not closed yet comes after all days.
     parts = [part for name in EVENTS for part in (warehouse / name).glob("closed_on=*")]
-    return _bytes_since(0, [part for part in parts if part.name >= f"closed_on={day}"])
+    days = {part: part.name.removeprefix("closed_on=") for part in parts}
+    if as_of == LATEST:
+        # The job finds out which moment that is. It is about the end of the last day on which events closed.
+        last = max((day for day in days.values() if day[0].isdigit()), default=date.max.isoformat())
+        moment = datetime.combine(date.fromisoformat(last), time.max, UTC)
+    else:
+        moment = datetime.fromisoformat(as_of).astimezone(UTC)
+    since = (moment - timedelta(hours=hours)).date().isoformat()
+    # That of events that have not closed yet comes after all days.
+    return _bytes_since(0, [part for part, day in days.items() if day >= since])
 
 
 def _last_commit(table: Path) -> float:

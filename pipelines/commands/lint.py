@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
 from pipelines.config.find_settings import find_settings
+from pipelines.config.instants import LATEST
 from pipelines.config.load import load_for_lint
 from pipelines.config.rules.history import apply_statements
 from pipelines.config.rules.sources import NoRuleFileError, RuleSources
@@ -18,7 +19,7 @@ from pipelines.lint.findings import Finding, Severity, sort_findings
 from pipelines.lint.run import lint_files, lint_scripts, lint_warehouse
 from pipelines.lint.sarif import sarif
 from pipelines.lint.view import from_here, plain, print_findings, relative
-from pipelines.storage.published import checked_runs
+from pipelines.storage.published import checked_runs, published_as_of
 from pipelines.storage.warehouse import Warehouse
 
 EARLIEST = datetime(1900, 1, 1, tzinfo=UTC)
@@ -46,13 +47,18 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--fail-on", choices=[str(each) for each in Severity], default="warning", help="default warning"
     )
-    parser.add_as_of("look at the rules of that instant (default: after the last statement)")
+    parser.add_as_of(
+        "look at the rules of that instant, or latest: of the newest as_of that was published "
+        "(default: after the last statement)"
+    )
     parser.add_argument(
         "--static", action="store_true", help="rules and catalog only: no warehouse, no engine"
     )
     options = parser.parse_args(argv)
     if options.files and options.config:
         parser.error("give --config, or files to look at without settings")
+    if options.as_of == LATEST and (options.files or options.static):
+        parser.error("--as-of latest needs the warehouse; name an instant")
     if options.files:
         settings_file = options.files[0]
         found = _lint_scripts(options.files, options.as_of)
@@ -96,8 +102,12 @@ def _lint_settings(options: Namespace) -> list[Finding]:
         return lint_files(settings, history, moment=options.as_of)
     warehouse = Warehouse(open_session("lint_rules", settings.warehouse), settings.warehouse)
     warehouse.require_this_shape()
-    checked_runs(warehouse)
-    found, remarks = lint_warehouse(warehouse, settings, history, moment=options.as_of)
+    if options.as_of == LATEST:
+        moment = published_as_of(warehouse, settings, LATEST)
+    else:
+        checked_runs(warehouse)
+        moment = options.as_of
+    found, remarks = lint_warehouse(warehouse, settings, history, moment=moment)
     for remark in remarks:
         print(escape_line(remark), file=sys.stderr)
     return found

@@ -29,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
         "Assign priorities to conversations and schedule what is queued at an instant.",
         example="--config conf/local.yaml --as-of 2026-11-21T00:00:00Z",
     )
-    parser.add_as_of("the instant to describe", required=True)
+    parser.add_required_as_of()
     parser.add_argument("--quiet", action="store_true", help="do not show the tables at the end")
     parser.add_argument(
         "--fail-on",

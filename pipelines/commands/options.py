@@ -10,14 +10,15 @@ from typing import Any, NoReturn
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.find_settings import FILE, VARIABLE, find_settings
-from pipelines.config.instants import parse_instant
+from pipelines.config.instants import LATEST, AsOf, parse_instant
 from pipelines.config.nearest import nearest
 from pipelines.console.invocation import name_command
 
 LARGEST = 2_147_483_647
 """What engines take for a count of rows."""
 CENTURY_DAYS = 36_500
-PUBLISHED = "an as_of that was run (default the newest that was published)"
+PUBLISHED = "an as_of that was run, or latest: the newest that was published (default latest)"
+DESCRIBED = "the instant to describe, or latest: that of the newest snapshot or event"
 
 
 class StoreOnce(argparse.Action):
@@ -64,6 +65,7 @@ class Parser(argparse.ArgumentParser):
         )
         self.shared = self.add_argument_group("options of several commands")
         self._has_config = config
+        self._requires_as_of = False
         if config:
             self.add_config()
         self.shared.add_argument(
@@ -80,11 +82,14 @@ class Parser(argparse.ArgumentParser):
             help=f"settings file (default {VARIABLE}, else {FILE} in this folder or one above it)",
         )
 
-    def add_as_of(self, help: str = PUBLISHED, *, required: bool = False) -> None:
-        """Add --as-of: an instant, in UTC unless it has an offset."""
-        self.shared.add_argument(
-            "--as-of", required=required, type=instant, help=f"{help}, e.g. 2026-11-21T00:00:00Z"
-        )
+    def add_as_of(self, help: str = PUBLISHED) -> None:
+        """Add --as-of: an instant, in UTC unless it has an offset, or `latest`."""
+        self.shared.add_argument("--as-of", type=instant_or_latest, help=f"{help}, e.g. 2026-11-21T00:00:00Z")
+
+    def add_required_as_of(self) -> None:
+        """Add --as-of to a command that publishes one."""
+        self.add_as_of(DESCRIBED)
+        self._requires_as_of = True
 
     def add_format(self, *further: str) -> None:
         """Add --format: what is printed is for people or for programs."""
@@ -116,6 +121,8 @@ class Parser(argparse.ArgumentParser):
                 close = nearest(option, self._option_string_actions)
                 self.error(f"unknown option {option}" + (f"; the nearest is {close}" if close else ""))
         options = super().parse_args(args, namespace)
+        if self._requires_as_of and options.as_of is None:
+            self.error("give --as-of, the instant to describe, or --as-of latest, that of the newest data")
         if self._has_config:
             options.config = find_settings(options.config)
         return options
@@ -135,6 +142,16 @@ def instant(text: str) -> datetime:
         return parse_instant(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def instant_or_latest(text: str) -> AsOf:
+    """Read an as_of of the command line."""
+    if text == LATEST:
+        return LATEST
+    try:
+        return instant(text)
+    except argparse.ArgumentTypeError as error:
+        raise argparse.ArgumentTypeError(f"{error}, or {LATEST}") from None
 
 
 def whole_number(least: int, most: int = LARGEST) -> Callable[[str], int]:

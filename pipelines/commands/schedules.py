@@ -18,7 +18,7 @@ def main(argv: Sequence[str]) -> int:
         "Derive group priorities, both schedules and activation of one as_of, and publish them.",
         example="--config conf/local.yaml --as-of 2026-11-21T00:00:00Z",
     )
-    parser.add_as_of("the instant to describe", required=True)
+    parser.add_required_as_of()
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "schedules")
     with only_writer(warehouse.root, "schedules"):

@@ -28,7 +28,11 @@ class PipelineError(Exception):
 
 
 class ConfigError(PipelineError):
-    """The command line, the settings, the catalog or the rules are wrong; raised before Spark starts."""
+    """The command line, the settings, the catalog or the rules are wrong.
+
+    It is raised before an engine starts, but where the tables show what is wrong: an as_of before all data, a
+    name that no table has.
+    """
 
     exit_code = 2
 

@@ -2,10 +2,15 @@
 
 import re
 from datetime import UTC, datetime
+from typing import Literal
 
 _INSTANT = re.compile(
     r"(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(:\d\d(?:\.\d{1,6})?)? ?([Zz]|[+-]\d\d(?::?\d\d)?)?)?", re.ASCII
 )
+LATEST: Literal["latest"] = "latest"
+AsOf = datetime | Literal["latest"]
+"""An as_of as it is asked for. Of a night, `latest` is the first moment before which all data lies; of a
+question, the newest published as_of."""
 _HINT = "is not a moment in time; write it like 2026-01-01T00:00:00Z"
 
 

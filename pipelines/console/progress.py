@@ -16,17 +16,18 @@ def step(name: str) -> Iterator[Callable[[str], None]]:
         A function that takes the details to print behind the duration.
     """
     details: list[str] = []
-    _print(f"{name} ...")
+    print_line(f"{name} ...")
     began = time.monotonic()
     try:
         yield details.append
     except BaseException:
-        _print(f"{name} failed after {time.monotonic() - began:.1f} s")
+        print_line(f"{name} failed after {time.monotonic() - began:.1f} s")
         raise
-    _print(": ".join([f"{name} done in {time.monotonic() - began:.1f} s", *filter(None, details)]))
+    print_line(": ".join([f"{name} done in {time.monotonic() - began:.1f} s", *filter(None, details)]))
 
 
-def _print(line: str) -> None:
+def print_line(line: str) -> None:
+    """Print a line."""
     # One write: steps that run concurrently do not mix their lines.
     sys.stderr.write(f"{escape_line(line)}\n")
     sys.stderr.flush()

@@ -1,6 +1,7 @@
 """Write rules, endpoints, queues and counts as words of a message."""
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 from typing import Any
 
 from pipelines.config.queue_filter import queue_text
@@ -49,6 +50,15 @@ def format_list(words: Sequence[str], total: int | None = None) -> str:
 def format_count(count: int, thing: str) -> str:
     """Write how many there are: 1 conversation, 2,000 conversations."""
     return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
+def format_age(age: timedelta) -> str:
+    """Write an age in its largest unit, rounded down: 75 min, 16 h, 9 days. One of a unit is too coarse."""
+    if age < timedelta(hours=2):
+        return f"{age // timedelta(minutes=1)} min"
+    if age < timedelta(days=2):
+        return f"{age // timedelta(hours=1)} h"
+    return f"{age.days:,} days"
 
 
 def format_queue(row: Mapping[str, Any]) -> str:

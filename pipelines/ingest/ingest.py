@@ -24,7 +24,7 @@ from pipelines.ingest.late_events import SMALL_HISTORY, Lookback
 from pipelines.ingest.read_input import InputBatch, read_new_input
 from pipelines.ingest.retention import CloseAt
 from pipelines.ingest.snapshots.monitors import write_monitors
-from pipelines.ingest.snapshots.read import SOURCE, SnapshotBatch, take_snapshots
+from pipelines.ingest.snapshots.read import SnapshotBatch, take_snapshots
 from pipelines.ingest.snapshots.taken import (
     NewSnapshots,
     complete_views,
@@ -35,7 +35,7 @@ from pipelines.ingest.snapshots.taken import (
 from pipelines.ingest.working_set import Batch
 from pipelines.ingest.write_ledger import write_ledger
 from pipelines.state.open_messages import StateOfMessages
-from pipelines.storage.batches import CompletedBatches, read_completed_batches
+from pipelines.storage.batches import SNAPSHOTS, CompletedBatches, read_completed_batches
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.contract import contract_problems, raise_together
 from pipelines.storage.inputs.faulty_files import find_faulty_files, name_files_on_error
@@ -183,15 +183,17 @@ def ingest(
             _, counts = run_concurrently(
                 warehouse.spark,
                 partial(_write_rejected, warehouse, _all_batches(inputs, snapshot_batch), run_id, started_at),
-                partial(_count_events, warehouse, settings, inputs, snapshot_batch, number),
+                partial(_count_events, warehouse, settings, inputs, number),
             )
-    rows = [(number, *count, newest, new.bindings) for count in counts]
+    if snapshot_batch is not None:
+        counts.append(_count_snapshots(snapshot_batch, new.snapshots))
+    rows = [(number, *count, newest, new.bindings, newest_data) for *count, newest_data in counts]
     warehouse.replace(BATCHES, small_frame(warehouse.spark, rows, BATCHES.struct), where=f"batch = {number}")
     warehouse.mark_ids()
     batches = [dict(zip(BATCHES.names, row, strict=True)) for row in rows]
     totals = Counter[str]()
     for count in counts:
-        totals.update(dict(zip(EVENT_COUNTS, count[1:], strict=True)))
+        totals.update(dict(zip(EVENT_COUNTS, count[1:5], strict=True)))
     details = ", ".join(f"{totals[name]:,} {name}" for name in EVENT_COUNTS)
     return IngestResult(CompletedBatches([*completed.batches, *batches]), details, state)
 
@@ -315,39 +317,36 @@ def _write_rejected(
     )
 
 
+Counts = tuple[str, int, int, int, int, datetime | None]
+"""Source, events, accepted, duplicates, rejected, newest_data: the columns of `batches`."""
+
+
 def _count_events(
-    warehouse: Warehouse,
-    settings: Settings,
-    inputs: Sequence[InputBatch],
-    snapshot_batch: SnapshotBatch | None,
-    number: int,
-) -> list[tuple[str, int, int, int, int]]:
-    """(source, events, accepted, duplicates, rejected); accepted events are counted in the tables."""
+    warehouse: Warehouse, settings: Settings, inputs: Sequence[InputBatch], number: int
+) -> list[Counts]:
+    """The counts of each input; accepted events are counted in the tables."""
     by_source = {each.source: each for each in inputs}
 
-    def counted(source: str) -> tuple[str, int, int, int, int]:
+    def counted(source: str) -> Counts:
         each = by_source.get(source)
         if each is None:
-            return source, 0, 0, 0, 0
+            return source, 0, 0, 0, 0, None
         rows = warehouse.read(ACCEPTED[source]).where(
             f"fold = {number} and batch = {number} and seen_at is null"
         )
-        return source, each.rows, rows.count(), each.duplicates, each.rejected
+        accepted = rows.agg(F.count(F.lit(1)).alias("events"), F.max("event_time").alias("newest"))
+        [found] = collect_rows(accepted)
+        return source, each.rows, found["events"], each.duplicates, each.rejected, found["newest"]
 
-    counts = list(
+    return list(
         run_concurrently(warehouse.spark, *[partial(counted, name) for name in settings.inputs.by_name()])
     )
-    if snapshot_batch is not None:
-        counts.append(
-            (
-                SOURCE,
-                snapshot_batch.rows,
-                snapshot_batch.rows - snapshot_batch.rejected,
-                0,
-                snapshot_batch.rejected,
-            )
-        )
-    return counts
+
+
+def _count_snapshots(batch: SnapshotBatch, new: NewSnapshots) -> Counts:
+    """The counts of all views; a snapshot without rows is data, a capture of no database is none."""
+    newest = max((each.taken_at for each in new.snapshots), default=None)
+    return SNAPSHOTS, batch.rows, batch.rows - batch.rejected, 0, batch.rejected, newest
 
 
 def fingerprint(settings: Settings) -> str:

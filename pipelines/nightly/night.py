@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from pipelines.activation.write import write_activation
+from pipelines.config.instants import AsOf
 from pipelines.config.load import Settings
 from pipelines.console.progress import step
 from pipelines.engine.concurrency import run_concurrently
@@ -14,6 +15,7 @@ from pipelines.engine.materialize import Materialize
 from pipelines.engine.small_jobs import set_for_small_jobs, small_job_settings
 from pipelines.ingest.ingest import find_new_input, ingest
 from pipelines.ladder.write import stored_history, write_rules
+from pipelines.nightly.as_of import find_latest, require_data
 from pipelines.nightly.publish import publish
 from pipelines.nightly.quality import require_good_input
 from pipelines.nightly.runs import Run, announce, record_failure
@@ -24,13 +26,14 @@ from pipelines.storage.published import require_whole
 from pipelines.storage.warehouse import Warehouse
 
 
-def night(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
+def night(warehouse: Warehouse, settings: Settings, as_of: AsOf) -> Run:
     """Run all steps for one as_of and publish it. An interrupted night is simply run again.
 
     The row in `runs` is the last write, so readers that go by it see complete runs only. If the as_of was
     published before, a row that marks it as incomplete is written before its tables change.
 
     Raises:
+        ConfigError: the as_of is before all data, or it is `latest` and there is no data.
         InputError: the input breaks its contract, or too much was rejected.
         WarehouseError: a table has lost commits.
         ReconciliationError: the sums do not add up.
@@ -48,10 +51,11 @@ def night(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     return run
 
 
-def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
+def describe(warehouse: Warehouse, settings: Settings, as_of: AsOf) -> Run:
     """Publish one as_of from the ledger as it is: all steps of a night after the ingest.
 
     Raises:
+        ConfigError: the as_of is before all data, or it is `latest` and there is no data.
         InputError: too much was rejected; no table of this as_of is touched.
         WarehouseError: a table has lost commits.
         ReconciliationError: the sums do not add up.
@@ -124,6 +128,9 @@ def ingest_new_input(
 
 
 def _describe(warehouse: Warehouse, settings: Settings, run: Run, ingested: IngestedInput) -> None:
+    if run.moment is None:
+        run.moment = find_latest(settings, ingested.completed)
+    run.newest_data = require_data(warehouse, ingested.completed, run.as_of)
     if any(row["as_of"] == run.as_of for row in ingested.published):
         announce(warehouse, settings, run, ingested.completed)
     open_messages, _ = run_concurrently(

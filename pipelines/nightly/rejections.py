@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, CONTRADICTS_TYPE, OUT_OF_RANGE, UNKNOWN_EVENT_TYPE
-from pipelines.ingest.snapshots.read import SOURCE as SNAPSHOTS
+from pipelines.storage.batches import SNAPSHOTS
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.row_locations import locate
 from pipelines.storage.warehouse import Warehouse

@@ -10,6 +10,7 @@ from uuid import uuid4
 from pyspark.sql import DataFrame
 
 from pipelines.config.errors import WarehouseError
+from pipelines.config.instants import AsOf
 from pipelines.config.load import Settings
 from pipelines.config.version import code_version
 from pipelines.engine.errors import fault_of
@@ -29,18 +30,29 @@ class Run:
     """One run.
 
     Attributes:
+        run_id: its id.
+        started_at: its start.
+        moment: its as_of; null while it is not known: of `latest`, until the input is ingested.
+        newest_data: the newest data at as_of; null if there is none, or while it is not known.
         announced: the figures of its row in `runs` while it has not ended; null: it has no row yet.
     """
 
     run_id: str
-    as_of: datetime
     started_at: datetime
+    moment: datetime | None
+    newest_data: datetime | None = None
     announced: "RunFigures | None" = None
 
     @classmethod
-    def begin(cls, as_of: datetime) -> "Run":
+    def begin(cls, as_of: AsOf) -> "Run":
         """Start a run now."""
-        return cls(str(uuid4()), as_of, datetime.now(UTC))
+        return cls(str(uuid4()), datetime.now(UTC), as_of if isinstance(as_of, datetime) else None)
+
+    @property
+    def as_of(self) -> datetime:
+        """The instant that is described; only once it is known."""
+        assert self.moment is not None
+        return self.moment
 
 
 @dataclass(frozen=True)
@@ -66,7 +78,10 @@ def announce(warehouse: Warehouse, settings: Settings, run: Run, completed: Comp
 
 @contextmanager
 def record_failure(warehouse: Warehouse, settings: Settings, run: Run) -> Iterator[None]:
-    """Write the row of a failed run if the block raises; the block's error is raised again."""
+    """Write the row of a failed run if the block raises; the block's error is raised again.
+
+    A run whose as_of is not known has no row: it touched no table of an as_of.
+    """
     try:
         yield
     except WarehouseError:
@@ -74,8 +89,9 @@ def record_failure(warehouse: Warehouse, settings: Settings, run: Run) -> Iterat
         raise
     except Exception as error:
         try:
-            figures = run.announced or RunFigures()
-            write_run(warehouse, settings, run, "failed", figures, error=fault_of(error))
+            if run.moment is not None:
+                figures = run.announced or RunFigures()
+                write_run(warehouse, settings, run, "failed", figures, error=fault_of(error))
         except Exception as further:
             log.warning(
                 "run %s failed, and its row in runs could not be written: %s",
@@ -118,5 +134,6 @@ def _row(
         figures.last_batch,
         figures.versions,
         error,
+        run.newest_data,
     )
     return small_frame(warehouse.spark, [row], RUNS.struct)

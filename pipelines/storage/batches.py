@@ -9,6 +9,8 @@ from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import BATCHES
 
+SNAPSHOTS = "snapshots"
+"""What all snapshots are called in `batches` and `rejected_events`."""
 SMALL_LEDGER = 500_000
 """Accepted events up to which Spark runs a night faster with the settings for small jobs."""
 
@@ -43,6 +45,30 @@ class CompletedBatches:
         """The newest moment of the log; null if no event was ever accepted."""
         moment: datetime | None = self._from_last("newest")
         return moment
+
+    @property
+    def newest_event(self) -> datetime | None:
+        """The time of the newest accepted event; null without any.
+
+        Batches of older versions say only what `newest` is, which leaves out clocks that are far ahead.
+        """
+        of_events = (
+            row["newest_data"] or row["newest"]
+            for row in self.batches
+            if row["accepted"] and not (row["source"] == SNAPSHOTS and row["newest_data"])
+        )
+        return max(filter(None, of_events), default=None)
+
+    @property
+    def newest_snapshot(self) -> datetime | None:
+        """The newest taken_at; null without any snapshot, or if only batches of older versions took some."""
+        of_snapshots = (row["newest_data"] for row in self.batches if row["source"] == SNAPSHOTS)
+        return max(filter(None, of_snapshots), default=None)
+
+    @property
+    def has_snapshots(self) -> bool:
+        """Whether a snapshot was ever taken."""
+        return any(row["source"] == SNAPSHOTS for row in self.batches)
 
     @property
     def bindings(self) -> str | None:

@@ -2,7 +2,7 @@
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
 from typing import Any
@@ -10,11 +10,12 @@ from typing import Any
 from pyspark.sql import functions as F
 
 from pipelines.config.errors import PipelineError, WarehouseError
-from pipelines.config.instants import format_instant
+from pipelines.config.instants import LATEST, AsOf, format_instant
 from pipelines.config.load import Settings
 from pipelines.console.invocation import name_command
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.freshness import describe_age
 from pipelines.storage.integrity import require_as_left, runs_are_gone
 from pipelines.storage.warehouse import Warehouse
 from schemas import TABLES
@@ -31,12 +32,15 @@ def read_published_runs(warehouse: Warehouse, *columns: str) -> list[dict[str, A
 
 
 def checked_runs(warehouse: Warehouse) -> list[dict[str, Any]]:
-    """The published runs (as_of, finished_at, versions, last_batch), once the tables are as they left them.
+    """The published runs, once the tables are as they left them.
+
+    Each has as_of, started_at, finished_at, versions, last_batch and newest_data.
 
     Raises:
         WarehouseError: as `pipelines.storage.integrity.require_as_left`.
     """
-    runs = read_published_runs(warehouse, "as_of", "finished_at", "versions", "last_batch")
+    columns = ("as_of", "started_at", "finished_at", "versions", "last_batch", "newest_data")
+    runs = read_published_runs(warehouse, *columns)
     require_as_left(warehouse.root, runs, warehouse.spark)
     return runs
 
@@ -68,13 +72,26 @@ def last_batch_of(warehouse: Warehouse, as_of: datetime) -> int:
     return max(row["last_batch"] or 0 for row in runs if row["as_of"] == as_of)
 
 
-def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | None) -> datetime:
+def newest_data_at(runs: Iterable[Mapping[str, Any]], as_of: datetime) -> datetime | None:
+    """The newest data at an as_of, as the last of these published runs left it; null if it is not known."""
+    of_as_of = (run for run in runs if run["as_of"] == as_of)
+    last = max(of_as_of, key=itemgetter("started_at"), default=None)
+    return last["newest_data"] if last else None
+
+
+def warn_of_age(runs: Iterable[Mapping[str, Any]], as_of: datetime) -> None:
+    """Say how old the newest data is at an as_of, if it is old."""
+    if age := describe_age(newest_data_at(runs, as_of), as_of):
+        log.warning("%s", age)
+
+
+def published_as_of(warehouse: Warehouse, settings: Settings, as_of: AsOf | None) -> datetime:
     """Find an as_of that was published and is still there: the one asked for, or the newest.
 
     The tables are compared with what the runs left first: every question starts here.
 
     A warning says so where a later run of it failed among its writes, or has not ended: its tables may be of
-    both.
+    both. Another one says how old the newest data was at that moment, if it was old.
 
     Raises:
         PipelineError: nothing was published, or not this as_of, or housekeeping has removed it.
@@ -85,7 +102,7 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | 
     all_runs = sorted(collect_rows(rows), key=itemgetter("started_at"))
     published = [row for row in all_runs if row["status"] == "succeeded"]
     require_as_left(warehouse.root, published, warehouse.spark)
-    found = _find_run(warehouse, settings, as_of, published)
+    found = _find_run(warehouse, settings, None if as_of == LATEST else as_of, published)
     last = [row for row in all_runs if row["as_of"] == found][-1]
     # A run that failed before it wrote anything covers no batch.
     if last["status"] != "succeeded" and last["last_batch"] is not None:
@@ -99,6 +116,7 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | 
             settings.path,
             format_instant(found),
         )
+    warn_of_age(published, found)
     return found
 
 

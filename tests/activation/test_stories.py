@@ -328,7 +328,6 @@ def test_activation_left_out_of_an_as_of_that_had_it(session: SparkSession, tmp_
 
 def test_a_window_that_begins_before_all_time(session: SparkSession, tmp_path: Path) -> None:
     project = Project(tmp_path, catalog=catalog())
-    project.add(by_source(*conversation("Quick", "q")))
     project.run(session, datetime(1, 1, 1, 1, tzinfo=UTC))
     queues = {row["queue"] for row in project.table("activation_summary", ["queue"])}
     assert queues >= MONITORS.keys() - {"Unwatched"}

@@ -21,6 +21,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException  # noq
 
 ROOT = Path(__file__).resolve().parents[2]
 DAG_FILE = ROOT / "dags" / "conversation_priorities.py"
+AT_THREE = datetime(2026, 11, 21, 3, tzinfo=UTC)
 RETRIED = r"exit code {}, .*; tried again while tries are left"
 
 
@@ -91,23 +92,51 @@ def test_an_unknown_engine_is_not_tried_again(module: ModuleType, monkeypatch: p
 
 
 @pytest.mark.parametrize(
-    ("given", "moment", "expected"),
+    ("given", "default", "moment", "expected"),
     [
-        pytest.param(None, datetime(2026, 11, 21, 3, tzinfo=UTC), "2026-11-21T00:00:00+00:00", id="at three"),
-        pytest.param(None, datetime(2026, 11, 21, tzinfo=UTC), "2026-11-21T00:00:00+00:00", id="at midnight"),
+        pytest.param(None, "midnight", AT_THREE, "2026-11-21T00:00:00+00:00", id="at three"),
         pytest.param(
             None,
+            "midnight",
+            datetime(2026, 11, 21, tzinfo=UTC),
+            "2026-11-21T00:00:00+00:00",
+            id="at midnight",
+        ),
+        pytest.param(
+            None,
+            "midnight",
             datetime(2026, 11, 21, 1, tzinfo=timezone(timedelta(hours=2))),
             "2026-11-20T00:00:00+00:00",
             id="another zone",
         ),
+        pytest.param(None, "latest", AT_THREE, "latest", id="latest"),
         pytest.param(
-            "2026-11-18T12:30:00Z", datetime(2026, 11, 21, 3, tzinfo=UTC), "2026-11-18T12:30:00Z", id="given"
+            "2026-11-18T12:30:00Z", "latest", AT_THREE, "2026-11-18T12:30:00Z", id="a backfill of latest"
         ),
+        pytest.param("2026-11-18T12:30:00Z", "midnight", AT_THREE, "2026-11-18T12:30:00Z", id="given"),
     ],
 )
-def test_as_of(module: ModuleType, given: str | None, moment: datetime, expected: str) -> None:
-    assert module.decide_as_of(given, moment) == expected
+def test_as_of(module: ModuleType, given: str | None, default: str, moment: datetime, expected: str) -> None:
+    assert module.decide_as_of(given, default, moment) == expected
+
+
+@pytest.mark.parametrize(("setting", "default"), [(None, "midnight"), ("latest", "latest")])
+def test_the_environment_says_what_a_scheduled_run_describes(
+    monkeypatch: pytest.MonkeyPatch, setting: str | None, default: str
+) -> None:
+    monkeypatch.delenv("CONVERSATION_PRIORITIES_AS_OF", raising=False)
+    if setting:
+        monkeypatch.setenv("CONVERSATION_PRIORITIES_AS_OF", setting)
+    params = load().dag.params
+
+    assert (params["as_of"], params["default_as_of"]) == (None, default)
+
+
+def test_an_unknown_setting_is_an_error_of_the_dag(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CONVERSATION_PRIORITIES_AS_OF", "noon")
+
+    with pytest.raises(ValueError, match="'noon' is unknown; write midnight or latest"):
+        load()
 
 
 @pytest.mark.parametrize(

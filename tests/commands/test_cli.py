@@ -59,6 +59,26 @@ def test_an_unknown_word_is_answered_with_the_nearest(argv: list[str], says: str
     assert str(raised.value) == f"command line: {says.format(name_command('next'))}"
 
 
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        (["nightly"], "give --as-of, the instant to describe, or --as-of latest, that of the newest data"),
+        (["schedules"], "give --as-of, the instant to describe, or --as-of latest, that of the newest data"),
+        (
+            ["nightly", "--as-of", "last"],
+            "argument --as-of: 'last' is not a moment in time; write it like 2026-01-01T00:00:00Z, or latest",
+        ),
+        (["lint", "--as-of", "latest", "a.sql"], "--as-of latest needs the warehouse; name an instant"),
+        (["lint", "--as-of", "latest", "--static"], "--as-of latest needs the warehouse; name an instant"),
+    ],
+    ids=str,
+)
+def test_an_as_of_that_is_missing_or_wrong(argv: list[str], says: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        cli.run(argv)
+    assert str(raised.value) == f"command line: {says}; {name_command(argv[0])} --help lists the options"
+
+
 def test_it_is_started_as_a_module() -> None:
     done = ended([sys.executable, "-m", "jobs", "nxt"])
     assert (done.returncode, done.stdout) == (2, "")

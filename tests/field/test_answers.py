@@ -142,8 +142,8 @@ def test_a_log_that_ends_long_before(open_case: OpenCase) -> None:
     case = open_case("field-14-poison-queue", settings="settings-log.yaml")
     night = case.nightly("2026-11-29T11:00:00Z")
     assert (
-        "- the newest fact of all inputs is of 2026-11-20T09:19:40Z, more than 9 days before as_of: "
-        "what happened since is not known"
+        "- the newest data is 9 days older than as_of: it is of 2026-11-20T09:19:40Z, as_of is "
+        "2026-11-29T11:00:00Z; what happened since is not known"
     ) in night.out.splitlines()
     leaks = case.job("leaks")
     assert leaks.code == 0

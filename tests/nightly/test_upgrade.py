@@ -16,10 +16,11 @@ from tests.support.warehouses import contents
 pytestmark = [pytest.mark.slow, pytest.mark.spark]
 
 CAME_LATER = {
+    "batches": "newest_data",
     "endpoints": "conversation_handle",
     "message_events": "size_bytes",
     "receive_schedule": "message_sequence_number",
-    "runs": "error",
+    "runs": "newest_data",
     "transmission_schedule": "why_still_here",
 }
 FIRST, SECOND = at(60), at(60, day=1)

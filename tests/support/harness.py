@@ -11,6 +11,7 @@ import yaml
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
+from pipelines.config.instants import AsOf
 from pipelines.config.load import Settings, load_settings
 from pipelines.nightly.night import ingest_new_input, night
 from pipelines.storage.warehouse import Warehouse
@@ -78,7 +79,7 @@ class Project:
         """The tables."""
         return Warehouse(session, self.settings().warehouse)
 
-    def run(self, session: SparkSession, as_of: datetime) -> None:
+    def run(self, session: SparkSession, as_of: AsOf) -> None:
         """Run a night."""
         night(self.warehouse(session), self.settings(), as_of)
 

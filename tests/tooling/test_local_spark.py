@@ -138,6 +138,24 @@ def test_what_is_open_is_half_as_much_work(
     assert settings_of(capsys, *arguments) == ([TOOL["BOTH"]] if counts else [])
 
 
+def test_the_latest_as_of_is_about_the_end_of_the_last_day_that_closed(
+    settings: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings.write_text(f"{SETTINGS}activation: {{window_hours: 30}}\n")
+    arguments = ("--config", str(settings), "--as-of", "latest")
+    for part, is_counted in (
+        ("closed_on=2026-11-18", False),
+        ("closed_on=2026-11-19", True),
+        ("closed_on=2026-11-20", True),
+        ("closed_on=__HIVE_DEFAULT_PARTITION__", True),
+    ):
+        path = settings.parent / "warehouse" / "message_events" / part / "fold=000001" / "a.parquet"
+        make(settings.parent / "warehouse" / "message_events" / "closed_on=2026-11-20" / "b.parquet", 1)
+        make(path, TOOL["MUCH"] * TOOL["OPEN"] + 2)
+        assert settings_of(capsys, *arguments) == ([TOOL["BOTH"]] if is_counted else []), part
+        path.unlink()
+
+
 def test_it_knows_the_tables_and_the_window_of_the_project() -> None:
     """It imports nothing of it, because every start of Spark waits for this."""
     assert set(TOOL["EVENTS"]) == {table.name for table in ACCEPTED.values()}

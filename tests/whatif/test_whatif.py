@@ -462,7 +462,7 @@ def test_what_if_and_replay_take_a_change(
 @pytest.mark.slow
 def test_the_page_takes_the_answer_of_its_own_as_of_only(session: SparkSession, tmp_path: Path) -> None:
     project = two_tiers(tmp_path / "project")
-    empty, full = at(-60), at(60)
+    empty, full = at(1), at(60)
     for as_of in (empty, full):
         project.run(session, as_of)
     out, html = tmp_path / "out", tmp_path / "page.html"

@@ -38,6 +38,7 @@ from pipelines.ingest.snapshots.view_events import (
     task_events,
     waiting_message_events,
 )
+from pipelines.storage.batches import SNAPSHOTS as SNAPSHOTS_SOURCE
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.faulty_files import find_faulty_files, name_files_on_error
 from pipelines.storage.snapshots.view_check import check_view_file
@@ -48,8 +49,6 @@ from schemas.outputs import SNAPSHOTS
 from schemas.table import Table
 
 log = logging.getLogger(__name__)
-SOURCE = "snapshots"
-"""What all snapshots are called in `batches` and `rejected_events`."""
 
 
 @dataclass(frozen=True)
@@ -341,7 +340,7 @@ def _reports(rows: DataFrame) -> DataFrame:
     """The rejected rows, one per row and reason; the view stands for an event_id."""
     moment = F.date_format("taken_at", "yyyy-MM-dd'T'HH:mm:ss'Z'")
     return rows.where("reasons is not null").select(
-        F.lit(SOURCE).alias("source"),
+        F.lit(SNAPSHOTS_SOURCE).alias("source"),
         F.concat_ws("/", "instance", "database", moment, "view").alias("event_id"),
         F.explode(F.split("reasons", ",")).alias("reason"),
         payload().alias("payload"),
