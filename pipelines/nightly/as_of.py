@@ -25,8 +25,8 @@ def find_latest(settings: Settings, completed: CompletedBatches) -> datetime:
     as_of = latest_as_of(completed)
     if as_of is None:
         raise ConfigError(
-            f"--as-of latest: no snapshot and no event was accepted yet; add some to the inputs of "
-            f"{settings.path}, or name a moment"
+            "--as-of latest: no snapshot and no event was accepted yet; add some to the inputs or snapshots "
+            f"of {settings.path}, or name a moment"
         )
     print_line(f"as_of is {format_instant(as_of)}, the latest")
     now = datetime.now(UTC)

@@ -106,10 +106,43 @@ def test_the_latest_of_snapshots_is_the_last_taken_at(session: SparkSession, tmp
     assert runs(server.project)[-1] == succeeded(at(10) + MOMENT, at(10))
 
 
+CAPTURE = """
+{"capture":1,"id":"6F0C0000-0000-0000-0000-00000000000N","server":"SQL1","product_version":"16.0.4135.4",\
+"taken_at":"2026-11-24T0N:30:00.1234567Z","server_state":true}
+{"database":"Claims","read":IS_READ,"reason":null,"view_definition":true}
+VIEW{"end":true,"id":"6F0C0000-0000-0000-0000-00000000000N","rows":0,"finished_at":"2026-11-24T0N:30:02.1Z"}
+"""
+VIEW = (
+    '{"database":"Claims","view":"transmission_queue","count":0,"complete":true,"error":null,'
+    '"read_at":"2026-11-24T08:30:00.2Z"}\n'
+)
+
+
+def test_a_capture_of_no_database_is_no_data(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    (tmp_path / "captures").mkdir()
+    (tmp_path / "settings.yaml").write_text("warehouse: warehouse\nsnapshots: [{path: captures}]\n")
+
+    def add(number: str, is_read: str, view: str) -> None:
+        text = CAPTURE.replace("N", number).replace("IS_READ", is_read).replace("VIEW", view)
+        (tmp_path / "captures" / f"{number}.jsonl").write_text(text)
+
+    add("9", "false", "")
+    with pytest.raises(ConfigError, match="no snapshot and no event was accepted yet"):
+        project.run(session, "latest")
+    # A database without rows is data; the later capture still is none.
+    add("8", "true", VIEW)
+    project.run(session, "latest")
+    taken_at = datetime(2026, 11, 24, 8, 30, 0, 123456, UTC)
+    assert runs(project) == [succeeded(taken_at, taken_at)]
+
+
 def test_there_is_no_latest_without_data(session: SparkSession, tmp_path: Path) -> None:
     project = Project(tmp_path, catalog=catalog(), quality=ALL_REJECTED)
     project.add(by_source(message_event("OTHER")))
-    says = "--as-of latest: no snapshot and no event was accepted yet; add some to the inputs of "
+    says = (
+        "--as-of latest: no snapshot and no event was accepted yet; add some to the inputs or snapshots of "
+    )
     with pytest.raises(ConfigError, match=says):
         project.run(session, "latest")
     with pytest.raises(ConfigError, match=says):
