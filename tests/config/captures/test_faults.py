@@ -147,10 +147,14 @@ def test_a_second_capture(tmp_path: Path, lines: list[str], line: int) -> None:
 
 
 def test_no_end_line(tmp_path: Path) -> None:
-    """The line is the last object's, also before notes of the tool."""
-    fault = refuse(tmp_path, sqlcmd(LINES[:-1]))
-    assert fault.startswith(f"c.txt:{len(LINES) - 1}: ")
-    assert "not whole, or still being written" in fault
+    """The line is the last object's; what the tool or the server says behind it is told."""
+    place = f"c.txt:{len(LINES) - 1}: the capture ends here without its last line"
+    why = ": it is not whole, or still being written; "
+    assert refuse(tmp_path, LINES[:-1]).startswith(place + why)
+    follows = f", and '({len(LINES) - 1} rows affected)' follows"
+    assert refuse(tmp_path, sqlcmd(LINES[:-1])).startswith(place + follows + why)
+    message = refuse(tmp_path, [*LINES[:-1], "Msg 1105, Level 17", "more"])
+    assert message.startswith(place + ", and 'Msg 1105, Level 17' follows" + why)
 
 
 @pytest.mark.parametrize("id", ["11111111-2222-3333-4444-555555555555", None])

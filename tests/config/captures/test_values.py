@@ -1,7 +1,7 @@
 """Values and names of a capture's rows: the script's spelling, other spellings, and hostile names."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -123,8 +123,8 @@ def test_hostile_names(tmp_path: Path, name: str) -> None:
         service_contracts=[{"service_contract_id": 7, "name": name}],
         conversation_endpoints=[shown(1, False, far_service=name)],
     )
-    captured = Captured({**found, (name, name): [ready(1, False, 0, message_type_name=name)]})
-    lines = capture_lines({name: captured}, server=name, taken_at=NOON)
+    queue = {(name, name): [ready(1, False, 0, message_type_name=name)]}
+    lines = capture_lines({name: {**dict[Any, list[Row]](found), **queue}}, server=name, taken_at=NOON)
     for form in ("driver", "sqlcmd -u", "Data Studio, JSON", "PowerShell 5.1, Export-Csv"):
         path = tmp_path / FORMS[form].name
         path.write_bytes(FORMS[form].write(lines))
