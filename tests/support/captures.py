@@ -248,8 +248,9 @@ def _spelled(value: Any, kind: str) -> Any:
 
 
 def spell_time(moment: datetime) -> str:
-    """A time as CONVERT with style 126 writes it, and Z; it has seven digits or none."""
-    fraction = f".{moment:%f}0" if moment.microsecond else ""
+    """A time as CONVERT with style 126 writes it, and Z; a whole number of milliseconds has three digits."""
+    micros = moment.microsecond
+    fraction = f".{moment:%f}0" if micros % 1000 else f".{micros // 1000:03}" if micros else ""
     return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
 
 
