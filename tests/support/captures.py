@@ -102,7 +102,7 @@ class Captured:
         locked_groups: how many conversation groups are locked, and how many wait for one.
     """
 
-    views: Mapping[ViewName, list[Row]] = field(default_factory=dict)
+    views: Mapping[Any, list[Row]] = field(default_factory=dict)
     reason: str | None = None
     view_definition: bool = True
     errors: Mapping[ViewName, str] = field(default_factory=dict)
