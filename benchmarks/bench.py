@@ -19,7 +19,8 @@ from benchmarks.equality import require_equal
 from benchmarks.logs import make_log
 from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, Measure
 from benchmarks.processes import PROJECT, Finished, run_process
-from benchmarks.server_views import make_views, snapshot_of
+from benchmarks.server_captures import make_capture
+from benchmarks.server_views import Format, make_views, snapshot_of
 from schemas.events import CONTRACTS
 
 HIGHEST = 10
@@ -59,11 +60,14 @@ class Bench:
         _say(f"log of {messages:,} messages {' '.join(more)}")
         return make_log(messages, more, self.folder / "logs")
 
-    def views(self, messages: int) -> Path:
+    def server(self, messages: int, format: Format = "parquet") -> Path:
         """The views of a server with so many queued messages, and five endpoints to two of these."""
         endpoints = messages * 5 // 2
-        _say(f"views of {endpoints:,} endpoints and {messages:,} messages")
-        return make_views(endpoints, messages, self.folder / "logs" / f"views-{messages}")
+        _say(f"{format} of {endpoints:,} endpoints and {messages:,} messages")
+        folder = self.folder / "logs" / f"server-{messages}-{format}"
+        if format == "capture":
+            return make_capture(endpoints, messages, LAST_MIDNIGHT, folder)
+        return make_views(endpoints, messages, folder, format)
 
     def add(self, measure: Measure) -> None:
         """Keep a measure."""
@@ -109,7 +113,7 @@ class Case:
         log: the folder with catalog and rules, and with the inputs unless they are elsewhere.
         messages: of the log.
         inputs_at: the folder of the inputs, if it is not the log's.
-        is_snapshot: whether the log is the views of a server (`server_views`), without events.
+        snapshot: how a server's views are written, if the log is these and has no events.
     """
 
     bench: Bench
@@ -118,7 +122,7 @@ class Case:
     log: Path
     messages: int
     inputs_at: Path | None = None
-    is_snapshot: bool = False
+    snapshot: Format | None = None
 
     @property
     def folder(self) -> Path:
@@ -249,8 +253,8 @@ class Case:
         folder.mkdir(parents=True, exist_ok=True)
         inputs = self.inputs_at or self.log
         settings: dict[str, Any] = {"warehouse": "warehouse"}
-        if self.is_snapshot:
-            settings["snapshots"] = [snapshot_of(self.log, LAST_MIDNIGHT)]
+        if self.snapshot:
+            settings["snapshots"] = [snapshot_of(self.log, LAST_MIDNIGHT, self.snapshot)]
         else:
             settings |= {
                 "inputs": {s: {"path": str(inputs / s), "format": "parquet"} for s in CONTRACTS},
@@ -285,14 +289,15 @@ class Case:
 
     def _measure(self, system: str, finished: Finished, new: Collection[Path] | None, out: Path) -> Measure:
         inputs = self.inputs_at or self.log
-        sources = [inputs] if self.is_snapshot else [inputs / source for source in CONTRACTS]
-        files = new or [file for source in sources for file in source.glob("*.parquet")]
+        sources = [inputs] if self.snapshot else [inputs / source for source in CONTRACTS]
+        pattern = "*" if self.snapshot else "*.parquet"
+        files = new or [file for source in sources for file in source.glob(pattern)]
         return Measure(
             experiment=self.experiment,
             case=self.name,
             system=system,
             messages=self.messages,
-            events=sum(pq.read_metadata(file).num_rows for file in files),
+            events=sum(map(_count_rows, files)),
             bytes_in=_size(files),
             seconds=finished.seconds,
             cpu_seconds=finished.cpu_seconds,
@@ -315,6 +320,14 @@ def _rule_of_a_tenth(warehouse: Path) -> tuple[str, str, str]:
     of_rules = [row for row in counted if row["rule_name"] is not None]
     nearest = min(of_rules, key=lambda row: abs(10 * row["count_all"] - endpoints.num_rows))
     return nearest["instance"], nearest["database"], nearest["rule_name"]
+
+
+def _count_rows(file: Path) -> int:
+    """The rows of a Parquet file; of text, its lines."""
+    if file.suffix == ".parquet":
+        return int(pq.read_metadata(file).num_rows)
+    with file.open("rb") as text:
+        return sum(block.count(b"\n") for block in iter(lambda: text.read(1 << 20), b""))
 
 
 def steps_of(said: Iterable[str]) -> dict[str, float]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from benchmarks.bench import LAST_MIDNIGHT, Bench, Case
 from benchmarks.measure import EMBEDDED, SPARK
+from benchmarks.server_views import Format
 from schemas.events import CONTRACTS
 
 SMALL = ("--services", "40", "--kinds", "100")
@@ -85,13 +86,23 @@ def conformance(bench: Bench) -> None:
 
 def snapshot(bench: Bench) -> None:
     """The first night of a server of which nothing but its views is known, without activation."""
-    views = bench.views(bench.messages)
-    for _ in range(bench.rounds):
-        name = f"{bench.messages:,} messages"
-        case = Case(bench, "snapshot", name, views, bench.messages, is_snapshot=True)
-        case.clear()
-        for engine in bench.engines:
-            bench.add(case.night(engine, LAST_MIDNIGHT))
+    _of_server(bench, "snapshot", "parquet")
+
+
+def capture(bench: Bench) -> None:
+    """The same night from one capture, and from CSV files."""
+    _of_server(bench, "capture", "capture", "csv")
+
+
+def _of_server(bench: Bench, experiment: str, *formats: Format) -> None:
+    for format in formats:
+        log = bench.server(bench.messages, format)
+        name = f"{bench.messages:,} messages, {format}"
+        case = Case(bench, experiment, name, log, bench.messages, snapshot=format)
+        for _ in range(bench.rounds):
+            case.clear()
+            for engine in bench.engines:
+                bench.add(case.night(engine, LAST_MIDNIGHT))
         case.close()
 
 
@@ -183,6 +194,7 @@ EXPERIMENTS: Mapping[str, Callable[[Bench], None]] = {
         replay,
         conformance,
         snapshot,
+        capture,
         memory,
         history,
         skew,

@@ -1,15 +1,18 @@
-"""The views of a busy server's database, as one export shows them: made with DuckDB, without an engine."""
+"""The views of a busy server's database, as one export or capture shows them: made with DuckDB."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 import duckdb
 
 QUEUES, SERVICES, CONTRACTS = 100, 400, 20
 ONE_IN_TRANSIT = 5
 """Of so many messages one waits to be sent; the others are ready in their queues."""
+Format: TypeAlias = Literal["parquet", "csv", "capture"]
 COMPLETE = ["conversation_endpoints", "transmission_queue", *(f"dbo.Queue{n:03d}" for n in range(QUEUES))]
 
 SMALL_VIEWS = {
@@ -66,43 +69,60 @@ READY = f"""
 """
 
 
-def snapshot_of(views: Path, taken_at: datetime) -> dict[str, Any]:
+def snapshot_of(views: Path, taken_at: datetime, format: Format = "parquet") -> dict[str, Any]:
     """The snapshot in the words of the settings."""
+    if format == "capture":
+        return {"path": str(views)}
     return {
         "path": str(views),
         "instance": "SQL01",
         "database": "Orders",
         "taken_at": taken_at.isoformat(),
-        "format": "parquet",
+        "format": format,
         "complete": COMPLETE,
     }
 
 
-def make_views(endpoints: int, messages: int, folder: Path) -> Path:
-    """Write the views as Parquet, a file each.
+def make_views(
+    endpoints: int, messages: int, folder: Path, format: Literal["parquet", "csv"] = "parquet"
+) -> Path:
+    """Write the views, a file each.
 
     Args:
         endpoints: rows of conversation_endpoints, both ends of each conversation among them.
         messages: rows of transmission_queue and of the queues.
         folder: where; what is in it goes.
+        format: of the files.
 
     Returns:
         The folder.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
+    with open_server(endpoints, messages) as database:
+        for view, query in list_views():
+            rows, path = database.sql(query), str(folder / f"{view}.{format}")
+            if format == "csv":
+                rows.write_csv(path)
+            else:
+                rows.write_parquet(path)
+    return folder
+
+
+@contextmanager
+def open_server(endpoints: int, messages: int) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A database in memory that has the tables of `list_views`; its arguments are those of `make_views`."""
+    conversations = endpoints // 2
     with duckdb.connect() as database:
-
-        def write(view: str, query: str) -> None:
-            database.sql(query).write_parquet(str(folder / f"{view}.parquet"))
-
-        for view, query in SMALL_VIEWS.items():
-            write(view, query)
-        conversations = endpoints // 2
         database.execute(ENDPOINTS, [conversations])
         database.execute(MESSAGES, [conversations, messages])
-        write("conversation_endpoints", SHOWN)
-        write("transmission_queue", IN_TRANSIT)
-        for number in range(QUEUES):
-            write(f"dbo.Queue{number:03d}", READY.replace("$1", str(number)))
-    return folder
+        yield database
+
+
+def list_views() -> Iterator[tuple[str, str]]:
+    """The views, in the order in which the capture script reads them, with a query for their rows."""
+    yield "transmission_queue", IN_TRANSIT
+    for number in range(QUEUES):
+        yield f"dbo.Queue{number:03d}", READY.replace("$1", str(number))
+    yield "conversation_endpoints", SHOWN
+    yield from SMALL_VIEWS.items()

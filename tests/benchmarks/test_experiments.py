@@ -206,3 +206,15 @@ def test_questions_are_asked_of_the_cold_night(recorder: Recorder) -> None:
         ("replay", "150 messages"),
         ("conformance", "150 messages"),
     ]
+
+
+@pytest.mark.slow
+def test_nights_of_a_capture_and_of_its_views(recorder: Recorder) -> None:
+    bench = run("capture", recorder)
+    assert [(m.case, m.system) for m in bench.measures] == [
+        (f"150 messages, {format}", system) for format in ("capture", "csv") for system in (EMBEDDED, SPARK)
+    ]
+    # 375 endpoints make 187 conversations; a capture has a line about each view and three more, CSV a header.
+    assert {m.events for m in bench.measures} == {
+        374 + 150 + 20 + 400 + 100 + 400 + n for n in (106 + 3, 106)
+    }

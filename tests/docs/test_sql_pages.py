@@ -1,10 +1,8 @@
-"""The T-SQL of the documentation is well-formed, and what it says of rules is what is read."""
+"""The T-SQL of the page about rules is well-formed, and what it says of rules is what is read."""
 
 import re
 from datetime import UTC, datetime
 from pathlib import Path
-
-import pytest
 
 from pipelines.config.rules.history import rule_history
 from pipelines.config.rules.script_tokens import Source, tokenize
@@ -18,16 +16,13 @@ def blocks(page: str) -> list[str]:
     return BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize(("page", "count"), [("rules.md", 1), ("exporting.md", 5)])
-def test_scripts_are_well_formed(page: str, count: int) -> None:
-    found = blocks(page)
-    assert len(found) == count
-    for script in found:
-        depth = 0
-        for token in tokenize(Source(page, script, script)).tokens:
-            depth += {"(": 1, ")": -1}.get(token.text, 0)
-            assert depth >= 0
-        assert depth == 0
+def test_the_script_is_well_formed() -> None:
+    [script] = blocks("rules.md")
+    depth = 0
+    for token in tokenize(Source("rules.md", script, script)).tokens:
+        depth += {"(": 1, ")": -1}.get(token.text, 0)
+        assert depth >= 0
+    assert depth == 0
 
 
 def test_the_example_of_the_rules_page(tmp_path: Path) -> None:
@@ -39,11 +34,3 @@ def test_the_example_of_the_rules_page(tmp_path: Path) -> None:
     triple = ("OrderContract", "GoldCheckoutService", None)
     assert versions == [(9, "2026-01-01T00:00:00+00:00", triple), (8, "2026-11-20T15:00:00+00:00", triple)]
     assert rule_history(file.statements)[-1].valid_to == datetime(2026, 12, 1, tzinfo=UTC)
-
-
-def test_exports_have_no_rules_of_their_own(tmp_path: Path) -> None:
-    path = tmp_path / "e.sql"
-    path.write_text("\nGO\n".join(blocks("exporting.md")))
-    file = read_tsql_rules(str(path))
-    assert file.statements == ()
-    assert file.passed_over > len(blocks("exporting.md"))

@@ -146,7 +146,7 @@ def test_one_file_of_all_views_is_told_in_one_line(open_case: OpenCase) -> None:
     assert night.code == 3
     assert night.err.splitlines()[1:] == [
         f"  {case.folder}/snap: there is no view, such as conversation_endpoints.csv; "
-        "MILL1_SSB_DbMail_Diag.out is none: export one file a view, see docs/exporting.md#snapshots"
+        "MILL1_SSB_DbMail_Diag.out is none: export one file a view, see docs/exporting.md#views-by-hand"
     ]
 
 

@@ -39,6 +39,7 @@ from pipelines.config.snapshots.views import ENDPOINTS, TRANSMISSION, VIEWS
 VERSION = 1
 """Of the form of captures that this reads."""
 ROW = '"row":'
+SURROGATE = re.compile(rb"(?i)\\ud[89a-f]")
 KINDS = ("row", "capture", "read", "count", "end")
 """Keys that tell the kinds of lines."""
 LOCKED_GROUPS = "locked_groups"
@@ -169,6 +170,8 @@ class _Reading:
         """Of the end line: how many objects come before it, its number, and what it says."""
         self._last_line = 0
         self._first_other: tuple[int, str] | None = None
+        self._behind: tuple[int, str] | None = None
+        """The first other line behind the last object."""
         self._hash = hashlib.sha256()
         self._open: ViewWriter | None = None
         self._numbers = count()
@@ -205,12 +208,18 @@ class _Reading:
             self._hash.update(lines.text)
 
     def _foreign(self, lines: Lines) -> Iterator[CaptureFault]:
-        """The lines inside the capture that are none of it."""
+        """The lines inside the capture that are none of it: an object follows them."""
+        if self._behind is not None and len(lines):
+            yield foreign_line(*self._behind)
         for before, number, text in lines.others:
             objects = self._objects + before
             is_behind = self._end is not None and objects > self._end[0]
-            if objects and not is_behind and not is_mere_form(text):
+            if not objects or is_behind or is_mere_form(text):
+                continue
+            if before < len(lines):
                 yield foreign_line(number, text)
+            elif self._behind is None:
+                self._behind = number, text
 
     def _take_object(self, place: int, lines: Lines, rows: Places) -> None:
         number = lines.numbers[place]
@@ -346,7 +355,7 @@ class _Reading:
         if not self._objects:
             raise no_capture(*(self._first_other or (None, "")))
         if self._end is None:
-            raise not_whole(self._last_line)
+            raise not_whole(self._last_line, self._behind[1] if self._behind else "")
         _, number, line = self._end
         ended = str(line.get("id")).strip("{} ").upper()
         if ended != self._capture.id:
@@ -426,7 +435,7 @@ def _by_view(lines: Lines, places: Places) -> Iterator[tuple[ViewKey | None, Pla
 def _key_of_beginning(begin: bytes) -> ViewKey | None:
     """The view that a line names before its row."""
     try:
-        return ViewKey.of(json.loads(begin + b"null}"))
+        return ViewKey.of(_load(begin + b"null}"))
     except (ValueError, KeyError):
         return None
 
@@ -448,10 +457,19 @@ def _row(lines: Lines, place: int) -> tuple[int, Row]:
     return number, row
 
 
+def _load(line: bytes) -> Row:
+    """The object of a line. Half of a surrogate pair, which a server's name may have, becomes U+FFFD."""
+    found: Row = json.loads(line)
+    if SURROGATE.search(line):
+        units = json.dumps(found, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
+        found = json.loads(units.decode("utf-16-le", "replace"))
+    return found
+
+
 def _parse(line: bytes, number: int) -> Row:
     """The object of a line, with the keys in small letters; those of a row stay as they are."""
     try:
-        found = json.loads(line)
+        found = _load(line)
     except UnicodeDecodeError:
         raise no_text(number) from None
     except (ValueError, RecursionError):

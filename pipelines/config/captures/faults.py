@@ -108,12 +108,13 @@ def second_capture(line: int) -> CaptureFault:
     return CaptureFault(line, "a second capture begins here; write each capture into a file of its own")
 
 
-def not_whole(line: int) -> CaptureFault:
-    """The fault of a capture without its end."""
+def not_whole(line: int, behind: str) -> CaptureFault:
+    """The fault of a capture without its end; `behind` is the text that follows, if there is any."""
+    follows = f", and {sample(behind)} follows" if behind else ""
     return CaptureFault(
         line,
-        "the capture ends here without its last line: it is not whole, or still being written; run again "
-        f"later, or {ANEW}",
+        f"the capture ends here without its last line{follows}: it is not whole, or still being written; run "
+        f"again later, or {ANEW}",
     )
 
 

@@ -53,7 +53,7 @@ HIDDEN = ("_", ".")
 FORMATS = ("csv", "parquet", "delta")
 SAMPLED = 100
 """Rows at the start of a file whose values are looked at before an engine starts."""
-HOW = "docs/exporting.md#snapshots"
+HOW = "docs/exporting.md#views-by-hand"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,209 @@
+"""Values and names of a capture's rows: the script's spelling, other spellings, and hostile names."""
+
+import json
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.capture_tools import FORMS
+from tests.support.captures import Captured, capture_lines, counted, find_lines, spell_time, to_line
+from tests.support.factories import NOON, Row, at
+from tests.support.read_captures import read_file, read_lines, rows_of, small_lines
+from tests.support.snapshot_views import conversation, handle, ready, shown, views
+
+LINES = small_lines()
+Change = Callable[[Row], Row]
+
+
+def change_rows(lines: Sequence[str], view: str, change: Change) -> list[str]:
+    """The lines with the rows of a view changed."""
+    objects = [json.loads(line) for line in lines]
+    return [
+        to_line({**each, "row": change(each["row"])}) if each.get("view") == view and "row" in each else line
+        for each, line in zip(objects, lines, strict=True)
+    ]
+
+
+def as_text(value: Any) -> Any:
+    """What is read, with the texts that other spellings leave as they are."""
+    if isinstance(value, dict):
+        return {key: as_text(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return sorted((as_text(each) for each in value), key=repr)
+    if isinstance(value, bool):
+        return str(int(value))
+    return spell_time(value) if isinstance(value, datetime) else str(value)
+
+
+def test_the_rows_of_a_capture(tmp_path: Path) -> None:
+    content = read_lines(tmp_path, LINES)
+    assert content["header"] == (
+        "6F0C7B52-3C1D-4E0A-9C64-2A5D0D7B11F3",
+        "SQL1",
+        "16.0.4135.4",
+        datetime(2026, 11, 20, 12, tzinfo=UTC),
+    )
+    first = rows_of(content, "queue dbo.TargetQueue")[0]
+    assert first == {
+        "status": 1,
+        "priority": 5,
+        "queuing_order": 1,
+        "conversation_group_id": "FFFFFFF0-0000-0000-0000-000000000001",
+        "conversation_handle": handle(1, False),
+        "message_sequence_number": 0,
+        "message_type_name": "Order",
+        "message_enqueue_time": at(-30),
+        "size_bytes": 10,
+    }
+    endpoints = rows_of(content, "conversation_endpoints")
+    assert {(row["conversation_id"], row["is_initiator"]) for row in endpoints} == {
+        (conversation(number), side) for number in (1, 2, 3) for side in (True, False)
+    }
+    [rule] = rows_of(content, "conversation_priorities")
+    assert (rule["name"], rule["remote_service_name"], rule["priority"]) == ("Gold", None, 9)
+
+
+@pytest.mark.parametrize(
+    ("stored", "read"),
+    [
+        ("2026-11-20T11:30:00.1234567Z", datetime(2026, 11, 20, 11, 30, 0, 123456, UTC)),
+        ("2026-11-20T11:30:00.9999999Z", datetime(2026, 11, 20, 11, 30, 0, 999999, UTC)),
+        ("2026-11-20T11:30:00.123Z", datetime(2026, 11, 20, 11, 30, 0, 123000, UTC)),
+        ("2026-11-20T11:30:00.5Z", datetime(2026, 11, 20, 11, 30, 0, 500000, UTC)),
+        ("2026-11-20T11:30:00Z", datetime(2026, 11, 20, 11, 30, 0, 0, UTC)),
+        ("1753-01-01T00:00:00Z", datetime(1753, 1, 1, tzinfo=UTC)),
+        ("9999-12-31T23:59:59.9970000Z", datetime(9999, 12, 31, 23, 59, 59, 997000, UTC)),
+        (None, None),
+    ],
+)
+def test_times_in_the_scripts_spelling(tmp_path: Path, stored: str | None, read: datetime | None) -> None:
+    """Digits beyond microseconds are cut off, not rounded."""
+    lines = change_rows(LINES, "queue", lambda row: {**row, "message_enqueue_time": stored})
+    found = {
+        row["message_enqueue_time"] for row in rows_of(read_lines(tmp_path, lines), "queue dbo.TargetQueue")
+    }
+    assert found in ({read}, {stored})
+
+
+NAMES = [
+    "a]b[c",
+    "quote ' and \"",
+    "line\r\nend\n",
+    "a.b.c",
+    ".",
+    "tab\there",
+    '{"row":{"status":1}}',
+    '"row":{',
+    '","view":"services","row":{"service_id":1}}',
+    '{"end":true}',
+    "\\",
+    "\\u0041",
+    "n" * 128,
+    "\N{BEER MUG}" * 64,
+    "Größe Ω 木",
+    " blanks ",
+    "NULL",
+    "null",
+    "<&>",
+    "comma,semicolon;pipe|",
+    "\N{DELETE}\N{NEXT LINE}\N{LINE SEPARATOR}",
+    "\0",
+    "%25 %2E",
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hostile_names(tmp_path: Path, name: str) -> None:
+    """Of the server, a database, a queue and its schema, a service, a contract, a message type."""
+    found = views(
+        services=[{"service_id": 1, "name": name, "service_queue_id": 11}],
+        service_contracts=[{"service_contract_id": 7, "name": name}],
+        conversation_endpoints=[shown(1, False, far_service=name)],
+    )
+    queue = {(name, name): [ready(1, False, 0, message_type_name=name)]}
+    lines = capture_lines({name: {**dict[Any, list[Row]](found), **queue}}, server=name, taken_at=NOON)
+    for form in ("driver", "sqlcmd -u", "Data Studio, JSON", "PowerShell 5.1, Export-Csv"):
+        path = tmp_path / FORMS[form].name
+        path.write_bytes(FORMS[form].write(lines))
+        content = read_file(path)
+        assert content["header"][1] == name
+        [row] = rows_of(content, f"queue {name}.{name}", name)
+        assert row["message_type_name"] == name
+        [row] = rows_of(content, "conversation_endpoints", name)
+        assert row["far_service"] == name
+        [row] = rows_of(content, "services", name)
+        assert row["name"] == name
+
+
+def test_surrogates_without_a_partner_are_no_fault(tmp_path: Path) -> None:
+    """A server's names may have them: they are units, not characters."""
+    lines = [line.replace('"Order"', '"\\uD83COrder"') for line in LINES]
+    assert len(rows_of(read_lines(tmp_path, lines), "queue dbo.TargetQueue")) == 3
+
+
+def test_queues_of_two_schemas_stay_apart(tmp_path: Path) -> None:
+    given = views(**{"sales.TargetQueue": [ready(2, False, 0)], "dbo.TargetQueue": [ready(1, False, 0)]})
+    content = read_lines(tmp_path, capture_lines({"B": given}))
+    for schema, number in (("dbo", 1), ("sales", 2)):
+        [row] = rows_of(content, f"queue {schema}.TargetQueue")
+        assert row["conversation_handle"] == handle(number, False)
+
+
+def test_what_a_capture_says_of_databases_and_views(tmp_path: Path) -> None:
+    lines = capture_lines(
+        {
+            "A": Captured(reason="OFFLINE"),
+            "B": Captured(views(), view_definition=False, errors={"services": "229 denied"}),
+            "C": Captured(views(), locked_groups=(3, 1)),
+        },
+        server_state=False,
+        most_rows=1,
+    )
+    content = read_lines(tmp_path, lines)["databases"]
+    assert {
+        name: (each["is_read"], each["reason"], each["view_definition"]) for name, each in content.items()
+    } == {
+        "A": (False, "OFFLINE", None),
+        "B": (True, None, False),
+        "C": (True, None, True),
+    }
+    b, c = content["B"]["views"], content["C"]["views"]
+    assert (b["services of B"]["complete"], b["services of B"]["error"]) == (False, "229 denied")
+    assert b["transmission_queue of B"]["complete"] is False
+    assert b["queue dbo.TargetQueue of B"]["complete"] is True
+    assert c["transmission_queue of C"]["complete"] is True
+    assert "VIEW SERVER STATE" in c["dm_broker_queue_monitors of C"]["error"]
+
+
+def test_a_queue_that_the_script_cut_is_not_complete(tmp_path: Path) -> None:
+    view = read_lines(tmp_path, small_lines(most_rows=2))["databases"]["B"]["views"]
+    queue = view["queue dbo.TargetQueue of B"]
+    assert (queue["count"], queue["complete"], queue["error"]) == (2, False, "cut at 2 rows")
+    assert len(queue["rows"]) == 2
+
+
+def test_keys_in_any_order_before_and_behind_the_row(tmp_path: Path) -> None:
+    turned = [to_line(dict(reversed(json.loads(line).items()))) for line in LINES]
+    assert as_text(read_lines(tmp_path, turned)) == as_text(read_lines(tmp_path, LINES))
+
+
+def test_blanks_between_keys(tmp_path: Path) -> None:
+    spread = [json.dumps(json.loads(line), separators=(" , ", " : ")) for line in LINES]
+    assert as_text(read_lines(tmp_path, spread)) == as_text(read_lines(tmp_path, LINES))
+
+
+def test_a_capture_without_rows(tmp_path: Path) -> None:
+    lines = capture_lines({"B": {}})
+    content = read_lines(tmp_path, lines)
+    assert all(view["count"] == 0 for view in content["databases"]["B"]["views"].values())
+    assert read_lines(tmp_path, capture_lines({}))["databases"] == {}
+
+
+def test_counts_of_lines_that_were_left_out() -> None:
+    """The helper of these tests."""
+    left = [line for line in LINES if '"status":1' not in line]
+    assert json.loads(counted(left)[-1])["rows"] == json.loads(LINES[-1])["rows"] - 3
+    assert find_lines(counted(left), view="queue", count=0) == [3]

@@ -1,0 +1,300 @@
+"""Nights on captures: the tables are those of the same views as CSV, whichever tool wrote the file."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+from tests.support.capture_project import CaptureProject, require_equal
+from tests.support.capture_tools import FORMS
+from tests.support.captures import Captured, capture_lines, to_line, write_captures
+from tests.support.factories import NOON, Row, at
+from tests.support.harness import one_log
+from tests.support.model.rules import rule_history
+from tests.support.random_logs import random_logs
+from tests.support.read_captures import small_lines
+from tests.support.server import Place, Views, server_views, snapshots, state_of
+from tests.support.snapshot_views import handle, ready, shown, views
+from tests.support.strategies import Log
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("session")]
+MONITORS: Views = {"dm_broker_queue_monitors": [], "dm_broker_activated_tasks": []}
+Change = Callable[[Row], Row]
+
+
+def guid_log(number: int) -> Log:
+    """Random logs of twelve servers as one, whose ids are in upper case as a server has them."""
+    log = one_log(random_logs(12, number))
+
+    def upper(rows: list[Row]) -> list[Row]:
+        ids = ("conversation_id", "conversation_group_id")
+        return [
+            {**row, **{name: row[name].encode().hex().upper() for name in ids if row.get(name)}}
+            for row in rows
+        ]
+
+    events = {"endpoint_events": upper(log.endpoint_events), "message_events": upper(log.message_events)}
+    return replace(log, **events, queue_events=None)
+
+
+def server_at(log: Log, moment: datetime) -> dict[Place, Views]:
+    """What the servers show at a moment."""
+    found = server_views(state_of(log.events, log.catalog, log.rules, moment), rule_history(log.rules))
+    return {place: {**each, **MONITORS} for place, each in found.items()}
+
+
+@pytest.mark.parametrize("number", [11, 23])
+@pytest.mark.spark
+def test_captures_give_the_tables_of_csv(tmp_path: Path, number: int) -> None:
+    """Two moments of twelve random servers; all views are complete, so what has gone has ended."""
+    log = guid_log(number)
+    moments = [log.as_of - timedelta(hours=1), log.as_of]
+    captures, files = CaptureProject(tmp_path / "captures"), CaptureProject(tmp_path / "files")
+    declared: list[Row] = []
+    for moment in moments:
+        found = server_at(log, moment)
+        write_captures(captures.captures, found, moment)
+        declared += snapshots(files.folder, found, moment, "csv", complete=lambda view: True)
+    settings = {"warehouse": "warehouse", "snapshots": declared}
+    (files.folder / "settings.yaml").write_text(yaml.safe_dump(settings))
+    for project in (captures, files):
+        project.run(log.as_of)
+    tables = captures.comparable()
+    assert tables["endpoints"]
+    assert tables["receive_schedule"]
+    assert tables["transmission_schedule"]
+    require_equal(tables, files.comparable())
+
+
+@pytest.mark.parametrize(
+    "name", ["sqlcmd, pages, gzip", "Data Studio, JSON", "PowerShell 5.1, Export-Csv, gzip", "SSMS, text"]
+)
+def test_a_night_on_a_tools_form(tmp_path: Path, name: str) -> None:
+    plain, form = CaptureProject(tmp_path / "plain"), CaptureProject(tmp_path / "form")
+    plain.add(small_lines())
+    form.add_bytes(FORMS[name].write(small_lines()), FORMS[name].name)
+    for project in (plain, form):
+        project.run()
+    assert len(plain.table("receive_schedule")) == 3
+    require_equal(form.comparable(), plain.comparable())
+
+
+def respell(change: Callable[[str, Row], Row]) -> list[str]:
+    """A capture whose rows are spelled otherwise."""
+    lines = []
+    for line in small_lines():
+        each = json.loads(line)
+        if "row" in each:
+            each["row"] = change(each["view"], each["row"])
+        lines.append(to_line(each))
+    return lines
+
+
+def _each_value(change: Callable[[str, Any], Any]) -> Callable[[str, Row], Row]:
+    return lambda view, row: {name: change(name, value) for name, value in row.items()}
+
+
+BITS = {"is_initiator", "is_receive_enabled", "is_enqueue_enabled", "is_honor_broker_priority_on"}
+SPELLINGS = {
+    "bits as numbers": _each_value(lambda name, value: int(bool(value)) if name in BITS else value),
+    "bits as true and false": _each_value(lambda name, value: bool(value) if name in BITS else value),
+    "bits as text": _each_value(lambda name, value: str(bool(value)) if name in BITS else value),
+    "bits as digits": _each_value(lambda name, value: str(int(bool(value))) if name in BITS else value),
+    "GUIDs in small letters": _each_value(
+        lambda name, value: value.lower() if isinstance(value, str) and value.count("-") == 4 else value
+    ),
+    "GUIDs in braces": _each_value(
+        lambda name, value: f"{{{value}}}" if isinstance(value, str) and value.count("-") == 4 else value
+    ),
+    "numbers as text": _each_value(
+        lambda name, value: str(value) if isinstance(value, int) and name not in BITS else value
+    ),
+    "keys in capitals": lambda view, row: {name.upper(): value for name, value in row.items()},
+    "a blank for T": _each_value(
+        lambda name, value: value.replace("T", " ") if name in ("lifetime", "message_enqueue_time") else value
+    ),
+    "no zone": _each_value(
+        lambda name, value: value.removesuffix("Z") if name in ("lifetime", "message_enqueue_time") else value
+    ),
+    "absent keys": lambda view, row: {name: value for name, value in row.items() if value is not None},
+    "unknown keys": lambda view, row: {"new": {"a.b": [1]}, **row, "Largest": 2**70},
+    "blanks behind the state": _each_value(lambda name, value: "CO  " if name == "state" else value),
+}
+
+
+@pytest.mark.parametrize("name", SPELLINGS)
+def test_a_night_on_another_spelling(tmp_path: Path, name: str) -> None:
+    plain, other = CaptureProject(tmp_path / "plain"), CaptureProject(tmp_path / "other")
+    plain.add(small_lines())
+    respelled = respell(SPELLINGS[name])
+    assert respelled != small_lines()
+    other.add(respelled)
+    for project in (plain, other):
+        project.run()
+    require_equal(other.comparable(), plain.comparable())
+
+
+def waiting(number: int, **changes: object) -> Row:
+    """A row of transmission_queue."""
+    return {
+        "enqueue_time": at(-20),
+        "conversation_handle": handle(number, True),
+        "message_sequence_number": 0,
+        "message_type_name": "Order",
+        "is_conversation_error": False,
+        "is_end_of_dialog": False,
+        "transmission_status": "",
+        "size_bytes": 10,
+        **changes,
+    }
+
+
+def test_what_comes_while_the_script_reads_counts_just_before(tmp_path: Path) -> None:
+    """Times at and after taken_at, of messages that have arrived and of those that wait to be sent."""
+    later = [NOON, NOON + timedelta(milliseconds=300), NOON + timedelta(hours=1)]
+    endpoints = [shown(number, side, lifetime=None) for number in range(1, 7) for side in (True, False)]
+    given = views(
+        conversation_endpoints=endpoints,
+        dbo_TargetQueue=[
+            ready(number, False, 0, queuing_order=number, message_enqueue_time=moment)
+            for number, moment in enumerate(later, start=1)
+        ],
+        transmission_queue=[
+            waiting(number, enqueue_time=moment) for number, moment in enumerate(later, start=4)
+        ],
+    )
+    project = CaptureProject(tmp_path / "p")
+    project.add(capture_lines({"B": given}))
+    project.run()
+    just_before = NOON - timedelta(microseconds=1)
+    arrived = [row["arrived_at"] for row in project.table("receive_schedule")]
+    assert arrived == [just_before] * 3
+    sent = [row["sent_at"] for row in project.table("transmission_schedule")]
+    assert sent == [just_before] * 3
+
+
+def test_digits_beyond_microseconds_are_cut_off(tmp_path: Path) -> None:
+    project = CaptureProject(tmp_path / "p")
+    project.add(
+        capture_lines(
+            {
+                "B": views(
+                    conversation_endpoints=[shown(1, False)],
+                    dbo_TargetQueue=[ready(1, False, 0, message_enqueue_time="2026-11-20T11:30:00.1234569Z")],
+                )
+            }
+        )
+    )
+    project.run()
+    [row] = project.table("receive_schedule")
+    assert row["arrived_at"] == at(-30).replace(microsecond=123456)
+
+
+def test_queues_of_one_name_in_two_schemas(tmp_path: Path) -> None:
+    """That of dbo keeps its name, in the services' bindings too."""
+    queue = {"is_receive_enabled": True, "is_enqueue_enabled": True, "name": "TargetQueue"}
+    given = views(
+        conversation_endpoints=[
+            shown(1, False, service_id=2),
+            shown(2, False, service_id=3),
+        ],
+        services=[
+            {"service_id": 2, "name": "Two", "service_queue_id": 12},
+            {"service_id": 3, "name": "Three", "service_queue_id": 13},
+        ],
+        service_queues=[
+            {"object_id": 12, "schema_name": "dbo", **queue},
+            {"object_id": 13, "schema_name": "sales", **queue},
+        ],
+        **{"dbo.TargetQueue": [ready(1, False, 0)], "sales.TargetQueue": [ready(2, False, 0)]},
+    )
+    project = CaptureProject(tmp_path / "p")
+    project.add(capture_lines({"B": given}))
+    project.run()
+    rows = project.table("receive_schedule", ["queue", "conversation_handle"])
+    assert sorted((row["queue"], row["conversation_handle"]) for row in rows) == [
+        ("TargetQueue", handle(1, False)),
+        ("sales.TargetQueue", handle(2, False)),
+    ]
+    endpoints = {row["local_service"]: row["queue"] for row in project.table("endpoints")}
+    assert endpoints == {"Two": "TargetQueue", "Three": "sales.TargetQueue"}
+
+
+def test_a_database_that_was_not_read_is_no_snapshot(tmp_path: Path) -> None:
+    """What an earlier capture showed of it has not ended."""
+    message = views(conversation_endpoints=[shown(1, False)], dbo_TargetQueue=[ready(1, False, 0)])
+    project = CaptureProject(tmp_path / "p")
+    project.add(capture_lines({"A": message, "B": message}, taken_at=at(-10), id="1" * 8), "a.jsonl")
+    gone = views()
+    lines = capture_lines({"A": Captured(reason="OFFLINE"), "B": gone}, taken_at=NOON)
+    project.add(lines, "b.jsonl")
+    outcome = project.run()
+    assert [row["database"] for row in project.table("receive_schedule")] == ["A"]
+    told = [line for line in outcome.err.splitlines() if "OFFLINE" in line]
+    assert len(told) == 1
+    assert "database A was not read: OFFLINE" in told[0]
+
+
+def test_views_that_may_lack_rows_end_nothing(tmp_path: Path) -> None:
+    """No VIEW DEFINITION, a view that failed, a queue that the script cut: each is told."""
+    first = views(
+        conversation_endpoints=[shown(number, False) for number in (1, 2, 3)],
+        dbo_TargetQueue=[ready(number, False, 0, queuing_order=number) for number in (1, 2, 3)],
+    )
+    project = CaptureProject(tmp_path / "p")
+    project.add(capture_lines({"B": first}, taken_at=at(-10), id="1" * 8), "a.jsonl")
+    second = Captured(
+        {**views(), "dbo.TargetQueue": first["dbo.TargetQueue"]},
+        view_definition=False,
+        errors={"dm_broker_queue_monitors": "300 denied"},
+        locked_groups=(3, 0),
+    )
+    project.add(capture_lines({"B": second}, most_rows=2), "b.jsonl")
+    outcome = project.run()
+    assert len(project.table("receive_schedule")) == 3
+    assert len(project.table("endpoints")) == 3
+    err = outcome.err
+    for words in ("VIEW DEFINITION", "300 denied", "cut at 2 rows", "3 conversation groups were locked"):
+        assert err.count(words) == 1, (words, err)
+
+
+def test_a_complete_capture_ends_what_has_gone(tmp_path: Path) -> None:
+    first = views(conversation_endpoints=[shown(1, False)], dbo_TargetQueue=[ready(1, False, 0)])
+    project = CaptureProject(tmp_path / "p")
+    project.add(capture_lines({"B": first}, taken_at=at(-10), id="1" * 8), "a.jsonl")
+    project.add(capture_lines({"B": views()}), "b.jsonl")
+    project.run()
+    assert project.table("receive_schedule") == []
+
+
+def test_another_name_for_the_server(tmp_path: Path) -> None:
+    entry = {"path": "captures", "instance": "CLUSTER"}
+    project = CaptureProject(tmp_path / "p", snapshots=[entry])
+    project.add(small_lines())
+    project.run()
+    assert {row["instance"] for row in project.table("receive_schedule")} == {"CLUSTER"}
+
+
+def test_captures_beside_the_old_form(tmp_path: Path) -> None:
+    project = CaptureProject(tmp_path / "p")
+    [declared] = snapshots(
+        project.folder, {("SQL2", "B"): views(dbo_TargetQueue=[ready(5, False, 0)])}, NOON, "csv"
+    )
+    settings = {"warehouse": "warehouse", "snapshots": [{"path": "captures"}, declared]}
+    (project.folder / "settings.yaml").write_text(yaml.safe_dump(settings))
+    project.add(small_lines())
+    project.run()
+    known = {row["instance"] for row in project.table("receive_schedule")}
+    unknown = {row["instance"] for row in project.table("unresolved")}
+    assert (known, unknown) == ({"SQL1"}, {"SQL2"})
+
+
+def test_the_session_is_used(session: SparkSession) -> None:
+    """The jobs of this module run on the session of the tests."""
+    assert session.range(1).count() == 1

@@ -1,0 +1,316 @@
+"""Captures as the capture script writes them: one JSON object a line, in the script's order and spelling."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import NAMESPACE_DNS, uuid5
+
+from tests.support.factories import NOON, Row
+from tests.support.server import Place, Views
+
+ID = "6F0C7B52-3C1D-4E0A-9C64-2A5D0D7B11F3"
+"""Of a capture that names no other."""
+READ_TIME = timedelta(milliseconds=100)
+"""How long the script reads a view."""
+LONGEST_STATUS = 400
+
+ViewName = str | tuple[str, str]
+"""A view, or a queue: schema.queue, and a pair where the schema has a dot."""
+
+QUEUE = {
+    "status": "int",
+    "priority": "int",
+    "queuing_order": "int",
+    "conversation_group_id": "guid",
+    "conversation_handle": "guid",
+    "message_sequence_number": "int",
+    "message_type_name": "text",
+    "message_enqueue_time": "time",
+    "size_bytes": "int",
+}
+SCRIPT_VIEWS: dict[str, dict[str, str]] = {
+    "transmission_queue": {
+        "enqueue_time": "time",
+        "conversation_handle": "guid",
+        "message_sequence_number": "int",
+        "message_type_name": "text",
+        "is_conversation_error": "bit",
+        "is_end_of_dialog": "bit",
+        "transmission_status": "status",
+        "size_bytes": "int",
+    },
+    "conversation_endpoints": {
+        "conversation_handle": "guid",
+        "conversation_id": "guid",
+        "is_initiator": "int",
+        "service_contract_id": "int",
+        "conversation_group_id": "guid",
+        "service_id": "int",
+        "lifetime": "time",
+        "state": "text",
+        "far_service": "text",
+        "priority": "int",
+    },
+    "conversation_priorities": {
+        "name": "text",
+        "service_contract_id": "int",
+        "local_service_id": "int",
+        "remote_service_name": "text",
+        "priority": "int",
+    },
+    "databases": {"name": "text", "is_honor_broker_priority_on": "bit", "is_broker_enabled": "bit"},
+    "dm_broker_activated_tasks": {"spid": "int", "queue_id": "int"},
+    "dm_broker_queue_monitors": {
+        "queue_id": "int",
+        "state": "text",
+        "tasks_waiting": "int",
+        "last_activated_time": "local time",
+        "last_empty_rowset_time": "local time",
+    },
+    "locked_groups": {"granted": "int", "waiting": "int"},
+    "service_contracts": {"service_contract_id": "int", "name": "text"},
+    "service_queues": {
+        "object_id": "int",
+        "schema_name": "text",
+        "name": "text",
+        "is_receive_enabled": "bit",
+        "is_enqueue_enabled": "bit",
+        "is_activation_enabled": "bit",
+        "activation_procedure": "text",
+        "max_readers": "int",
+    },
+    "services": {"service_id": "int", "name": "text", "service_queue_id": "int"},
+}
+"""Columns by view with the kinds of their values. The script reads the first view of all databases, then the
+queues, then the second view; last the others, by name within each database."""
+FIRST, SECOND, *NAMES = SCRIPT_VIEWS
+DMVS = ("dm_broker_activated_tasks", "dm_broker_queue_monitors", "locked_groups")
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A database as the script finds it.
+
+    Attributes:
+        views: rows by view; a view that is missing has none.
+        reason: why the database was not read; None for one that was.
+        view_definition: whether the login sees all rows of the catalog.
+        errors: by view, why it could not be read.
+        locked_groups: how many conversation groups are locked, and how many wait for one.
+    """
+
+    views: Mapping[Any, list[Row]] = field(default_factory=dict)
+    reason: str | None = None
+    view_definition: bool = True
+    errors: Mapping[ViewName, str] = field(default_factory=dict)
+    locked_groups: tuple[int, int] | None = None
+
+
+def capture_lines(
+    databases: Mapping[str, Captured | Mapping[Any, list[Row]]],
+    *,
+    server: str = "SQL1",
+    taken_at: datetime = NOON,
+    id: str = ID,
+    product_version: str = "16.0.4135.4",
+    server_state: bool = True,
+    most_rows: int | None = None,
+) -> list[str]:
+    """The lines of a capture.
+
+    Args:
+        databases: what the script finds, by database.
+        server: the server's name.
+        taken_at: the clock before the first view is read; each view takes 0.1 s.
+        id: the capture's.
+        product_version: the server's.
+        server_state: whether the login sees the views of the whole server.
+        most_rows: the most rows of a queue; None for all.
+    """
+    found = {
+        name: each if isinstance(each, Captured) else Captured(dict(each)) for name, each in databases.items()
+    }
+    read_at = taken_at
+    lines = [
+        to_line(
+            {
+                "capture": 1,
+                "id": id,
+                "server": server,
+                "product_version": product_version,
+                "taken_at": spell_time(taken_at),
+                "server_state": server_state,
+            }
+        )
+    ]
+    for name, each in found.items():
+        what = {"read": each.reason is None, "reason": each.reason}
+        sees = each.view_definition if each.reason is None else None
+        lines.append(to_line({"database": name, **what, "view_definition": sees}))
+    total = 0
+    for name, view in _in_script_order(found):
+        read_at += READ_TIME
+        rows, about = _read_view(found[name], view, server_state, most_rows)
+        head = {"database": name, **_names_of(view)}
+        total += len(rows)
+        lines += [to_line({**head, "row": row}) for row in rows]
+        lines.append(to_line({**head, **about, "read_at": spell_time(read_at)}))
+    end = {"end": True, "id": id, "rows": total, "finished_at": spell_time(read_at + READ_TIME)}
+    return [*lines, to_line(end)]
+
+
+def _in_script_order(found: Mapping[str, Captured]) -> Iterator[tuple[str, ViewName]]:
+    """Databases and views in the order in which the script reads them."""
+    read = {name: each for name, each in found.items() if each.reason is None}
+    yield from ((name, FIRST) for name in read)
+    for name, each in read.items():
+        yield from (
+            (name, queue) for queue in sorted(filter(is_queue, {**each.views, **each.errors}), key=_parts)
+        )
+    yield from ((name, SECOND) for name in read)
+    for name, each in read.items():
+        others = {view for view in each.views if isinstance(view, str) and not is_queue(view)}
+        yield from ((name, view) for view in sorted({*NAMES, *others} - {FIRST, SECOND}))
+
+
+def _read_view(
+    database: Captured, view: ViewName, server_state: bool, most_rows: int | None
+) -> tuple[list[Row], Row]:
+    """The rows of a view, and what the line about it says."""
+    error = database.errors.get(view)
+    if error is None and view in DMVS and not server_state:
+        error = "300 VIEW SERVER STATE permission was denied on object 'server', database 'master'."
+    if error is not None:
+        return [], {"count": 0, "complete": False, "error": error}
+    given = database.views.get(view, [])
+    if view == "locked_groups" and database.locked_groups is not None:
+        given = [dict(zip(("granted", "waiting"), database.locked_groups, strict=True))]
+    schemas = {queue: schema for schema, queue in map(_parts, filter(is_queue, database.views))}
+    rows = [spell_row(view, _with_defaults(view, row, schemas)) for row in given]
+    if is_queue(view) and most_rows is not None and len(rows) >= most_rows:
+        rows = rows[:most_rows]
+        return rows, {"count": len(rows), "complete": False, "error": f"cut at {most_rows} rows"}
+    complete = is_queue(view) or database.view_definition
+    return rows, {"count": len(rows), "complete": complete, "error": None}
+
+
+def _with_defaults(view: ViewName, row: Row, schemas: Mapping[str, str]) -> Row:
+    """A row with what the naive server and the old form of snapshots leave out."""
+    if view == "service_queues":
+        return {"schema_name": schemas.get(row.get("name", ""), "dbo"), **row}
+    return {"is_broker_enabled": True, **row} if view == "databases" else row
+
+
+def is_queue(view: ViewName) -> bool:
+    """Whether a view is a queue."""
+    return not isinstance(view, str) or "." in view
+
+
+def _parts(view: ViewName) -> tuple[str, str]:
+    """Schema and name of a queue."""
+    schema, queue = view.split(".", 1) if isinstance(view, str) else view
+    return schema, queue
+
+
+def _names_of(view: ViewName) -> Row:
+    """How a line names its view."""
+    return (
+        {"view": "queue", **dict(zip(("schema", "queue"), _parts(view), strict=True))}
+        if is_queue(view)
+        else {"view": view}
+    )
+
+
+def spell_row(view: ViewName, row: Mapping[str, Any]) -> Row:
+    """A row with all columns that the script reads, spelled by it; others come last."""
+    kinds = QUEUE if is_queue(view) else SCRIPT_VIEWS.get(str(view), {})
+    return {**{name: _spelled(row.get(name), kind) for name, kind in kinds.items()}, **_further(row, kinds)}
+
+
+def _further(row: Mapping[str, Any], kinds: Mapping[str, str]) -> Row:
+    return {name: value for name, value in row.items() if name not in kinds}
+
+
+def _spelled(value: Any, kind: str) -> Any:
+    """A value; text where another kind is due stands there as it is."""
+    if kind == "guid" and value is not None:
+        return str(value).upper()
+    if kind == "status" and value is not None:
+        return str(value)[:LONGEST_STATUS]
+    if isinstance(value, datetime):
+        return spell_time(value) if kind == "time" else spell_time(value).removesuffix("Z")
+    if kind == "bit" and isinstance(value, int):
+        return bool(value)
+    return int(value) if isinstance(value, bool) else value
+
+
+def spell_time(moment: datetime) -> str:
+    """A time as CONVERT with style 126 writes it, and Z; a whole number of milliseconds has three digits."""
+    micros = moment.microsecond
+    fraction = f".{moment:%f}0" if micros % 1000 else f".{micros // 1000:03}" if micros else ""
+    return f"{moment:%Y-%m-%dT%H:%M:%S}{fraction}Z"
+
+
+def to_line(value: Mapping[str, Any]) -> str:
+    """A line as FOR JSON and the script's escapes write it: printable ASCII."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":")).replace("/", "\\/")
+    if text.isascii() and text.isprintable():
+        return text
+    units = text.encode("utf-16-be", "surrogatepass")
+    codes = (int.from_bytes(units[at : at + 2]) for at in range(0, len(units), 2))
+    return "".join(
+        chr(code) if 33 <= code <= 126 and chr(code) not in "&<>" else f"\\u{code:04X}" for code in codes
+    )
+
+
+def change_line(lines: Sequence[str], place: int, change: Callable[[Row], Row]) -> list[str]:
+    """The lines with one of them changed; `place` may be negative."""
+    new = list(lines)
+    new[place] = to_line(change(json.loads(new[place])))
+    return new
+
+
+def find_lines(lines: Sequence[str], **keys: Any) -> list[int]:
+    """The places of the lines that have these values."""
+    objects = [json.loads(line) for line in lines]
+    return [at for at, each in enumerate(objects) if keys.items() <= each.items()]
+
+
+def counted(lines: Sequence[str]) -> list[str]:
+    """The lines with the counts of the rows that are there."""
+    objects = [json.loads(line) for line in lines]
+    key = ("database", "view", "schema", "queue")
+    rows = [tuple(each.get(name) for name in key) for each in objects if "row" in each]
+    counts = [
+        {**each, "count": rows.count(tuple(each.get(name) for name in key))}
+        if "count" in each
+        else {**each, "rows": len(rows)}
+        if "end" in each
+        else each
+        for each in objects
+    ]
+    return [
+        line if each == json.loads(line) else to_line(each) for line, each in zip(lines, counts, strict=True)
+    ]
+
+
+def write_capture(path: Path, lines: Sequence[str]) -> Path:
+    """Write a capture as a plain driver writes it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes("".join(f"{line}\n" for line in lines).encode("ascii"))
+    return path
+
+
+def write_captures(folder: Path, views: Mapping[Place, Views], taken_at: datetime, **more: Any) -> list[Path]:
+    """Write the views of the naive server, one capture for each instance."""
+    paths = []
+    for server in sorted({instance for instance, _ in views}):
+        databases = {name: each for (instance, name), each in views.items() if instance == server}
+        id = str(uuid5(NAMESPACE_DNS, f"{server} {taken_at}")).upper()
+        lines = capture_lines(databases, server=server, taken_at=taken_at, id=id, **more)
+        name = f"{len(paths):02}-{taken_at:%Y%m%dT%H%M%S%f}.jsonl"
+        paths.append(write_capture(folder / name, lines))
+    return paths
