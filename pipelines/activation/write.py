@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pipelines.activation.checks import Clock
 from pipelines.activation.monitor import Monitor
 from pipelines.activation.window import MonitoredQueues, activation_of_window, without_monitors
+from pipelines.activation.window_start import window_start
 from pipelines.config.load import Settings
 from pipelines.config.model import Activation
 from pipelines.engine.concurrency import run_concurrently
@@ -51,8 +52,7 @@ def write_activation(
         _remove_rows(warehouse, as_of)
         return "left out by the settings"
     renew_checks(warehouse, ACTIVATION_SUMMARY)
-    # The window cannot begin before the first instant.
-    start = as_of - min(options.window, as_of - datetime.min.replace(tzinfo=as_of.tzinfo))
+    start = window_start(options, as_of)
     clock = _clock(options, start, as_of)
     ledger = read_ledger(warehouse, start, has_queue_events=batches.has_queue_events)
     monitored = _monitored_queues(warehouse, settings, as_of)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from pipelines.activation.report import activation_of_queue, find_queue
 from pipelines.activation.view import print_activation
+from pipelines.activation.window_start import require_as_of_left
 from pipelines.activation.write import write_activation
 from pipelines.commands.open import warehouse_of
 from pipelines.commands.options import Parser
@@ -37,6 +38,7 @@ def main(argv: Sequence[str]) -> int:
     warehouse = warehouse_of(settings, "activation")
     if options.queue is None:
         with only_writer(warehouse.root, "activation"):
+            require_as_of_left(warehouse, settings, options.as_of)
             require_whole(warehouse)
             write_activation(warehouse, settings, options.as_of, read_completed_batches(warehouse))
         return 0

@@ -6,6 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+from pipelines.activation.window_start import require_as_of_left
 from pipelines.activation.write import write_activation
 from pipelines.config.load import Settings
 from pipelines.console.progress import step
@@ -31,10 +32,12 @@ def night(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     published before, a row that marks it as incomplete is written before its tables change.
 
     Raises:
+        ConfigError: the as_of needs a pruned day; nothing is ingested.
         InputError: the input breaks its contract, or too much was rejected.
         WarehouseError: a table has lost commits.
         ReconciliationError: the sums do not add up.
     """
+    require_as_of_left(warehouse, settings, as_of)
     run = Run.begin(as_of)
     with record_failure(warehouse, settings, run), warehouse.materializing() as materialize:
         ingested = ingest_new_input(
@@ -52,10 +55,12 @@ def describe(warehouse: Warehouse, settings: Settings, as_of: datetime) -> Run:
     """Publish one as_of from the ledger as it is: all steps of a night after the ingest.
 
     Raises:
+        ConfigError: the as_of needs a pruned day.
         InputError: too much was rejected; no table of this as_of is touched.
         WarehouseError: a table has lost commits.
         ReconciliationError: the sums do not add up.
     """
+    require_as_of_left(warehouse, settings, as_of)
     run = Run.begin(as_of)
     with small_job_settings(warehouse.spark):
         published, completed = run_concurrently(

@@ -76,10 +76,13 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | 
     A warning says so where a later run of it failed among its writes, or has not ended: its tables may be of
     both.
 
+    Another warning says so if its day was pruned: its tables are whole, the ledger is not.
+
     Raises:
         PipelineError: nothing was published, or not this as_of, or housekeeping has removed it.
         WarehouseError: a table has lost commits, or is gone.
     """
+    warehouse.read_first_day()
     # An engine would sort and shuffle for what is done here at once.
     rows = warehouse.read(RUNS).drop("run_id", "code_version", "settings", "reconciliation")
     all_runs = sorted(collect_rows(rows), key=itemgetter("started_at"))
@@ -98,6 +101,14 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: datetime | 
             last["error"],
             settings.path,
             format_instant(found),
+        )
+    if warehouse.is_pruned(found):
+        log.warning(
+            "the log of %s was pruned (%s --keep-event-days; the first day left is %s): the tables of this "
+            "as_of are whole, but why and since when a queue is off, and closed messages, are not known",
+            format_instant(found),
+            name_command("maintain"),
+            warehouse.first_day,
         )
     return found
 
@@ -123,6 +134,12 @@ def _find_run(
             f"or run {name_command('nightly')} --config {settings.path} for it first"
         )
     if not _has_rows(warehouse, latest[as_of]):
+        if warehouse.is_pruned(as_of):
+            raise PipelineError(
+                f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
+                f"({name_command('maintain')} --keep-days), and its day was pruned: the first day left is "
+                f"{warehouse.first_day}; take a later as_of"
+            )
         raise PipelineError(
             f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
             f"({name_command('maintain')} --keep-days); run {name_command('schedules')} --config "

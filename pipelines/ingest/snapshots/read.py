@@ -10,6 +10,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
+from pipelines.config.errors import InputError
+from pipelines.config.instants import format_instant
 from pipelines.config.snapshots.server import ServerSnapshot, snapshot_error
 from pipelines.config.snapshots.view_file import ViewFile
 from pipelines.config.snapshots.views import (
@@ -79,7 +81,11 @@ class SnapshotBatch:
 def new_snapshots(
     warehouse: Warehouse, snapshots: Sequence[ServerSnapshot], batch: int
 ) -> list[ServerSnapshot]:
-    """The snapshots that no batch up to this one has taken."""
+    """The snapshots that no batch up to this one has taken.
+
+    Raises:
+        InputError: one of them is of a pruned day.
+    """
     if not snapshots:
         return []
     rows = warehouse.read(SNAPSHOTS).where(F.col("batch") <= batch)
@@ -87,7 +93,17 @@ def new_snapshots(
         (row["instance"], row["database"], row["taken_at"])
         for row in collect_rows(rows.select("instance", "database", "taken_at").distinct())
     }
-    return [each for each in snapshots if (*each.database_key, each.taken_at) not in taken]
+    new = [each for each in snapshots if (*each.database_key, each.taken_at) not in taken]
+    # Their rows count as of the microsecond before.
+    if pruned := [each for each in new if warehouse.is_pruned(each.taken_at - timedelta(microseconds=1))]:
+        raise InputError(
+            *(
+                f"snapshots: {'.'.join(each.database_key)} of {format_instant(each.taken_at)} shows a "
+                f"pruned day (the first day left is {warehouse.first_day}); remove it from the settings"
+                for each in pruned
+            )
+        )
+    return new
 
 
 def write_taken(warehouse: Warehouse, number: int, snapshots: Sequence[ServerSnapshot]) -> None:
