@@ -6,6 +6,7 @@ from datetime import date, datetime, timedelta
 from pyspark.sql import SparkSession
 
 from pipelines.config.instants import format_instant
+from pipelines.console.wording import format_count
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.integrity import require_as_left
 from pipelines.storage.pruned_days import PROPERTY, choose_first_day, parse_first_day
@@ -95,11 +96,11 @@ def _first_day(completed: CompletedBatches, stored: date | None, keep_event_days
 def _losses(upkeep: Upkeep, pruning: Mapping[str, Needs], first_day: date) -> Iterator[str]:
     """Say what is lost with the rows that were closed before the first day left."""
     for name, needs in pruning.items():
-        rows = upkeep.count_pruned(TABLES[name], first_day)
-        yield (
-            f"{name}: delete {len(needs.pruned)} closed days, {needs.pruned[0]} to {needs.pruned[-1]}, with "
-            f"{rows} rows in {needs.pruned_files} files"
-        )
+        days = format_count(len(needs.pruned), "closed day")
+        rows = format_count(upkeep.count_pruned(TABLES[name], first_day), "row")
+        files = format_count(needs.pruned_files, "file")
+        first, last = needs.pruned[0], needs.pruned[-1]
+        yield f"{name}: delete {days}, {first} to {last}, with {rows} in {files}"
     if pruning:
         yield (
             f"an as_of before {first_day} can no longer be made; replay, conformance and reassign start at "
