@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from pipelines.activation.report import activation_of_queue, find_queue
 from pipelines.activation.view import print_activation
-from pipelines.activation.window_start import require_as_of_left
-from pipelines.activation.write import write_activation
+from pipelines.activation.write import require_as_of_left, write_activation
 from pipelines.commands.open import warehouse_of
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError

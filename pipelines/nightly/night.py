@@ -6,8 +6,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from pipelines.activation.window_start import require_as_of_left
-from pipelines.activation.write import write_activation
+from pipelines.activation.write import require_as_of_left, write_activation
 from pipelines.config.load import Settings
 from pipelines.console.progress import step
 from pipelines.engine.concurrency import run_concurrently
