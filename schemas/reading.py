@@ -1,6 +1,6 @@
 """Which rows of the ledger the state at a moment needs: the one rule of reading."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 
 from schemas.table import Table
 
@@ -10,7 +10,17 @@ def open_at(as_of: datetime) -> str:
 
     A row is closed on the UTC day after which no as_of needs it; times decide the rest.
     """
-    return f"closed_on IS NULL OR closed_on >= DATE'{as_of.astimezone(UTC).date()}'"
+    return open_since(as_of.astimezone(UTC).date())
+
+
+def open_since(day: date) -> str:
+    """The rows that are open, or were closed on the day or later, as SQL."""
+    return f"closed_on IS NULL OR closed_on >= DATE'{day}'"
+
+
+def closed_before(day: date) -> str:
+    """The rows that were closed before the day, as SQL."""
+    return f"closed_on < DATE'{day}'"
 
 
 def as_of_key(as_of: datetime) -> str:

@@ -101,12 +101,14 @@ def unconfigured_monitors(warehouse: Warehouse, catalog: Catalog, as_of: datetim
     )
     states = {format_queue(row): (row["ready"], row["is_off"]) for row in collect_rows(counts)}
     notified = [row for row in monitors if format_queue(row) in states and _is_notified(row)]
-    last = _last_receives(warehouse, as_of, min(map(_since, notified))) if notified else {}
+    # Whether a queue was read on pruned days is not known.
+    of_days_left = [_since(row) for row in notified if not warehouse.is_pruned(_since(row))]
+    last = _last_receives(warehouse, as_of, min(of_days_left)) if of_days_left else {}
     rows = []
     for row in monitors:
         name = format_queue(row)
         ready, is_off = states.get(name, (0, False))
-        was_read = name in last and last[name] >= _since(row)
+        was_read = warehouse.is_pruned(_since(row)) or (name in last and last[name] >= _since(row))
         rows.append({**row, "ready": ready, **_advice(row, ready, is_off=is_off, was_read=was_read)})
     return rows
 
@@ -123,8 +125,9 @@ def rollbacks(warehouse: Warehouse, messages: DataFrame, as_of: datetime) -> Dat
         One row per message with any: message_id, `rollbacks` (distinct transactions with a ROLLBACK and no
         COMMIT that RECEIVED it), `last_received_at` and `last_transaction_id` of the latest of them.
     """
-    rolled_back = rolled_back_transactions(events_before(warehouse.read_open(QUEUE_FACTS, as_of), as_of))
-    received = events_before(warehouse.read_open(MESSAGES, as_of), as_of).where("event_type = 'RECEIVED'")
+    # A message that is left has all its transactions.
+    rolled_back = rolled_back_transactions(events_before(warehouse.read_left(QUEUE_FACTS, as_of), as_of))
+    received = events_before(warehouse.read_left(MESSAGES, as_of), as_of).where("event_type = 'RECEIVED'")
     return (
         F.broadcast(rolled_back)
         .join(received.select(*TRANSACTION, "message_id", "event_time"), TRANSACTION, "inner")
@@ -139,7 +142,14 @@ def rollbacks(warehouse: Warehouse, messages: DataFrame, as_of: datetime) -> Dat
 
 
 def _off(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> list[Row]:
-    """The queues that are off: by their last change, else by the catalog."""
+    """The queues that are off: by their last change, else by the catalog.
+
+    If the day of as_of was pruned, these are the queues that are off by the published tables.
+    """
+    if warehouse.is_pruned(as_of):
+        groups = warehouse.read_as_of(GROUP_PRIORITIES, as_of).where("state = 'queue_off'")
+        rows = collect_rows(groups.select(*QUEUE).distinct())
+        return [{**row, "off_since": None, "seen_off_at": None} for row in rows]
     if not warehouse.exists(QUEUE_FACTS) and all(row[3] for row in catalog.queue_rows()):
         return []
     events = events_before(warehouse.read_open(QUEUE_FACTS, as_of), as_of)

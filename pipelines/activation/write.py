@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame
 from pipelines.activation.checks import Clock
 from pipelines.activation.monitor import Monitor
 from pipelines.activation.window import MonitoredQueues, activation_of_window, without_monitors
+from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.model import Activation
 from pipelines.engine.concurrency import run_concurrently
@@ -17,6 +18,7 @@ from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.checks import renew_checks
 from pipelines.storage.collect import micros
 from pipelines.storage.monitors import read_latest_monitors
+from pipelines.storage.pruned_days import require_left
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import ACTIVATION, ACTIVATION_SUMMARY
 
@@ -30,6 +32,20 @@ QUEUES = "instance string, database string, queue string"
 SNAPSHOT_MONITORS = (
     "queue_number int, state string, taken_at timestamp, last_activated_time timestamp, tasks_running bigint"
 )
+
+
+def require_as_of_left(warehouse: Warehouse, settings: Settings, as_of: datetime) -> None:
+    """Refuse an as_of if its day, or a day of its activation window, was pruned.
+
+    Raises:
+        ConfigError: housekeeping has pruned the day.
+    """
+    subject = f"command line: --as-of {format_instant(as_of)}"
+    require_left(warehouse.first_day, as_of, subject=subject, moment=as_of)
+    if settings.activation is not None:
+        start = _window_start(settings.activation, as_of)
+        subject += f" with an activation window of {settings.activation.window_hours:g} hours"
+        require_left(warehouse.first_day, start, subject=subject, moment=as_of)
 
 
 def write_activation(
@@ -51,8 +67,7 @@ def write_activation(
         _remove_rows(warehouse, as_of)
         return "left out by the settings"
     renew_checks(warehouse, ACTIVATION_SUMMARY)
-    # The window cannot begin before the first instant.
-    start = as_of - min(options.window, as_of - datetime.min.replace(tzinfo=as_of.tzinfo))
+    start = _window_start(options, as_of)
     clock = _clock(options, start, as_of)
     ledger = read_ledger(warehouse, start, has_queue_events=batches.has_queue_events)
     monitored = _monitored_queues(warehouse, settings, as_of)
@@ -72,6 +87,11 @@ def write_activation(
         )
     count = len(monitored.monitors)
     return f"{options.window_hours:g} hours of {count:,} queue{'' if count == 1 else 's'}"
+
+
+def _window_start(options: Activation, as_of: datetime) -> datetime:
+    """The start of the window before as_of; it cannot begin before the first instant."""
+    return as_of - min(options.window, as_of - datetime.min.replace(tzinfo=as_of.tzinfo))
 
 
 def _remove_rows(warehouse: Warehouse, as_of: datetime) -> None:

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from pipelines.activation.report import activation_of_queue, find_queue
 from pipelines.activation.view import print_activation
-from pipelines.activation.write import write_activation
+from pipelines.activation.write import require_as_of_left, write_activation
 from pipelines.commands.open import warehouse_of
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
@@ -42,6 +42,7 @@ def main(argv: Sequence[str]) -> int:
     warehouse = warehouse_of(settings, "activation")
     if options.queue is None:
         with only_writer(warehouse.root, "activation"):
+            require_as_of_left(warehouse, settings, options.as_of)
             require_whole(warehouse)
             as_of = _find_as_of(warehouse, settings, options.as_of)
             write_activation(warehouse, settings, as_of, read_completed_batches(warehouse))

@@ -16,6 +16,7 @@ from pipelines.conformance.read import (
     levels_at,
     links_at,
     request_at,
+    require_window_left,
     silent_queues,
 )
 from pipelines.conformance.receives import receives_at
@@ -65,6 +66,7 @@ def main(argv: Sequence[str]) -> int:
     as_of = published_as_of(warehouse, settings, options.as_of)
     window = options.window_hours
     tolerance = timedelta(milliseconds=options.tolerance_ms)
+    require_window_left(warehouse, as_of=as_of, window=window, tolerance=tolerance)
     with warehouse.materializing() as materialize:
         request = request_at(
             warehouse, settings, as_of=as_of, window=window, tolerance=tolerance, materialize=materialize

@@ -1,7 +1,8 @@
-"""Remove old as_ofs, join small files and delete unused ones; say first what there is to do."""
+"""Remove old as_ofs and closed days, join small files and delete unused ones; say first what is done."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from functools import partial
 
 from pipelines.commands.launch import suspect
 from pipelines.commands.options import CENTURY_DAYS, Parser, whole_number
@@ -17,13 +18,19 @@ def main(argv: Sequence[str]) -> int:
     """Parse the command line, run, and say what was done or would be."""
     parser = Parser(
         "maintain",
-        "Remove old as_ofs, join small files and delete unused ones.",
+        "Remove old as_ofs and closed days of events, join small files and delete unused ones.",
         example="--config conf/local.yaml --keep-days 90 --dry-run",
     )
     parser.add_argument(
         "--keep-days",
         type=whole_number(0),
         help="remove as_ofs older than the newest by more than this; default: none",
+    )
+    parser.add_argument(
+        "--keep-event-days",
+        type=whole_number(0),
+        help="delete events and endpoints that closed more than this before the log's newest day; an as_of "
+        "of these days can't be made any more; default: none",
     )
     parser.add_argument(
         "--keep-hours",
@@ -47,10 +54,12 @@ def main(argv: Sequence[str]) -> int:
         lines = maintain(
             root,
             keep_days=options.keep_days,
+            keep_event_days=options.keep_event_days,
             keep_hours=options.keep_hours,
             dry_run=options.dry_run,
             spark=spark,
+            tell=partial(print, flush=True),
         )
-    for line in lines or ["nothing to do"]:
-        print(line)
+    if not lines:
+        print("nothing to do")
     return 0

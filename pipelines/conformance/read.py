@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from pyspark.sql import DataFrame, functions as F
 
+from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueName
 from pipelines.conformance.levels import conformance_levels
@@ -20,12 +21,31 @@ from pipelines.state.read import read_ledger
 from pipelines.state.transactions import LOCKING, OUTCOMES
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows, micros
+from pipelines.storage.pruned_days import pruned_error, require_left, start_of
 from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import CONFORMANCE_LINKS
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES
+
+
+def require_window_left(
+    warehouse: Warehouse, *, as_of: datetime, window: timedelta | None, tolerance: timedelta
+) -> None:
+    """Refuse a check that needs a pruned day.
+
+    Raises:
+        ConfigError: the window, or without one the whole log, begins before the first day left.
+    """
+    first_day = warehouse.first_day
+    since = None if window is None else as_of - window - tolerance
+    if first_day is None or (since is not None and not warehouse.is_pruned(since)):
+        return
+    require_left(first_day, as_of, subject=f"command line: --as-of {format_instant(as_of)}", moment=as_of)
+    hours = (as_of - tolerance - start_of(first_day)) // timedelta(hours=1)
+    remedy = f"name --window-hours {hours} or less" if hours else "name a later --as-of"
+    raise pruned_error(first_day, since, subject="command line: conformance", remedy=remedy)
 
 
 def levels_at(warehouse: Warehouse, *, as_of: datetime, window: timedelta | None) -> DataFrame:

@@ -49,6 +49,15 @@ class HousekeptTable(Protocol):
     def files(self, partition_by: Sequence[str]) -> dict[Partition, list[int]]:
         """The bytes of each file of the newest version, by partition."""
 
+    def count(self, where: str) -> int:
+        """How many rows match."""
+
+    def get_property(self, name: str) -> str | None:
+        """The value of a property of the table; None if it has none."""
+
+    def set_property(self, name: str, value: str) -> None:
+        """Set a property of the table."""
+
     def delete(self, where: str) -> None:
         """Delete rows."""
 
@@ -106,6 +115,17 @@ class _DeltaRsTable:
             partition = tuple(file[f"partition.{name}"] for name in partition_by)
             sizes.setdefault(partition, []).append(file["size_bytes"])
         return sizes
+
+    def count(self, where: str) -> int:
+        query = f"SELECT count(*) AS found FROM rows WHERE {where}"
+        found = QueryBuilder().register("rows", self._table).execute(query)
+        return int(pa.table(found)["found"][0].as_py())
+
+    def get_property(self, name: str) -> str | None:
+        return self._table.metadata().configuration.get(name)
+
+    def set_property(self, name: str, value: str) -> None:
+        self._table.alter.set_table_properties({name: value}, raise_if_not_exists=False)
 
     def delete(self, where: str) -> None:
         self._table.delete(where)
@@ -172,6 +192,19 @@ class _SparkTable:
         for row in self._frame().select(*partition_by, *file).distinct().collect():
             sizes.setdefault(tuple(row[name] for name in partition_by), []).append(row.size)
         return sizes
+
+    def count(self, where: str) -> int:
+        return self._frame().where(where).count()
+
+    def get_property(self, name: str) -> str | None:
+        [detail] = self._spark.sql(f"DESCRIBE DETAIL {self._name}").select("properties").collect()
+        value: str | None = detail.properties.get(name)
+        return value
+
+    def set_property(self, name: str, value: str) -> None:
+        self._spark.sql(
+            f"ALTER TABLE {self._name} SET TBLPROPERTIES ({sql_text(name)} = {sql_text(value)})"
+        ).collect()
 
     def delete(self, where: str) -> None:
         self._spark.sql(f"DELETE FROM {self._name} WHERE {where}").collect()

@@ -122,6 +122,7 @@ def explain_conversation(warehouse: Warehouse, name: str, *, as_of: datetime) ->
         raise PipelineError(
             f"conversation {name!r}: no endpoint has this conversation_id or conversation_handle; check the "
             f"id ({CASE}), and whether its creation is among the inputs or in rejected_events"
+            f"{_or_pruned(warehouse)}"
         )
     scheduled = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of).where(
         F.col("conversation_id") == conversation_id
@@ -163,7 +164,7 @@ def explain_message(
     if not events:
         raise PipelineError(
             f"message {message_id!r}: no event of it is known; check the id ({CASE}), "
-            "and whether its events are among the inputs or in rejected_events"
+            f"and whether its events are among the inputs or in rejected_events{_or_pruned(warehouse)}"
         )
     # Independent queries run at once: planning takes most of the time of each.
     likely = events[0]["conversation_id"]
@@ -206,6 +207,11 @@ def explain_message(
         group=group,
         endpoints=endpoints,
     )
+
+
+def _or_pruned(warehouse: Warehouse) -> str:
+    """Return the end of a sentence about what is not known."""
+    return "" if warehouse.first_day is None else f", or closed before {warehouse.first_day}, and so pruned"
 
 
 def _count_rollbacks(

@@ -78,7 +78,7 @@ def read_new_input(
     contract, format = CONTRACTS[source], settings.inputs.by_name()[source].format
     max_line_bytes = settings.quality.max_line_bytes
     read = read_input(warehouse.spark, contract, format, files, max_line_bytes=max_line_bytes)
-    rows = with_reasons(read, contract)
+    rows = with_reasons(read, contract, first_day=warehouse.first_day)
     is_slow_to_read = is_slow_to_open_files(warehouse.spark) and has_many_small_files(files)
     if format in TEXT or is_slow_to_read:
         # Text is parsed once. Other files are read again faster than their rows are materialized, unless

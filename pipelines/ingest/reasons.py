@@ -1,7 +1,10 @@
 """Why a row cannot be an event."""
 
+from datetime import date
+
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.storage.pruned_days import start_of
 from schemas import EventContract
 
 BROKEN_ROW = "broken_row"
@@ -9,6 +12,7 @@ LINE_TOO_LONG = "line_too_long"
 UNKNOWN_EVENT_TYPE = "unknown_event_type"
 CONTRADICTS_TYPE = "is_initiator_contradicts_event_type"
 OUT_OF_RANGE = "event_time_out_of_range"
+DAY_PRUNED = "day_pruned"
 CONFLICTING_DUPLICATE = "conflicting_duplicate"
 
 REASONS = {
@@ -20,23 +24,25 @@ REASONS = {
     UNKNOWN_EVENT_TYPE: "event_type is none of the input's event types",
     CONTRADICTS_TYPE: "BEGIN_DIALOG of a target endpoint, or DIALOG_CREATED of an initiator endpoint",
     OUT_OF_RANGE: "event_time lies before the year 1900 or after 9998",
+    DAY_PRUNED: "event_time lies before the first day that maintain --keep-event-days has left",
     CONFLICTING_DUPLICATE: "another event of the same UTC day has the same event_id and other content",
 }
 """Every reason of `rejected_events`, with one line each."""
 
 
-def with_reasons(rows: DataFrame, contract: EventContract) -> DataFrame:
+def with_reasons(rows: DataFrame, contract: EventContract, *, first_day: date | None = None) -> DataFrame:
     """Add the reasons why a row cannot be an event of this contract.
 
     Args:
         rows: rows of `pipelines.storage.inputs.read`; one row per row of the input.
         contract: the input's contract.
+        first_day: events before this UTC day are rejected; null if no day was pruned.
 
     Returns:
         The rows, with `reasons`: joined by commas, in the order of `REASONS` and then of the columns; null
         where the row is an event. `broken` and `unreadable` are dropped.
     """
-    verdicts = _verdicts(contract)
+    verdicts = _verdicts(contract, first_day)
     unreadable = F.concat(F.lit("unreadable_"), F.replace("unreadable", F.lit(","), F.lit(",unreadable_")))
     # Nearly all rows are events; for them, no texts are concatenated.
     reasons = F.when(F.col("broken"), F.lit(BROKEN_ROW)).when(
@@ -45,7 +51,7 @@ def with_reasons(rows: DataFrame, contract: EventContract) -> DataFrame:
     return rows.withColumn("reasons", reasons).drop("broken", "unreadable")
 
 
-def _verdicts(contract: EventContract) -> list[Column]:
+def _verdicts(contract: EventContract, first_day: date | None) -> list[Column]:
     """One column per rule: null if the row follows it."""
     event_type, event_time = F.col("event_type"), F.col("event_time")
     verdicts = []
@@ -64,6 +70,10 @@ def _verdicts(contract: EventContract) -> list[Column]:
         verdicts.append(F.when(contradicts, F.lit(CONTRADICTS_TYPE)))
     first, end = (F.lit(day).cast("timestamp") for day in ("1900-01-01", "9999-01-01"))
     verdicts.append(F.when((event_time < first) | (event_time >= end), F.lit(OUT_OF_RANGE)))
+    if first_day is not None:
+        # Whether it repeats an event can't be known: that may have been deleted.
+        is_pruned = (event_time >= first) & (event_time < F.lit(start_of(first_day)))
+        verdicts.append(F.when(is_pruned, F.lit(DAY_PRUNED)))
     return verdicts
 
 

@@ -8,11 +8,13 @@ from typing import Any
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import PipelineError
+from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.console.invocation import name_command
 from pipelines.ladder.restate import DECIDED, WAS, changes_by_kind, restated
 from pipelines.ladder.write import stored_history
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.pruned_days import require_left
 from pipelines.storage.published import require_whole
 from pipelines.storage.warehouse import Warehouse
 from schemas.ledger import ENDPOINTS
@@ -62,9 +64,12 @@ def reassign(
         The changes, written or not.
 
     Raises:
+        ConfigError: the day of `since` was pruned.
         PipelineError: the rule files are not what was loaded last.
         WarehouseError: a table has lost commits.
     """
+    subject = f"command line: --from {format_instant(since)}"
+    require_left(warehouse.first_day, since, subject=subject, moment=since)
     require_whole(warehouse)
     if stored_history(warehouse) != list(settings.rule_history):
         raise PipelineError(

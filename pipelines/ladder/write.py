@@ -16,6 +16,7 @@ from pipelines.engine.frames import small_frame
 from pipelines.engine.small_jobs import small_job_settings
 from pipelines.ladder.restate import restated, within_periods
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.pruned_days import start_of
 from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
 from schemas.ledger import ENDPOINTS
@@ -80,7 +81,10 @@ def _warn_of_decided(warehouse: Warehouse, settings: Settings, edited: Sequence[
     """Warn if endpoints of edited periods have a priority that the rules would not give them now."""
     periods = [(period.instance, period.database, period.since, period.until) for period in edited]
     # Who was created since then may matter since then.
-    endpoints = warehouse.read_open(ENDPOINTS, min(period.since for period in edited))
+    endpoints = warehouse.read_left(ENDPOINTS, min(period.since for period in edited))
+    if warehouse.first_day is not None:
+        # Others can't be restated.
+        endpoints = endpoints.where(F.col("created_at") >= F.lit(start_of(warehouse.first_day)))
     rules = small_frame(warehouse.spark, map(astuple, settings.rule_history), RULE)
     concerned = within_periods(endpoints, small_frame(warehouse.spark, periods, PERIOD))
     found = (

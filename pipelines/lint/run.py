@@ -5,6 +5,7 @@ from datetime import datetime
 
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
+from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.rules.history import Fault, Refusal, RuleHistory
 from pipelines.config.rules.sources import RuleSources
@@ -19,6 +20,7 @@ from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
 from pipelines.lint.redundant import lint_levels, lint_redundant
 from pipelines.lint.rules_in_force import ServiceDatabases, rules_in_force
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.pruned_days import warn_of_pruned
 from pipelines.storage.published import read_published_runs
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import ENDPOINT_NAMES
@@ -120,9 +122,15 @@ def lint_warehouse(
         *lint_names(databases, ServiceDatabases(settings.catalog), log, history.locations),
         *lint_log(databases, log, history.locations),
     ]
+    warn_of_pruned(warehouse.first_day, "the counts of endpoints")
     as_of = _last_published(warehouse, moment)
     if as_of is None:
         return findings, ["no run was published: queued conversations were not looked at"]
+    if warehouse.is_pruned(as_of):
+        return findings, [
+            f"{format_instant(as_of)} lies before {warehouse.first_day}, the first day left: queued "
+            "conversations were not looked at"
+        ]
     return [*findings, *_queued(warehouse, history, as_of)], []
 
 

@@ -6,8 +6,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from pipelines.activation.write import write_activation
-from pipelines.config.instants import AsOf
+from pipelines.activation.write import require_as_of_left, write_activation
+from pipelines.config.instants import LATEST, AsOf
 from pipelines.config.load import Settings
 from pipelines.console.progress import step
 from pipelines.engine.concurrency import run_concurrently
@@ -33,11 +33,13 @@ def night(warehouse: Warehouse, settings: Settings, as_of: AsOf) -> Run:
     published before, a row that marks it as incomplete is written before its tables change.
 
     Raises:
-        ConfigError: the as_of is before all data, or it is `latest` and there is no data.
+        ConfigError: the as_of is before all data or needs a pruned day, or it is `latest` and there is none.
         InputError: the input breaks its contract, or too much was rejected.
         WarehouseError: a table has lost commits.
         ReconciliationError: the sums do not add up.
     """
+    if as_of != LATEST:
+        require_as_of_left(warehouse, settings, as_of)
     run = Run.begin(as_of)
     with record_failure(warehouse, settings, run), warehouse.materializing() as materialize:
         ingested = ingest_new_input(
@@ -55,11 +57,13 @@ def describe(warehouse: Warehouse, settings: Settings, as_of: AsOf) -> Run:
     """Publish one as_of from the ledger as it is: all steps of a night after the ingest.
 
     Raises:
-        ConfigError: the as_of is before all data, or it is `latest` and there is no data.
+        ConfigError: the as_of is before all data or needs a pruned day, or it is `latest` and there is none.
         InputError: too much was rejected; no table of this as_of is touched.
         WarehouseError: a table has lost commits.
         ReconciliationError: the sums do not add up.
     """
+    if as_of != LATEST:
+        require_as_of_left(warehouse, settings, as_of)
     run = Run.begin(as_of)
     with small_job_settings(warehouse.spark):
         published, completed = run_concurrently(
@@ -130,6 +134,7 @@ def ingest_new_input(
 def _describe(warehouse: Warehouse, settings: Settings, run: Run, ingested: IngestedInput) -> None:
     if run.moment is None:
         run.moment = find_latest(settings, ingested.completed)
+        require_as_of_left(warehouse, settings, run.moment)
     run.newest_data = require_data(warehouse, ingested.completed, run.as_of)
     if any(row["as_of"] == run.as_of for row in ingested.published):
         announce(warehouse, settings, run, ingested.completed)

@@ -9,7 +9,13 @@ from pyspark.sql import functions as F
 
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
-from pipelines.ingest.reasons import CONFLICTING_DUPLICATE, CONTRADICTS_TYPE, OUT_OF_RANGE, UNKNOWN_EVENT_TYPE
+from pipelines.ingest.reasons import (
+    CONFLICTING_DUPLICATE,
+    CONTRADICTS_TYPE,
+    DAY_PRUNED,
+    OUT_OF_RANGE,
+    UNKNOWN_EVENT_TYPE,
+)
 from pipelines.storage.batches import SNAPSHOTS
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.inputs.row_locations import locate
@@ -23,6 +29,7 @@ COLUMNS = {
     UNKNOWN_EVENT_TYPE: "event_type",
     CONTRADICTS_TYPE: "is_initiator",
     OUT_OF_RANGE: "event_time",
+    DAY_PRUNED: "event_time",
     CONFLICTING_DUPLICATE: "event_id",
     "repeated_handle": "conversation_handle",
     "unknown_contract": "service_contract_id",

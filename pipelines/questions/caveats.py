@@ -16,6 +16,8 @@ def find_caveats(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
         yield f"{age}; what happened since is not known"
     logged = warehouse.read(MESSAGES).where("seen_at is null").select("event_type")
     if not logged.isEmpty() and logged.where("event_type = 'RECEIVED'").isEmpty():
+        since = "" if warehouse.first_day is None else f" since {warehouse.first_day}"
         yield (
-            "no input has a RECEIVED event: messages that were received, but not logged so, count as waiting"
+            f"no input has a RECEIVED event{since}: messages that were received, but not logged so, count as "
+            "waiting"
         )

@@ -8,6 +8,7 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.ladder.ladder import DEFAULT_PRIORITY, STANDING
 from pipelines.state.messages import ARRIVALS, order_of_events
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.pruned_days import warn_of_pruned
 from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES
@@ -36,6 +37,7 @@ def report_coverage(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any
         The counts are those of `count_rule_uses`. A rule that is not in the history at that moment has a row
         without valid_from and level.
     """
+    warn_of_pruned(warehouse.first_day, "the counts of endpoints")
     versions = stored_versions(warehouse.read(PRIORITY_RULES))
     uses = count_rule_uses(
         warehouse.read(ENDPOINTS),

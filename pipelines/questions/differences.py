@@ -14,6 +14,7 @@ from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.config.snapshots.views import PRIORITIES, QUEUES, SERVICES
 from pipelines.ladder.ladder import STANDING, with_priority
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.pruned_days import warn_of_pruned
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import ENDPOINT_NAMES
 from schemas.ledger import ENDPOINTS
@@ -55,6 +56,7 @@ def report_differences(warehouse: Warehouse, settings: Settings, *, as_of: datet
     # The catalog of the settings has what snapshots show of databases that the file lacks.
     catalog = load_catalog(settings.catalog_path) if settings.catalog_path else Catalog()
     unknown = warehouse.read_as_of(UNRESOLVED, as_of).where("reason = 'handle_unknown'").count()
+    warn_of_pruned(warehouse.first_day, "the counts of levels")
     rows = collect_rows(
         count_level_differences(warehouse.read(ENDPOINTS), warehouse.read(PRIORITY_RULES))
         .orderBy(F.desc("endpoints"), *LEVEL_COLUMNS[:-1])

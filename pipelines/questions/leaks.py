@@ -5,10 +5,12 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.config.instants import format_instant
 from pipelines.questions.endpoint_states import find_closed_endpoints
 from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import events_before
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.pruned_days import pruned_error, require_left, start_of
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS, ENDS, MESSAGES
 from schemas.ledger import ENDPOINTS
@@ -35,16 +37,18 @@ def find_leaks(
     as_of: datetime,
     days: float = DAYS,
     closed: DataFrame | None = None,
+    knows_before: bool = False,
 ) -> DataFrame:
     """Find the endpoints that no application ends, and those that the server does not remove.
 
     Args:
         endpoints: `endpoints` rows that may matter at as_of.
         endpoint_events: endpoint events that may matter at as_of.
-        message_events: all message events, closed ones too.
+        message_events: all message events that are left, closed ones too.
         as_of: the instant.
         days: a conversation without traffic for this many days counts as idle.
         closed: `endpoint_states.find_closed_endpoints`; `endpoints` has theirs. None without snapshots.
+        knows_before: whether the log had messages before these days that were pruned since.
 
     Returns:
         One row per endpoint that exists at as_of, has not ended, and leaks; key (conversation_id,
@@ -88,7 +92,7 @@ def find_leaks(
     is_idle = F.col("last_traffic") <= since
     logged = message_events.where("seen_at is null").agg(
         (F.count_if((F.col("event_time") > since) & (F.col("event_time") < at)) > 0).alias("knows_now"),
-        (F.count_if(F.col("event_time") <= since) > 0).alias("knows_before"),
+        ((F.count_if(F.col("event_time") <= since) > 0) | F.lit(knows_before)).alias("knows_before"),
     )
     reason = (
         F.when(F.col("is_closed"), "closed")
@@ -137,7 +141,12 @@ def count_leaks(leaking: DataFrame, *, as_of: datetime) -> DataFrame:
 
 
 def read_leaks(warehouse: Warehouse, as_of: datetime, *, days: float = DAYS) -> DataFrame:
-    """Find the leaks of the tables at a published as_of."""
+    """Find the leaks of the tables at a published as_of.
+
+    Raises:
+        ConfigError: the `days` before as_of have a pruned day.
+    """
+    _require_days_left(warehouse, as_of, days)
     closed = find_closed_endpoints(warehouse, as_of)
     endpoints = warehouse.read_open(ENDPOINTS, as_of)
     if closed is not None:
@@ -151,7 +160,19 @@ def read_leaks(warehouse: Warehouse, as_of: datetime, *, days: float = DAYS) -> 
         as_of=as_of,
         days=days,
         closed=closed,
+        knows_before=warehouse.first_day is not None,
     )
+
+
+def _require_days_left(warehouse: Warehouse, as_of: datetime, days: float) -> None:
+    subject = f"command line: --as-of {format_instant(as_of)}"
+    require_left(warehouse.first_day, as_of, subject=subject, moment=as_of)
+    since = as_of - timedelta(days=days)
+    if warehouse.first_day is not None and warehouse.is_pruned(since):
+        left = (as_of - start_of(warehouse.first_day)).days
+        remedy = f"name --days {left} or less" if left else "name a later --as-of"
+        subject = f"command line: --days {days:g}"
+        raise pruned_error(warehouse.first_day, since, subject=subject, remedy=remedy)
 
 
 def report_leaks(warehouse: Warehouse, *, as_of: datetime, days: float, limit: int) -> dict[str, Any]:

@@ -47,8 +47,8 @@ def count_unresolved(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     lost = warehouse.read_as_of(UNRESOLVED, as_of).select("kind", "reason", F.col("id").alias("message_id"))
     if lost.isEmpty():
         return []
-    messages = _locate_messages(warehouse.read_open(MESSAGES, as_of), lost)
-    endpoints = warehouse.read_open(ENDPOINTS, as_of).join(
+    messages = _locate_messages(warehouse.read_left(MESSAGES, as_of), lost)
+    endpoints = warehouse.read_left(ENDPOINTS, as_of).join(
         messages.select("conversation_id").distinct(), "conversation_id", "left_semi"
     )
     holding = endpoints.select(

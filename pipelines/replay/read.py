@@ -1,5 +1,6 @@
 """Read what a replay needs from the warehouse, play it, and give the tables of the answer."""
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
@@ -23,10 +24,12 @@ from pipelines.schedules.read import catalog_frames, read_backlog
 from pipelines.state.read import read_ledger
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows, micros
+from pipelines.storage.pruned_days import require_left, start_of
 from pipelines.storage.published import published_as_of, read_published_runs
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 
+log = logging.getLogger(__name__)
 NUMBERED = "queue_number int, instance string, database string, queue string"
 MACHINES = (
     "machine int, scenario string, given_readers bigint, of_curve boolean, instance string, database string, "
@@ -79,8 +82,11 @@ def require_known(warehouse: Warehouse, settings: Settings, period: Period) -> N
 
     Raises:
         PipelineError: nothing was published yet.
-        ConfigError: neither a published as_of nor an event is as late as the end of the period.
+        ConfigError: neither a published as_of nor an event is as late as the end of the period, or it needs
+            a pruned day.
     """
+    subject = f"command line: --from {format_instant(period.start)}"
+    require_left(warehouse.first_day, period.around.start, subject=subject, moment=period.start)
     latest = published_as_of(warehouse, settings, None)
     runs = read_published_runs(warehouse, "as_of")
     latest = max([latest, *(run["as_of"] for run in runs)])
@@ -110,7 +116,7 @@ def _earliest_moment(warehouse: Warehouse, waiting: DataFrame, period: Period) -
     """The moment since when rows of the ledger can matter: 24 hours before the period, or earlier.
 
     A message that was received earlier and is still open shared the work on it with others that can be
-    closed.
+    closed. If that was on a pruned day, a warning says so.
     """
     around = period.around.start
     received = warehouse.read_open(MESSAGES, period.start).where(
@@ -121,7 +127,16 @@ def _earliest_moment(warehouse: Warehouse, waiting: DataFrame, period: Period) -
         F.min("event_time").alias("first_received_at")
     )
     [row] = collect_rows(earliest)
-    return min(around, row["first_received_at"] or around)
+    first = min(around, row["first_received_at"] or around)
+    if warehouse.first_day is None or not warehouse.is_pruned(first):
+        return first
+    log.warning(
+        "a message that is still open was received at %s, on a pruned day (the first day left is %s): the "
+        "work on it counts without the messages that were received with it",
+        format_instant(first),
+        warehouse.first_day,
+    )
+    return start_of(warehouse.first_day)
 
 
 def _no_messages(request: ReplayRequest, names: Sequence[QueueName]) -> ConfigError:

@@ -93,10 +93,13 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: AsOf | None
     A warning says so where a later run of it failed among its writes, or has not ended: its tables may be of
     both. Another one says how old the newest data was at that moment, if it was old.
 
+    Another warning says so if its day was pruned: its tables are whole, the ledger is not.
+
     Raises:
         PipelineError: nothing was published, or not this as_of, or housekeeping has removed it.
         WarehouseError: a table has lost commits, or is gone.
     """
+    warehouse.read_first_day()
     # An engine would sort and shuffle for what is done here at once.
     rows = warehouse.read(RUNS).drop("run_id", "code_version", "settings", "reconciliation")
     all_runs = sorted(collect_rows(rows), key=itemgetter("started_at"))
@@ -117,6 +120,14 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: AsOf | None
             format_instant(found),
         )
     warn_of_age(published, found)
+    if warehouse.is_pruned(found):
+        log.warning(
+            "the log of %s was pruned (%s --keep-event-days; the first day left is %s): the tables of this "
+            "as_of are whole, but why and since when a queue is off, and closed messages, are not known",
+            format_instant(found),
+            name_command("maintain"),
+            warehouse.first_day,
+        )
     return found
 
 
@@ -141,6 +152,12 @@ def _find_run(
             f"or run {name_command('nightly')} --config {settings.path} for it first"
         )
     if not _has_rows(warehouse, latest[as_of]):
+        if warehouse.is_pruned(as_of):
+            raise PipelineError(
+                f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
+                f"({name_command('maintain')} --keep-days), and its day was pruned: the first day left is "
+                f"{warehouse.first_day}; take a later as_of"
+            )
         raise PipelineError(
             f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
             f"({name_command('maintain')} --keep-days); run {name_command('schedules')} --config "

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pipelines.engine.housekeeping import FILE_SIZE, HousekeptTable, Partition, housekept_table
 from schemas.events import FOLD, LEDGER_PARTITIONS
 from schemas.outputs import AS_OF_KEY
-from schemas.reading import as_of_key, as_of_of_key
+from schemas.reading import as_of_key, as_of_of_key, closed_before
 from schemas.table import Table
 
 SAFE_HOURS = 168
@@ -23,6 +23,8 @@ class Needs:
     """What there is to do for a table.
 
     Attributes:
+        pruned: the closed days whose rows are pruned, in order; none where rows do not close.
+        pruned_files: how many files have these rows.
         outdated: the as_ofs (UTC) that are too old, in order; none where the table has no as_of.
         spread: the closed days whose rows several folds wrote, so that they lie in a partition for each, in
             order; none where folds are not kept apart.
@@ -31,6 +33,8 @@ class Needs:
         unused: how many files on disk no kept version uses.
     """
 
+    pruned: Sequence[date]
+    pruned_files: int
     outdated: Sequence[datetime]
     spread: Sequence[date]
     files: int
@@ -53,13 +57,25 @@ class Upkeep:
         found = self._open(table.name)
         return found.rows() if found else []
 
-    def needs(self, table: Table, *, before: datetime | None, last_fold: int) -> Needs | None:
+    def get_property(self, table: Table, name: str) -> str | None:
+        """A property of a table; None if it has none, or was never written."""
+        found = self._open(table.name)
+        return found.get_property(name) if found else None
+
+    def set_property(self, table: Table, name: str, value: str) -> None:
+        """Set a property of a table that exists, in a commit of its own."""
+        self._opened(table).set_property(name, value)
+
+    def needs(
+        self, table: Table, *, before: datetime | None, last_fold: int, first_day: date | None = None
+    ) -> Needs | None:
         """Look at a table and change nothing; None if it was never written.
 
         Args:
             table: the table.
             before: as_ofs before this one are too old; null if none is.
             last_fold: the last fold that was completed; what later ones left is left alone.
+            first_day: rows that were closed before this day are pruned; null if none are.
         """
         found = self._open(table.name)
         if found is None:
@@ -70,10 +86,33 @@ class Upkeep:
             kept = {place: files for place, files in sizes.items() if place[0] >= as_of_key(before)}
             outdated = [as_of_of_key(place[0]) for place in sorted(sizes.keys() - kept.keys())]
             sizes = kept
-        spread = _spread(sizes, last_fold) if table.partition_by == LEDGER_PARTITIONS else []
+        is_ledger = table.partition_by == LEDGER_PARTITIONS
+        pruned = {
+            place: files
+            for place, files in sizes.items()
+            if is_ledger and first_day is not None and place[0] is not None and place[0] < first_day
+        }
+        sizes = {place: files for place, files in sizes.items() if place not in pruned}
+        spread = _spread(sizes, last_fold) if is_ledger else []
         joined = [files for files in sizes.values() if sum(sorted(files)[:2]) <= FILE_SIZE and files[1:]]
         unused = found.unused(self._keep_hours)
-        return Needs(outdated, spread, sum(map(len, joined)), len(joined), unused)
+        return Needs(
+            pruned=sorted({place[0] for place in pruned}),
+            pruned_files=sum(map(len, pruned.values())),
+            outdated=outdated,
+            spread=spread,
+            files=sum(map(len, joined)),
+            partitions=len(joined),
+            unused=unused,
+        )
+
+    def count_pruned(self, table: Table, first_day: date) -> int:
+        """How many rows were closed before the day."""
+        return self._opened(table).count(closed_before(first_day))
+
+    def prune(self, table: Table, first_day: date) -> None:
+        """Delete the rows that were closed before the day, in one commit."""
+        self._opened(table).delete(closed_before(first_day))
 
     def remove(self, table: Table, *, before: datetime) -> None:
         """Remove the rows of the as_ofs before the given one, in one commit."""

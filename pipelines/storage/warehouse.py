@@ -5,12 +5,13 @@ import re
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from datetime import datetime
+from datetime import UTC, date, datetime
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, DataFrameWriter, SparkSession, functions as F, types as T
 
 from pipelines.config.errors import ConfigError, WarehouseError
+from pipelines.config.instants import format_instant
 from pipelines.config.model import SparkSchema
 from pipelines.config.paths import with_slashes
 from pipelines.engine.errors import is_missing_table
@@ -19,6 +20,7 @@ from pipelines.engine.frames import empty_frame
 from pipelines.engine.housekeeping import housekept_table, sql_text
 from pipelines.engine.materialize import Materialize, materialized
 from pipelines.engine.small_jobs import read_in_one_task
+from pipelines.engine.table_properties import table_properties
 from pipelines.engine.table_writes import (
     check_constraints_last,
     identifier_of_new,
@@ -27,12 +29,13 @@ from pipelines.engine.table_writes import (
 )
 from pipelines.storage.id_spelling import is_marked, mark, other_ids, other_spelling
 from pipelines.storage.inputs.delta_log import count_added_rows, current_version
+from pipelines.storage.pruned_days import PROPERTY, parse_first_day, require_left
 from pipelines.storage.spark_schema import folder_of, register
 from pipelines.storage.versions import other_columns
-from schemas.events import ACCEPTED
+from schemas.events import ACCEPTED, LEDGER_PARTITIONS
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import BATCHES
-from schemas.reading import as_of_key, of_as_of, open_at
+from schemas.reading import as_of_key, of_as_of, open_at, open_since
 from schemas.table import Column, Table
 
 log = logging.getLogger(__name__)
@@ -63,6 +66,8 @@ class Warehouse:
         self._schema = None if isinstance(place, str) else place
         self._columns: dict[str, Sequence[str]] = {}
         """The columns of each table that is there, as they are stored."""
+        self._first_days: list[date | None] = []
+        """The first day left, once it was read."""
         self.root = (with_slashes(place) if isinstance(place, str) else folder_of(spark, place)).rstrip("/")
         if found := UNREADABLE.search(self.root):
             raise ConfigError(
@@ -128,12 +133,46 @@ class Warehouse:
         self._columns[table.name] = list(types)
         return True
 
+    @property
+    def first_day(self) -> date | None:
+        """The first UTC day whose closed rows are left; None if housekeeping has pruned none."""
+        return self._first_days[-1] if self._first_days else self.read_first_day()
+
+    def read_first_day(self) -> date | None:
+        """`first_day`, read again: a program can keep a warehouse open while housekeeping prunes."""
+        has_batches = self.exists(BATCHES)
+        properties = table_properties(self.spark, self.path(BATCHES)) if has_batches else {}
+        self._first_days = [parse_first_day(properties.get(PROPERTY))]
+        return self._first_days[0]
+
+    def is_pruned(self, moment: datetime) -> bool:
+        """Whether the moment lies on a day that was pruned."""
+        return self.first_day is not None and moment.astimezone(UTC).date() < self.first_day
+
     def read(self, table: Table) -> DataFrame:
-        """All rows of the table; none if it was never written."""
-        return self._load(table) if self.exists(table) else empty_frame(self.spark, table.struct)
+        """All rows of the table; none if it was never written.
+
+        Of a ledger table, rows of pruned days are left out: a housekeeping that was killed has not deleted
+        them all.
+        """
+        if not self.exists(table):
+            return empty_frame(self.spark, table.struct)
+        rows = self._load(table)
+        if table.partition_by == LEDGER_PARTITIONS and self.first_day is not None:
+            return rows.where(open_since(self.first_day))
+        return rows
 
     def read_open(self, table: Table, as_of: datetime) -> DataFrame:
-        """The rows of a ledger table that may matter at as_of or later."""
+        """The rows of a ledger table that may matter at as_of or later.
+
+        Raises:
+            ConfigError: the day of as_of was pruned.
+        """
+        require_left(self.first_day, as_of, subject=f"the state at {format_instant(as_of)}", moment=as_of)
+        return self.read_left(table, as_of)
+
+    def read_left(self, table: Table, as_of: datetime) -> DataFrame:
+        """The rows of `read_open` that are left, if the day of as_of was pruned."""
         return self.read(table).where(open_at(as_of))
 
     def read_as_of(self, table: Table, as_of: datetime) -> DataFrame:

@@ -9,10 +9,12 @@ from functools import cached_property, reduce
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.errors import ReconciliationError
+from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.proposal import Proposal
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.pruned_days import require_left, warn_of_pruned
 from pipelines.storage.warehouse import Warehouse
 from pipelines.whatif.answers import Counts, answers, compare_orders, counts
 from pipelines.whatif.moves import SCENARIOS
@@ -68,6 +70,7 @@ def what_if(
         as_if: None applies the proposal as if it had always been valid; an instant, from then on.
 
     Raises:
+        ConfigError: the day of as_of was pruned.
         ReconciliationError: a message is in one order only, or gained and lost positions differ.
 
     Before is the order by the recorded levels and the current settings, after is the order by the proposal.
@@ -75,6 +78,9 @@ def what_if(
     except for queues and instances whose levels or settings differ from those of the publication: these are
     reordered.
     """
+    subject = f"command line: --as-of {format_instant(as_of)}"
+    require_left(warehouse.first_day, as_of, subject=subject, moment=as_of)
+    warn_of_pruned(warehouse.first_day, "the counts of endpoints")
     with warehouse.materializing() as materialize:
         request = WhatIfRequest(warehouse, settings, proposal, as_of, as_if, materialize)
         kinds = request.kinds()

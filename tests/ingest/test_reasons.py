@@ -128,5 +128,5 @@ def test_times_far_from_now_are_no_events(session: SparkSession) -> None:
 def test_every_reason_is_explained() -> None:
     given = {"broken_row", "unreadable_<column>", "missing_<column>", "unknown_event_type", "line_too_long"}
     given |= {"is_initiator_contradicts_event_type", "event_time_out_of_range"}
-    assert set(REASONS) == given | {"conflicting_duplicate"}
+    assert set(REASONS) == given | {"conflicting_duplicate", "day_pruned"}
     assert all(text and "\n" not in text for text in REASONS.values())

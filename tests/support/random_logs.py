@@ -1,6 +1,7 @@
 """Random logs, their project, and the comparison of its tables with the model."""
 
 from pathlib import Path
+from typing import Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
@@ -41,7 +42,8 @@ def random_logs(count: int, number: int) -> list[Log]:
     return found
 
 
-def project_of(folder: Path, log: Log) -> Project:
+def project_of(folder: Path, log: Log, **sections: Any) -> Project:
+    """The log's catalog, rules and settings; `sections` are further sections of the settings."""
     return Project(
         folder,
         catalog=log.catalog,
@@ -49,6 +51,7 @@ def project_of(folder: Path, log: Log) -> Project:
         queue_events=log.queue_events is not None,
         receive={"top": log.top},
         transmission={"starvation": log.starvation, "blocks": log.blocks},
+        **sections,
     )
 
 

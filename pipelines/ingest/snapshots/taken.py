@@ -8,7 +8,7 @@ from typing import Any
 from pyarrow import fs
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.config.captures.faults import CaptureFault, describe_fault, raise_faults
+from pipelines.config.captures.faults import CaptureFault, describe_fault, raise_faults, short_path
 from pipelines.config.captures.folder import CapturesRead, require_same_content
 from pipelines.config.captures.known import KnownCapture
 from pipelines.config.errors import InputError
@@ -51,7 +51,7 @@ def find_new_snapshots(
 
     Raises:
         CaptureError: a capture that was taken has other content now.
-        InputError: views that were taken have changed.
+        InputError: views that were taken have changed, or a new snapshot is of a pruned day.
     """
     if not snapshots and not captures.new:
         return NewSnapshots()
@@ -69,9 +69,23 @@ def find_new_snapshots(
             problems += _changed_views(each, views)
         else:
             found.append(each)
+    problems += [_describe_pruned(warehouse, each) for each in found if _is_pruned(warehouse, each)]
     if problems:
         raise InputError(*problems)
     return NewSnapshots(found, new, captures.moved)
+
+
+def _is_pruned(warehouse: Warehouse, snapshot: ServerSnapshot) -> bool:
+    # Its rows count as of the microsecond before.
+    return warehouse.is_pruned(snapshot.taken_at - timedelta(microseconds=1))
+
+
+def _describe_pruned(warehouse: Warehouse, snapshot: ServerSnapshot) -> str:
+    return (
+        f"snapshots: {short_path(snapshot.declared.path)} shows {'.'.join(snapshot.database_key)} at "
+        f"{format_instant(snapshot.taken_at)}, a pruned day (the first day left is {warehouse.first_day}); "
+        "remove it from the folder or the settings"
+    )
 
 
 def _known_captures(warehouse: Warehouse, captures: CapturesRead, batch: int) -> dict[str, KnownCapture]:

@@ -1,0 +1,314 @@
+"""Pruning closed days of the ledger: what is said before, what is refused afterwards, what a kill leaves.
+
+Four conversations begin at noon of a day each, from 2026-11-20 on, and are over three minutes later; a fifth
+one never ends. A conversation closes on the day after its own, with the next batch.
+"""
+
+import logging
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from copy import copy
+from datetime import timedelta
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import yaml
+from pyspark.sql import SparkSession
+
+from pipelines.config.errors import ConfigError, InputError, PipelineError
+from pipelines.storage.maintain import maintain
+from pipelines.storage.upkeep import Upkeep
+from schemas.events import ACCEPTED, ENDPOINT_FACTS, MESSAGES
+from schemas.ledger import ENDPOINTS
+from tests.support.factories import Events, Row, at, by_source, catalog, message_event, short_talk
+from tests.support.harness import SOURCES, Project
+from tests.support.snapshot_views import Server, views
+from tests.support.warehouses import contents
+
+pytestmark = pytest.mark.slow
+
+DAYS = 4
+MIDNIGHTS = [at(12 * 60, day=day) for day in range(DAYS)]
+"""The ends of the days, of which the first two need 2026-11-20 or 2026-11-21 for their activation window."""
+FIRST_LEFT = "the first day left is 2026-11-22"
+TICK = timedelta(microseconds=1)
+LEDGER = (*ACCEPTED.values(), ENDPOINTS)
+TOLD = [
+    "endpoints: delete 1 closed day, 2026-11-21 to 2026-11-21, with 2 rows in N files",
+    "endpoint_events: delete 1 closed day, 2026-11-21 to 2026-11-21, with 4 rows in N files",
+    "message_events: delete 1 closed day, 2026-11-21 to 2026-11-21, with 2 rows in N files",
+    "an as_of before 2026-11-22 can no longer be made; replay, conformance and reassign start at 2026-11-22; "
+    "an event before it that comes later is rejected",
+]
+
+
+def log_of(day: int) -> Events:
+    """The conversation of a day, and on the first one that which never ends."""
+    talks = [short_talk(f"c{day}", day, ends=True)]
+    if day == 0:
+        talks.append(short_talk("endless", 0, ends=False))
+    return {source: [row for talk in talks for row in talk[source]] for source in SOURCES}
+
+
+def four_days(session: SparkSession, folder: Path, *, as_ofs: bool = False) -> Project:
+    """Four batches; with their as_ofs, published."""
+    project = Project(folder, catalog=catalog(), quality={"max_rejected_share": 0.5})
+    for day, midnight in enumerate(MIDNIGHTS):
+        project.add(log_of(day))
+        if as_ofs:
+            project.run(session, midnight)
+        else:
+            project.take_in(session)
+    return project
+
+
+@pytest.fixture(scope="module")
+def unpruned(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A warehouse with all its days; nothing writes it."""
+    return four_days(session, tmp_path_factory.mktemp("unpruned"))
+
+
+def copied(project: Project, folder: Path) -> Project:
+    """A copy, for tests that ingest nothing: its files are others."""
+    shutil.copytree(project.folder, folder, dirs_exist_ok=True)
+    other = copy(project)
+    other.folder = folder
+    return other
+
+
+@pytest.fixture(scope="module")
+def pruned(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A warehouse with four published as_ofs and two days; nothing writes it."""
+    project = four_days(session, tmp_path_factory.mktemp("pruned"), as_ofs=True)
+    prune(project, session)
+    return project
+
+
+def prune(project: Project, session: SparkSession, days: int | None = 1, **options: bool) -> list[str]:
+    """Keep so many days before the newest one, on either engine; other housekeeping is not told."""
+    root = project.warehouse(session).root
+    lines = maintain(root, keep_event_days=days, keep_hours=0, spark=session, **options)
+    return [without_files(line) for line in lines if "closed day" in line or line.startswith("an as_of")]
+
+
+def without_files(line: str) -> str:
+    """The line with N for its number of files, which an engine chooses."""
+    return re.sub("in [0-9]+ files?$", "in N files", line)
+
+
+def closed_days(project: Project) -> set[str]:
+    """The days on which rows of the ledger were closed."""
+    rows = [row for table in LEDGER if table.name != "queue_events" for row in project.table(table.name)]
+    return {str(row["closed_on"]) for row in rows if row["closed_on"] is not None}
+
+
+@pytest.mark.spark
+def test_what_is_lost_is_said_before_it_is_deleted(
+    session: SparkSession, unpruned: Project, tmp_path: Path
+) -> None:
+    project = copied(unpruned, tmp_path)
+    before = contents(project)
+    assert closed_days(project) == {"2026-11-21", "2026-11-22", "2026-11-23"}
+    assert prune(project, session, dry_run=True) == TOLD
+    assert contents(project) == before
+    assert project.warehouse(session).first_day is None
+
+    told: list[tuple[str, set[str]]] = []
+    root = project.warehouse(session).root
+    maintain(
+        root,
+        keep_event_days=1,
+        spark=session,
+        tell=lambda line: told.append((without_files(line), closed_days(project))),
+    )
+    assert told[: len(TOLD)] == [(line, {"2026-11-21", "2026-11-22", "2026-11-23"}) for line in TOLD]
+    assert closed_days(project) == {"2026-11-22", "2026-11-23"}
+    assert str(project.warehouse(session).first_day) == "2026-11-22"
+    assert {row["conversation_id"] for row in project.table("endpoints")} == {"c1", "c2", "c3", "endless"}
+
+
+def test_the_first_day_left_never_goes_back(session: SparkSession, unpruned: Project, tmp_path: Path) -> None:
+    project = copied(unpruned, tmp_path)
+    assert prune(project, session, days=2) == []
+    assert project.warehouse(session).first_day is None
+    assert prune(project, session) == TOLD
+    for days in (None, 0, 1, 2, 800_000, 2_000_000_000):
+        assert bool(prune(project, session, days=days)) == (days == 0)
+        first = "2026-11-22" if days is None else "2026-11-23"
+        assert str(project.warehouse(session).first_day) == first
+
+
+REFUSED = {
+    "nightly": ["--as-of", "2026-11-21T23:59:59Z"],
+    "schedules": ["--as-of", "2026-11-21T23:59:59Z"],
+    "activation": ["--as-of", "2026-11-22T23:59:59Z"],
+    "reassign": ["--from", "2026-11-21T23:59:59Z", "--to", "2026-11-24"],
+    "replay": ["--from", "2026-11-22T23:59:59Z", "--to", "2026-11-23T18:00:00Z"],
+    "conformance": ["--window-hours", "49"],
+    "leaks": ["--days", "3"],
+    "coverage": ["--as-of", "2026-11-22T00:00:00Z"],
+}
+
+
+@pytest.mark.parametrize("command", REFUSED)
+def test_what_needs_a_pruned_day_is_refused(pruned: Project, command: str) -> None:
+    before = contents(pruned), pruned.table("runs")
+    with pytest.raises(ConfigError, match=FIRST_LEFT) as refused:
+        import_module(f"pipelines.commands.{command}").main(["--config", pruned.config, *REFUSED[command]])
+    assert len(refused.value.problems) == 1
+    assert (contents(pruned), pruned.table("runs")) == before
+
+
+def test_the_whole_log_is_refused_with_the_longest_window(pruned: Project) -> None:
+    conformance = import_module("pipelines.commands.conformance")
+    with pytest.raises(ConfigError, match=r"needs the whole log, .*name --window-hours 47 or less"):
+        conformance.main(["--config", pruned.config])
+    assert conformance.main(["--config", pruned.config, "--window-hours", "47"]) == 0
+
+
+def test_a_refused_night_ingests_nothing(session: SparkSession, tmp_path: Path) -> None:
+    project = four_days(session, tmp_path)
+    prune(project, session)
+    project.add(short_talk("new", 3, ends=False))
+    with pytest.raises(ConfigError, match=FIRST_LEFT):
+        project.run(session, MIDNIGHTS[0])
+    assert {row["batch"] for row in project.table("batches")} == {1, 2, 3, 4}
+    project.run(session, MIDNIGHTS[3])
+    assert {row["message_id"] for row in project.table("receive_schedule")} == {"endless/0", "new/0"}
+
+
+def test_a_published_as_of_stays_readable(
+    pruned: Project, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    old = ["--config", pruned.config, "--as-of", MIDNIGHTS[0].isoformat(), "--format", "json"]
+    for command in (["next", *old, "--queue", "SQL1.B.TargetQueue"], ["waiting", *old]):
+        caplog.clear()
+        assert import_module(f"pipelines.commands.{command[0]}").main(command[1:]) == 0
+        assert "TargetQueue" in capsys.readouterr().out
+        assert [FIRST_LEFT in record.getMessage() for record in caplog.records] == [True]
+    with pytest.raises(PipelineError, match="or closed before 2026-11-22, and so pruned"):
+        import_module("pipelines.commands.explain").main(["--config", pruned.config, "--conversation", "c0"])
+
+
+def test_counts_over_the_whole_log_say_what_they_lack(
+    pruned: Project, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.WARNING)
+    assert import_module("pipelines.commands.coverage").main(["--config", pruned.config]) == 0
+    assert "the counts of endpoints lack the conversations that closed before 2026-11-22" in caplog.text
+
+
+def test_an_event_of_a_pruned_day_is_rejected(session: SparkSession, tmp_path: Path) -> None:
+    """A new one, a repeat of a deleted one, a repeat of one that is left; the last two are of days left."""
+    project = four_days(session, tmp_path)
+    prune(project, session)
+    midnight = at(12 * 60, day=1)
+    late: list[Row] = [
+        message_event("SENT", "late/0", event_time=at(-30, day=1)),
+        message_event("SENT", "c0/0", event_time=at()),
+        message_event("SENT", "endless/0", event_time=at()),
+        message_event("SENT", "c1/0", event_time=midnight),
+        message_event("SENT", "c3/0", event_time=at(day=3)),
+    ]
+    project.add(by_source(*late))
+    project.take_in(session)
+    rejected = project.table("rejected_events")
+    assert {row["event_id"]: row["reason"] for row in rejected} == {
+        f"SENT {message} True": "day_pruned" for message in ("late/0", "c0/0", "endless/0")
+    }
+    [counts] = [
+        row for row in project.table("batches") if row["batch"] == 5 and row["source"] == "message_events"
+    ]
+    assert [counts[name] for name in ("events", "accepted", "duplicates", "rejected")] == [5, 1, 1, 3]
+
+
+def test_a_snapshot_of_a_pruned_day_is_refused(session: SparkSession, tmp_path: Path) -> None:
+    """Its rows count as of the microsecond before it; one that was ingested before is no new one."""
+    server = Server(tmp_path)
+    server.snapshot(views(), at())
+    server.project.take_in(session)
+    server.project.add(short_talk("c0", 0, ends=True))
+    server.project.take_in(session)
+    server.project.add(short_talk("c1", 1, ends=True))
+    server.project.take_in(session)
+    server.project.add(short_talk("c3", 3, ends=False))
+    server.project.take_in(session)
+    assert prune(server.project, session)
+    midnight = at(12 * 60, day=1)
+    server.snapshot(views(), midnight)
+    with pytest.raises(InputError, match=r"SQL1\.B of 2026-11-22T00:00:00Z shows a pruned day .*2026-11-22"):
+        server.project.take_in(session)
+    server.settings["snapshots"][-1]["taken_at"] = (midnight + TICK).isoformat()
+    server.path.write_text(yaml.safe_dump(server.settings))
+    server.project.take_in(session)
+    assert len(server.project.table("snapshots")) == 2 * len(views())
+
+
+class KilledError(BaseException):
+    """Nothing catches it, as nothing catches kill -9."""
+
+
+@contextmanager
+def dying(monkeypatch: pytest.MonkeyPatch, after: int) -> Iterator[None]:
+    """Let so many commits of a pruning come to pass, and none after them."""
+    left = [after]
+
+    def counted(commit: Callable[..., None]) -> Callable[..., None]:
+        def or_die(*args: object) -> None:
+            if not left[0]:
+                raise KilledError
+            left[0] -= 1
+            commit(*args)
+
+        return or_die
+
+    with monkeypatch.context() as patched:
+        for name in ("set_property", "prune"):
+            patched.setattr(Upkeep, name, counted(getattr(Upkeep, name)))
+        yield
+
+
+@pytest.mark.parametrize("after", range(5))
+def test_a_killed_pruning_is_none_or_a_whole_one(
+    session: SparkSession, unpruned: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    """Killed after none of its commits, after that of the day, and after that of each table but the last."""
+    project = copied(unpruned, tmp_path)
+    before = contents(project, leave_out=["fold"])
+    with dying(monkeypatch, after):
+        if after < 4:
+            with pytest.raises(KilledError):
+                prune(project, session)
+        else:
+            prune(project, session)
+    warehouse = project.warehouse(session)
+    ids = {
+        table.name: {
+            row["conversation_id"] for row in warehouse.read(table).select("conversation_id").collect()
+        }
+        for table in (ENDPOINTS, ENDPOINT_FACTS, MESSAGES)
+    }
+    if after == 0:
+        assert contents(project, leave_out=["fold"]) == before
+        assert all("c0" in found for found in ids.values())
+        return
+    assert all(found == {"c1", "c2", "c3", "endless"} for found in ids.values())
+    with pytest.raises(ConfigError, match=FIRST_LEFT):
+        project.run(session, MIDNIGHTS[0])
+    # Even a housekeeping that is not told to prune deletes what is left over.
+    assert prune(project, session, days=None) == (TOLD[after - 1 :] if after < 4 else [])
+    assert closed_days(project) == {"2026-11-22", "2026-11-23"}
+    assert contents(project, leave_out=["fold"]) == without_c0(before)
+
+
+def without_c0(before: dict[str, list[str]]) -> dict[str, list[str]]:
+    """The rows of all tables but those of the first conversation in the ledger."""
+    names = [table.name for table in LEDGER]
+    return {
+        name: [row for row in rows if name not in names or "conversation_id='c0'" not in row]
+        for name, rows in before.items()
+    }
