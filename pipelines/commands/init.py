@@ -31,10 +31,6 @@ CAPTURES = "captures"
 """The folder of captures that the settings name."""
 IGNORED = ".gitignore"
 IGNORES = f"warehouse/\n{CAPTURES}/\n"
-ENDINGS = (".json", ".jsonl", ".ndjson", ".txt", ".csv", ".rpt", ".log", ".out")
-"""Endings of captures in a folder, each also before .gz."""
-HIDDEN = (".", "_")
-"""Beginnings of names that a folder of captures passes over."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -142,8 +138,10 @@ def _question(capture: "Capture") -> str:
 
 def _name_in_folder(file: Path) -> str:
     """The name of a copy: that of the file, if a folder of captures reads files of such names."""
+    from pipelines.config.captures.folder import ENDINGS, HIDDEN, PACKED
+
     name = file.name.lstrip("".join(HIDDEN)) or CAPTURES
-    return name if name.lower().removesuffix(".gz").endswith(ENDINGS) else f"{name}.jsonl"
+    return name if name.lower().removesuffix(PACKED).endswith(ENDINGS) else f"{name}.jsonl"
 
 
 def _copy(file: Path, target: Path) -> None:

@@ -78,6 +78,7 @@ def test_settings_for_a_capture(capture: Path, capsys: pytest.CaptureFixture[str
         "warehouse": "warehouse",
         "snapshots": [{"path": "captures"}],
     }
+    load_settings(folder / "priorities.yaml")
     assert [path.name for path in (folder / "captures").iterdir()] == ["saved.txt"]
     assert (folder / "captures" / "saved.txt").read_bytes() == capture.read_bytes()
     assert (folder / ".gitignore").read_text() == "warehouse/\ncaptures/\n"
