@@ -46,9 +46,10 @@ setup: ## create .venv and fetch Delta's jars, or ENGINE=embedded without Java; 
 run: setup samples ## a night on the sample log (AS_OF=... for another moment)
 	@$(call RUN,nightly) --config conf/local.yaml --as-of $(AS_OF) $(ARGS)
 
-.PHONY: snapshot-run
-snapshot-run: setup ## a night on the views of a server alone, samples/snapshot
-	@$(call RUN,nightly) --config conf/snapshot.yaml --as-of $(AS_OF) $(ARGS)
+.PHONY: capture-run
+capture-run: AS_OF := 2026-11-24T07:30:00Z
+capture-run: setup ## a night on captures of servers alone, samples/capture
+	@$(call RUN,nightly) --config conf/capture.yaml --as-of $(AS_OF) $(ARGS)
 
 # The sample log is made, not kept; the other folders in samples are kept by hand.
 SAMPLE_LOG := samples/generated

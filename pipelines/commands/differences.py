@@ -17,7 +17,7 @@ def main(argv: Sequence[str]) -> int:
     parser = Parser(
         "differences",
         "Say how snapshots of a server differ from rules, catalog and ledger.",
-        example="--config conf/snapshot.yaml",
+        example="--config conf/capture.yaml",
     )
     parser.add_as_of()
     parser.add_limit(SHOWN, "rows of levels")

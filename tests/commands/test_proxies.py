@@ -59,7 +59,7 @@ def test_the_embedded_engine_takes_no_proxy_and_leaves_it_set(
 def test_a_server_behind_a_proxy_that_does_not_answer() -> None:
     """The proxy is asked, and the job says within seconds that nobody answers."""
     with proxy() as (address, came):
-        job = [sys.executable, "-m", "jobs.next", "--config", "conf/snapshot.yaml", "--queue", "TargetQueue"]
+        job = [sys.executable, "-m", "jobs.next", "--config", "conf/capture.yaml", "--queue", "TargetQueue"]
         done = ended(job, {"SPARK_REMOTE": "sc://engine.invalid:15002", "http_proxy": address})
     assert done.returncode == 2
     assert done.stderr == (

@@ -13,7 +13,7 @@ from pipelines.config.json_schema import FOLDER, format_schema, make_schemas
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = "# yaml-language-server: $schema="
 KINDS = ["settings.json", "settings.json", "catalog.json", "rules.json"]
-SAMPLES = ["conf/local.yaml", "conf/snapshot.yaml", "conf/catalog.yaml", "conf/rules/company.yaml"]
+SAMPLES = ["conf/local.yaml", "conf/capture.yaml", "conf/catalog.yaml", "conf/rules/company.yaml"]
 
 
 def validator(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""The sample of `make snapshot-run` shows what the documentation's example is at that moment."""
+"""The captures of `make capture-run` show what the documentation's example is, and why gold claims wait."""
 
 import json
 from datetime import UTC, datetime
@@ -6,16 +6,15 @@ from pathlib import Path
 
 import pytest
 import yaml
-from pyspark.sql import SparkSession
 
-from pipelines.nightly.night import night
-from pipelines.storage.warehouse import Warehouse
-from tests.support.harness import Project, difference
+from tests.support.capture_project import CaptureProject
+from tests.support.harness import difference
 from tests.support.model import simulate
 from tests.support.model.messages import read_messages
 from tests.support.server import message_id
 
 ROOT = Path(__file__).parents[3]
+SAMPLES = ROOT / "samples" / "capture"
 AS_OF = datetime(2026, 11, 21, tzinfo=UTC)
 RULE = {
     "effective_from": datetime(2026, 1, 1, tzinfo=UTC),
@@ -32,7 +31,8 @@ RULE = {
 
 
 @pytest.mark.spark
-def test_the_schedules_are_those_of_the_log(session: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("session")
+def test_the_schedules_are_those_of_the_log(tmp_path: Path) -> None:
     events = {}
     for source in ("endpoint_events", "message_events", "queue_events"):
         lines = (ROOT / "samples" / "documentation" / f"{source}.jsonl").read_text().splitlines()
@@ -40,17 +40,12 @@ def test_the_schedules_are_those_of_the_log(session: SparkSession, tmp_path: Pat
         events[source] = [{**row, "event_time": datetime.fromisoformat(row["event_time"])} for row in rows]
     catalog = yaml.safe_load((ROOT / "conf" / "catalog.yaml").read_text())
     expected = simulate(events, catalog=catalog, rules=[RULE], as_of=AS_OF)
-    project = Project(tmp_path, catalog={"instances": []}, queue_events=False)
-    settings = yaml.safe_load((ROOT / "conf" / "snapshot.yaml").read_text())
-    for snapshot in settings["snapshots"]:
-        snapshot["path"] = str((ROOT / "conf" / snapshot["path"]).resolve())
-        snapshot["taken_at"] = AS_OF.isoformat()
-    (tmp_path / "settings.yaml").write_text(yaml.safe_dump({**settings, "warehouse": "warehouse"}))
-    night(Warehouse(session, project.settings().warehouse), project.settings(), AS_OF)
+    project = CaptureProject(tmp_path, snapshots=[{"path": str(SAMPLES / "DOC1-20261121T000000Z.jsonl")}])
+    project.run(AS_OF)
 
     names = {each.message_id: message_id(each, AS_OF) for each in read_messages(events["message_events"])}
     schedule = [{**row, "message_id": names[row["message_id"]]} for row in expected["receive_schedule"]]
-    assert difference(project.table("receive_schedule", schedule[0]), schedule) == []
+    assert difference(project.table("receive_schedule", list(schedule[0])), schedule) == []
     assert project.table("transmission_schedule") == expected["transmission_schedule"] == []
     found = {(row["is_initiator"], row["priority"], row["rule_name"]) for row in project.table("endpoints")}
     assert found == {(True, 5, None), (False, 3, "TargetToInitiatorPriority")}
@@ -61,3 +56,37 @@ def test_the_schedules_are_those_of_the_log(session: SparkSession, tmp_path: Pat
     }
     for row in project.table("endpoints"):
         assert row["created_at"] == begun[row["conversation_id"], row["is_initiator"]]
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("session")
+def test_gold_claims_wait_behind_the_feed(tmp_path: Path) -> None:
+    """Its dialogs are older than the gold rule, so they stay at 5; the feed's messages at 6 go first."""
+    project = CaptureProject(tmp_path, snapshots=[{"path": str(SAMPLES)}])
+    monday, tuesday = (datetime(2026, 11, day, 7, 30, tzinfo=UTC) for day in (23, 24))
+    for as_of in (monday, tuesday):
+        project.run(as_of)
+    endpoints = {
+        row["conversation_handle"]: row
+        for row in project.table("endpoints")
+        if row["instance"] == "SQL1" and not row["is_initiator"]
+    }
+    pool = [row for row in endpoints.values() if row["remote_service"] == "//acme/portal/Gold"]
+    assert len(pool) == 40
+    assert {(row["priority"], row["created_by"]) for row in pool} == {(5, "lifetime")}
+    assert max(row["created_at"] for row in pool) < monday
+    rules = {row["name"]: row for row in project.table("priority_rules") if row["instance"] == "SQL1"}
+    assert {name: (row["level"], row["valid_from"]) for name, row in rules.items()} == {
+        "NightlyFeed": (6, monday),
+        "GoldClaims": (9, tuesday),
+    }
+    waiting = [
+        row
+        for row in project.table("receive_schedule")
+        if row["as_of"] == tuesday and row["queue"] == "ClaimIntakeQueue"
+    ]
+    in_order = sorted(waiting, key=lambda row: row["position"])
+    senders = [endpoints[row["conversation_handle"]]["remote_service"] for row in in_order]
+    assert len(senders) == 168
+    assert set(senders[:90]) == {"//acme/feed/Nightly"}
+    assert senders[90:].count("//acme/portal/Gold") == 64
