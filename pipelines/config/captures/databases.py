@@ -32,7 +32,6 @@ from pipelines.config.snapshots.views import (
     VIEWS,
     columns_of,
 )
-from pipelines.console.wording import format_count
 
 DEFAULT_SCHEMA = "dbo"
 FOR_ENGINES = (QUEUES, MONITORS, TASKS)
@@ -192,8 +191,6 @@ def _describe_locks(database: CapturedDatabase) -> Iterator[str]:
     for _, row in view.small if view else ():
         granted, waiting = row.get("granted") or 0, row.get("waiting") or 0
         verb = "was" if granted == 1 else "were"
-        wait = f", and {format_count(waiting, 'request')} waited" if waiting else ""
-        yield (
-            f"database {database.name}: {format_count(granted, 'conversation group')} {verb} locked{wait}; "
-            "no view says which"
-        )
+        groups = "conversation group" if granted == 1 else "conversation groups"
+        wait = f", {waiting} requests waited for such a lock" if waiting else ""
+        yield f"database {database.name}: {granted} {groups} {verb} locked{wait}, no view says which"
