@@ -150,14 +150,16 @@ REFUSED = {
     "conformance": ["--window-hours", "49"],
     "leaks": ["--days", "3"],
     "coverage": ["--as-of", "2026-11-22T00:00:00Z"],
+    "whatif": ["--as-of", "2026-11-21T00:00:00Z", "--rules", "{folder}/rules.yaml"],
 }
 
 
 @pytest.mark.parametrize("command", REFUSED)
 def test_what_needs_a_pruned_day_is_refused(pruned: Project, command: str) -> None:
     before = contents(pruned), pruned.table("runs")
+    options = [option.format(folder=pruned.folder) for option in REFUSED[command]]
     with pytest.raises(ConfigError, match=FIRST_LEFT) as refused:
-        import_module(f"pipelines.commands.{command}").main(["--config", pruned.config, *REFUSED[command]])
+        import_module(f"pipelines.commands.{command}").main(["--config", pruned.config, *options])
     assert len(refused.value.problems) == 1
     assert (contents(pruned), pruned.table("runs")) == before
 
