@@ -243,7 +243,7 @@ def test_a_snapshot_of_a_pruned_day_is_refused(session: SparkSession, tmp_path: 
     assert prune(server.project, session)
     midnight = at(12 * 60, day=1)
     server.snapshot(views(), midnight)
-    with pytest.raises(InputError, match=r"snap1 shows SQL1\.B at 2026-11-22T00:00:00Z, a pruned day .*2026-11-22"):
+    with pytest.raises(InputError, match=r"snap1 shows SQL1\.B at .*, a pruned day .*2026-11-22"):
         server.project.take_in(session)
     server.settings["snapshots"][-1]["taken_at"] = (midnight + TICK).isoformat()
     server.path.write_text(yaml.safe_dump(server.settings))
