@@ -134,8 +134,7 @@ def of_rows_left(late: Events, before: Mapping[str, Sequence[Row]]) -> Events:
     }
 
 
-@pytest.mark.spark
-@pytest.mark.parametrize("history", HISTORIES)
+@pytest.mark.parametrize("history", [pytest.param("large", marks=pytest.mark.spark), "small"])
 def test_later_as_ofs_are_those_of_a_whole_ledger(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, history: str
 ) -> None:
