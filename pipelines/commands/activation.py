@@ -42,9 +42,9 @@ def main(argv: Sequence[str]) -> int:
     warehouse = warehouse_of(settings, "activation")
     if options.queue is None:
         with only_writer(warehouse.root, "activation"):
-            require_as_of_left(warehouse, settings, options.as_of)
             require_whole(warehouse)
             as_of = _find_as_of(warehouse, settings, options.as_of)
+            require_as_of_left(warehouse, settings, as_of)
             write_activation(warehouse, settings, as_of, read_completed_batches(warehouse))
         return 0
     as_of = _find_as_of(warehouse, settings, options.as_of)
