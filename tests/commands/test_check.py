@@ -132,7 +132,7 @@ def test_it_needs_no_engine(project: Path) -> None:
     assert lines[4:] == [["inputs", "-"], ["java", "ok"], ["memory", "ok"], ["disk", "-"]]
 
 
-@pytest.mark.parametrize("name", ["local", "snapshot"])
+@pytest.mark.parametrize("name", ["local", "capture"])
 def test_the_samples_pass_but_for_files_that_are_made(
     name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -79,7 +79,7 @@ def changed_by(change: Change, session: SparkSession, folder: Path) -> str:
     return said[len(begin) : -len(end)]
 
 
-BATCH = (1, "endpoint_events", 1, 1, 0, 0, None, "bindings")
+BATCH = (1, "endpoint_events", 1, 1, 0, 0, None, "bindings", None)
 LOWER = "cc000000-0000-4000-8000-00000000000a"
 
 

@@ -53,7 +53,7 @@ def test_most_logs_have_something_to_schedule() -> None:
         "no queue events": 0.08,
         "elevated": 0.02,
         "priorities in a group": 0.06,
-        "priorities in a transmission line": 0.06,
+        "priorities in a transmission line": 0.03,
         "destinations of a transmission line": 0.06,
     }
     rare = {trait: share.get(trait, 0) for trait, least in expected.items() if share.get(trait, 0) < least}
