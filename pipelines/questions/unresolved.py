@@ -44,11 +44,24 @@ def count_unresolved(warehouse: Warehouse, as_of: datetime) -> list[Row]:
         else those of its other endpoint with the services swapped, and instance and database of its arrival
         or SENT. `messages` of it; most messages first.
     """
-    lost = warehouse.read_as_of(UNRESOLVED, as_of).select("kind", "reason", F.col("id").alias("message_id"))
-    if lost.isEmpty():
+    if warehouse.read_as_of(UNRESOLVED, as_of).isEmpty():
         return []
-    messages = _locate_messages(warehouse.read_left(MESSAGES, as_of), lost)
-    endpoints = warehouse.read_left(ENDPOINTS, as_of).join(
+    rows = (
+        locate_unresolved(warehouse, as_of).groupBy(*UNRESOLVED_KEY).agg(F.count(F.lit(1)).alias("messages"))
+    )
+    return collect_rows(rows.orderBy(F.desc("messages"), *UNRESOLVED_KEY))
+
+
+def locate_unresolved(warehouse: Warehouse, as_of: datetime) -> DataFrame:
+    """The messages of `unresolved` at a published as_of, with what is known of the endpoint that holds them.
+
+    Returns:
+        One row per message and kind: UNRESOLVED_KEY, `message_id`, `conversation_id`, `is_initiator` (of the
+        holding endpoint) and `since`, its arrival or its SENT.
+    """
+    lost = warehouse.read_as_of(UNRESOLVED, as_of).select("kind", "reason", F.col("id").alias("message_id"))
+    messages = _locate_messages(warehouse.read_open(MESSAGES, as_of), lost)
+    endpoints = warehouse.read_open(ENDPOINTS, as_of).join(
         messages.select("conversation_id").distinct(), "conversation_id", "left_semi"
     )
     holding = endpoints.select(
@@ -64,7 +77,7 @@ def count_unresolved(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     is_sender = F.col("kind") == "transmission"
     side = F.when(is_sender, F.col("sent_by_initiator")).otherwise(~F.col("sent_by_initiator"))
     key = ["conversation_id", "is_initiator"]
-    rows = (
+    return (
         lost.join(messages, "message_id", "left")
         .withColumn("is_initiator", side)
         .join(holding, key, "left")
@@ -77,11 +90,11 @@ def count_unresolved(warehouse: Warehouse, as_of: datetime) -> list[Row]:
                 _coalesce(f"own_{name}", f"far_{name}", name)
                 for name in ("contract", "local_service", "remote_service")
             ],
+            "message_id",
+            *key,
+            F.when(is_sender, F.col("sent_at")).otherwise(F.col("arrived_at")).alias("since"),
         )
-        .groupBy(*UNRESOLVED_KEY)
-        .agg(F.count(F.lit(1)).alias("messages"))
     )
-    return collect_rows(rows.orderBy(F.desc("messages"), *UNRESOLVED_KEY))
 
 
 def describe_unresolved(rows: Sequence[Row], catalog: Catalog, catalog_path: str | None) -> Iterator[str]:
@@ -110,7 +123,7 @@ def describe_unresolved(rows: Sequence[Row], catalog: Catalog, catalog_path: str
 
 
 def _locate_messages(events: DataFrame, lost: DataFrame) -> DataFrame:
-    """Return conversation, direction and database of each message: where it arrived, else was sent."""
+    """Return conversation, direction, database (where it arrived, else was sent) and times of each message."""
     event_type = F.col("event_type")
     rows = events.join(lost.select("message_id").distinct(), "message_id", "left_semi").withColumn(
         "place", order_of_events()
@@ -125,6 +138,8 @@ def _locate_messages(events: DataFrame, lost: DataFrame) -> DataFrame:
         F.min_by("sent_by_initiator", "place").alias("sent_by_initiator"),
         where("instance"),
         where("database"),
+        F.min(F.when(event_type == "SENT", F.col("event_time"))).alias("sent_at"),
+        F.min(F.when(event_type.isin(*ARRIVALS), F.col("event_time"))).alias("arrived_at"),
     )
 
 

@@ -1,0 +1,1 @@
+"""Why open messages wait: the causes of each, counted by place, with what to do."""

@@ -1,0 +1,234 @@
+"""The open messages with all that their causes depend on, and which causes hold."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from pipelines.activation.read import queues_off_at
+from pipelines.config.catalog import Catalog
+from pipelines.config.rules.limits import CRITERIA
+from pipelines.console.wording import format_queue
+from pipelines.engine.frames import small_frame
+from pipelines.engine.materialize import Materialize
+from pipelines.ladder.ladder import DEFAULT_PRIORITY
+from pipelines.state.endpoints import SIDE
+from pipelines.storage.collect import collect_rows
+from pipelines.storage.warehouse import Warehouse
+from pipelines.why.codes import DETAILS, PLACE
+from pipelines.why.open_rows import open_rows
+from pipelines.why.order import with_order
+from pipelines.why.receives import locks_of, not_received, receives_of, rolled_back
+from pipelines.why.rules import KIND, changed_rules, kinds_at, lost_rules, near_rules
+from schemas.keys import GROUP, QUEUE
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import PRIORITY_RULES
+
+ENOUGH = 5
+"""Rollbacks in a row after which the server turns a queue off."""
+RULE_CODES = (
+    "rule_newer_than_endpoint",
+    "rule_changed_since",
+    "near_miss",
+    "other_side_only",
+    "more_specific_rule",
+)
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The open messages of an as_of.
+
+    Attributes:
+        rows: `open_rows` `with_order` and all that causes depend on, with `codes`, the causes of each.
+        near: `near_rules` of their kinds.
+        locks: `locks_of`.
+        off: the queues that are off: their names, `since` and `poison_message_id`, by name as printed.
+    """
+
+    rows: DataFrame
+    near: DataFrame
+    locks: DataFrame
+    off: Mapping[str, Mapping[str, object]]
+
+
+def explained_rows(
+    warehouse: Warehouse,
+    catalog: Catalog,
+    *,
+    as_of: datetime,
+    is_activation_computed: bool,
+    materialize: Materialize,
+) -> Explained:
+    """Find the causes of all open messages at a published as_of.
+
+    Args:
+        warehouse: the tables.
+        catalog: bindings, honor flags and monitors.
+        as_of: an as_of that was published.
+        is_activation_computed: whether `activation` has its rows.
+        materialize: computes a frame once.
+    """
+    off = queues_off_at(warehouse, catalog, as_of)
+    rows = materialize(with_order(materialize(open_rows(warehouse, catalog, off, as_of))))
+    moment = F.lit(as_of)
+    rules = warehouse.read(PRIORITY_RULES)
+    held = rows.where("endpoint_priority is not null")
+    kinds = materialize(kinds_at(held, rules, moment))
+    near = materialize(_in_use_apart(warehouse, catalog, near_rules(kinds, rules, moment), as_of))
+    rows = _with_rules(warehouse, rows, kinds, near, lost_rules(kinds, rules, moment), rules, as_of)
+    ready = collect_rows(rows.where("state = 'ready'").select(*QUEUE).distinct())
+    queues = [(row["instance"], row["database"], row["queue"]) for row in ready]
+    receives = receives_of(warehouse, catalog, queues, as_of, is_activation_computed=is_activation_computed)
+    taken = rolled_back(warehouse, held.where("kind = 'receive'").select("message_id").distinct(), as_of)
+    honoring = small_frame(
+        warehouse.spark,
+        [(instance, database) for instance, database, honors in catalog.database_rows() if honors],
+        "instance string, held_by string",
+    )
+    rows = (
+        rows.join(F.broadcast(receives), QUEUE, "left")
+        .join(taken, "message_id", "left")
+        .join(F.broadcast(honoring.withColumn("honors", F.lit(True))), ["instance", "held_by"], "left")
+    )
+    rows = materialize(_with_codes(rows))
+    locked = rows.where("state = 'group_locked'")
+    locks = materialize(locks_of(warehouse, locked.select(*GROUP, *SIDE), as_of))
+    return Explained(rows, near, locks, _poisoned(rows, off))
+
+
+def _in_use_apart(warehouse: Warehouse, catalog: Catalog, near: DataFrame, as_of: datetime) -> DataFrame:
+    """`near_rules` without those whose rule's spelling, at a distance of letters, is a name in use."""
+    spelled = collect_rows(
+        near.where("not is_same")
+        .select("endpoint_instance", "endpoint_database", "criterion", "rule_has")
+        .distinct()
+    )
+    if not spelled:
+        return near
+    in_catalog = {row[2] for row in catalog.service_bindings()}
+    used = [
+        tuple(row.values())
+        for row in spelled
+        if row["criterion"] != "contract" and row["rule_has"] in in_catalog
+    ]
+    endpoints = warehouse.read(ENDPOINTS).where(F.col("created_at") < F.lit(as_of))
+    for criterion in CRITERIA:
+        names = sorted({row["rule_has"] for row in spelled if row["criterion"] == criterion})
+        if names:
+            found = endpoints.where(F.col(criterion).isin(names))
+            used += [
+                (row["instance"], row["database"], criterion, row[criterion])
+                for row in collect_rows(found.select("instance", "database", criterion).distinct())
+            ]
+    apart = small_frame(
+        warehouse.spark,
+        sorted(set(used)),
+        "endpoint_instance string, endpoint_database string, criterion string, rule_has string",
+    )
+    keys = ["endpoint_instance", "endpoint_database", "criterion", "rule_has"]
+    return near.where("is_same").unionByName(
+        near.where("not is_same").join(F.broadcast(apart), keys, "left_anti").select(*near.columns)
+    )
+
+
+def _with_rules(
+    warehouse: Warehouse,
+    rows: DataFrame,
+    kinds: DataFrame,
+    near: DataFrame,
+    lost: DataFrame,
+    rules: DataFrame,
+    as_of: datetime,
+) -> DataFrame:
+    """Add what the rules at T say of the holding endpoint, and the other endpoint where only it has a rule."""
+    nearest = near.groupBy(*KIND).agg(F.max("near_level").alias("near_level"))
+    about = kinds.join(nearest, list(KIND), "left").join(lost, list(KIND), "left")
+    known = F.broadcast(about).join(rows, list(KIND), "right")
+    endpoint = ["endpoint_priority", "endpoint_rule_name", "endpoint_level_source", "endpoint_created_at"]
+    holders = known.where(F.col("today") > F.col("endpoint_priority")).select(
+        *SIDE, *KIND, *endpoint, "today", "today_rule", "today_since"
+    )
+    changed = changed_rules(holders.distinct(), rules)
+    others = warehouse.read_open(ENDPOINTS, as_of).where(
+        (F.col("created_at") < F.lit(as_of)) & F.col("ladder_step").isNotNull()
+    )
+    others = others.where(F.col("priority") > DEFAULT_PRIORITY).select(
+        "conversation_id",
+        (~F.col("is_initiator")).alias("is_initiator"),
+        F.col("instance").alias("other_instance"),
+        F.col("database").alias("other_database"),
+        F.col("rule_name").alias("other_rule"),
+        F.col("priority").alias("other_level"),
+    )
+    return known.join(changed, SIDE, "left").join(others, SIDE, "left")
+
+
+def _with_codes(rows: DataFrame) -> DataFrame:
+    """Add `codes`, the causes that hold."""
+    level = F.col("endpoint_priority")
+    is_held = level.isNotNull()
+    is_bare = is_held & F.col("endpoint_ladder_step").isNull() & (level == DEFAULT_PRIORITY)
+    silent, reason = not_received()
+    conditions: dict[str, Column] = {
+        "rule_newer_than_endpoint": F.col("is_newer"),
+        "rule_changed_since": ~F.col("is_newer"),
+        "near_miss": F.col("near_level") > level,
+        "other_side_only": is_bare & F.col("other_level").isNotNull(),
+        "more_specific_rule": F.col("lost_level") > level,
+    }
+    any_rule = F.lit(False)
+    for condition in conditions.values():
+        any_rule |= F.coalesce(condition, F.lit(False))
+    has_rule = is_held & F.col("endpoint_ladder_step").isNotNull() & (level > DEFAULT_PRIORITY)
+    ruled = rows.where(has_rule).select(*PLACE).distinct().withColumn("has_ruled", F.lit(True))
+    rows = rows.join(F.broadcast(ruled), list(PLACE), "left")
+    is_sent = F.col("kind") == "transmission"
+    conditions |= {
+        "no_rule": is_bare & ~any_rule & F.col("has_ruled"),
+        "outranked": F.col("is_outranked"),
+        "own_group_first": F.col("is_behind_own"),
+        "older_first": F.col("is_behind_older"),
+        "first_in_line": F.when(is_sent, F.col("position") == 1).otherwise(F.col("receive_number") == 1),
+        "group_locked": F.col("state") == "group_locked",
+        "queue_off": (F.col("state") == "queue_off") | F.col("waits_for").isNotNull(),
+        "not_received": silent,
+        "rolled_back": F.col("times").isNotNull(),
+        "honor_off": is_sent & is_held & (F.col("sent_level") > DEFAULT_PRIORITY) & F.col("honors").isNull(),
+        "transmission_status": F.col("status").isNotNull(),
+        **{
+            code: F.col("reason") == code
+            for code in ("endpoint_unknown", "service_not_in_catalog", "handle_unknown")
+        },
+    }
+    codes = [F.when(conditions[code], F.lit(code)) for code in DETAILS]
+    return rows.withColumns(
+        {
+            "codes": F.filter(F.array(*codes), lambda code: code.isNotNull()),
+            "silence_reason": F.when(silent, reason),
+        }
+    )
+
+
+def _poisoned(rows: DataFrame, off: list[dict[str, object]]) -> dict[str, dict[str, object]]:
+    """Since when queues are off, and the message of each that was rolled back ENOUGH times."""
+    if not off:
+        return {}
+    often = rows.where((F.col("state") == "queue_off") & (F.col("times") >= ENOUGH))
+    latest = collect_rows(often.groupBy(*QUEUE).agg(F.max("last_received_at").alias("last_received_at")))
+    poison: dict[str, object] = {}
+    for row in latest:
+        same = often.where(F.col("last_received_at") == F.lit(row["last_received_at"]))
+        for name in QUEUE:
+            same = same.where(F.col(name) == row[name])
+        first = same.agg(F.min("message_id").alias("first")).first()
+        poison[format_queue(row)] = first["first"] if first else None
+    return {
+        format_queue(row): {
+            **{name: row[name] for name in QUEUE},
+            "since": row["off_since"] or row["seen_off_at"],
+            "poison_message_id": poison.get(format_queue(row)),
+        }
+        for row in off
+    }

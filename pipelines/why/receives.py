@@ -1,0 +1,274 @@
+"""What is known of receives: the last one of each queue, rolled-back messages, locks of groups."""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from pyspark.sql import Column, DataFrame, functions as F
+
+from pipelines.activation.evidence import NOTIFIED
+from pipelines.activation.messages import rolled_back_transactions
+from pipelines.config.catalog import Catalog
+from pipelines.engine.frames import small_frame
+from pipelines.state.endpoints import SIDE, group_after_moves, latest_moves
+from pipelines.state.events_before import events_before, moment_and_id, moment_of
+from pipelines.state.transactions import TRANSACTION
+from pipelines.storage.collect import collect_rows
+from pipelines.storage.monitors import read_latest_monitors
+from pipelines.storage.warehouse import Warehouse
+from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
+from schemas.keys import GROUP, QUEUE
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import ACTIVATION
+from schemas.table import Table
+
+LOOKBACK = timedelta(days=1)
+"""Queues without a receive in so long a time are looked up in the whole log."""
+QueueName = tuple[str, str, str]
+RECEIVES = (
+    "instance string, database string, queue string, last_receive timestamp, notified_at timestamp, "
+    "silence string, due_until timestamp, is_known boolean"
+)
+
+
+def receives_of(
+    warehouse: Warehouse,
+    catalog: Catalog,
+    queues: Iterable[QueueName],
+    as_of: datetime,
+    *,
+    is_activation_computed: bool,
+) -> DataFrame:
+    """What is known of the receives of queues.
+
+    Args:
+        warehouse: the tables.
+        catalog: the monitors.
+        queues: those that have ready messages.
+        as_of: an as_of that was published.
+        is_activation_computed: whether `activation` has the rows of as_of.
+
+    Returns:
+        One row per queue: instance, database, queue; `last_receive` before as_of; `notified_at`, since when a
+        snapshot shows its monitor as NOTIFIED; `silence`, the reason that nothing was received, null if not known;
+        `due_until`, up to which the monitor checked (null unless a reason depends on it); `is_known`, whether
+        the log has receives of the instance.
+    """
+    wanted = sorted(queues)
+    known = _instances_with_receives(warehouse, {queue[0] for queue in wanted}, as_of) if wanted else set()
+    last = _last_receives(warehouse, [queue for queue in wanted if queue[0] in known], as_of)
+    notified = {
+        tuple(row[name] for name in QUEUE): row["last_activated_time"]
+        for row in read_latest_monitors(warehouse, as_of)
+        if (row["state"] or "").upper() == NOTIFIED
+    }
+    reasons = _reasons(warehouse, catalog, wanted, as_of) if is_activation_computed else {}
+    static = _static_reasons(catalog, wanted)
+    rows = []
+    for queue in wanted:
+        reason, due_until = static.get(queue), None
+        if reason is None and is_activation_computed:
+            reason, due_until = reasons.get(queue, ("not_due", None))
+        at = notified.get(queue)
+        rows.append((*queue, last.get(queue), at, reason, due_until, queue[0] in known))
+    return small_frame(warehouse.spark, rows, RECEIVES)
+
+
+def not_received() -> tuple[Column, Column]:
+    """Whether nothing was received from a row's queue since it arrived, and why.
+
+    The columns are those of `open_rows` and `receives_of`.
+    """
+    since, last = F.col("since"), F.col("last_receive")
+    is_silent = last.isNull() | (last < since)
+    was_notified = F.coalesce(F.col("notified_at") <= since, F.lit(False))
+    holds = (F.col("state") == "ready") & is_silent & (F.col("is_known") | was_notified)
+    is_due = F.col("due_until").isNull() | (F.col("due_until") >= since)
+    reason = F.when(was_notified, F.lit("notified")).when(is_due, F.col("silence")).otherwise("not_due")
+    return F.coalesce(holds, F.lit(False)), reason
+
+
+def _instances_with_receives(warehouse: Warehouse, instances: set[str], as_of: datetime) -> set[str]:
+    """The instances of which the log has a queue event or a RECEIVED before as_of; snapshots do not count."""
+    found = _instances_since(warehouse, as_of, as_of - LOOKBACK)
+    return found & instances if instances <= found else _instances_since(warehouse, as_of, None) & instances
+
+
+def _instances_since(warehouse: Warehouse, as_of: datetime, since: datetime | None) -> set[str]:
+    events = _logged(warehouse, QUEUE_FACTS, as_of, since).select("instance")
+    received = _logged(warehouse, MESSAGES, as_of, since).where("event_type = 'RECEIVED'").select("instance")
+    return {row["instance"] for row in collect_rows(events.unionByName(received).distinct())}
+
+
+def _logged(warehouse: Warehouse, table: Table, as_of: datetime, since: datetime | None) -> DataFrame:
+    """The logged events before as_of, from a moment on."""
+    read = warehouse.read(table) if since is None else warehouse.read_left(table, since)
+    later = F.lit(True) if since is None else F.col("event_time") >= F.lit(since)
+    return events_before(read, as_of).where(F.col("seen_at").isNull() & later)
+
+
+def _last_receives(
+    warehouse: Warehouse, queues: list[QueueName], as_of: datetime
+) -> dict[QueueName, datetime]:
+    found = _last_since(warehouse, as_of, as_of - LOOKBACK) if queues else {}
+    if any(queue not in found for queue in queues):
+        found = {**_last_since(warehouse, as_of, None), **found}
+    return found
+
+
+def _last_since(warehouse: Warehouse, as_of: datetime, since: datetime | None) -> dict[QueueName, datetime]:
+    """The last receive of each queue before as_of, looked for from a moment on."""
+    received = (
+        _logged(warehouse, MESSAGES, as_of, since)
+        .where("event_type = 'RECEIVED'")
+        .select("conversation_id", (~F.col("sent_by_initiator")).alias("is_initiator"), "event_time")
+    )
+    last = received.groupBy(*SIDE).agg(F.max("event_time").alias("event_time"))
+    endpoints = warehouse.read(ENDPOINTS) if since is None else warehouse.read_left(ENDPOINTS, since)
+    of_messages = (
+        last.join(endpoints.select(*SIDE, *QUEUE), SIDE)
+        .where("queue is not null")
+        .select(*QUEUE, "event_time")
+    )
+    statements = (
+        _logged(warehouse, QUEUE_FACTS, as_of, since)
+        .where("event_type = 'RECEIVE'")
+        .select(*QUEUE, "event_time")
+    )
+    counted = statements.unionByName(of_messages).groupBy(*QUEUE).agg(F.max("event_time").alias("last"))
+    return {(row["instance"], row["database"], row["queue"]): row["last"] for row in collect_rows(counted)}
+
+
+def _static_reasons(catalog: Catalog, queues: list[QueueName]) -> dict[QueueName, str]:
+    """Why nothing starts a reader, by the catalog alone."""
+    of_catalog = {
+        (instance.name, database.name, queue.name): queue
+        for instance in catalog.instances
+        for database in instance.databases
+        for queue in database.queues
+    }
+    reasons = {}
+    for name in queues:
+        queue = of_catalog.get(name)
+        if queue is None or (queue.activation is None and queue.event_notification is None):
+            reasons[name] = "no_monitor"
+        elif queue.activation is not None and not queue.activation.status:
+            reasons[name] = "activation_off"
+    return reasons
+
+
+def _reasons(
+    warehouse: Warehouse, catalog: Catalog, queues: list[QueueName], as_of: datetime
+) -> dict[QueueName, tuple[str, datetime]]:
+    """Why the monitor as we replay it started no reader, by its last row, and when it checked last."""
+    rows = warehouse.read_as_of(ACTIVATION, as_of)
+    last = collect_rows(
+        rows.groupBy(*QUEUE).agg(
+            F.max("last_check").alias("last_check"),
+            F.max_by("mode", "ordinal").alias("mode"),
+            F.max_by("occurs", "ordinal").alias("occurs"),
+        )
+    )
+    wanted = set(queues)
+    found: dict[QueueName, tuple[str, datetime]] = {}
+    for row in last:
+        name = (row["instance"], row["database"], row["queue"])
+        if name in wanted:
+            inside = "no_reader_started" if row["occurs"] else "max_queue_readers"
+            found[name] = ("notified" if row["mode"] == "external" else inside, row["last_check"])
+    return found
+
+
+def rolled_back(warehouse: Warehouse, messages: DataFrame, as_of: datetime) -> DataFrame:
+    """How often open messages were received and rolled back.
+
+    Args:
+        warehouse: the tables.
+        messages: (message_id), unique.
+        as_of: the instant.
+
+    Returns:
+        One row per message with any: message_id, `times` (distinct transactions), `last_transaction_id` and
+        `last_received_at` of the latest RECEIVED.
+    """
+    transactions = rolled_back_transactions(events_before(warehouse.read_left(QUEUE_FACTS, as_of), as_of))
+    received = events_before(warehouse.read_left(MESSAGES, as_of), as_of).where("event_type = 'RECEIVED'")
+    return (
+        F.broadcast(transactions)
+        .join(received.select(*TRANSACTION, "message_id", "event_time", "event_id"), TRANSACTION)
+        .join(messages, "message_id", "left_semi")
+        .groupBy("message_id")
+        .agg(
+            F.count_distinct(*TRANSACTION).alias("times"),
+            F.max_by("transaction_id", moment_and_id()).alias("last_transaction_id"),
+            F.max("event_time").alias("last_received_at"),
+        )
+    )
+
+
+def locks_of(warehouse: Warehouse, locked: DataFrame, as_of: datetime) -> DataFrame:
+    """The first fact that locks each locked group, and the session of its transaction.
+
+    Args:
+        warehouse: the tables.
+        locked: (instance, database, queue, conversation_group_id, conversation_id, is_initiator) of messages
+            of locked groups.
+        as_of: the instant.
+
+    Returns:
+        One row per group: GROUP, `transaction_id`, `session_id`, `locked_since`.
+    """
+    events = events_before(warehouse.read_left(QUEUE_FACTS, as_of), as_of)
+    messages = events_before(warehouse.read_left(MESSAGES, as_of), as_of)
+    ended = events.where("event_type in ('COMMIT', 'ROLLBACK')").select(*TRANSACTION).distinct()
+    groups = locked.select(*GROUP).distinct()
+    naming = (
+        events.where("event_type in ('RECEIVE', 'GET_CONVERSATION_GROUP') and transaction_id is not null")
+        .where("conversation_group_id is not null")
+        .join(ended, TRANSACTION, "left_anti")
+        .join(groups, GROUP, "left_semi")
+        .select(*GROUP, "transaction_id", "event_time", _rank(0).alias("place"))
+    )
+    received = (
+        messages.where("event_type = 'RECEIVED' and transaction_id is not null")
+        .join(ended, TRANSACTION, "left_anti")
+        .select(
+            "conversation_id",
+            (~F.col("sent_by_initiator")).alias("is_initiator"),
+            F.col("transaction_id"),
+            "event_time",
+            _rank(1).alias("place"),
+        )
+        .join(_groups_of_endpoints(warehouse, locked, as_of), SIDE)
+        .select(*GROUP, "transaction_id", "event_time", "place")
+    )
+    first = (
+        naming.unionByName(received)
+        .groupBy(*GROUP)
+        .agg(
+            F.min_by("transaction_id", "place").alias("transaction_id"),
+            F.min_by("event_time", "place").alias("locked_since"),
+        )
+    )
+    sessions = (
+        events.where("session_id is not null and transaction_id is not null")
+        .groupBy(*TRANSACTION)
+        .agg(F.min_by("session_id", moment_and_id()).alias("session_id"))
+    )
+    return first.join(sessions, TRANSACTION, "left")
+
+
+def _groups_of_endpoints(warehouse: Warehouse, locked: DataFrame, as_of: datetime) -> DataFrame:
+    """The endpoints of locked groups: a message in flight may be of any of them."""
+    groups = locked.select(*GROUP).distinct()
+    moves = latest_moves(events_before(warehouse.read_left(ENDPOINT_FACTS, as_of), as_of))
+    endpoints = (
+        warehouse.read_left(ENDPOINTS, as_of)
+        .where(F.col("created_at") < F.lit(as_of))
+        .join(moves, SIDE, "left")
+        .select(*SIDE, *QUEUE, group_after_moves().alias("conversation_group_id"))
+    )
+    return endpoints.join(groups, GROUP, "left_semi")
+
+
+def _rank(rank: int) -> Column:
+    return F.concat(moment_of("event_time"), F.lit(str(rank)), F.col("event_id"))

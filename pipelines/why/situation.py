@@ -1,0 +1,162 @@
+"""How many messages wait where, how long, at which levels, and what is ahead of them."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from pyspark.sql import DataFrame, Window, functions as F
+
+from pipelines.storage.collect import collect_rows
+from pipelines.why.codes import NAMES, PLACE
+
+STATES = ("ready", "queue_off", "group_locked", "transmission", "forwarded", "unresolved")
+Row = dict[str, Any]
+Place = tuple[str, str, str, str]
+
+
+def describe_places(rows: DataFrame, as_of: datetime, limit: int) -> dict[Place | None, Row]:
+    """The situation of each place, and of all together, which has the key None.
+
+    Args:
+        rows: `explained_rows` that fit.
+        as_of: T.
+        limit: rows of kinds.
+
+    Returns:
+        `messages`, `conversations`, `states`, `oldest`, `oldest_seconds`, `p95_seconds`, `levels`, `kinds`.
+    """
+    seconds = F.floor((F.unix_micros(F.lit(as_of)) - F.unix_micros("since")) / 1_000_000)
+    aggregates = [
+        F.count(F.lit(1)).alias("messages"),
+        F.count_distinct("conversation_id").alias("conversations"),
+        *[F.count(F.when(F.col("state") == state, 1)).alias(f"state_{state}") for state in STATES],
+        F.min("since").alias("oldest"),
+        F.max(seconds).alias("oldest_seconds"),
+        F.percentile(seconds, F.lit(0.95)).alias("p95_seconds"),
+    ]
+    by_place = collect_rows(rows.groupBy(*PLACE).agg(*aggregates))
+    found: dict[Place | None, Row] = {place_of(row): _situation(row) for row in by_place}
+    if len(by_place) == 1:
+        found[None] = {**_situation(by_place[0])}
+    else:
+        [total] = collect_rows(rows.agg(*aggregates))
+        found[None] = _situation(total)
+    _add_levels(found, rows)
+    _add_kinds(found, rows, limit)
+    return found
+
+
+def place_of(row: Row) -> Place:
+    """The place of a row: kind, instance, database and queue, empty where it has none."""
+    kind, instance, database, queue = (row[name] for name in PLACE)
+    return kind, instance, database, queue
+
+
+def _situation(row: Row) -> Row:
+    return {
+        "messages": row["messages"],
+        "conversations": row["conversations"],
+        "states": {state: row[f"state_{state}"] for state in STATES},
+        "oldest": row["oldest"],
+        "oldest_seconds": row["oldest_seconds"],
+        "p95_seconds": row["p95_seconds"],
+        "levels": [],
+        "kinds": [],
+    }
+
+
+def _add_levels(found: dict[Place | None, Row], rows: DataFrame) -> None:
+    leveled = (
+        rows.where("kind <> 'unresolved'").groupBy(*PLACE, "level").agg(F.count(F.lit(1)).alias("messages"))
+    )
+    total: dict[int, int] = {}
+    for row in sorted(collect_rows(leveled), key=lambda row: -row["level"]):
+        found[place_of(row)]["levels"].append({"level": row["level"], "messages": row["messages"]})
+        total[row["level"]] = total.get(row["level"], 0) + row["messages"]
+    found[None]["levels"] = [
+        {"level": level, "messages": total[level]} for level in sorted(total, reverse=True)
+    ]
+
+
+def _add_kinds(found: dict[Place | None, Row], rows: DataFrame, limit: int) -> None:
+    for row in top_rows(rows, NAMES, limit):
+        place = place_of(row) if row["kind"] is not None else None
+        found[place]["kinds"].append({name: row[name] for name in (*NAMES, "messages")})
+
+
+def top_rows(rows: DataFrame, columns: Sequence[str], limit: int) -> list[Row]:
+    """The combinations of columns with the most messages: of each place, and of all, whose kind is None.
+
+    Args:
+        rows: messages with their place; each counts once.
+        columns: what is counted by.
+        limit: combinations of each place, and of all together.
+
+    Returns:
+        PLACE, columns and `messages`, in their order: most messages first, then by the columns, nulls last.
+    """
+    named = [f"by_{name}" for name in columns]
+    counted = rows.select(*PLACE, *[F.col(name).alias(f"by_{name}") for name in columns])
+    by_place = counted.groupBy(*PLACE, *named).agg(F.count(F.lit(1)).alias("messages"))
+    order = [F.desc("messages"), *[F.asc_nulls_last(name) for name in named]]
+    first = Window.partitionBy(*PLACE).orderBy(*order)
+    of_places = by_place.withColumn("number", F.row_number().over(first)).where(F.col("number") <= limit)
+    total = by_place.groupBy(*named).agg(F.sum("messages").alias("messages"))
+    of_all = total.orderBy(*order).limit(limit)
+    every = collect_rows(of_places.drop("number")) + [
+        {**dict.fromkeys(PLACE), **row} for row in collect_rows(of_all)
+    ]
+    plain = [
+        {
+            **{name: row[name] for name in PLACE},
+            **{name: row[f"by_{name}"] for name in columns},
+            "messages": row["messages"],
+        }
+        for row in every
+    ]
+    return sorted(plain, key=lambda row: (-row["messages"], *[sort_key(row[name]) for name in columns]))
+
+
+def sort_key(value: Any) -> tuple[bool, Any]:
+    """Values in their order: text by its UTF-8 bytes, numbers and times by size, nulls last."""
+    if value is None:
+        return True, b""
+    return False, value.encode() if isinstance(value, str) else value
+
+
+def describe_ahead(rows: DataFrame, fitting: DataFrame, place: Place) -> Row | None:
+    """What is ahead of the first and of the median fitting message of a place.
+
+    Args:
+        rows: all messages of the place.
+        fitting: those of them that fit and have a position.
+        place: where they are.
+
+    Returns:
+        `first` and `median`: message_id, `messages` and `receives` ahead, and their `kinds`.
+    """
+    ordered = fitting.select("message_id", "position", "receive_number")
+    count = ordered.count()
+    if not count:
+        return None
+    numbered = ordered.withColumn("number", F.row_number().over(Window.orderBy("position")))
+    chosen = collect_rows(numbered.where(F.col("number").isin(1, -(-count // 2))).orderBy("number"))
+    answers = []
+    for row in chosen:
+        kinds = (
+            rows.where(F.col("position") < row["position"])
+            .groupBy(*NAMES)
+            .agg(F.count(F.lit(1)).alias("messages"))
+        )
+        counted = [{name: each[name] for name in (*NAMES, "messages")} for each in collect_rows(kinds)]
+        answers.append(
+            {
+                "message_id": row["message_id"],
+                "messages": row["position"] - 1,
+                "receives": None if row["receive_number"] is None else row["receive_number"] - 1,
+                "kinds": sorted(
+                    counted, key=lambda each: (-each["messages"], *[sort_key(each[name]) for name in NAMES])
+                ),
+            }
+        )
+    return {"first": answers[0], "median": answers[-1]}
