@@ -29,9 +29,9 @@ ANY_CONVERSATION = "ABCDEF00"
 """How ids of conversations begin."""
 
 
-def guid_log(number: int) -> Log:
+def guid_log(count: int, number: int) -> Log:
     """Random logs of several servers as one, whose ids are in upper case as a server has them."""
-    log = one_log(random_logs(3, number))
+    log = one_log(random_logs(count, number))
 
     def upper(rows: list[Row]) -> list[Row]:
         ids = ("conversation_id", "conversation_group_id")
@@ -55,11 +55,14 @@ def server_at(log: Log, moment: datetime) -> dict[Place, Views]:
     return {place: {**each, **MONITORS} for place, each in found.items()}
 
 
-@pytest.mark.parametrize("number", [11, 23])
+@pytest.mark.parametrize(
+    ("count", "number"),
+    [(2, 14), pytest.param(4, 11, marks=pytest.mark.long), pytest.param(4, 23, marks=pytest.mark.long)],
+)
 @pytest.mark.spark
-def test_captures_give_the_tables_of_csv(tmp_path: Path, number: int) -> None:
+def test_captures_give_the_tables_of_csv(tmp_path: Path, count: int, number: int) -> None:
     """Two moments of random servers; all views are complete, so what has gone has ended."""
-    log = guid_log(number)
+    log = guid_log(count, number)
     moments = [log.as_of - timedelta(hours=1), log.as_of]
     captures, files = CaptureProject(tmp_path / "captures"), CaptureProject(tmp_path / "files")
     declared: list[Row] = []
