@@ -17,6 +17,32 @@ READ_TIME = timedelta(milliseconds=100)
 """How long the script reads a view."""
 LONGEST_STATUS = 400
 
+HOSTILE_NAMES = [
+    "a]b[c",
+    "quote ' and \"",
+    "line\r\nend\n",
+    "a.b.c",
+    ".",
+    "tab\there",
+    '{"row":{"status":1}}',
+    '"row":{',
+    '","view":"services","row":{"service_id":1}}',
+    '{"end":true}',
+    "\\",
+    "\\u0041",
+    "n" * 128,
+    "\N{BEER MUG}" * 64,
+    "Größe Ω 木",
+    " blanks ",
+    "NULL",
+    "null",
+    "<&>",
+    "comma,semicolon;pipe|",
+    "\N{DELETE}\N{NEXT LINE}\N{LINE SEPARATOR}",
+    "\0",
+    "%25 %2E",
+]
+
 ViewName = str | tuple[str, str]
 """A view, or a queue: schema.queue, and a pair where the schema has a dot."""
 

@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 
 from tests.support.capture_tools import FORMS
-from tests.support.captures import Captured, capture_lines, counted, find_lines, spell_time, to_line
+from tests.support.captures import (
+    HOSTILE_NAMES,
+    Captured,
+    capture_lines,
+    counted,
+    find_lines,
+    spell_time,
+    to_line,
+)
 from tests.support.factories import NOON, Row, at
 from tests.support.read_captures import read_file, read_lines, rows_of, small_lines
 from tests.support.snapshot_views import conversation, handle, ready, shown, views
@@ -88,34 +96,7 @@ def test_times_in_the_scripts_spelling(tmp_path: Path, stored: str | None, read:
     assert found in ({read}, {stored})
 
 
-NAMES = [
-    "a]b[c",
-    "quote ' and \"",
-    "line\r\nend\n",
-    "a.b.c",
-    ".",
-    "tab\there",
-    '{"row":{"status":1}}',
-    '"row":{',
-    '","view":"services","row":{"service_id":1}}',
-    '{"end":true}',
-    "\\",
-    "\\u0041",
-    "n" * 128,
-    "\N{BEER MUG}" * 64,
-    "Größe Ω 木",
-    " blanks ",
-    "NULL",
-    "null",
-    "<&>",
-    "comma,semicolon;pipe|",
-    "\N{DELETE}\N{NEXT LINE}\N{LINE SEPARATOR}",
-    "\0",
-    "%25 %2E",
-]
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_hostile_names(tmp_path: Path, name: str) -> None:
     """Of the server, a database, a queue and its schema, a service, a contract, a message type."""
     found = views(

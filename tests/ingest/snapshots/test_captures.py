@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from tests.support.capture_project import CaptureProject, require_equal
 from tests.support.capture_tools import FORMS
-from tests.support.captures import Captured, capture_lines, to_line, write_captures
+from tests.support.captures import HOSTILE_NAMES, Captured, capture_lines, to_line, write_captures
 from tests.support.factories import NOON, Row, at
 from tests.support.harness import one_log
 from tests.support.model.rules import rule_history
@@ -29,9 +29,9 @@ ANY_CONVERSATION = "ABCDEF00"
 """How ids of conversations begin."""
 
 
-def guid_log(number: int) -> Log:
+def guid_log(count: int, number: int) -> Log:
     """Random logs of several servers as one, whose ids are in upper case as a server has them."""
-    log = one_log(random_logs(3, number))
+    log = one_log(random_logs(count, number))
 
     def upper(rows: list[Row]) -> list[Row]:
         ids = ("conversation_id", "conversation_group_id")
@@ -55,11 +55,14 @@ def server_at(log: Log, moment: datetime) -> dict[Place, Views]:
     return {place: {**each, **MONITORS} for place, each in found.items()}
 
 
-@pytest.mark.parametrize("number", [11, 23])
+@pytest.mark.parametrize(
+    ("count", "number"),
+    [(2, 14), pytest.param(4, 11, marks=pytest.mark.long), pytest.param(4, 23, marks=pytest.mark.long)],
+)
 @pytest.mark.spark
-def test_captures_give_the_tables_of_csv(tmp_path: Path, number: int) -> None:
+def test_captures_give_the_tables_of_csv(tmp_path: Path, count: int, number: int) -> None:
     """Two moments of random servers; all views are complete, so what has gone has ended."""
-    log = guid_log(number)
+    log = guid_log(count, number)
     moments = [log.as_of - timedelta(hours=1), log.as_of]
     captures, files = CaptureProject(tmp_path / "captures"), CaptureProject(tmp_path / "files")
     declared: list[Row] = []
@@ -252,6 +255,44 @@ def test_queues_of_one_name_in_two_schemas(tmp_path: Path) -> None:
     ]
     endpoints = {row["local_service"]: row["queue"] for row in project.table("endpoints")}
     assert endpoints == {"Two": "TargetQueue", "Three": "sales.TargetQueue"}
+
+
+def test_a_night_on_hostile_names(tmp_path: Path) -> None:
+    """Each of a server, its database, queue, service, contract, message type and rule."""
+    project = CaptureProject(tmp_path / "p")
+    for number, name in enumerate(HOSTILE_NAMES):
+        here: Row = {"service_contract_id": 7, "service_id": 2, "far_service": name}
+        found: dict[Any, list[Row]] = {
+            **views(
+                conversation_endpoints=[shown(number, False, **here)],
+                services=[{"service_id": 2, "name": name, "service_queue_id": 12}],
+                service_contracts=[{"service_contract_id": 7, "name": name}],
+                service_queues=[
+                    {"object_id": 12, "name": name, "is_receive_enabled": True, "is_enqueue_enabled": True}
+                ],
+                conversation_priorities=[
+                    {"name": name, "service_contract_id": 7, "remote_service_name": name, "priority": 9}
+                ],
+            ),
+            ("dbo", name): [ready(number, False, 0, message_type_name=name)],
+        }
+        del found["dbo.TargetQueue"]
+        lines = capture_lines({name: found}, server=f"{number} {name}", id=f"{number:08}")
+        project.add(lines, f"{number}.jsonl")
+    project.run()
+    servers = {f"{number} {name}": name for number, name in enumerate(HOSTILE_NAMES)}
+    schedule = project.table("receive_schedule", ["instance", "database", "queue"])
+    assert {(row["instance"], row["database"], row["queue"]) for row in schedule} == {
+        (server, name, name) for server, name in servers.items()
+    }
+    endpoints = project.table("endpoints", ["instance", "contract", "local_service", "remote_service"])
+    assert {tuple(row.values()) for row in endpoints} == {
+        (server, name, name, name) for server, name in servers.items()
+    }
+    rules = project.table("priority_rules", ["instance", "database", "name", "level"])
+    assert {tuple(row.values()) for row in rules} == {
+        (server, name, name, 9) for server, name in servers.items()
+    }
 
 
 def test_a_database_that_was_not_read_is_no_snapshot(tmp_path: Path) -> None:
