@@ -25,6 +25,7 @@ GROUPS = {
         "activation": "replay the queue monitors of one as_of, or show one queue",
     },
     "questions about a published as_of": {
+        "why": "why messages wait, behind what, and what to do",
         "next": "the next messages of a queue, or out of an instance, and why",
         "waiting": "which messages wait how long, and which are overtaken most",
         "explain": "why a conversation, a message or a group has its priority and position",

@@ -12,6 +12,7 @@ STEPS = (
     ("ladder", "state"),
     ("activation", "ingest", "queue_machine", "schedules"),
     ("conformance", "explain", "lint", "questions", "replay", "whatif"),
+    ("why",),
     ("nightly", "report"),
     ("generator",),
     ("commands",),

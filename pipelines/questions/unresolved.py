@@ -123,7 +123,7 @@ def describe_unresolved(rows: Sequence[Row], catalog: Catalog, catalog_path: str
 
 
 def _locate_messages(events: DataFrame, lost: DataFrame) -> DataFrame:
-    """Return conversation, direction, database (where it arrived, else was sent) and times of each message."""
+    """Return conversation, direction, times and database of each message: where it arrived, else was sent."""
     event_type = F.col("event_type")
     rows = events.join(lost.select("message_id").distinct(), "message_id", "left_semi").withColumn(
         "place", order_of_events()

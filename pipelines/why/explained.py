@@ -142,7 +142,7 @@ def _with_rules(
     rules: DataFrame,
     as_of: datetime,
 ) -> DataFrame:
-    """Add what the rules at T say of the holding endpoint, and the other endpoint where only it has a rule."""
+    """Add what the rules at T say of the holding endpoint, and the other endpoint if it has a rule."""
     nearest = near.groupBy(*KIND).agg(F.max("near_level").alias("near_level"))
     about = kinds.join(nearest, list(KIND), "left").join(lost, list(KIND), "left")
     known = F.broadcast(about).join(rows, list(KIND), "right")

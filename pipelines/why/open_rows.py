@@ -35,8 +35,8 @@ def open_rows(
         served together: the group, or the conversation and direction), `position`, `receive_number`,
         `counts_as` (the level that orders), `level`, `state`, `since`, the names of contract and services;
         `endpoint_instance`, `endpoint_database` and `endpoint_...` of ENDPOINT, null of forwarded
-        messages and, but for the place, of unresolved ones; of a transmission `held_by` (the database that holds it), `waits_for` (a queue
-        that is off), `sent_level`, `block` and `status`; of an unresolved message `reason` and `schedule`.
+        messages and, but for the place, of unresolved ones; of a transmission `held_by` (the database that
+        holds it), `waits_for` (a queue that is off), `sent_level`, `block` and `status`; of an unresolved message `reason` and `schedule`.
     """
     endpoints = warehouse.read_open(ENDPOINTS, as_of).where(F.col("created_at") < F.lit(as_of))
     holders = endpoints.select(

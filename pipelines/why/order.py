@@ -1,4 +1,4 @@
-"""What is ahead of each message in its place: messages that count more, those of its own group, and others."""
+"""What is ahead of each message in its place: messages that count more, its own group's, and others."""
 
 from pyspark.sql import DataFrame, Window, functions as F
 

@@ -76,8 +76,7 @@ def report_why(
         )
         _add_ahead(found, fitting, situations, places)
     told = {
-        place: [teller.tell(cause, place, situations[place]) for cause in causes.get(place, ())]
-        for place in (None, *places)
+        place: [teller.tell(cause, place) for cause in causes.get(place, ())] for place in (None, *places)
     }
     return {
         "as_of": as_of,

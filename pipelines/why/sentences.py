@@ -1,16 +1,16 @@
 """Causes in words: a sentence, what to do, and the command that shows more."""
 
+import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
-from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.tsql_script import create_statement, quote_name
+from pipelines.config.rules.tsql_script import quote_name
 from pipelines.console.wording import format_count, format_list
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
+from pipelines.lint.pairs import suggested_rule
 from pipelines.why.situation import Place, Row
 
 Details = list[Row]
@@ -255,7 +255,9 @@ def _more(details: Details) -> str:
 
 
 def _names(row: Row) -> str:
-    contract, local, remote = (row[name] or "unknown" for name in ("contract", "local_service", "remote_service"))
+    contract, local, remote = (
+        row[name] or "unknown" for name in ("contract", "local_service", "remote_service")
+    )
     return f"{contract} from {remote} to {local}"
 
 
@@ -274,14 +276,5 @@ def _time(moment: datetime | None) -> str:
 
 def _statement(row: Row, level: int) -> str:
     """The statement that would give endpoints of these names a level, on one line."""
-    names = [row[name] for name in ("contract", "local_service", "remote_service")]
-    version: Any = RuleVersion(
-        row["instance"],
-        row["database"],
-        f"{names[0]} {names[2]}"[:128],
-        *names,
-        level,
-        datetime.min,
-        None,
-    )
-    return f"USE {quote_name(row['database'])}; {' '.join(create_statement(version).split())}"
+    names = (row["contract"], row["local_service"], row["remote_service"])
+    return re.sub(r"\n\s*", " ", suggested_rule((row["instance"], row["database"]), names, level))

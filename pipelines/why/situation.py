@@ -135,11 +135,13 @@ def describe_ahead(rows: DataFrame, fitting: DataFrame, place: Place) -> Row | N
     Returns:
         `first` and `median`: message_id, `messages` and `receives` ahead, and their `kinds`.
     """
-    ordered = fitting.select("message_id", "position", "receive_number")
+    ordered = fitting.select("kind", "message_id", "position", "receive_number")
     count = ordered.count()
     if not count:
         return None
-    numbered = ordered.withColumn("number", F.row_number().over(Window.orderBy("position")))
+    numbered = ordered.withColumn(
+        "number", F.row_number().over(Window.partitionBy("kind").orderBy("position"))
+    )
     chosen = collect_rows(numbered.where(F.col("number").isin(1, -(-count // 2))).orderBy("number"))
     answers = []
     for row in chosen:

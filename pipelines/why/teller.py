@@ -1,0 +1,34 @@
+"""What a teller knows of the settings."""
+
+import shlex
+from datetime import datetime
+
+from pipelines.config.instants import format_instant
+from pipelines.config.load import Settings
+from pipelines.console.invocation import name_command
+from pipelines.why.sentences import Teller
+
+
+def teller_of(settings: Settings, as_of: datetime) -> Teller:
+    """The teller of a run: its commands can be pasted, and its rules have the places where they stand."""
+    written = {
+        (statement.instance, statement.database)
+        for file in settings.rule_files
+        for statement in file.statements
+    }
+    shown = {each.database_key for each in settings.snapshots} - written
+    places = {
+        (statement.instance, statement.database, statement.name): str(statement.location)
+        for file in settings.rule_files
+        for statement in file.statements
+    }
+
+    def command(name: str, *options: str) -> str:
+        words = ["--config", settings.path, *options, "--as-of", format_instant(as_of)]
+        return f"{name_command(name)} {shlex.join(words)}"
+
+    return Teller(
+        command,
+        frozenset(shown),
+        lambda instance, database, rule: places.get((instance, database, rule)),
+    )
