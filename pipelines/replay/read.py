@@ -87,7 +87,7 @@ def require_known(warehouse: Warehouse, settings: Settings, period: Period) -> N
     """
     subject = f"command line: --from {format_instant(period.start)}"
     require_left(warehouse.first_day, period.around.start, subject=subject, moment=period.start)
-    latest = published_as_of(warehouse, settings, None)
+    latest = published_as_of(warehouse, settings, None, says_age=False)
     runs = read_published_runs(warehouse, "as_of")
     latest = max([latest, *(run["as_of"] for run in runs)])
     if period.end <= latest:

@@ -85,10 +85,18 @@ def warn_of_age(runs: Iterable[Mapping[str, Any]], as_of: datetime) -> None:
         log.warning("%s", age)
 
 
-def published_as_of(warehouse: Warehouse, settings: Settings, as_of: AsOf | None) -> datetime:
+def published_as_of(
+    warehouse: Warehouse, settings: Settings, as_of: AsOf | None, *, says_age: bool = True
+) -> datetime:
     """Find an as_of that was published and is still there: the one asked for, or the newest.
 
     The tables are compared with what the runs left first: every question starts here.
+
+    Args:
+        warehouse: the tables.
+        settings: for messages.
+        as_of: the one asked for; None is the newest.
+        says_age: whether the question depends on how old the data is.
 
     A warning says so where a later run of it failed among its writes, or has not ended: its tables may be of
     both. Another one says how old the newest data was at that moment, if it was old.
@@ -119,7 +127,8 @@ def published_as_of(warehouse: Warehouse, settings: Settings, as_of: AsOf | None
             settings.path,
             format_instant(found),
         )
-    warn_of_age(published, found)
+    if says_age:
+        warn_of_age(published, found)
     if warehouse.is_pruned(found):
         log.warning(
             "the log of %s was pruned (%s --keep-event-days; the first day left is %s): the tables of this "

@@ -157,12 +157,12 @@ def test_before_the_job_listens_to_signals() -> None:
 def test_a_night_that_works(tmp_path: Path, engine: str) -> None:
     temporary, settings = tmp_path / "tmp", tmp_path / "settings.yaml"
     temporary.mkdir()
-    text = (ROOT / "conf" / "snapshot.yaml").read_text()
-    text = text.replace("../build/warehouse-snapshot", "warehouse").replace("../samples", f"{ROOT}/samples")
+    text = (ROOT / "conf" / "capture.yaml").read_text()
+    text = text.replace("../build/warehouse-capture", "warehouse").replace("../samples", f"{ROOT}/samples")
     settings.write_text(text)
     reads, writes = os.pipe()
     job = subprocess.Popen(
-        [*COMMANDS[engine], "--config", settings, "--as-of", "2026-11-21T00:00:00Z"],
+        [*COMMANDS[engine], "--config", settings, "--as-of", "2026-11-24T07:30:00Z"],
         cwd=ROOT,
         env=environment() | {"TMPDIR": str(temporary), "SPARK_LOCAL_DIRS": str(temporary)},
         stdout=subprocess.DEVNULL,

@@ -102,11 +102,11 @@ def test_a_line_of_the_log_is_one_line() -> None:
 @pytest.mark.skipif(not HAS_JAVA, reason="no java on the PATH, so no Apache Spark")
 def test_answers_of_apache_spark(tmp_path: Path) -> None:
     """Warnings and progress go to standard error; a full disk and a reader that has gone mean the same."""
-    text = (ROOT / "conf" / "snapshot.yaml").read_text()
-    text = text.replace("../build/warehouse-snapshot", "warehouse").replace("../samples", f"{ROOT}/samples")
+    text = (ROOT / "conf" / "capture.yaml").read_text()
+    text = text.replace("../build/warehouse-capture", "warehouse").replace("../samples", f"{ROOT}/samples")
     (tmp_path / "settings.yaml").write_text(text)
     config = f"--config {tmp_path}/settings.yaml"
-    night = f"{' '.join(COMMANDS['spark'])} {config} --as-of 2026-11-21T00:00:00Z"
+    night = f"{' '.join(COMMANDS['spark'])} {config} --as-of 2026-11-24T07:30:00Z"
     done = shell("JOB 2>&1 >/dev/full | grep -v WARN", night)
     assert done.stdout.splitlines()[0] == "rules ..."
     assert done.stdout.endswith(NO_ROOM)
@@ -114,6 +114,6 @@ def test_answers_of_apache_spark(tmp_path: Path) -> None:
     asked = f"{ROOT}/spark-submit.sh jobs/next.py {config} --queue TargetQueue --format json"
     done = shell("JOB --verbose", asked)
     assert codes(done) == "codes 0"
-    assert json.loads(done.stdout)["as_of"] == "2026-11-21T00:00:00Z"
+    assert json.loads(done.stdout)["as_of"] == "2026-11-24T07:30:00Z"
     done = shell("JOB | head -1", asked)
     assert (done.stdout, codes(done)) == ("{\n", "codes 0 0")

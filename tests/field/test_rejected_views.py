@@ -14,7 +14,6 @@ from deltalake import DeltaTable, write_deltalake
 from pyspark.sql import SparkSession
 
 from tests.field.running import Case
-from tests.support.processes import ROOT
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
@@ -27,7 +26,7 @@ AS_OF = "2026-11-21T00:00:01Z"
 def snapshot(folder: Path, format: str, taken_at: str, bad: Row) -> Case:
     """The sample's target database; one message more, which has `bad`, and all messages have a body."""
     views = folder / "TargetDB"
-    shutil.copytree(ROOT / "samples" / "snapshot" / "DOC1" / "TargetDB", views)
+    shutil.copytree(Path(__file__).parent / "views" / "TargetDB", views)
     file = views / f"{VIEW}.csv"
     rows = list(csv.DictReader(file.open()))
     rows = [{"message_body": BODY, **row} for row in [*rows, {**rows[-1], "queuing_order": "9", **bad}]]
