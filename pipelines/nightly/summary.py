@@ -1,4 +1,4 @@
-"""Print the summary of a run: findings, counts of events, waiting messages, and first rows."""
+"""Print the summary of a run: what to look at first, findings, counts of events, and what waits."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,6 +27,8 @@ from pipelines.questions.view import print_received, print_sent, print_statuses,
 from pipelines.questions.waiting import RECEIVE, find_overtaken
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
+from pipelines.why.report import first_causes
+from pipelines.why.view import format_place
 from schemas.keys import QUEUE
 from schemas.outputs import (
     ACTIVATION_SUMMARY,
@@ -49,7 +51,13 @@ MOST_STATUSES = 10
 """Texts of transmission_status that are printed."""
 FIRST_ROWS = 3
 """Messages of each schedule that are printed."""
-NEXT = {"waiting": "", "next": "--queue QUEUE", "explain": "--message ID", "report": "--out page.html"}
+NEXT = {
+    "why": "",
+    "waiting": "",
+    "next": "--queue QUEUE",
+    "explain": "--message ID",
+    "report": "--out page.html",
+}
 """Commands with options for further questions."""
 EVENT_COUNTS = ("source", "events", "accepted", "duplicates", "rejected")
 WAITS = ("where", "messages", "held_back", "highest", "oldest")
@@ -80,8 +88,13 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     console = open_console()
     print_statuses(console, statuses)
     print_unresolved(console, unresolved, catalog, settings.catalog_path)
-    if findings:
+    if causes := first_causes(warehouse, settings, as_of):
         console.print("Look at first", style="bold")
+        for place, cause in causes:
+            _print_line(console, f"- {format_place(place)}: {cause['sentence']}")
+            _print_line(console, f"  {cause['action']}")
+    if findings:
+        console.print("Note", style="bold")
         for finding in findings[:MOST_FINDINGS]:
             _print_line(console, f"- {finding}")
     print_rows(console, "Events so far", event_counts, EVENT_COUNTS)

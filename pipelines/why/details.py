@@ -2,6 +2,7 @@
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.console.wording import format_queue
 from pipelines.engine.frames import small_frame
 from pipelines.why.codes import AHEAD, DETAILS, MOST_AHEAD, PLACE
 from pipelines.why.explained import Explained
@@ -41,6 +42,8 @@ COLUMNS: dict[str, dict[str, str]] = {
     **dict.fromkeys(("endpoint_unknown", "service_not_in_catalog", "handle_unknown"), OF_ENDPOINT),
 }
 """By cause and column of its details, the column of the rows that has it, where it is another."""
+SEEN = "_is_seen"
+"""In details of queue_off: whether only a snapshot shows since when."""
 OFF = (
     "off_name string, off_instance string, off_database string, off_queue string, off_since timestamp, "
     "poison_message_id string"
@@ -73,6 +76,9 @@ def details_of(code: str, found: Explained, fitting: DataFrame, limit: int) -> d
     for row in top_rows(rows.select(*PLACE, *named), [f"d_{name}" for name in columns], limit):
         place = None if row["kind"] is None else place_of(row)
         values = {name: row[f"d_{name}"] for name in columns}
+        if code == "queue_off":
+            # For the sentence alone: a single sight is no beginning.
+            values[SEEN] = found.off.get(format_queue(values), {}).get("is_seen", False)
         details.setdefault(place, []).append({**values, "messages": row["messages"]})
     return details
 
@@ -94,7 +100,8 @@ def _with_off(rows: DataFrame, found: Explained) -> DataFrame:
     ]
     off = F.broadcast(small_frame(rows.sparkSession, values, OFF))
     own = [F.col(name) == F.col(f"off_{name}") for name in QUEUE]
-    in_queue = rows.where("kind = 'receive'").join(off, own[0] & own[1] & own[2])
+    in_queue = rows.where("kind = 'receive'").join(off, own[0] & own[1] & own[2], "left")
+    in_queue = in_queue.withColumns({f"off_{name}": F.col(name) for name in QUEUE})
     to_queue = rows.where("kind = 'transmission'").join(off, F.col("waits_for") == F.col("off_name"))
     return in_queue.unionByName(to_queue)
 

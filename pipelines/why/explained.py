@@ -44,7 +44,8 @@ class Explained:
         rows: `open_rows` `with_order` and all that causes depend on, with `codes`, the causes of each.
         near: `near_rules` of their kinds.
         locks: `locks_of`.
-        off: the queues that are off: their names, `since` and `poison_message_id`, by name as printed.
+        off: the queues that are off: their names, `since`, `is_seen` (only a snapshot shows it) and
+            `poison_message_id`, by name as printed.
     """
 
     rows: DataFrame
@@ -228,6 +229,7 @@ def _poisoned(rows: DataFrame, off: list[dict[str, object]]) -> dict[str, dict[s
         format_queue(row): {
             **{name: row[name] for name in QUEUE},
             "since": row["off_since"] or row["seen_off_at"],
+            "is_seen": row["off_since"] is None and row["seen_off_at"] is not None,
             "poison_message_id": poison.get(format_queue(row)),
         }
         for row in off

@@ -36,7 +36,8 @@ def open_rows(
         `counts_as` (the level that orders), `level`, `state`, `since`, the names of contract and services;
         `endpoint_instance`, `endpoint_database` and `endpoint_...` of ENDPOINT, null of forwarded
         messages and, but for the place, of unresolved ones; of a transmission `held_by` (the database that
-        holds it), `waits_for` (a queue that is off), `sent_level`, `block` and `status`; of an unresolved message `reason` and `schedule`.
+        holds it), `waits_for` (a queue that is off), `sent_level`, `block` and `status`; of an unresolved
+        message `reason` and `schedule`.
     """
     endpoints = warehouse.read_open(ENDPOINTS, as_of).where(F.col("created_at") < F.lit(as_of))
     holders = endpoints.select(

@@ -50,8 +50,8 @@ def receives_of(
     Returns:
         One row per queue: instance, database, queue; `last_receive` before as_of; `notified_at`, since when a
         snapshot shows its monitor as NOTIFIED; `silence`, the reason that nothing was received, null if not
-        known; `due_until`, up to which the monitor checked (null unless a reason depends on it); `is_known`, whether
-        the log has receives of the instance.
+        known; `due_until`, up to which the monitor checked (null unless a reason depends on it); `is_known`,
+        whether the log has receives of the instance.
     """
     wanted = sorted(queues)
     known = _instances_with_receives(warehouse, {queue[0] for queue in wanted}, as_of) if wanted else set()

@@ -9,6 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.catalog import Catalog
+from pipelines.config.load import Settings
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
@@ -18,6 +19,7 @@ from pipelines.why.explained import Explained, explained_rows
 from pipelines.why.filters import Filters, find_queues, require_known_names
 from pipelines.why.sentences import Teller
 from pipelines.why.situation import Place, Row, describe_ahead, describe_places, place_of
+from pipelines.why.teller import teller_of
 
 FIRST = 5
 """Pairs of place and cause to look at first."""
@@ -102,6 +104,20 @@ def look_at_first(answer: Mapping[str, Any]) -> list[tuple[Row, Row]]:
         if cause["code"] not in OF_ORDER
     ]
     return [(place, cause) for *_, place, cause in sorted(pairs, key=lambda pair: pair[:3])[:FIRST]]
+
+
+def first_causes(warehouse: Warehouse, settings: Settings, as_of: datetime) -> list[tuple[Row, Row]]:
+    """`look_at_first` of a published as_of, over all places."""
+    answer = report_why(
+        warehouse,
+        settings.catalog,
+        Filters(),
+        teller_of(settings, as_of),
+        as_of=as_of,
+        limit=FIRST,
+        is_activation_computed=settings.activation is not None,
+    )
+    return look_at_first(answer)
 
 
 def _in_name_order(places: Sequence[Row]) -> list[Row]:

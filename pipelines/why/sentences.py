@@ -24,6 +24,8 @@ SILENCE = {
     None: "why no reader was started is not known",
 }
 """Why nothing was received, by the reason of `not_received`."""
+OF_ONE = {"have": "has", "stand": "stands", "are": "is", "wait": "waits", "were": "was"}
+"""Verbs for one message, by those for several."""
 NEW_LEVEL = 9
 """The level of a rule that a proposed statement gives where no other endpoint shows one."""
 
@@ -54,7 +56,9 @@ class Teller:
             "sentence": sentence,
             "action": action,
             "command": self.command(*_command_of(cause, details)),
-            "details": details,
+            "details": [
+                {name: value for name, value in row.items() if not name.startswith("_")} for row in details
+            ],
         }
 
     def _rule_newer_than_endpoint(self, cause: Row, details: Details, kind: str | None) -> tuple[str, str]:
@@ -89,7 +93,7 @@ class Teller:
         first = details[0]
         other = queue_text([first["other_instance"], first["other_database"]])
         return (
-            f"{_messages(cause)} have level {DEFAULT_PRIORITY} as no rule of "
+            f"{_messages(cause, 'have')} level {DEFAULT_PRIORITY} as no rule of "
             f"{_database(first)} fits their endpoint; the other endpoint, in {other}, has "
             f"{first['other_level']} by {first['other_rule']!r}{_more(details)}",
             f"add the rule for this side: {_statement(first, first['other_level'])}",
@@ -98,7 +102,7 @@ class Teller:
     def _more_specific_rule(self, cause: Row, details: Details, kind: str | None) -> tuple[str, str]:
         first = details[0]
         return (
-            f"{_messages(cause)} have the level of rule {first['winning_rule']!r} "
+            f"{_messages(cause, 'have')} the level of rule {first['winning_rule']!r} "
             f"({first['winning_level']}, step {first['winning_step']}), which goes before rule "
             f"{first['rule']!r} ({first['level']}, step {first['step']}){_more(details)}",
             f"raise {first['winning_rule']!r}, or drop it; conversations that exist keep their level",
@@ -107,7 +111,7 @@ class Teller:
     def _no_rule(self, cause: Row, details: Details, kind: str | None) -> tuple[str, str]:
         first = details[0]
         return (
-            f"{_messages(cause)} have level {DEFAULT_PRIORITY} as no rule of {_database(first)} fits them, "
+            f"{_messages(cause, 'have')} level {DEFAULT_PRIORITY} as no rule of {_database(first)} fits them, "
             f"while others beside them have a higher level by a rule{_more(details)}",
             f"add a rule if they are to go first: {_statement(first, NEW_LEVEL)}",
         )
@@ -115,21 +119,21 @@ class Teller:
     def _outranked(self, cause: Row, details: Details, kind: str | None) -> tuple[str, str]:
         by = format_list([f"{row['messages']:,} of {_names(row)}" for row in details])
         return (
-            f"{_messages(cause)} stand behind messages of a higher level: {by}",
+            f"{_messages(cause, 'stand')} behind messages of a higher level: {by}",
             "raise their level by a rule, or lower that of the others; try it with what-if",
         )
 
     def _own_group_first(self, cause: Row, details: Details, kind: str | None) -> tuple[str, str]:
         unit = "conversation" if kind == "transmission" else "conversation or group"
         return (
-            f"{_messages(cause)} stand behind messages of their own {unit}",
+            f"{_messages(cause, 'stand')} behind messages of their own {unit}",
             "one group is served by one reader at a time; split the work into more conversations",
         )
 
     def _older_first(self, cause: Row, details: Details, kind: str | None) -> tuple[str, str]:
         by = format_list([f"{row['messages']:,} of {_names(row)}" for row in details])
         return (
-            f"{_messages(cause)} stand behind messages of the same level that go first: {by}",
+            f"{_messages(cause, 'stand')} behind messages of the same level that go first: {by}",
             "start more readers, or tell them apart by a rule",
         )
 
@@ -146,9 +150,15 @@ class Teller:
 
     def _group_locked(self, cause: Row, details: Details, kind: str | None) -> tuple[str, str]:
         first = details[0]
+        if first["transaction_id"] is None:
+            return (
+                f"{_messages(cause, 'are')} of locked groups, such as {first['conversation_group_id']}; no event "
+                "names the transaction",
+                "end the transaction that holds the group",
+            )
         session = "" if first["session_id"] is None else f" of session {first['session_id']}"
         return (
-            f"{_messages(cause)} are of groups that open transactions lock: group "
+            f"{_messages(cause, 'are')} of groups that open transactions lock: group "
             f"{first['conversation_group_id']} by transaction {first['transaction_id']}{session} since "
             f"{_time(first['since'])}{_more(details)}",
             "end that transaction: commit it, or roll it back",
@@ -157,13 +167,15 @@ class Teller:
     def _queue_off(self, cause: Row, details: Details, kind: str | None) -> tuple[str, str]:
         first = details[0]
         queue = queue_text([first[name] for name in ("instance", "database", "queue")])
-        since = f"since {_time(first['since'])}" if first["since"] else "by the catalog"
+        is_off = f"is off since {_time(first['since'])}" if first["since"] else "is off by the catalog"
+        if first["_is_seen"]:
+            is_off = f"was seen off at {_time(first['since'])}"
         poison = first["poison_message_id"]
         behind = f"; message {poison} was rolled back five times or more" if poison else ""
         first_do = f"take message {poison} out or mend its reader, then " if poison else ""
         name = quote_name(first["queue"])
         return (
-            f"{_messages(cause)} wait for queue {queue}, which is off {since}{behind}{_more(details)}",
+            f"{_messages(cause, 'wait')} for queue {queue}, which {is_off}{behind}{_more(details)}",
             f"{first_do}ALTER QUEUE {name} WITH STATUS = ON",
         )
 
@@ -181,7 +193,7 @@ class Teller:
     def _rolled_back(self, cause: Row, details: Details, kind: str | None) -> tuple[str, str]:
         first = details[0]
         return (
-            f"{_messages(cause)} were received and rolled back: message {first['message_id']} "
+            f"{_messages(cause, 'were')} received and rolled back: message {first['message_id']} "
             f"{format_count(first['times'], 'time')}, last by transaction {first['last_transaction_id']}",
             "mend the reader that rolls back; after five rollbacks in a row the server turns the queue off",
         )
@@ -189,14 +201,14 @@ class Teller:
     def _honor_off(self, cause: Row, details: Details, kind: str | None) -> tuple[str, str]:
         first = details[0]
         return (
-            f"{_messages(cause)} are sent at level {DEFAULT_PRIORITY}, below their own: database "
+            f"{_messages(cause, 'are')} sent at level {DEFAULT_PRIORITY}, below their own: database "
             f"{_database(first)} does not honor priorities{_more(details)}",
             f"ALTER DATABASE {quote_name(first['database'])} SET HONOR_BROKER_PRIORITY ON",
         )
 
     def _transmission_status(self, cause: Row, details: Details, kind: str | None) -> tuple[str, str]:
         return (
-            f"{_messages(cause)} are still there, and the server says why: {details[0]['text']}"
+            f"{_messages(cause, 'are')} still there, and the server says why: {details[0]['text']}"
             f"{_more(details)}",
             "do what the text asks for; it is the server's own",
         )
@@ -240,13 +252,16 @@ def _command_of(cause: Row, details: Details) -> tuple[str, ...]:
     return ("explain", "--message", cause["example_message_id"])
 
 
-def _messages(cause: Row) -> str:
-    return format_count(cause["messages"], "message")
+def _messages(cause: Row, verb: str = "") -> str:
+    """How many messages there are, with a verb that is given for several."""
+    counted = format_count(cause["messages"], "message")
+    return f"{counted} {OF_ONE[verb] if cause['messages'] == 1 else verb}" if verb else counted
 
 
 def _hold(cause: Row, first: Row) -> str:
     conversations = format_count(cause["conversations"], "conversation")
-    return f"{_messages(cause)} of {conversations} hold level {first['was_level']}"
+    verb = "holds" if cause["messages"] == 1 else "hold"
+    return f"{_messages(cause)} of {conversations} {verb} level {first['was_level']}"
 
 
 def _more(details: Details) -> str:

@@ -75,7 +75,14 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     ]
     assert len(waits) == MOST_WAITING
     assert f"and 3 more places: {name_command('waiting')} lists them" in text
-    findings = [line.removeprefix("- ") for line in text.splitlines() if line.startswith("- ")]
+    first, notes = text.partition("Note\n")[::2]
+    assert [line.removeprefix("- ") for line in first.splitlines() if line.startswith("- ")] == [
+        "Messages that can't be placed: 3 messages can't be placed: no input shows the creation of their "
+        "endpoint before as_of",
+        "Queue SQL1.A.OrderQueue: 2 messages are of locked groups, such as g; no event names the transaction",
+        "Queue SQL1.A.[Trailing ]: 1 message waits for queue SQL1.A.[Trailing ], which is off by the catalog",
+    ]
+    findings = [line.removeprefix("- ") for line in notes.splitlines() if line.startswith("- ")]
     assert findings == [
         "no input has a RECEIVED event: messages that were received, but not logged so, count as waiting",
         "SQL1.A.Off: Off: one more reader would help",

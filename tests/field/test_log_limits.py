@@ -120,7 +120,7 @@ def test_receives_without_messages_are_no_slow_readers(session: SparkSession, tm
     [row] = case.table("activation_summary", ["advice", "sentence"])
     assert row["advice"] == "not_known"
     assert "the log lacks what they received" in row["sentence"]
-    first = night.out.splitlines().index("Look at first")
+    first = night.out.splitlines().index("Note")
     assert night.out.splitlines()[first + 1] == (
         "- no input has a RECEIVED event: messages that were received, but not logged so, count as waiting"
     )
