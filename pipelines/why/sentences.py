@@ -111,7 +111,7 @@ class Teller:
     def _no_rule(self, cause: Row, details: Details, kind: str | None) -> tuple[str, str]:
         first = details[0]
         return (
-            f"{_messages(cause, 'have')} level {DEFAULT_PRIORITY} as no rule of {_database(first)} fits them, "
+            f"{_messages(cause, 'have')} level {DEFAULT_PRIORITY} as no rule of {_database(first)} fits, "
             f"while others beside them have a higher level by a rule{_more(details)}",
             f"add a rule if they are to go first: {_statement(first, NEW_LEVEL)}",
         )
@@ -152,8 +152,8 @@ class Teller:
         first = details[0]
         if first["transaction_id"] is None:
             return (
-                f"{_messages(cause, 'are')} of locked groups, such as {first['conversation_group_id']}; no event "
-                "names the transaction",
+                f"{_messages(cause, 'are')} of locked groups, such as {first['conversation_group_id']}; no "
+                "event names the transaction",
                 "end the transaction that holds the group",
             )
         session = "" if first["session_id"] is None else f" of session {first['session_id']}"
