@@ -1,6 +1,5 @@
 """The answer to why messages wait: the situation, the causes, and both by place."""
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
@@ -63,10 +62,11 @@ def report_why(
         queues = find_queues(filters, found.rows, catalog)
         require_known_names(warehouse, filters, found.rows, catalog, as_of)
         fitting = found.rows if filters == Filters() else materialize(filters.of(found.rows, queues))
-        situations, causes = run_concurrently(
+        situations, causes, ahead = run_concurrently(
             warehouse.spark,
             partial(describe_places, fitting, as_of, limit),
             partial(_causes, found, fitting, limit),
+            partial(describe_ahead, found.rows, fitting),
         )
         places = sorted(
             (place for place in situations if place is not None),
@@ -76,7 +76,10 @@ def report_why(
                 *[name.encode() for name in place[1:]],
             ),
         )
-        _add_ahead(found, fitting, situations, places)
+        for place, situation in situations.items():
+            situation["ahead"] = ahead.get(place) if place is not None else None
+        if len(ahead) == 1:
+            situations[None]["ahead"] = next(iter(ahead.values()))
     told = {
         place: [teller.tell(cause, place) for cause in causes.get(place, ())] for place in (None, *places)
     }
@@ -170,29 +173,3 @@ def _causes(found: Explained, fitting: DataFrame, limit: int) -> dict[Place | No
 
 def _flat(counted: DataFrame) -> DataFrame:
     return counted.withColumn("example_message_id", F.col("oldest.message_id")).drop("oldest")
-
-
-def _add_ahead(
-    found: Explained,
-    fitting: DataFrame,
-    situations: dict[Place | None, Row],
-    places: Sequence[Place],
-) -> None:
-    """Add `ahead` to each situation: null unless its messages with a position stand in one place."""
-    placed = fitting.where("position is not null")
-    with_position = Counter(
-        {place_of(row): row["count"] for row in collect_rows(placed.groupBy(*PLACE).count())}
-    )
-
-    def of(frame: DataFrame, place: Place) -> DataFrame:
-        for name, value in zip(PLACE, place, strict=True):
-            frame = frame.where(F.col(name) == value)
-        return frame
-
-    for place in places:
-        situations[place]["ahead"] = (
-            describe_ahead(of(found.rows, place), of(placed, place), place) if with_position[place] else None
-        )
-    situations[None]["ahead"] = (
-        situations[next(iter(with_position))]["ahead"] if len(with_position) == 1 else None
-    )

@@ -6,6 +6,7 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Window, functions as F
 
+from pipelines.engine.frames import small_frame
 from pipelines.storage.collect import collect_rows
 from pipelines.why.codes import NAMES, PLACE
 
@@ -124,41 +125,63 @@ def sort_key(value: Any) -> tuple[bool, Any]:
     return False, value.encode() if isinstance(value, str) else value
 
 
-def describe_ahead(rows: DataFrame, fitting: DataFrame, place: Place) -> Row | None:
-    """What is ahead of the first and of the median fitting message of a place.
+def describe_ahead(rows: DataFrame, fitting: DataFrame) -> dict[Place, Row]:
+    """What is ahead of the first and of the median fitting message of each place.
 
     Args:
-        rows: all messages of the place.
-        fitting: those of them that fit and have a position.
-        place: where they are.
+        rows: all messages.
+        fitting: those that fit.
 
     Returns:
-        `first` and `median`: message_id, `messages` and `receives` ahead, and their `kinds`.
+        By place with any position: `first` and `median`: message_id, `messages` and `receives` ahead, and
+        their `kinds`.
     """
-    ordered = fitting.select("kind", "message_id", "position", "receive_number")
-    count = ordered.count()
-    if not count:
-        return None
-    numbered = ordered.withColumn(
-        "number", F.row_number().over(Window.partitionBy("kind").orderBy("position"))
-    )
-    chosen = collect_rows(numbered.where(F.col("number").isin(1, -(-count // 2))).orderBy("number"))
-    answers = []
-    for row in chosen:
-        kinds = (
-            rows.where(F.col("position") < row["position"])
-            .groupBy(*NAMES)
-            .agg(F.count(F.lit(1)).alias("messages"))
-        )
-        counted = [{name: each[name] for name in (*NAMES, "messages")} for each in collect_rows(kinds)]
-        answers.append(
+    in_order = Window.partitionBy(*PLACE).orderBy("position")
+    numbered = (
+        fitting.where("position is not null")
+        .select(*PLACE, "message_id", "position", "receive_number")
+        .withColumns(
             {
-                "message_id": row["message_id"],
-                "messages": row["position"] - 1,
-                "receives": None if row["receive_number"] is None else row["receive_number"] - 1,
-                "kinds": sorted(
-                    counted, key=lambda each: (-each["messages"], *[sort_key(each[name]) for name in NAMES])
-                ),
+                "number": F.row_number().over(in_order),
+                "count": F.count(F.lit(1)).over(Window.partitionBy(*PLACE)),
             }
         )
-    return {"first": answers[0], "median": answers[-1]}
+    )
+    is_median = F.col("number") == F.ceil(F.col("count") / 2)
+    chosen = collect_rows(numbered.where((F.col("number") == 1) | is_median))
+    found: dict[Place, Row] = {}
+    for row in sorted(chosen, key=lambda row: -row["number"]):
+        answer = {
+            "message_id": row["message_id"],
+            "messages": row["position"] - 1,
+            "receives": None if row["receive_number"] is None else row["receive_number"] - 1,
+            "kinds": [],
+        }
+        # The later one comes first; alone it is both.
+        found.setdefault(place_of(row), {})["first"] = answer
+        found[place_of(row)].setdefault("median", {**answer, "kinds": []})
+    ends = [
+        (*place, which, of_place[which]["messages"] + 1)
+        for place, of_place in found.items()
+        for which in ("first", "median")
+        if of_place[which]["messages"]
+    ]
+    if not ends:
+        return found
+    columns = ", ".join(f"{name} string" for name in PLACE)
+    before = small_frame(rows.sparkSession, ends, f"{columns}, which string, end bigint")
+    counted = (
+        rows.join(F.broadcast(before), list(PLACE))
+        .where(F.col("position") < F.col("end"))
+        .groupBy(*PLACE, "which", *NAMES)
+        .agg(F.count(F.lit(1)).alias("messages"))
+    )
+    for row in collect_rows(counted):
+        kind = {name: row[name] for name in (*NAMES, "messages")}
+        found[place_of(row)][row["which"]]["kinds"].append(kind)
+    for of_place in found.values():
+        for which in ("first", "median"):
+            of_place[which]["kinds"].sort(
+                key=lambda each: (-each["messages"], *[sort_key(each[name]) for name in NAMES])
+            )
+    return found
