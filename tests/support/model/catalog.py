@@ -23,6 +23,14 @@ class Catalog:
                 return is_on(entry.get("honor_broker_priority", False))
         return False
 
+    def queue(self, queue: QueueKey) -> Row:
+        """What it says of the queue; empty where it does not mention it."""
+        for instance_name, database_name, entry in self._databases():
+            for candidate in entry.get("queues") or []:
+                if (instance_name, database_name, candidate["name"]) == queue:
+                    return candidate
+        return {}
+
     def queue_is_on(self, queue: QueueKey) -> bool:
         """The status of the queue; on by default."""
         for instance_name, database_name, entry in self._databases():

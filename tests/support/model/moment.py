@@ -1,0 +1,199 @@
+"""A moment with all that answers about it look at: tables, rules, snapshots, and the open messages."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from .activation import activation
+from .catalog import Catalog
+from .endpoints import Endpoint, read_endpoints
+from .messages import Message, read_messages
+from .receive import receive_schedule
+from .rules import resolve, rule_history
+from .snapshots import (
+    SEEN,
+    Snapshot,
+    events_with,
+    monitors,
+    rules_with,
+    side_of,
+    statuses,
+    with_server_levels,
+)
+from .spelling import canonical_ids
+from .state import State
+from .transmission import transmission_schedule
+from .unresolved import unresolved
+from .vocabulary import CREATIONS, Events, QueueKey, Row, Side
+
+Place = tuple[str | None, str | None, str | None]
+"""A queue; (instance, None, None) for a transmission queue; (None, None, None) for unresolved rows."""
+Names = tuple[str | None, str | None, str | None]
+"""Contract, local service and remote service."""
+
+KINDS = ("receive", "transmission", "unresolved")
+STATES = ("ready", "queue_off", "group_locked", "transmission", "forwarded", "unresolved")
+
+
+@dataclass(frozen=True, eq=False)
+class OpenMessage:
+    """A row of one of the two schedules or of unresolved.
+
+    Attributes:
+        kind: one of KINDS.
+        state: one of STATES.
+        place: where it waits.
+        row: the row of the table.
+        endpoint: the endpoint that holds it, if that exists.
+        names: contract and services of the holding endpoint, else of the other one with the services swapped.
+        since: when its wait began.
+    """
+
+    kind: str
+    state: str
+    place: Place
+    message: Message
+    row: Row
+    endpoint: Endpoint | None
+    names: Names
+    since: datetime
+
+    @property
+    def message_id(self) -> str:
+        return self.message.message_id
+
+    @property
+    def position(self) -> int | None:
+        position: int | None = self.row.get("position")
+        return position
+
+    @property
+    def level(self) -> int | None:
+        """What counts for its order; None for one that is in no order."""
+        column = {"receive": "priority", "transmission": "transmit_priority"}.get(self.kind)
+        return self.row[column] if column else None
+
+    @property
+    def queue(self) -> QueueKey:
+        """The queue of a message that is to be received."""
+        instance, database, queue = self.place
+        return (str(instance), str(database), str(queue))
+
+
+class Moment:
+    """The tables and open messages of one as_of.
+
+    Args:
+        accepted_events: rows by source name, each event once.
+        catalog: the Python form of the catalog file.
+        rules: rule statements in their YAML form.
+        as_of: the moment.
+        top: TOP(n) of the RECEIVE statements.
+        starvation: after_seconds and raise_by; None is off.
+        blocks: fragment_bytes and fragments; None is off.
+        activation_settings: check_seconds, empty_seconds and window_hours; None computes no activation.
+        snapshots: server views; those after as_of do not count.
+    """
+
+    def __init__(
+        self,
+        accepted_events: Events,
+        *,
+        catalog: Row,
+        rules: list[Row],
+        as_of: datetime,
+        top: int | None = None,
+        starvation: Row | None = None,
+        blocks: Row | None = None,
+        activation_settings: dict[str, Any] | None = None,
+        snapshots: Sequence[Snapshot] = (),
+    ) -> None:
+        taken = [snapshot for snapshot in snapshots if snapshot.taken_at <= as_of]
+        events = {
+            source: [canonical_ids(row) for row in rows or ()] for source, rows in accepted_events.items()
+        }
+        self.as_of = as_of
+        self.logged = events
+        events = events_with(events, taken) if taken else events
+        self.events = events
+        self.catalog = Catalog(catalog)
+        self.rules = rules_with(rule_history(rules), taken)
+        messages = read_messages(events.get("message_events") or [])
+        ladder = read_endpoints(events.get("endpoint_events") or [], messages, self.catalog, self.rules)
+        self.server_levels = _server_levels(events.get("endpoint_events") or [])
+        endpoints = with_server_levels(ladder, self.server_levels, self._today(ladder))
+        self.state = State(events, endpoints, messages, self.catalog, as_of)
+        self.state.without_queue_events = not self.logged.get("queue_events")
+        self.receive_schedule = receive_schedule(self.state, top=top)
+        self.transmission_schedule = transmission_schedule(self.state, starvation=starvation, blocks=blocks)
+        self.unresolved = [{**row, "reason": self._reason(row)} for row in unresolved(self.state)]
+        self.activation = (
+            None
+            if activation_settings is None
+            else activation(events, catalog=catalog, as_of=as_of, **activation_settings)
+        )
+        self.statuses = statuses(events.get("message_events") or [])
+        self.monitors = monitors(taken)
+        self.open_messages = self._open_messages()
+
+    def _today(self, endpoints: dict[Side, Endpoint]) -> dict[Side, tuple[int, str | None, int | None]]:
+        """What the rules give each endpoint that stand after the last statement."""
+        last = max([self.as_of, *(rule.valid_from for rule in self.rules)])
+        return {
+            side: resolve(self.rules, (each.instance, each.database), last, names_of(each))
+            for side, each in endpoints.items()
+        }
+
+    def _reason(self, row: Row) -> str:
+        unknown = any(
+            event["message_id"] == row["id"] and event.get("handle_unknown")
+            for event in self.events["message_events"]
+        )
+        return "handle_unknown" if unknown else str(row["reason"])
+
+    def _open_messages(self) -> list[OpenMessage]:
+        by_id = {message.message_id: message for message in self.state.messages}
+        found = []
+        for row in self.receive_schedule:
+            place: Place = (row["instance"], row["database"], row["queue"])
+            message = by_id[row["message_id"]]
+            found.append(self._open("receive", row["state"], place, message, row, row["arrived_at"]))
+        for row in self.transmission_schedule:
+            message = by_id[row["message_id"]]
+            state = "forwarded" if row["forwarded"] else "transmission"
+            place = (row["instance"], None, None)
+            found.append(self._open("transmission", state, place, message, row, row["sendable_at"]))
+        for row in self.unresolved:
+            message = by_id[row["id"]]
+            since = message.arrived_at if row["kind"] == "receive" else message.sent_at
+            assert since is not None
+            found.append(self._open("unresolved", "unresolved", (None, None, None), message, row, since))
+        return found
+
+    def _open(
+        self, kind: str, state: str, place: Place, message: Message, row: Row, since: datetime
+    ) -> OpenMessage:
+        receives = kind == "receive" or row.get("kind") == "receive"
+        side, other = (message.receiver, message.sender) if receives else (message.sender, message.receiver)
+        endpoint, far = self.state.endpoint(side), self.state.endpoint(other)
+        names: Names = (None, None, None)
+        if endpoint:
+            names = names_of(endpoint)
+        elif far:
+            names = (far.contract, far.remote_service, far.local_service)
+        return OpenMessage(kind, state, place, message, row, endpoint, names, since)
+
+
+def names_of(endpoint: Endpoint) -> tuple[str, str, str]:
+    """Its contract, local service and remote service."""
+    return (endpoint.contract, endpoint.local_service, endpoint.remote_service)
+
+
+def _server_levels(endpoint_events: list[Row]) -> dict[Side, int]:
+    """The levels of endpoints whose creation only a snapshot shows."""
+    return {
+        side_of(event): event["logged_priority"]
+        for event in reversed(endpoint_events)
+        if event["event_type"] in CREATIONS and event.get(SEEN)
+    }

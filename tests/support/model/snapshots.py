@@ -1,0 +1,317 @@
+"""What the views of a server say, as further events, rules, statuses and monitors."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from .endpoints import Endpoint
+from .rules import Rule
+from .vocabulary import CREATIONS, DIALOG_TIMER, Events, QueueKey, Row, Side
+
+DEFAULT_LIFETIME = timedelta(seconds=2147483647)
+LONGEST_AGE = timedelta(days=3653)
+MICROSECOND = timedelta(microseconds=1)
+SEEN = "seen_at"
+"""The column that only events made of a snapshot have."""
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One database at one moment: rows by view, with the columns of docs/snapshots.md."""
+
+    taken_at: datetime
+    instance: str
+    database: str
+    views: dict[str, list[Row]]
+
+    def rows(self, view: str) -> list[Row]:
+        """The rows of a view; none where it is missing."""
+        return self.views.get(view) or []
+
+    def names(self, view: str, key: str) -> dict[int, str]:
+        """Names by id."""
+        return {row[key]: row["name"] for row in self.rows(view)}
+
+    @property
+    def queues(self) -> list[str]:
+        """The views that are queues."""
+        return [view for view in self.views if "." in view]
+
+    def before(self, moment: datetime | None = None) -> datetime:
+        """The time of a fact: before taken_at, whatever the server's clock says."""
+        latest = self.taken_at - MICROSECOND
+        return latest if moment is None else min(moment, latest)
+
+
+@dataclass(frozen=True)
+class Monitor:
+    """A queue monitor as a snapshot shows it."""
+
+    taken_at: datetime
+    state: str
+    last_activated_time: datetime | None
+
+
+def events_with(events: Events, snapshots: Sequence[Snapshot]) -> Events:
+    """The events, and those that the snapshots stand for."""
+    known = {source: list(events.get(source) or []) for source in ("endpoint_events", "message_events")}
+    endpoint_events, message_events = known["endpoint_events"], known["message_events"]
+    queue_events = list(events.get("queue_events") or [])
+    for snapshot in snapshots:
+        created = {side_of(row) for row in endpoint_events if row["event_type"] in CREATIONS}
+        for row in _endpoint_events(snapshot):
+            if row["event_type"] not in CREATIONS or side_of(row) not in created:
+                endpoint_events.append(row)
+    for snapshot in snapshots:
+        shown = _message_events(snapshot, endpoint_events)
+        message_events += [_named(row, message_events) for row in shown]
+        queue_events += _queue_events(snapshot)
+    return {
+        "endpoint_events": endpoint_events,
+        "message_events": message_events,
+        "queue_events": queue_events,
+    }
+
+
+def side_of(row: Row) -> Side:
+    """The endpoint of an endpoint event."""
+    return (row["conversation_id"], row["is_initiator"])
+
+
+def _endpoint_events(snapshot: Snapshot) -> list[Row]:
+    contracts = snapshot.names("service_contracts", "service_contract_id")
+    services = snapshot.names("services", "service_id")
+    found: list[Row] = []
+    for row in snapshot.rows("conversation_endpoints"):
+        own = bool(row["is_initiator"])
+        base = {
+            "instance": snapshot.instance,
+            "database": snapshot.database,
+            "conversation_id": row["conversation_id"],
+            "conversation_handle": row["conversation_handle"],
+            SEEN: snapshot.taken_at,
+        }
+        found.append(
+            {
+                **base,
+                "event_id": f"snapshot {snapshot.taken_at} {row['conversation_handle']}",
+                "event_time": _created_at(snapshot, row.get("lifetime")),
+                "event_type": "BEGIN_DIALOG" if own else "DIALOG_CREATED",
+                "is_initiator": own,
+                "conversation_group_id": row["conversation_group_id"],
+                "contract": contracts[row["service_contract_id"]],
+                "local_service": services[row["service_id"]],
+                "remote_service": row["far_service"],
+                "logged_priority": row["priority"],
+            }
+        )
+        if row["state"] in ("DO", "CD", "DI"):
+            far = row["state"] == "DI"
+            found.append(
+                {
+                    **base,
+                    "event_id": f"snapshot {snapshot.taken_at} {row['conversation_handle']} {row['state']}",
+                    "event_time": snapshot.before(),
+                    "event_type": "END_CONVERSATION",
+                    "is_initiator": own != far,
+                }
+            )
+    return found
+
+
+def _created_at(snapshot: Snapshot, lifetime: datetime | None) -> datetime:
+    """What the default lifetime gives, if that is within the last ten years, else the snapshot's moment."""
+    if lifetime is not None:
+        begun = lifetime - DEFAULT_LIFETIME
+        if snapshot.taken_at - LONGEST_AGE <= begun < snapshot.taken_at:
+            return begun
+    return snapshot.before()
+
+
+def _message_events(snapshot: Snapshot, endpoint_events: list[Row]) -> list[Row]:
+    found = []
+    for view in snapshot.queues:
+        for row in snapshot.rows(view):
+            if row["status"] == 1:
+                more = {"event_type": "DELIVERED", "queuing_order": row.get("queuing_order")}
+                time = snapshot.before(row.get("message_enqueue_time"))
+                found.append(_message_event(snapshot, endpoint_events, row, {**more, "event_time": time}))
+    for row in snapshot.rows("transmission_queue"):
+        more = {"event_type": "SENT", "transmission_status": row.get("transmission_status") or None}
+        time = snapshot.before(row["enqueue_time"])
+        found.append(_message_event(snapshot, endpoint_events, row, {**more, "event_time": time}))
+    return found
+
+
+def _message_event(snapshot: Snapshot, endpoint_events: list[Row], row: Row, more: Row) -> Row:
+    """The row of a view as an event; its handle says whose message it is."""
+    handle = row["conversation_handle"]
+    owners = [
+        event
+        for event in endpoint_events
+        if event.get("conversation_handle") == handle and event["instance"] == snapshot.instance
+    ]
+    near = [event for event in owners if event["database"] == snapshot.database] or owners
+    sent = more["event_type"] == "SENT"
+    if near:
+        conversation, by_initiator = near[0]["conversation_id"], near[0]["is_initiator"] == sent
+    else:
+        conversation, by_initiator = f"{handle}/unknown", True
+    return {
+        "event_id": f"snapshot {snapshot.taken_at} {handle} {row['message_sequence_number']}",
+        "instance": snapshot.instance,
+        "database": snapshot.database,
+        "message_id": None,
+        "conversation_id": conversation,
+        "sent_by_initiator": by_initiator,
+        "message_sequence_number": row["message_sequence_number"],
+        "message_type": row["message_type_name"],
+        "size_bytes": row.get("size_bytes"),
+        "queuing_order": None,
+        "transaction_id": None,
+        "handle_unknown": not near,
+        SEEN: snapshot.taken_at,
+        **more,
+    }
+
+
+def _named(row: Row, message_events: list[Row]) -> Row:
+    """The row with the id that an event has for the same message, else with one of its own."""
+    known = [
+        event["message_id"]
+        for event in message_events
+        if _place(event) == _place(row)
+        and event["conversation_id"] == row["conversation_id"]
+        and event["sent_by_initiator"] == row["sent_by_initiator"]
+    ]
+    side = "" if row["handle_unknown"] else "/initiator" if row["sent_by_initiator"] else "/target"
+    return {**row, "message_id": min(known, default=f"{row['conversation_id']}{side}/{_place(row)}")}
+
+
+def _place(event: Row) -> str:
+    """A message's place in its conversation and direction."""
+    number, message_type = event.get("message_sequence_number"), event["message_type"]
+    if number is not None and not message_type.endswith(DIALOG_TIMER):
+        return str(number)
+    order = event.get("queuing_order")
+    return f"{message_type}/{'' if order is None else order}"
+
+
+def _queue_events(snapshot: Snapshot) -> list[Row]:
+    base = {
+        "event_time": snapshot.before(),
+        "instance": snapshot.instance,
+        "database": snapshot.database,
+        SEEN: snapshot.taken_at,
+    }
+    queues = snapshot.names("service_queues", "object_id")
+    found = []
+    for row in snapshot.rows("service_queues"):
+        on = row["is_receive_enabled"] and row["is_enqueue_enabled"]
+        altered = {"event_type": "QUEUE_ALTERED", "queue_status": "ON" if on else "OFF"}
+        found.append({**base, **altered, "queue": row["name"]})
+    for row in snapshot.rows("dm_broker_activated_tasks"):
+        started = {"event_type": "TASK_STARTED", "session_id": row["spid"]}
+        found.append({**base, **started, "queue": _queue_name(row, queues)})
+    for row in snapshot.rows("dm_broker_queue_monitors"):
+        for number in range(1, (row["tasks_waiting"] or 0) + 1):
+            waiting = {"event_type": "WAIT_STARTED", "session_id": -number}
+            found.append({**base, **waiting, "queue": _queue_name(row, queues)})
+    return [{**row, "event_id": f"snapshot {snapshot.taken_at} {number}"} for number, row in enumerate(found)]
+
+
+def _queue_name(row: Row, queues: dict[int, str]) -> str:
+    """The queue of a row: its name may stand in place of its id."""
+    return str(row["queue_name"]) if row.get("queue_name") else queues[row["queue_id"]]
+
+
+def rules_with(rules: list[Rule], snapshots: Sequence[Snapshot]) -> list[Rule]:
+    """The history of the rules; views make it for databases without statements.
+
+    A rule is valid from the first snapshot that shows it as it is to the first one that does not.
+    """
+    stated = {(rule.instance, rule.database) for rule in rules}
+    versions: list[Rule] = []
+    for snapshot in sorted(snapshots, key=lambda each: each.taken_at):
+        place = (snapshot.instance, snapshot.database)
+        if place in stated or "conversation_priorities" not in snapshot.views:
+            continue
+        contracts = snapshot.names("service_contracts", "service_contract_id")
+        services = snapshot.names("services", "service_id")
+        shown = [
+            Rule(
+                *place,
+                row["name"],
+                contracts.get(row["service_contract_id"]),
+                services.get(row["local_service_id"]),
+                row["remote_service_name"],
+                row["priority"],
+                snapshot.taken_at,
+                None,
+            )
+            for row in snapshot.rows("conversation_priorities")
+        ]
+        standing = [
+            rule for rule in versions if (rule.instance, rule.database) == place and rule.valid_to is None
+        ]
+        for old in standing:
+            if not any(_same(old, new) for new in shown):
+                versions[versions.index(old)] = replace(old, valid_to=snapshot.taken_at)
+        versions += [new for new in shown if not any(_same(old, new) for old in standing)]
+    return rules + versions
+
+
+def _same(one: Rule, other: Rule) -> bool:
+    return (one.name, one.triple, one.level) == (other.name, other.triple, other.level)
+
+
+def statuses(message_events: list[Row]) -> dict[str, str]:
+    """The text that the newest snapshot with the message has for it, by message_id."""
+    newest: dict[str, Row] = {}
+    for event in message_events:
+        if event.get(SEEN) and event["event_type"] == "SENT":
+            before = newest.get(event["message_id"])
+            if before is None or before[SEEN] < event[SEEN]:
+                newest[event["message_id"]] = event
+    return {
+        message_id: event["transmission_status"]
+        for message_id, event in newest.items()
+        if event["transmission_status"] is not None
+    }
+
+
+def monitors(snapshots: Sequence[Snapshot]) -> dict[QueueKey, Monitor]:
+    """The monitors as the newest snapshots show them."""
+    found: dict[QueueKey, Monitor] = {}
+    for snapshot in sorted(snapshots, key=lambda each: each.taken_at):
+        queues = snapshot.names("service_queues", "object_id")
+        for row in snapshot.rows("dm_broker_queue_monitors"):
+            activated = row.get("last_activated_time")
+            if activated is not None and activated < datetime(1970, 1, 1, tzinfo=UTC):
+                activated = None
+            found[snapshot.instance, snapshot.database, _queue_name(row, queues)] = Monitor(
+                snapshot.taken_at,
+                (row.get("state") or "").strip().upper(),
+                None if activated is None else snapshot.before(activated),
+            )
+    return found
+
+
+def with_server_levels(
+    endpoints: dict[Side, Endpoint],
+    levels: dict[Side, int],
+    today: dict[Side, tuple[int, str | None, int | None]],
+) -> dict[Side, Endpoint]:
+    """The endpoints, those of the server's level with it; today's rule is named if it gives the same level.
+
+    Args:
+        endpoints: all of them, with the levels of the ladder.
+        levels: the server's levels, of the endpoints whose creation only a snapshot shows.
+        today: what the rules give that stand after the last statement: (level, rule, step).
+    """
+    found = dict(endpoints)
+    for side, level in levels.items():
+        same = today[side][0] == level
+        rule, step = today[side][1:] if same else (None, None)
+        found[side] = replace(endpoints[side], priority=level, rule_name=rule, ladder_step=step)
+    return found

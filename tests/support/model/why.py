@@ -1,0 +1,261 @@
+"""Why messages wait: the JSON of `priorities why`, without its sentences, actions and commands."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from math import ceil, floor
+from typing import Any
+
+from .moment import KINDS, STATES, Moment, Names, OpenMessage
+from .spelling import canonical
+from .vocabulary import Row, utf8
+from .why_positions import first_details, messages_ahead, own_group_details, position_of
+from .why_queues import queue_causes
+from .why_rules import rule_causes
+
+CODES = (
+    "rule_newer_than_endpoint", "rule_changed_since", "near_miss", "other_side_only", "more_specific_rule",
+    "no_rule", "outranked", "own_group_first", "older_first", "first_in_line", "group_locked", "queue_off",
+    "not_received", "rolled_back", "honor_off", "transmission_status", "endpoint_unknown",
+    "service_not_in_catalog", "handle_unknown",
+)  # fmt: skip
+"""In the order of the table of causes."""
+OF_THOSE_AHEAD = ("outranked", "older_first")
+"""The causes whose details count the messages that are ahead."""
+MOST_OF_THOSE_AHEAD = 3
+KIND = ("contract", "local_service", "remote_service")
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Which messages an answer is about; all of them hold together, None is any."""
+
+    queue: str | None = None
+    transmission: bool = False
+    instance: str | None = None
+    database: str | None = None
+    contract: str | None = None
+    service: str | None = None
+    remote_service: str | None = None
+    conversation: str | None = None
+
+
+EVERYTHING = Filters()
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A cause of one message.
+
+    Attributes:
+        code: one of CODES.
+        details: the rows of details in which the message counts.
+        ahead: for a code of OF_THOSE_AHEAD, the messages that are ahead.
+    """
+
+    code: str
+    details: tuple[Row, ...] = ()
+    ahead: tuple[OpenMessage, ...] = ()
+
+
+Causes = dict[OpenMessage, list[Cause]]
+
+
+def why(moment: Moment, filters: Filters = EVERYTHING, *, limit: int = 10) -> Row:
+    """The answer: as_of, situation, causes and places.
+
+    Args:
+        moment: the tables.
+        filters: which messages.
+        limit: rows of `kinds` and `details`.
+    """
+    causes = causes_by_message(moment)
+    chosen = [message for message in moment.open_messages if is_chosen(message, filters)]
+    places = []
+    for kind, place in {(message.kind, message.place) for message in chosen}:
+        there = [message for message in chosen if (message.kind, message.place) == (kind, place)]
+        where = dict(zip(("kind", "instance", "database", "queue"), (kind, *place), strict=True))
+        places.append({**where, **_answer(moment, causes, there, limit)})
+    places.sort(
+        key=lambda row: (
+            -row["situation"]["messages"],
+            KINDS.index(row["kind"]),
+            *(_ordered(row[name]) for name in ("instance", "database", "queue")),
+        )
+    )
+    return {"as_of": moment.as_of, **_answer(moment, causes, chosen, limit), "places": places}
+
+
+def causes_by_message(moment: Moment) -> Causes:
+    """All causes of every open message, in the order of the table."""
+    return {message: _causes(moment, message) for message in moment.open_messages}
+
+
+def _causes(moment: Moment, message: OpenMessage) -> list[Cause]:
+    found = [Cause(code, tuple(rows)) for code, rows in rule_causes(moment, message).items()]
+    position = position_of(moment, message)
+    if position.outranking:
+        found.append(Cause("outranked", ahead=position.outranking))
+    if position.own:
+        found.append(Cause("own_group_first", (own_group_details(message),)))
+    if position.older:
+        found.append(Cause("older_first", ahead=position.older))
+    if position.is_first:
+        found.append(Cause("first_in_line", (first_details(message),)))
+    found += [Cause(code, (row,)) for code, row in queue_causes(moment, message).items()]
+    return sorted(found, key=lambda cause: CODES.index(cause.code))
+
+
+def is_chosen(message: OpenMessage, filters: Filters) -> bool:
+    """Whether all filters hold for a message."""
+    instance, database, queue = message.place
+    if filters.queue is not None:
+        full = f"{instance}.{database}.{queue}"
+        if message.kind != "receive" or filters.queue not in (queue, full):
+            return False
+    if filters.transmission and message.kind != "transmission":
+        return False
+    if filters.instance is not None and instance != filters.instance:
+        return False
+    if filters.database is not None and database != filters.database:
+        return False
+    wanted = (filters.contract, filters.service, filters.remote_service)
+    if any(name is not None and name != own for name, own in zip(wanted, message.names, strict=True)):
+        return False
+    conversation = canonical(filters.conversation)
+    return conversation is None or conversation == message.message.conversation_id
+
+
+def _answer(moment: Moment, causes: Causes, chosen: list[OpenMessage], limit: int) -> Row:
+    return {
+        "situation": situation(moment, chosen, limit),
+        "causes": [_cause_row(causes, code, messages, limit) for code, messages in _by_code(causes, chosen)],
+    }
+
+
+# The situation
+
+
+def situation(moment: Moment, chosen: list[OpenMessage], limit: int) -> Row:
+    """The figures of some messages."""
+    waits = sorted(seconds_waited(moment, message) for message in chosen)
+    states = dict.fromkeys(STATES, 0)
+    levels: dict[int, int] = {}
+    for message in chosen:
+        states[message.state] += 1
+        if message.level is not None:
+            levels[message.level] = levels.get(message.level, 0) + 1
+    return {
+        "messages": len(chosen),
+        "conversations": conversations(chosen),
+        "states": states,
+        "oldest": min((message.since for message in chosen), default=None),
+        "oldest_seconds": max(waits, default=None),
+        "p95_seconds": percentile(waits, 0.95),
+        "levels": [{"level": level, "messages": levels[level]} for level in sorted(levels, reverse=True)],
+        "kinds": count_kinds(chosen)[:limit],
+        "ahead": _ahead(moment, chosen, limit),
+    }
+
+
+def conversations(messages: Iterable[OpenMessage]) -> int:
+    """How many there are."""
+    return len({message.message.conversation_id for message in messages})
+
+
+def seconds_waited(moment: Moment, message: OpenMessage) -> int:
+    """Whole seconds until as_of."""
+    return (moment.as_of - message.since) // timedelta(seconds=1)
+
+
+def percentile(values: Sequence[int], share: float) -> float | None:
+    """Interpolated between neighbours of the sorted values, at rank share * (n - 1), counted from 0."""
+    if not values:
+        return None
+    rank = share * (len(values) - 1)
+    below = floor(rank)
+    above = min(below + 1, len(values) - 1)
+    return values[below] + (values[above] - values[below]) * (rank - below)
+
+
+def count_kinds(messages: Iterable[OpenMessage]) -> list[Row]:
+    """Messages by contract and services, most first."""
+    counts: dict[Names, int] = {}
+    for message in messages:
+        counts[message.names] = counts.get(message.names, 0) + 1
+    rows = [{**dict(zip(KIND, names, strict=True)), "messages": count} for names, count in counts.items()]
+    return in_order(rows, KIND)
+
+
+def _ahead(moment: Moment, chosen: list[OpenMessage], limit: int) -> Row | None:
+    placed = [message for message in chosen if message.position is not None]
+    if len({(message.kind, message.place) for message in placed}) != 1:
+        return None
+    placed.sort(key=lambda message: message.position or 0)
+    median = placed[ceil(len(placed) / 2) - 1]
+    return {
+        "first": _ahead_of(moment, placed[0], limit),
+        "median": _ahead_of(moment, median, limit),
+    }
+
+
+def _ahead_of(moment: Moment, message: OpenMessage, limit: int) -> Row:
+    assert message.position is not None
+    number = message.row.get("receive_number")
+    return {
+        "message_id": message.message_id,
+        "messages": message.position - 1,
+        "receives": None if number is None else number - 1,
+        "kinds": count_kinds(messages_ahead(moment, message))[:limit],
+    }
+
+
+# The causes
+
+
+def _by_code(causes: Causes, chosen: list[OpenMessage]) -> list[tuple[str, list[OpenMessage]]]:
+    """The codes that the messages have with these messages: most messages first, then as in the table."""
+    found = []
+    for code in CODES:
+        messages = [message for message in chosen if any(cause.code == code for cause in causes[message])]
+        if messages:
+            found.append((code, messages))
+    return sorted(found, key=lambda pair: -len(pair[1]))
+
+
+def _cause_row(causes: Causes, code: str, messages: list[OpenMessage], limit: int) -> Row:
+    example = min(messages, key=lambda message: (message.since, utf8(message.message_id)))
+    own = [cause for message in messages for cause in causes[message] if cause.code == code]
+    return {
+        "code": code,
+        "messages": len(messages),
+        "conversations": conversations(messages),
+        "example_message_id": example.message_id,
+        "details": _details(code, own)[:limit],
+    }
+
+
+def _details(code: str, causes: list[Cause]) -> list[Row]:
+    if code in OF_THOSE_AHEAD:
+        distinct = dict.fromkeys(message for cause in causes for message in cause.ahead)
+        return count_kinds(distinct)[:MOST_OF_THOSE_AHEAD]
+    counts: dict[tuple[tuple[str, Any], ...], int] = {}
+    for cause in causes:
+        for row in {tuple(row.items()) for row in cause.details}:
+            counts[row] = counts.get(row, 0) + 1
+    rows = [{**dict(row), "messages": count} for row, count in counts.items()]
+    columns = [name for name in rows[0] if name != "messages"]
+    rows = in_order(rows, columns)
+    return sorted(rows, key=lambda row: -row["times"]) if code == "rolled_back" else rows
+
+
+def in_order(rows: list[Row], columns: Sequence[str]) -> list[Row]:
+    """Most messages first, then by the columns."""
+    return sorted(rows, key=lambda row: (-row["messages"], *(_ordered(row[name]) for name in columns)))
+
+
+def _ordered(value: Any) -> tuple[bool, Any]:
+    """Strings by their UTF-8 bytes, nulls last."""
+    if value is None:
+        return (True, 0)
+    return (False, utf8(value) if isinstance(value, str) else value)

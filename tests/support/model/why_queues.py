@@ -1,0 +1,288 @@
+"""Why nothing happens to a message: its group, its queue, its readers, its database, or what is unknown."""
+
+from datetime import datetime
+
+from .moment import Moment, OpenMessage
+from .rules import DEFAULT_LEVEL
+from .snapshots import SEEN
+from .vocabulary import QueueKey, Row, by_time, is_on, utf8
+
+LOCKS = ("RECEIVE", "GET_CONVERSATION_GROUP")
+MANY_ROLLBACKS = 5
+"""Rollbacks of one message after which a server turns its queue off."""
+
+
+def queue_causes(moment: Moment, message: OpenMessage) -> dict[str, Row]:
+    """The details by code of all causes but those from rules and positions."""
+    if message.state == "unresolved":
+        return {message.row["reason"]: _unplaced(message)}
+    found: dict[str, Row | None] = {
+        "transmission_status": _status(moment, message),
+    }
+    if message.kind == "receive":
+        found["group_locked"] = _lock(moment, message) if message.state == "group_locked" else None
+        found["queue_off"] = _off(moment, message.queue) if message.state == "queue_off" else None
+        found["not_received"] = _not_received(moment, message)
+        found["rolled_back"] = _rolled_back(moment, message)
+    if message.state == "transmission":
+        queue = destination_queue(moment, message)
+        here = queue is not None and queue[0] == message.place[0] and moment.state.is_off(queue)
+        found["queue_off"] = _off(moment, queue) if queue and here else None
+        found["honor_off"] = _honor_off(moment, message)
+    return {code: details for code, details in found.items() if details is not None}
+
+
+def queue_row(queue: QueueKey) -> Row:
+    """A queue as columns."""
+    return dict(zip(("instance", "database", "queue"), queue, strict=True))
+
+
+def queue_of(event: Row) -> QueueKey:
+    """The queue of a queue event."""
+    return (event["instance"], event["database"], event["queue"])
+
+
+def queue_events(moment: Moment, *event_types: str) -> list[Row]:
+    """The queue events before as_of, in order; of these types, if any are named."""
+    return sorted(
+        (
+            event
+            for event in moment.events.get("queue_events") or []
+            if event["event_time"] < moment.as_of and (not event_types or event["event_type"] in event_types)
+        ),
+        key=by_time,
+    )
+
+
+# Transactions
+
+
+def transaction_of(event: Row) -> tuple[str, str | None]:
+    """(instance, transaction_id)."""
+    return (event["instance"], event.get("transaction_id"))
+
+
+def has_outcome(moment: Moment, event: Row, *outcomes: str) -> bool:
+    """Whether the transaction of an event has one of these outcomes before as_of."""
+    return any(transaction_of(each) == transaction_of(event) for each in queue_events(moment, *outcomes))
+
+
+def is_open(moment: Moment, event: Row) -> bool:
+    """Whether the transaction of an event has no outcome before as_of."""
+    if event.get("transaction_id") is None or moment.state.without_queue_events:
+        return False
+    return not has_outcome(moment, event, "COMMIT", "ROLLBACK")
+
+
+def is_rolled_back(moment: Moment, event: Row) -> bool:
+    """Whether the transaction of an event was rolled back before as_of; COMMIT counts where it has both."""
+    if event.get("transaction_id") is None or moment.state.without_queue_events:
+        return False
+    return has_outcome(moment, event, "ROLLBACK") and not has_outcome(moment, event, "COMMIT")
+
+
+# group_locked
+
+
+def _lock(moment: Moment, message: OpenMessage) -> Row:
+    group = message.row["conversation_group_id"]
+    facts = [
+        (event["event_time"], 0, utf8(event["event_id"]), event)
+        for event in queue_events(moment, *LOCKS)
+        if queue_of(event) == message.queue
+        and event.get("conversation_group_id") == group
+        and is_open(moment, event)
+    ]
+    for other in moment.state.messages:
+        receiver = moment.state.endpoint(other.receiver)
+        if (
+            receiver
+            and moment.state.group(receiver) == (message.queue, group)
+            and moment.state.is_in_flight(other)
+        ):
+            facts += [
+                (event["event_time"], 1, utf8(event["event_id"]), event)
+                for event in _received(moment, other.events)
+                if is_open(moment, event)
+            ]
+    first = min(facts, key=lambda fact: fact[:3])[3]
+    sessions = [
+        event["session_id"]
+        for event in queue_events(moment)
+        if transaction_of(event) == transaction_of(first) and event.get("session_id") is not None
+    ]
+    return {
+        **queue_row(message.queue),
+        "conversation_group_id": group,
+        "transaction_id": first["transaction_id"],
+        "session_id": sessions[0] if sessions else None,
+        "since": first["event_time"],
+    }
+
+
+def _received(moment: Moment, events: tuple[Row, ...]) -> list[Row]:
+    return [
+        event for event in events if event["event_type"] == "RECEIVED" and event["event_time"] < moment.as_of
+    ]
+
+
+# queue_off
+
+
+def _off(moment: Moment, queue: QueueKey) -> Row:
+    since: datetime | None = None
+    for event in queue_events(moment, "QUEUE_ALTERED"):
+        if queue_of(event) == queue and event.get("queue_status") is not None:
+            is_off = event["queue_status"].upper() == "OFF"
+            since = (since or event["event_time"]) if is_off else None
+    poison = [
+        (last["event_time"], other.message_id)
+        for other in moment.open_messages
+        if other.place == queue and other.kind == "receive"
+        for times, last in [rollbacks(moment, other)]
+        if times >= MANY_ROLLBACKS and last is not None
+    ]
+    latest = [message_id for time, message_id in poison if time == max(poison)[0]]
+    return {
+        **queue_row(queue),
+        "since": since,
+        "poison_message_id": min(latest, key=utf8) if latest else None,
+    }
+
+
+def destination_queue(moment: Moment, message: OpenMessage) -> QueueKey | None:
+    """The queue to which a message is sent, if endpoints or catalog know it."""
+    instance, database = message.row["destination_instance"], message.row["destination_database"]
+    if instance is None:
+        return None
+    receiver = moment.state.endpoint(message.message.receiver)
+    assert message.endpoint is not None
+    service = receiver.local_service if receiver else message.endpoint.remote_service
+    return moment.catalog.queue_of(instance, database, service)
+
+
+# rolled_back
+
+
+def rollbacks(moment: Moment, message: OpenMessage) -> tuple[int, Row | None]:
+    """How many transactions received it and were rolled back, and the last RECEIVED of these."""
+    undone = [event for event in _received(moment, message.message.events) if is_rolled_back(moment, event)]
+    last = max(undone, key=by_time, default=None)
+    return len({transaction_of(event) for event in undone}), last
+
+
+def _rolled_back(moment: Moment, message: OpenMessage) -> Row | None:
+    times, last = rollbacks(moment, message)
+    if last is None:
+        return None
+    return {
+        "message_id": message.message_id,
+        "times": times,
+        "last_transaction_id": last["transaction_id"],
+    }
+
+
+# not_received
+
+
+def _not_received(moment: Moment, message: OpenMessage) -> Row | None:
+    if message.state != "ready":
+        return None
+    receives = _receives(moment, message.queue)
+    if any(message.since <= time < moment.as_of for time in receives):
+        return None
+    last = max(receives, default=None)
+    monitor = moment.monitors.get(message.queue)
+    if (
+        monitor
+        and monitor.state == "NOTIFIED"
+        and monitor.last_activated_time is not None
+        and message.since >= monitor.last_activated_time
+    ):
+        reason: str | None = "notified"
+    elif _receives_are_known(moment, message.queue[0]):
+        reason = _reason(moment, message)
+    else:
+        return None
+    return {**queue_row(message.queue), "reason": reason, "last_receive": last}
+
+
+def _receives(moment: Moment, queue: QueueKey) -> list[datetime]:
+    """When something was received from the queue, or tried to be."""
+    times = [event["event_time"] for event in queue_events(moment, "RECEIVE") if queue_of(event) == queue]
+    for other in moment.state.messages:
+        receiver = moment.state.endpoint(other.receiver)
+        if receiver and receiver.queue == queue:
+            times += [event["event_time"] for event in _received(moment, other.events)]
+    return times
+
+
+def _receives_are_known(moment: Moment, instance: str) -> bool:
+    """Whether the log, not a snapshot, has a queue event or a RECEIVED of the instance."""
+    events = [*(moment.events.get("queue_events") or []), *moment.events["message_events"]]
+    return any(
+        event["instance"] == instance
+        and event["event_time"] < moment.as_of
+        and not event.get(SEEN)
+        and ("queue" in event or event["event_type"] == "RECEIVED")
+        for event in events
+    )
+
+
+def _reason(moment: Moment, message: OpenMessage) -> str | None:
+    queue = moment.catalog.queue(message.queue)
+    internal, external = queue.get("activation"), queue.get("event_notification")
+    if internal is None and external is None:
+        return "no_monitor"
+    if internal is not None and not is_on(internal.get("status", True)):
+        return "activation_off"
+    if moment.activation is None:
+        return None
+    rows = [row for row in moment.activation if queue_of(row) == message.queue]
+    last = max(rows, key=lambda row: row["ordinal"], default=None)
+    if last is None or last["last_check"] < message.since:
+        return "not_due"
+    if last["mode"] == "external":
+        return "notified"
+    return "no_reader_started" if last["occurs"] else "max_queue_readers"
+
+
+# honor_off, transmission_status
+
+
+def _honor_off(moment: Moment, message: OpenMessage) -> Row | None:
+    where = (message.row["instance"], message.row["database"])
+    if message.row["priority"] <= DEFAULT_LEVEL or moment.catalog.honors_priority(*where):
+        return None
+    return {"instance": where[0], "database": where[1]}
+
+
+def _status(moment: Moment, message: OpenMessage) -> Row | None:
+    text = moment.statuses.get(message.message_id)
+    return {"text": text} if message.kind == "transmission" and text is not None else None
+
+
+# endpoint_unknown, service_not_in_catalog, handle_unknown
+
+
+def _unplaced(message: OpenMessage) -> Row:
+    receives = message.row["kind"] == "receive"
+    if message.endpoint:
+        where = (message.endpoint.instance, message.endpoint.database)
+    else:
+        event = (
+            message.message.arrival
+            if receives
+            else next(each for each in message.message.events if each["event_type"] == "SENT")
+        )
+        assert event is not None
+        where = (event["instance"], event["database"])
+    contract, local_service, remote_service = message.names
+    return {
+        "schedule": message.row["kind"],
+        "instance": where[0],
+        "database": where[1],
+        "contract": contract,
+        "local_service": local_service,
+        "remote_service": remote_service,
+    }
