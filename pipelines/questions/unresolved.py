@@ -52,8 +52,13 @@ def count_unresolved(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     return collect_rows(rows.orderBy(F.desc("messages"), *UNRESOLVED_KEY))
 
 
-def locate_unresolved(warehouse: Warehouse, as_of: datetime) -> DataFrame:
+def locate_unresolved(warehouse: Warehouse, as_of: datetime, *, are_later_known: bool = True) -> DataFrame:
     """The messages of `unresolved` at a published as_of, with what is known of the endpoint that holds them.
+
+    Args:
+        warehouse: what to read.
+        as_of: the as_of.
+        are_later_known: whether endpoints that are created at as_of or later count.
 
     Returns:
         One row per message and kind: UNRESOLVED_KEY, `message_id`, `conversation_id`, `is_initiator` (of the
@@ -64,6 +69,8 @@ def locate_unresolved(warehouse: Warehouse, as_of: datetime) -> DataFrame:
     endpoints = warehouse.read_open(ENDPOINTS, as_of).join(
         messages.select("conversation_id").distinct(), "conversation_id", "left_semi"
     )
+    if not are_later_known:
+        endpoints = endpoints.where(F.col("created_at") < F.lit(as_of))
     holding = endpoints.select(
         "conversation_id", "is_initiator", *[F.col(name).alias(f"own_{name}") for name in UNRESOLVED_KEY[2:]]
     )

@@ -113,7 +113,7 @@ def _sent(warehouse: Warehouse, catalog: Catalog, off: list[dict[str, object]], 
 
 
 def _unresolved(warehouse: Warehouse, as_of: datetime) -> DataFrame:
-    rows = locate_unresolved(warehouse, as_of)
+    rows = locate_unresolved(warehouse, as_of, are_later_known=False)
     return rows.select(
         F.lit("unresolved").alias("kind"),
         *[F.lit("").alias(name) for name in QUEUE],
