@@ -4,7 +4,8 @@
 CREATE TABLE ready_messages AS
 SELECT
     receiver.instance, receiver.database, receiver.queue, receiver.conversation_group_id, message_id,
-    conversation_id, receiver.is_initiator, receiver.conversation_handle, receiver.priority,
+    conversation_id, receiver.is_initiator, receiver.conversation_handle, receiver.contract,
+    receiver.local_service, receiver.remote_service, receiver.priority,
     message_sequence_number, message_type, arrived_at, queuing_order,
     {
         'arrived_at': arrived_at, 'unnumbered': queuing_order IS NULL,

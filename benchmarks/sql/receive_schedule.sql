@@ -19,6 +19,6 @@ SELECT
         )
     END AS position,
     receive_number, conversation_group_id, group_priority, conversation_id, is_initiator, conversation_handle,
-    priority, message_sequence_number, message_type, arrived_at, queuing_order, state
+    contract, local_service, remote_service, priority, message_sequence_number, message_type, arrived_at, queuing_order, state
 FROM placed
 ORDER BY instance, database, queue, position;

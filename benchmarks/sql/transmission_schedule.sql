@@ -7,7 +7,7 @@ WITH waiting AS (
         message_id, conversation_id, sent_by_initiator, message_sequence_number, message_type, size_bytes,
         sent_at AS became, sender.instance AS instance, sender.database AS database,
         sender.local_service AS from_service, sender.remote_service AS to_service,
-        sender.priority AS priority, false AS forwarded, sender, receiver
+        sender.contract AS contract, sender.priority AS priority, false AS forwarded, sender, receiver
     FROM open_messages
     WHERE is_waiting AND sender.instance IS NOT NULL
     UNION ALL
@@ -16,7 +16,7 @@ WITH waiting AS (
         size_bytes, accepted_at, forwards.instance, forwards.database,
         coalesce(sender.local_service, receiver.remote_service),
         coalesce(sender.remote_service, receiver.local_service),
-        sender.priority, true, sender, receiver
+        coalesce(sender.contract, receiver.contract), sender.priority, true, sender, receiver
     FROM forwards
     JOIN open_messages USING (message_id)
     LEFT JOIN endpoints AS home
@@ -94,7 +94,7 @@ SELECT
             message_sequence_number NULLS LAST, message_id
     ) AS position,
     database, destination.instance AS destination_instance, destination.database AS destination_database,
-    conversation_id, sent_by_initiator, from_service, to_service, message_sequence_number, message_type,
-    size_bytes, priority, transmit_priority, false AS elevated, forwarded, NULL::BIGINT AS block, sendable_at
+    conversation_id, sent_by_initiator, from_service, to_service, contract, message_sequence_number,
+    message_type, size_bytes, priority, transmit_priority, false AS elevated, forwarded, NULL::BIGINT AS block, sendable_at
 FROM rated
 ORDER BY instance, position;

@@ -6,12 +6,13 @@ RECEIVER = (
     "instance",
     "database",
     "queue",
+    "contract",
     "local_service",
     "remote_service",
     "conversation_handle",
     "priority",
 )
-SENDER = ("instance", "database", "local_service", "remote_service", "priority")
+SENDER = ("instance", "database", "contract", "local_service", "remote_service", "priority")
 ON_THEIR_WAY = "waits or is_forwarded"
 """The messages to which their sender's endpoint still matters."""
 

@@ -93,6 +93,9 @@ def ready_messages(messages: DataFrame, off: DataFrame, locked: DataFrame) -> Da
         "message_type",
         "arrived_at",
         "queuing_order",
+        F.col("receiver_contract").alias("contract"),
+        F.col("receiver_local_service").alias("local_service"),
+        F.col("receiver_remote_service").alias("remote_service"),
     )
     return in_conversations(with_state(received, off, locked))
 

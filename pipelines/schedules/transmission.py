@@ -105,6 +105,7 @@ def _waiting(messages: DataFrame, bindings: DataFrame) -> DataFrame:
         F.col("sender_database").alias("database"),
         F.col("sender_local_service").alias("from_service"),
         F.col("sender_remote_service").alias("to_service"),
+        F.col("sender_contract").alias("contract"),
         F.col("sender_priority").alias("priority"),
         F.lit(False).alias("forwarded"),
         *ENDPOINTS,
@@ -144,6 +145,7 @@ def _forwarded(messages: DataFrame, forwarding: DataFrame, bindings: DataFrame) 
         F.when(sender, F.col("sender_remote_service"))
         .when(receiver, F.col("receiver_local_service"))
         .alias("to_service"),
+        F.when(sender, F.col("sender_contract")).when(receiver, F.col("receiver_contract")).alias("contract"),
         F.col("sender_priority").alias("priority"),
         F.lit(True).alias("forwarded"),
         *ENDPOINTS,

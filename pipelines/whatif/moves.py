@@ -87,7 +87,9 @@ def sent_by_level(
 def _with_levels(rows: DataFrame, levels: DataFrame, owner: str, published: str) -> DataFrame:
     """Look up the owner of each message; a message without a known owner keeps its published level."""
     names = [name for name in levels.columns if name.endswith(SCENARIOS)]
-    joined = levels.withColumnRenamed("is_initiator", owner).join(rows, ["conversation_id", owner], "right")
+    # Rows of an older version lack what `levels` has of the owner.
+    bare = rows.drop("contract", "local_service")
+    joined = levels.withColumnRenamed("is_initiator", owner).join(bare, ["conversation_id", owner], "right")
     return joined.withColumns({name: F.coalesce(name, published) for name in names})
 
 

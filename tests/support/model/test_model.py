@@ -390,6 +390,29 @@ def test_forwarded_messages_have_priority_5_and_end_with_forwarded() -> None:
     assert transmitted(tables, *columns) == [("c/1", "HUB", "master", True, None, 5, None)]
 
 
+def test_contract_and_services_are_the_holding_endpoints() -> None:
+    """Each side has a contract of its own; of d only the receiving one is known, of e none."""
+    hub = {"instance": "HUB", "database": "master"}
+    tables = run(
+        begin("c", contract="of the initiator"),
+        created("c", contract="of the target"),
+        message("DELIVERED", "c/0", minute=1),
+        message("SENT", "c/1", minute=1),
+        created("d", contract="of the target"),
+        *[message("FORWARD_ACCEPTED", name, minute=2, **hub) for name in ("c/1", "d/0", "e/0")],
+    )
+    services = ("contract", "local_service", "remote_service")
+    assert [[row[name] for name in services] for row in tables["receive_schedule"]] == [
+        ["of the target", "Target", "Initiator"]
+    ]
+    assert transmitted(tables, "instance", "contract") == [
+        ("c/1", "HUB", "of the initiator"),
+        ("c/1", "SQL1", "of the initiator"),
+        ("d/0", "HUB", "of the target"),
+        ("e/0", "HUB", None),
+    ]
+
+
 def test_starvation_prevention_raises_by_full_periods_to_10() -> None:
     tables = run(
         begin("c"),

@@ -93,6 +93,7 @@ def _row(state: State, item: Queued, sendable_at: datetime, starvation: Row | No
         "sent_by_initiator": message.sent_by_initiator,
         "from_service": from_service,
         "to_service": to_service,
+        "contract": _contract(sender, receiver),
         "message_sequence_number": message.sequence_number,
         "message_type": message.message_type,
         "size_bytes": message.size_bytes,
@@ -112,6 +113,12 @@ def _services(sender: Endpoint | None, receiver: Endpoint | None) -> tuple[str |
     if receiver:
         return receiver.remote_service, receiver.local_service
     return None, None
+
+
+def _contract(sender: Endpoint | None, receiver: Endpoint | None) -> str | None:
+    """The sending endpoint's; where it does not exist, the receiving one's; null where neither does."""
+    holder = sender or receiver
+    return holder.contract if holder else None
 
 
 def _destination(
