@@ -13,6 +13,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.config.catalog import Catalog
 from pipelines.console.invocation import name_command
 from pipelines.console.wording import format_count, format_database
+from pipelines.state.events_before import events_before
 from pipelines.state.messages import ARRIVALS, order_of_events
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
@@ -58,14 +59,15 @@ def locate_unresolved(warehouse: Warehouse, as_of: datetime, *, are_later_known:
     Args:
         warehouse: what to read.
         as_of: the as_of.
-        are_later_known: whether endpoints that are created at as_of or later count.
+        are_later_known: whether endpoints and events count that come at as_of or later.
 
     Returns:
         One row per message and kind: UNRESOLVED_KEY, `message_id`, `conversation_id`, `is_initiator` (of the
         holding endpoint) and `since`, its arrival or its SENT.
     """
     lost = warehouse.read_as_of(UNRESOLVED, as_of).select("kind", "reason", F.col("id").alias("message_id"))
-    messages = _locate_messages(warehouse.read_open(MESSAGES, as_of), lost)
+    events = warehouse.read_open(MESSAGES, as_of)
+    messages = _locate_messages(events if are_later_known else events_before(events, as_of), lost)
     endpoints = warehouse.read_open(ENDPOINTS, as_of).join(
         messages.select("conversation_id").distinct(), "conversation_id", "left_semi"
     )
@@ -138,7 +140,8 @@ def _locate_messages(events: DataFrame, lost: DataFrame) -> DataFrame:
 
     def where(name: str) -> Column:
         arrival = F.min_by(name, F.when(event_type.isin(*ARRIVALS), F.col("place")))
-        return F.coalesce(arrival, F.min_by(name, "place")).alias(f"event_{name}")
+        sent = F.min_by(name, F.when(event_type == "SENT", F.col("place")))
+        return F.coalesce(arrival, sent, F.min_by(name, "place")).alias(f"event_{name}")
 
     return rows.groupBy("message_id").agg(
         F.min_by("conversation_id", "place").alias("conversation_id"),
