@@ -10,6 +10,7 @@ from pyspark.sql import Window, functions as F
 from pipelines.activation.queues_off import with_queue_off
 from pipelines.activation.read import POISON, queues_off_at
 from pipelines.config.catalog import Catalog
+from pipelines.config.load import Settings
 from pipelines.questions.caveats import find_caveats
 from pipelines.questions.coverage import report_coverage
 from pipelines.questions.leaks import LEAK_KEY, count_leaks, leak_order, read_leaks
@@ -27,6 +28,8 @@ from pipelines.questions.waiting import (
 from pipelines.report.counts import count_by_instance, count_by_queue, select_nights
 from pipelines.report.tables import PageTable, number_rows, read_table
 from pipelines.storage.warehouse import Warehouse
+from pipelines.why.report import first_causes
+from pipelines.why.view import format_place
 from schemas.keys import QUEUE
 from schemas.outputs import ACTIVATION_SUMMARY, BATCHES, REJECTED_EVENTS, RUNS, UNRESOLVED
 
@@ -42,6 +45,8 @@ LEAKS_SHOWN = 200
 NIGHTS_SHOWN = 14
 STATUSES_SHOWN = 50
 LEVELS = 10
+SECTIONS = {"receive": "queues", "transmission": "transmission", "unresolved": "overview"}
+"""The section of the page that shows messages, by the kind of their place."""
 STATES = 3
 
 QUEUE_SUMS = ("messages", "ready", "group_locked", "queue_off", "oldest", "median_seconds", "p95_seconds")
@@ -144,6 +149,20 @@ def read_tables(
             select_nights(warehouse.read(RUNS), as_of=as_of), order=[F.desc("as_of")], limit=NIGHTS_SHOWN
         ),
     }
+
+
+def read_verdict(warehouse: Warehouse, settings: Settings, as_of: datetime) -> PageTable:
+    """The largest causes why messages wait, with the section of the page that shows their rows."""
+    rows = [
+        {
+            "place": format_place(place),
+            "sentence": cause["sentence"],
+            "action": cause["action"],
+            "section": SECTIONS[place["kind"]],
+        }
+        for place, cause in first_causes(warehouse, settings, as_of)
+    ]
+    return _small_table(("place", "sentence", "action", "section"), rows)
 
 
 def _small_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> PageTable:
