@@ -170,7 +170,9 @@ def many(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str
         F.explode(F.sequence(F.lit(1), F.when(F.col("id") % 4 == 0, 9).otherwise(3))).alias("number"),
     )
     position = F.col("number").cast("bigint")
-    texts = {name: F.lit("m" * 128) for name in ("message_type", "conversation_id", "conversation_group_id")}
+    texts_of = ["message_type", "conversation_id", "conversation_group_id"]
+    texts_of += ["contract", "local_service", "remote_service"]
+    texts = {name: F.lit("m" * 128) for name in texts_of}
     rows = queue.select(
         F.lit("SQL1").alias("instance"),
         F.lit("A").alias("database"),
