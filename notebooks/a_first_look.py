@@ -26,6 +26,9 @@ from pyspark.sql import functions as F
 from pipelines.questions.waiting import summarize_waits
 from pipelines.storage.published import published_as_of
 from pipelines.storage.tables import open_warehouse
+from pipelines.why.filters import Filters
+from pipelines.why.report import report_why
+from pipelines.why.teller import teller_of
 from schemas.keys import QUEUE
 from schemas.outputs import RECEIVE_SCHEDULE, RUNS, TRANSMISSION_SCHEDULE
 
@@ -49,6 +52,25 @@ as_of = published_as_of(warehouse, settings, None)
 receive = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
 transmission = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
 receive.groupBy("state").count().orderBy("state").show()
+
+# %% [markdown]
+# ## Why do they wait?
+#
+# Of a selection: the queue with the most messages. `docs/why.md` has the causes one by one.
+
+# %%
+[longest] = receive.groupBy(*QUEUE).count().orderBy(F.desc("count"), *QUEUE).limit(1).collect()
+answer = report_why(
+    warehouse,
+    settings.catalog,
+    Filters(queue=longest.queue, instance=longest.instance, database=longest.database),
+    teller_of(settings, as_of),
+    as_of=as_of,
+    limit=5,
+    is_activation_computed=settings.activation is not None,
+)
+for cause in answer["causes"]:
+    print(f"{cause['sentence']}.\n  To do: {cause['action']}")
 
 # %% [markdown]
 # ## What comes first?

@@ -32,6 +32,9 @@ from pipelines.questions.waiting import report_waits
 from pipelines.storage import tables
 from pipelines.storage.published import checked_runs, published_as_of
 from pipelines.storage.warehouse import Warehouse
+from pipelines.why.filters import Filters
+from pipelines.why.report import report_why
+from pipelines.why.teller import teller_of
 from schemas import TABLES
 
 if TYPE_CHECKING:
@@ -121,6 +124,37 @@ class OpenWarehouse:
         place = QueueFilter(queue, instance, database)
         return report_next(
             self._warehouse, place, as_of=self._published(as_of), limit=limit, catalog=self._settings.catalog
+        )
+
+    def why(
+        self,
+        queue: str | None = None,
+        *,
+        transmission: bool = False,
+        instance: str | None = None,
+        database: str | None = None,
+        contract: str | None = None,
+        service: str | None = None,
+        remote_service: str | None = None,
+        conversation: str | None = None,
+        as_of: Moment = None,
+        limit: int = 10,
+    ) -> Answer:
+        """Say why open messages wait: the situation, the causes, and both by place; see docs/why.md."""
+        if transmission and (queue is not None or database is not None):
+            raise ConfigError("why: a queue or a database has no messages that wait to be sent; leave it out")
+        filters = Filters(
+            queue, transmission, instance, database, contract, service, remote_service, conversation
+        )
+        moment = self._published(as_of)
+        return report_why(
+            self._warehouse,
+            self._settings.catalog,
+            filters,
+            teller_of(self._settings, moment),
+            as_of=moment,
+            limit=limit,
+            is_activation_computed=self._settings.activation is not None,
         )
 
     def waiting(self, *, as_of: Moment = None, limit: int = 50) -> Answer:

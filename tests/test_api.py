@@ -85,6 +85,7 @@ def test_tables_are_those_of_the_newest_as_of_or_of_another(warehouse: pipelines
     ("ask", "options"),
     [
         ("next", {"queue": "SQL1.B.TargetQueue"}),
+        ("why", {"queue": "SQL1.B.TargetQueue", "limit": 2}),
         ("waiting", {"limit": 3}),
         ("coverage", {}),
         ("leaks", {"days": 1}),

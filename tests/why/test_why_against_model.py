@@ -91,7 +91,15 @@ def differences(found: Any, expected: Any, place: str = "") -> list[str]:
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("number", "top", "starvation", "blocks"),
-    [(1, None, None, None), (2, 2, STARVATION, None), (3, 1, None, BLOCKS)],
+    [
+        (1, None, None, None),
+        (2, 2, STARVATION, None),
+        (3, 1, None, BLOCKS),
+        *[
+            pytest.param(number, top, None, None, marks=pytest.mark.slow)
+            for number, top in ((4, None), (5, 1), (6, 3), (7, None), (8, 2), (9, None), (10, 1))
+        ],
+    ],
 )
 def test_the_answer_equals_the_model(
     session: SparkSession,
