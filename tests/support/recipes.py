@@ -15,6 +15,7 @@ from uuid import NAMESPACE_DNS, uuid5
 
 from tests.field.running import Row, table_of
 from tests.support.captures import capture_lines, write_capture
+from tests.support.factories import NOON, at
 from tests.support.processes import PATIENCE, ROOT, environment
 from tests.support.snapshot_views import ready, shown, views
 
@@ -121,6 +122,11 @@ class Place:
         write_capture(self.folder / "servers" / name, lines)
         return name
 
+    def serve_both(self) -> None:
+        """Let SQL1 and SQL2 answer, ten minutes apart."""
+        self.serve("SQL1", lines_of("SQL1", at(-10), 1))
+        self.serve("SQL2", lines_of("SQL2", NOON, 2))
+
     def silence(self, server: str) -> None:
         """Let a server answer no more."""
         for path in (self.folder / "servers").glob(f"{server}-*"):
@@ -164,3 +170,15 @@ class Place:
         """What was mailed: a line with the arguments, and one with the text, for each."""
         path = self.folder / "mails"
         return path.read_text().splitlines() if path.exists() else []
+
+    def write_units(self) -> list[Path]:
+        """The units of the page, written into a folder, with the paths and the user of the test."""
+        folder = self.folder / "units"
+        folder.mkdir()
+        user = subprocess.run(["id", "-un"], capture_output=True, text=True, check=True).stdout.strip()
+        for path, text in files().items():
+            if path.startswith("/etc/systemd/system/"):
+                (folder / Path(path).name).write_text(
+                    self.here(text).replace("User=priorities", f"User={user}")
+                )
+        return sorted(folder.iterdir())
