@@ -1,0 +1,189 @@
+"""The recipes of docs/recipes.md that run a night, a week, an upgrade and a removal."""
+
+import os
+import re
+import subprocess
+
+import pytest
+import yaml
+from deltalake import DeltaTable, Field
+from deltalake.schema import PrimitiveType
+
+from tests.support.captures import write_capture
+from tests.support.factories import NOON, at
+from tests.support.processes import ROOT
+from tests.support.recipes import (
+    CALLED,
+    FOLDER,
+    PAGE,
+    SERVERS,
+    Place,
+    blocks,
+    cron_lines,
+    files,
+    lines_of,
+)
+
+
+def test_the_scripts_are_for_any_shell() -> None:
+    scripts = blocks("", "sh", "")
+    assert len(scripts) == 12
+    for script in scripts:
+        done = subprocess.run(["sh", "-n"], input=script, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), script
+
+
+@pytest.mark.slow
+def test_nights_of_two_servers(place: Place) -> None:
+    place.serve("SQL1", lines_of("SQL1", at(-10), 1))
+    place.serve("SQL2", lines_of("SQL2", NOON, 2))
+    assert place.night() == 0, place.log
+    assert place.receive() == [(NOON, "SQL1", "01"), (NOON, "SQL2", "02")]
+
+    # A day later SQL2 does not answer, and a reader of SQL1 has taken nothing.
+    place.silence("SQL2")
+    place.serve("SQL1", lines_of("SQL1", at(day=1), 1))
+    assert place.night() == 1, place.log
+    assert place.receive()[2:] == [(at(day=1), "SQL1", "01"), (at(day=1), "SQL2", "02")]
+    assert place.log.count("the latest") == 2
+
+
+def test_a_password_comes_from_the_file_login(place: Place) -> None:
+    place.install("venv/bin/priorities", '#!/bin/sh\necho "$1 $PRIORITIES_CONNECTION" >>called\n')
+    (line,) = re.findall(r"`export\s+(PRIORITIES_CONNECTION=\S+)`", PAGE)
+    (place.folder / "login").write_text(f"export {line}\n")
+    assert place.night() == 0, place.log
+    secret = "UID=capture;PWD=..."
+    assert place.called == [f"capture {secret}"] * 2 + [f"nightly {secret}"]
+
+
+@pytest.mark.slow
+def test_a_week_and_a_rebuild(place: Place) -> None:
+    """The week prunes old days and moves their captures away; nights go on, and a rebuild takes them."""
+    captures = place.folder / "captures"
+    write_capture(captures / "SQL1-first.jsonl", lines_of("SQL1", at(day=-25), 1))
+    old = place.serve("SQL1", lines_of("SQL1", at(day=-20)))
+    assert place.night() == 1, place.log
+    new = place.serve("SQL2", lines_of("SQL2", NOON, 2))
+    assert place.night() == 0, place.log
+    tables = place.receive()
+    assert tables == [(NOON, "SQL2", "02")]
+    for name in ("SQL1-first.jsonl", old):
+        os.utime(captures / name, (0, 0))
+
+    _, (_, week) = cron_lines()
+    place.install("weekly.sh", place.here(files()[f"{FOLDER}/weekly.sh"]).replace("days 100", "days 10"))
+    place.sh(week)
+    log = (place.folder / "log" / "weekly.log").read_text()
+    assert place.mails == [], log
+    assert "message_events: delete 1 closed day, 2026-10-31 to 2026-10-31" in log
+    assert [path.name for path in captures.iterdir()] == [new]
+    assert sorted(path.name for path in (place.folder / "archive" / "captures").iterdir()) == [
+        old,
+        "SQL1-first.jsonl",
+    ]
+
+    place.silence("SQL1")
+    assert place.night() == 1, place.log
+    assert "nothing new" in place.log
+    assert place.receive() == tables
+
+    _, rebuild = blocks("Limit disk use", "sh")
+    place.sh(rebuild)
+    assert sorted(path.name for path in captures.iterdir()) == [old, "SQL1-first.jsonl", new]
+    assert place.receive() == tables
+    assert (place.folder / "warehouse.old" / "runs").exists()
+
+
+@pytest.mark.slow
+def test_two_servers_of_one_name(place: Place) -> None:
+    _, settings = blocks(SERVERS, "yaml")
+    (place.folder / "priorities.yaml").write_text(settings)
+    place.serve_both()
+    place.serve("london.example.com", lines_of("SQL1", NOON, 3))
+    place.serve("paris.example.com", lines_of("SQL1", NOON, 4))
+    (capture,) = blocks(SERVERS, "sh")
+    assert place.sh(capture).returncode == 0
+    assert place.night() == 0, place.log
+    expected = [
+        (NOON, "LONDON", "03"),
+        (NOON, "PARIS", "04"),
+        (NOON, "SQL1", "01"),
+        (NOON, "SQL2", "02"),
+    ]
+    assert place.receive() == expected
+
+    (place.folder / "priorities.yaml").write_text(settings.replace("instance: LONDON", "instance: OXFORD"))
+    assert place.night() == 0, place.log
+    assert place.receive() == expected
+
+
+@pytest.mark.slow
+def test_an_upgrade_and_the_way_back(place: Place) -> None:
+    place.serve_both()
+    assert place.night() == 0, place.log
+    before = place.receive()
+    place.install("venv/bin/pip", CALLED.format(name="pip", folder=place.folder))
+    upgrade, back = blocks("Upgrade", "sh")
+    done = place.sh(f"set -e\n{upgrade}")
+    assert done.returncode == 0, done.stderr
+    assert place.receive() == before
+
+    # A later version has added a column, so the earlier one refuses the warehouse.
+    column = Field("of_a_later_version", PrimitiveType("string"))
+    DeltaTable(str(place.folder / "warehouse" / "endpoints")).alter.add_columns([column])
+    assert place.night() == 1
+    assert "column of_a_later_version was added" in place.log
+    done = place.sh(f"set -e\n{back}")
+    assert done.returncode == 0, done.stderr
+    assert place.receive() == before
+    installs = [line for line in place.called if line.startswith("pip ")]
+    extras = "conversation-priorities[embedded,capture]"
+    assert installs == [
+        f"pip install --upgrade --find-links wheels {extras}",
+        f"pip install --find-links wheels {extras}==1.0.0",
+    ]
+
+
+def test_the_extras_are_those_of_the_package() -> None:
+    text = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    for extras in re.findall(r"conversation-priorities\[([\w,]+)\]", PAGE):
+        assert all(re.search(rf"^{extra} = \[", text, re.MULTILINE) for extra in extras.split(","))
+
+
+def test_removal(place: Place) -> None:
+    first, with_systemd = blocks("Removal", "sh")
+    table = "\n".join(["5 4 * * * /usr/bin/true", *(f"{when} {what}" for when, what in cron_lines())])
+    (place.folder.parent / "table").write_text(place.here(table) + "\n")
+    place.install(
+        "bin/crontab",
+        '#!/bin/sh\nif [ "$1" = -l ]; then cat "TABLE"; else cat >"TABLE.new"; fi\n'.replace(
+            "TABLE", str(place.folder.parent / "table")
+        ),
+    )
+    place.stand_in("systemctl")
+    written = place.write_units()
+    target = str(place.folder / "units")
+    done = place.sh("set -e\n" + with_systemd.replace("/etc/systemd/system", target))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert [path for path in written if path.exists()] == []
+    assert [line.split()[1] for line in place.called] == ["disable", "daemon-reload"]
+
+    done = place.sh(f"set -e\ncd /\n{first}")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not place.folder.exists()
+    assert (place.folder.parent / "table.new").read_text() == "5 4 * * * /usr/bin/true\n"
+
+
+def test_the_first_steps_make_settings(place: Place) -> None:
+    (steps,) = blocks("", "")[:1]
+    (place.folder / "priorities.yaml").unlink()
+    (place.folder / "captures").rmdir()
+    (place.folder / "log").rmdir()
+    place.serve("SQL1", lines_of("SQL1", NOON, 1))
+    place.stand_in("python3")
+    place.install("venv/bin/pip", CALLED.format(name="pip", folder=place.folder))
+    done = place.sh(f"set -e\n{steps}")
+    assert done.returncode == 0, done.stderr
+    written = (place.folder / "priorities.yaml").read_text()
+    assert yaml.safe_load(written) == yaml.safe_load(blocks(SERVERS, "yaml")[0])
