@@ -1,12 +1,11 @@
 """Scenes about positions: what is ahead of a message in its queue or transmission queue."""
 
-from tests.support.factories import at, create_rule, endpoint_event, message_event
+from tests.support.factories import Row, at, create_rule, endpoint_event, message_event
 
 from .scene import (
     INITIATOR_NAMES,
     TARGET_NAMES,
     TARGET_QUEUE,
-    Row,
     Scene,
     on_queue,
     ready,

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from tests.support.factories import INITIATOR, TARGET, at, catalog, database, message_event, queue_event
+from tests.support.factories import INITIATOR, TARGET, Row, at, catalog, database, message_event, queue_event
 
 from .scene import (
     IN_A,
     IN_B,
     TARGET_GROUP,
     TARGET_QUEUE,
-    Row,
     Scene,
     on_queue,
     ready,

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from tests.support.factories import INITIATOR, TARGET, at, catalog, database, message_event
+from tests.support.factories import INITIATOR, TARGET, Row, at, catalog, database, message_event
 from tests.support.model.snapshots import Snapshot
 
-from .scene import TARGET_QUEUE, Row, Scene, on_queue, ready, received, talk
+from .scene import TARGET_QUEUE, Scene, on_queue, ready, received, talk
 
 ONE = [*talk(), ready()]
 FIRST = ["first_in_line"]

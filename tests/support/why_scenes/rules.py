@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from tests.support.factories import at, catalog, create_rule, database, endpoint_event
+from tests.support.factories import Row, at, catalog, create_rule, database, endpoint_event
 
 from .scene import (
     IN_A,
     IN_B,
     INITIATOR_NAMES,
     TARGET_NAMES,
-    Row,
     Scene,
     alter,
     drop,

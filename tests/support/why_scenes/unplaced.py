@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.support.factories import at, endpoint_event, message_event
+from tests.support.factories import Row, at, create_rule, endpoint_event, message_event
 from tests.support.model.snapshots import Snapshot
 
 from .scene import (
@@ -10,9 +10,7 @@ from .scene import (
     IN_B,
     INITIATOR_NAMES,
     TARGET_NAMES,
-    Row,
     Scene,
-    create_rule,
     ready,
     rule,
     sent,
