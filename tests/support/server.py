@@ -30,6 +30,7 @@ TYPES = {
     **dict.fromkeys(
         ("is_initiator", "is_receive_enabled", "is_enqueue_enabled", "is_honor_broker_priority_on"), BIT
     ),
+    **dict.fromkeys(("last_activated_time", "last_empty_rowset_time"), TIME),
     **dict.fromkeys(("is_conversation_error", "is_end_of_dialog"), BIT),
     **dict.fromkeys(("service_contract_id", "service_id", "service_queue_id", "object_id", "priority"), INT),
     **dict.fromkeys(("status", "queuing_order", "message_sequence_number", "local_service_id"), INT),

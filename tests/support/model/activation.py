@@ -242,7 +242,7 @@ class _Replay:
                 self._check(happening.time, "task_exit")
         elif event_type == "QUEUE_ALTERED":
             if event.get("queue_status") is not None:
-                queue.on = event["queue_status"] != "OFF"
+                queue.on = event["queue_status"].upper() != "OFF"
             self._check(happening.time, "queue_altered")
 
     def _roll_back(self, transaction: tuple[str, str | None]) -> None:

@@ -119,7 +119,7 @@ def leaks(moment: Moment, side: Side, days: timedelta) -> bool:
         return True
     traffic = [
         event["event_time"]
-        for event in moment.logged.get("message_events") or []
+        for event in moment.events.get("message_events") or []
         if event["conversation_id"] == side[0] and event["event_time"] < moment.as_of
     ]
     return max([endpoint.created_at, *traffic]) <= moment.as_of - days

@@ -97,7 +97,7 @@ class State:
             and (event["instance"], event["database"], event["queue"]) == queue
         ]
         if alterations:
-            return bool(max(alterations, key=by_time)["queue_status"] == "OFF")
+            return bool(max(alterations, key=by_time)["queue_status"].upper() == "OFF")
         return not self.catalog.queue_is_on(queue)
 
     # Messages

@@ -1,0 +1,136 @@
+"""What a scene is, and the short words with which scenes are written."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from tests.support.factories import (
+    Events,
+    Row,
+    at,
+    by_source,
+    catalog,
+    create_rule,
+    endpoint_event,
+    message_event,
+    queue_event,
+)
+from tests.support.model.moment import Moment
+from tests.support.model.snapshots import Snapshot
+
+AS_OF = at(60)
+TARGET_GROUP = "group {} False"
+"""The group of the target endpoint of a conversation."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A tiny log, and why its messages wait at as_of.
+
+    Attributes:
+        name: what the scene shows; it begins with the code that it is about.
+        rows: events of all three kinds.
+        causes: the codes of each open message in the order of the table; of a message with rows at several
+            instances, the key is MESSAGE@INSTANCE.
+        details: the literal rows of details of some codes, over all messages.
+        rules: rule statements.
+        catalog: that of the factories unless changed.
+        snapshots: server views.
+        settings: top, starvation, blocks and activation_settings, where they are not the defaults.
+        as_of: an hour after noon.
+    """
+
+    name: str
+    rows: Sequence[Row]
+    causes: Mapping[str, Sequence[str]]
+    details: Mapping[str, Sequence[Row]] = field(default_factory=dict)
+    rules: Sequence[Row] = ()
+    catalog: Row = field(default_factory=catalog)
+    snapshots: Sequence[Snapshot] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    as_of: datetime = AS_OF
+
+    @property
+    def events(self) -> Events:
+        """The events by source name."""
+        return by_source(*self.rows)
+
+    def moment(self) -> Moment:
+        """The model's tables."""
+        settings: dict[str, Any] = {"activation_settings": {}, **self.settings}
+        return Moment(
+            self.events,
+            catalog=self.catalog,
+            rules=list(self.rules),
+            as_of=self.as_of,
+            snapshots=self.snapshots,
+            **settings,
+        )
+
+
+def talk(conversation: str = "c1", minute: float = 0, **changes: Any) -> list[Row]:
+    """A conversation that begins at a minute: its initiator in SQL1.A, its target in SQL1.B."""
+    changes = {"event_time": at(minute), **changes}
+    return [
+        endpoint_event(event_type, conversation, **changes)
+        for event_type in ("BEGIN_DIALOG", "DIALOG_CREATED")
+    ]
+
+
+def ready(message: str = "c1/0", minute: float = 1, **changes: Any) -> Row:
+    """The arrival of a message of the initiator in the target queue, SQL1.B.TargetQueue."""
+    return message_event("DELIVERED", message, event_time=at(minute), **changes)
+
+
+def sent(message: str = "c1/0", minute: float = 1, **changes: Any) -> Row:
+    """A message of the initiator that SQL1.A has to send."""
+    return message_event("SENT", message, event_time=at(minute), **changes)
+
+
+def received(message: str, transaction: str | None, minute: float, **changes: Any) -> Row:
+    """A RECEIVED of a message from the target queue."""
+    return message_event(
+        "RECEIVED",
+        message,
+        event_id=f"RECEIVED {message} {transaction} {minute}",
+        event_time=at(minute),
+        transaction_id=transaction,
+        **changes,
+    )
+
+
+def on_queue(event_type: str, minute: float, **changes: Any) -> Row:
+    """An event of the target queue."""
+    return queue_event(event_type, f"{event_type} {minute}", event_time=at(minute), **changes)
+
+
+def rule(name: str, level: int, **criteria: Any) -> Row:
+    """A rule of SQL1.B, where the target endpoints are; long ago unless changed."""
+    return create_rule(name, level, **{"database": "B", **criteria})
+
+
+def drop(name: str, minute: float, database: str = "B") -> Row:
+    """A DROP of a rule."""
+    return {"effective_from": at(minute), "instance": "SQL1", "database": database, "drop": {"name": name}}
+
+
+def alter(name: str, minute: float, database: str = "B", **form: Any) -> Row:
+    """An ALTER of a rule."""
+    where = {"effective_from": at(minute), "instance": "SQL1", "database": database}
+    return {**where, "alter": {"name": name, **form}}
+
+
+TARGET_QUEUE = {"instance": "SQL1", "database": "B", "queue": "TargetQueue"}
+TARGET_NAMES = {
+    "contract": "Contract",
+    "local_service": "TargetService",
+    "remote_service": "InitiatorService",
+}
+"""Of the target endpoints."""
+INITIATOR_NAMES = {
+    "contract": "Contract",
+    "local_service": "InitiatorService",
+    "remote_service": "TargetService",
+}
+IN_A, IN_B = ({"instance": "SQL1", "database": database} for database in "AB")
