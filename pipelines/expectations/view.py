@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import datetime
+from decimal import ROUND_DOWN, Decimal
 
 from rich.console import Console
 
@@ -16,6 +17,8 @@ NOTHING = "nothing to measure"
 IN_SECONDS = (OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE)
 COLUMNS = ("name", "met", "value", "limit", "messages")
 DIGITS = 15
+PLACES = Decimal("0.000001")
+"""Decimals of a share that are written."""
 
 
 def print_expectations(console: Console, rows: Sequence[Row], as_of: datetime) -> None:
@@ -39,13 +42,16 @@ def describe_not_met(row: Row) -> str:
     if row["value"] is None or _is_within(row):
         return f"expectation {name!r}: {value}: {messages}, fewer than min_messages"
     of = "" if messages is None else f" ({messages})"
-    return f"expectation {name!r}: {value}{of}; the limit is {format_limit(row)}"
+    return f"expectation {name!r}: {value}{of}; the settings ask for {format_limit(row)}"
 
 
 def format_value(value: float | None, measure: str | None) -> str:
     """Write a value or a limit, with its unit if the measure is known."""
     if value is None:
         return NOTHING
+    if measure == LEVEL_AT_LEAST:
+        # Cut off, so that a share below the limit never looks like it.
+        return f"{Decimal(repr(value)).quantize(PLACES, ROUND_DOWN).normalize():f}"
     number = f"{value:,.{DIGITS}g}"
     return f"{number} s" if measure in IN_SECONDS else number
 
