@@ -1,5 +1,4 @@
-"""The nightly run as an Airflow DAG: tasks take in what is new, describe and publish the as_of, and look
-whether what the settings expect holds.
+"""The nightly run as an Airflow DAG: tasks take in what is new, publish the as_of, and look at expectations.
 
 The file imports nothing of the pipeline, and Airflow lives in an environment of its own. Where tasks run,
 this checkout has to be there with the environment of `make setup`.

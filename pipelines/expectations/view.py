@@ -6,7 +6,7 @@ from decimal import ROUND_DOWN, Decimal
 
 from rich.console import Console
 
-from pipelines.config.expectations import LEVEL_AT_LEAST, OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE
+from pipelines.config.expectations import DECIMALS, LEVEL_AT_LEAST, OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE
 from pipelines.config.instants import format_instant
 from pipelines.console.terminal import print_rows
 from pipelines.console.wording import format_count
@@ -66,4 +66,4 @@ def _is_within(row: Row) -> bool:
     """Whether the limit is met, so that too few messages are the cause."""
     if row["measure"] in (None, LEVEL_AT_LEAST):
         return row["measure"] is not None and bool(row["value"] >= row["limit"])
-    return bool(row["value"] <= row["limit"])
+    return round(row["value"], DECIMALS) <= row["limit"]

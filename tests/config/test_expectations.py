@@ -41,7 +41,7 @@ def refusal(folder: Path, *entries: str) -> list[str]:
 def test_each_measure_has_its_limit_and_a_name(tmp_path: Path) -> None:
     settings = load(
         tmp_path,
-        "{name: gold waits, queue: ClaimIntakeQueue, remote_service: //acme/portal/Gold, oldest_wait: 10 min}",
+        "{name: gold waits, queue: ClaimIntakeQueue, remote_service: //acme/Gold, oldest_wait: 10 min}",
         "{contract: SubmitClaim, level_at_least: 8, share: 0.99}",
         "{level_at_least: 8}",
         "{p95_wait: 5 min, level: 9}",
@@ -87,7 +87,8 @@ def test_durations(tmp_path: Path, written: str, seconds: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "queue", ["ClaimIntakeQueue", "SQL1.B.ClaimIntakeQueue", "'[SQL1].A.[a.b]'", "a.b", "'[a.b]'", "SQL1.A.a.b"]
+    "queue",
+    ["ClaimIntakeQueue", "SQL1.B.ClaimIntakeQueue", "'[SQL1].A.[a.b]'", "a.b", "'[a.b]'", "SQL1.A.a.b"],
 )
 def test_queues_of_the_catalog(tmp_path: Path, queue: str) -> None:
     assert len(load(tmp_path, f"{{oldest_wait: 1 h, queue: {queue}}}").expect) == 1
@@ -134,8 +135,8 @@ NO_DURATION = "write a number and a unit (s, min, h or d), like 10 min"
         ),
         (
             "{oldest_wait: 5 min, share: 1}",
-            "7:26: expect[0].share: does not go with oldest_wait; remove it, or write one of queue, instance, "
-            "database, contract, service, remote_service, level, min_messages",
+            "7:26: expect[0].share: does not go with oldest_wait; remove it, or write one of queue, "
+            "instance, database, contract, service, remote_service, level, min_messages",
         ),
         (
             "{leaked_conversations: 0, min_messages: 1}",
@@ -154,7 +155,9 @@ def test_refused(tmp_path: Path, entry: str, line: str) -> None:
 
 
 def test_equal_names_are_refused(tmp_path: Path) -> None:
-    lines = refusal(tmp_path, "{unresolved: 0}", "{name: 'unresolved: 0', oldest_wait: 1 h}", "{unresolved: 0}")
+    lines = refusal(
+        tmp_path, "{unresolved: 0}", "{name: 'unresolved: 0', oldest_wait: 1 h}", "{unresolved: 0}"
+    )
 
     assert lines == [
         "s.yaml:8:12: expect[1].name: 'unresolved: 0' is the name of the entry on line 7, too; write another "
