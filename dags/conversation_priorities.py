@@ -1,4 +1,4 @@
-"""The nightly run as an Airflow DAG: one task takes in what is new, one describes the as_of and publishes it.
+"""The nightly run as an Airflow DAG: tasks take in what is new, publish the as_of, and look at expectations.
 
 The file imports nothing of the pipeline, and Airflow lives in an environment of its own. Where tasks run,
 this checkout has to be there with the environment of `make setup`.
@@ -29,11 +29,14 @@ ENGINE = os.environ.get("CONVERSATION_PRIORITIES_ENGINE", "spark")
 """spark: Apache Spark, wherever SPARK_MASTER says. embedded: in the process of the job, without Java."""
 
 CONFIG_ONLY = ["--config", "{{ params.config }}"]
+ONE_AS_OF = [*CONFIG_ONLY, "--as-of", "{{ ti.xcom_pull(task_ids='as_of') }}"]
 STEPS = {
     "fold": CONFIG_ONLY,
-    "schedules": [*CONFIG_ONLY, "--as-of", "{{ ti.xcom_pull(task_ids='as_of') }}"],
+    "schedules": ONE_AS_OF,
+    "expect": ONE_AS_OF,
 }
-"""The jobs in their order, with their options; together they do what jobs/nightly.py does."""
+"""The jobs in their order, with their options; together they do what jobs/nightly.py does. The last one fails
+for good if an expectation is not met: the as_of is published by then."""
 
 COMMANDS = {
     "spark": ["./spark-submit.sh", "jobs/{}.py"],
@@ -44,7 +47,7 @@ COMMANDS = {
 FOR_GOOD = {
     2: "the command line, settings, catalog or rules are wrong",
     3: "an input breaks its contract, or too many rows were rejected (docs/operations.md)",
-    6: "it is published, but a condition of the command line is not met (docs/operations.md)",
+    6: "it is published, but a condition of the settings is not met (docs/expectations.md)",
 }
 """Exit codes that a second try would only repeat: somebody has to mend something first."""
 FOR_NOW = {

@@ -28,6 +28,7 @@ GROUPS = {
         "why": "why messages wait, behind what, and what to do",
         "next": "the next messages of a queue, or out of an instance, and why",
         "waiting": "which messages wait how long, and which are overtaken most",
+        "expect": "whether what the settings expect holds",
         "explain": "why a conversation, a message or a group has its priority and position",
         "coverage": "what each rule version decides",
         "leaks": "which conversations are never ended",

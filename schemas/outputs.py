@@ -256,6 +256,23 @@ UNRESOLVED = Table(
     },
 )
 
+EXPECTATIONS = Table(
+    name="expectations",
+    comment="Whether what the settings expect holds: one row per as_of and expectation.",
+    columns=(
+        AS_OF,
+        AS_OF_KEY,
+        required("name", "string", "expectation; else its entry as written"),
+        optional("value", "double", "measured: seconds, share or count; null if nothing to measure"),
+        required("limit", "double", "limit: seconds, share or count"),
+        required("met", "boolean", "value meets the limit, and min_messages were measured"),
+        optional("messages", "bigint", "messages measured; null for leaked_conversations"),
+    ),
+    key=("as_of", "name"),
+    partition_by=("as_of_key",),
+    checks={"counted": "messages is null or messages >= 0"},
+)
+
 RUNS = Table(
     name="runs",
     comment="One row per run, written last. A rerun of a published as_of also writes it first, as failed.",

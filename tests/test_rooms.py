@@ -11,7 +11,7 @@ STEPS = (
     ("storage",),
     ("ladder", "state"),
     ("activation", "ingest", "queue_machine", "schedules"),
-    ("conformance", "explain", "lint", "questions", "replay", "whatif"),
+    ("conformance", "expectations", "explain", "lint", "questions", "replay", "whatif"),
     ("why",),
     ("nightly", "report"),
     ("generator",),

@@ -1,6 +1,7 @@
 """The nightly run: rules, fold, schedules and activation, publish.
 
-With `--fail-on unresolved` it ends with exit code 6 if it published open messages that can't be placed.
+It ends with exit code 6 if an expectation of the settings is not met, but with `--no-expect`. With
+`--fail-on unresolved` it also does so if it published open messages that can't be placed.
 
 priorities nightly --config conf/local.yaml --as-of 2026-11-21T00:00:00Z
 """
@@ -10,16 +11,16 @@ from collections.abc import Sequence
 
 from pipelines.commands.open import opened, read_new_captures
 from pipelines.commands.options import Parser
+from pipelines.config.errors import NOT_MET, one_line
 from pipelines.config.instants import format_instant
 from pipelines.console.invocation import name_command
 from pipelines.console.wording import format_count
+from pipelines.expectations.read import not_met, read_expectations
+from pipelines.expectations.view import describe_not_met
 from pipelines.nightly.night import night
 from pipelines.nightly.summary import print_summary
 from pipelines.storage.lock import only_writer
 from schemas.outputs import UNRESOLVED
-
-NOT_MET = 6
-"""Exit code: published, but a condition that the command line sets is not met."""
 
 
 def main(argv: Sequence[str]) -> int:
@@ -36,12 +37,21 @@ def main(argv: Sequence[str]) -> int:
         choices=("unresolved",),
         help=f"publish, then end with exit code {NOT_MET} if open messages can't be placed",
     )
+    parser.add_argument(
+        "--no-expect",
+        action="store_true",
+        help=f"do not end with exit code {NOT_MET} if an expectation of the settings is not met",
+    )
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "nightly", read_new_captures())
     with only_writer(warehouse.root, "nightly"):
         run = night(warehouse, settings, options.as_of)
     if not options.quiet:
         print_summary(warehouse, settings, run.as_of)
+    missed = not_met(read_expectations(warehouse, settings, run.as_of)) if settings.expect else []
+    word = "warning" if options.no_expect else "error"
+    for row in missed:
+        print(one_line(f"{word}: published, but not met: {describe_not_met(row)}"), file=sys.stderr)
     unresolved = warehouse.read_as_of(UNRESOLVED, run.as_of).count() if options.fail_on else 0
     if unresolved:
         print(
@@ -51,5 +61,5 @@ def main(argv: Sequence[str]) -> int:
             "says why",
             file=sys.stderr,
         )
-        return NOT_MET
-    return 0
+    is_failed = unresolved or (missed and not options.no_expect)
+    return NOT_MET if is_failed else 0

@@ -6,6 +6,9 @@ a problem where several were found at once.
 
 LINE_ENDS = str.maketrans({"\n": "\\u000a", "\r": "\\u000d"})
 
+NOT_MET = 6
+"""Exit code: published, but a condition that the user sets is not met."""
+
 
 def one_line(text: str) -> str:
     """The text with its line ends written out: they are those of a name."""

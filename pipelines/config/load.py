@@ -13,6 +13,7 @@ from pipelines.config.captures.folder import CapturesRead, read_captures
 from pipelines.config.captures.known import read_known
 from pipelines.config.catalog import Catalog, load_catalog
 from pipelines.config.errors import ConfigError
+from pipelines.config.expectations import Expectation, read_expectations, unknown_queues
 from pipelines.config.instants import format_instant
 from pipelines.config.paths import overlap
 from pipelines.config.rules.history import RuleHistory, RuleVersion, apply_statements
@@ -51,6 +52,7 @@ class Settings:
     activation: model.Activation | None
     quality: model.Quality
     replay: model.Replay
+    expect: tuple[Expectation, ...] = ()
     snapshot_entries: tuple[model.Snapshot | model.Captures, ...] = ()
     snapshots: tuple[ServerSnapshot, ...] = ()
     captures: CapturesRead = field(default_factory=CapturesRead)
@@ -103,6 +105,8 @@ class Settings:
             "activation": self.activation and self.activation.model_dump(),
             "quality": self.quality.model_dump(),
         }
+        if self.expect:
+            content["expect"] = [each.describe() for each in self.expect]
         if self.snapshot_entries:
             content["snapshots"] = [each.model_dump(mode="json") for each in self.snapshot_entries]
         return json.dumps(content, ensure_ascii=False, sort_keys=True)
@@ -152,6 +156,7 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
     """
     file = load_yaml(os.fspath(path))
     declared = check(_shape_of(file), file, {"directory": os.path.dirname(file.path)})
+    expect = read_expectations(file, declared.expect)
     views = [each for each in declared.snapshots if isinstance(each, model.Snapshot)]
     _require_different(file, declared.snapshots)
     _require_apart(file, declared)
@@ -180,6 +185,7 @@ def load_for_lint(path: str | Path, reading: CaptureReading = CHECKED) -> tuple[
         activation=declared.activation,
         quality=declared.quality,
         replay=declared.replay,
+        expect=expect,
         snapshot_entries=declared.snapshots,
         snapshots=snapshots,
         captures=captures,
@@ -293,6 +299,8 @@ def _read_named_files(
     except ConfigError as error:
         problems.extend(error.problems)
         is_known = False
+    if is_known and not declared.snapshots:
+        problems.extend(unknown_queues(file, declared.expect, catalog))
     sources = RuleSources()
     for index, source in enumerate(declared.rules):
         only = _only_database(catalog, shown, source.instance) if is_known else "unknown"

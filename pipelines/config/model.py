@@ -7,6 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, PlainValidator, TypeAdapter, ValidationInfo
 
+from pipelines.config.expectations import ExpectEntry
 from pipelines.config.paths import local_path, table_path
 from pipelines.config.shape import Instant, Shape, problem
 
@@ -242,6 +243,7 @@ class SettingsFile(Shape):
     activation: Activation | None = Activation()
     replay: Replay = Replay()
     quality: Quality = Quality()
+    expect: tuple[ExpectEntry, ...] = ()
     snapshots: tuple[SnapshotEntry, ...] = ()
 
 

@@ -13,6 +13,7 @@ from pipelines.console.progress import step
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.materialize import Materialize
 from pipelines.engine.small_jobs import set_for_small_jobs, small_job_settings
+from pipelines.expectations.write import require_days_left, write_expectations
 from pipelines.ingest.ingest import find_new_input, ingest
 from pipelines.ladder.write import stored_history, write_rules
 from pipelines.nightly.as_of import find_latest, require_data
@@ -39,7 +40,7 @@ def night(warehouse: Warehouse, settings: Settings, as_of: AsOf) -> Run:
         ReconciliationError: the sums do not add up.
     """
     if as_of != LATEST:
-        require_as_of_left(warehouse, settings, as_of)
+        _require_left(warehouse, settings, as_of)
     run = Run.begin(as_of)
     with record_failure(warehouse, settings, run), warehouse.materializing() as materialize:
         ingested = ingest_new_input(
@@ -63,7 +64,7 @@ def describe(warehouse: Warehouse, settings: Settings, as_of: AsOf) -> Run:
         ReconciliationError: the sums do not add up.
     """
     if as_of != LATEST:
-        require_as_of_left(warehouse, settings, as_of)
+        _require_left(warehouse, settings, as_of)
     run = Run.begin(as_of)
     with small_job_settings(warehouse.spark):
         published, completed = run_concurrently(
@@ -134,7 +135,7 @@ def ingest_new_input(
 def _describe(warehouse: Warehouse, settings: Settings, run: Run, ingested: IngestedInput) -> None:
     if run.moment is None:
         run.moment = find_latest(settings, ingested.completed)
-        require_as_of_left(warehouse, settings, run.moment)
+        _require_left(warehouse, settings, run.moment)
     run.newest_data = require_data(warehouse, ingested.completed, run.as_of)
     if any(row["as_of"] == run.as_of for row in ingested.published):
         announce(warehouse, settings, run, ingested.completed)
@@ -143,8 +144,15 @@ def _describe(warehouse: Warehouse, settings: Settings, run: Run, ingested: Inge
         partial(_schedule, warehouse, settings, run.as_of, ingested),
         partial(_replay_activation, warehouse, settings, run.as_of, ingested.completed),
     )
+    _expect(warehouse, settings, run.as_of)
     with step("publish"):
         publish(warehouse, settings, run, ingested.completed, open_messages)
+
+
+def _require_left(warehouse: Warehouse, settings: Settings, as_of: datetime) -> None:
+    """Refuse an as_of that needs a pruned day, before any table changes."""
+    require_as_of_left(warehouse, settings, as_of)
+    require_days_left(warehouse, settings, as_of)
 
 
 def _schedule(
@@ -166,3 +174,11 @@ def _replay_activation(
         return
     with step("activation") as print_details:
         print_details(write_activation(warehouse, settings, as_of, completed))
+
+
+def _expect(warehouse: Warehouse, settings: Settings, as_of: datetime) -> None:
+    if not settings.expect:
+        write_expectations(warehouse, settings, as_of)
+        return
+    with step("expectations") as print_details:
+        print_details(write_expectations(warehouse, settings, as_of))

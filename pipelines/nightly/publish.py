@@ -24,7 +24,10 @@ COUNTED = (
     "unresolved",
     "activation",
     "activation_summary",
+    "expectations",
 )
+NOT_COMPARED = ("group_priorities", "expectations")
+"""Of these, the counts of rows say nothing about the sums of messages."""
 UNRESOLVED_KINDS = ("receive", "transmission")
 """The values of the column `kind` of `unresolved`."""
 EVENT_COUNTS = ("events", "accepted", "duplicates", "rejected")
@@ -115,7 +118,7 @@ def reconcile(
     return {
         **events,
         **open_messages,
-        **{name: count for name, count in written.items() if name != "group_priorities"},
+        **{name: count for name, count in written.items() if name not in NOT_COMPARED},
     }
 
 

@@ -19,6 +19,8 @@ from pipelines.console.invocation import name_command
 from pipelines.console.terminal import open_console, print_rows
 from pipelines.console.wording import format_queue
 from pipelines.engine.concurrency import run_concurrently
+from pipelines.expectations.read import read_expectations
+from pipelines.expectations.view import print_expectations
 from pipelines.questions.caveats import find_caveats
 from pipelines.questions.next import select_received, select_transmitted
 from pipelines.questions.transmission_status import read_statuses
@@ -97,6 +99,8 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
         console.print("Note", style="bold")
         for finding in findings[:MOST_FINDINGS]:
             _print_line(console, f"- {finding}")
+    if expected := read_expectations(warehouse, settings, as_of):
+        print_expectations(console, expected, as_of)
     print_rows(console, "Events so far", event_counts, EVENT_COUNTS)
     if waits:
         print_rows(console, f"Waiting at {format_instant(as_of)}", waits[:MOST_WAITING], WAITS)

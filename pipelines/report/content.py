@@ -11,6 +11,7 @@ from pipelines.activation.queues_off import with_queue_off
 from pipelines.activation.read import POISON, queues_off_at
 from pipelines.config.catalog import Catalog
 from pipelines.config.load import Settings
+from pipelines.expectations.read import COLUMNS as EXPECTED, read_expectations
 from pipelines.questions.caveats import find_caveats
 from pipelines.questions.coverage import report_coverage
 from pipelines.questions.leaks import LEAK_KEY, count_leaks, leak_order, read_leaks
@@ -133,6 +134,7 @@ def read_tables(
         "caveats": _small_table(
             ("sentence",), [{"sentence": each} for each in find_caveats(warehouse, as_of)]
         ),
+        "expectations": _small_table((*EXPECTED, "measure"), read_expectations(warehouse, None, as_of)),
         "transmission_status": _small_table(STATUS_COLUMNS, read_statuses(warehouse, as_of, STATUSES_SHOWN)),
         "queues_off": _small_table(OFF_COLUMNS, [_queue_off_row(row) for row in off]),
         "unplaced": _small_table((*UNRESOLVED_KEY, "messages"), count_unresolved(warehouse, as_of)),

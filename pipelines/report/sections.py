@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pipelines.expectations.view import format_limit, format_value
 from pipelines.report.cells import EMPTY, Cell, HtmlTable, TableColumn, column, make_table, placed_column
 from pipelines.report.formats import (
     NO_VALUE,
@@ -93,6 +94,19 @@ def make_first_tables(data: PageData) -> list[HtmlTable]:
             data.rows("caveats"),
         ),
         make_table(
+            "expectations",
+            "What the settings expect",
+            [
+                column("Expectation", "name", "name"),
+                TableColumn("Met", "word", lambda row: "yes" if row["met"] else "no", _met),
+                TableColumn("Value", "text", lambda row: format_value(row["value"], row["measure"])),
+                TableColumn("Limit", "text", format_limit),
+                column("Messages", "count", "messages"),
+            ],
+            data.rows("expectations"),
+            note=data.note_left_out("expectations", "of the settings"),
+        ),
+        make_table(
             "said",
             "Why messages still wait to be sent, as the server says",
             [
@@ -136,6 +150,10 @@ def make_first_tables(data: PageData) -> list[HtmlTable]:
         ),
     ]
     return [table for table in tables if table.rows]
+
+
+def _met(row: Row) -> Cell:
+    return Cell("yes") if row["met"] else Cell("no", text_class="flag")
 
 
 def make_rule_table(data: PageData) -> HtmlTable:

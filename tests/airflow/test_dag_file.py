@@ -69,14 +69,19 @@ def test_one_task_after_the_other_one_run_at_a_time(module: ModuleType) -> None:
     order = [task.task_id for task in dag.topological_sort()]
     following = {name: dag.get_task(name).downstream_task_ids for name in order}
 
-    assert order == ["as_of", "fold", "schedules"]
-    assert following == {"as_of": {"fold"}, "fold": {"schedules"}, "schedules": set()}
+    assert order == ["as_of", "fold", "schedules", "expect"]
+    assert following == {
+        "as_of": {"fold"},
+        "fold": {"schedules"},
+        "schedules": {"expect"},
+        "expect": set(),
+    }
     assert (dag.max_active_runs, dag.catchup) == (1, False)
     assert {task.retries for task in dag.tasks} == {2}
 
 
 @pytest.mark.parametrize("engine", ["spark", "embedded"])
-@pytest.mark.parametrize("job", ["fold", "schedules"])
+@pytest.mark.parametrize("job", ["fold", "schedules", "expect"])
 def test_the_jobs_are_there_on_every_engine(module: ModuleType, engine: str, job: str) -> None:
     program, *parts = [part.format(job) for part in module.COMMANDS[engine]]
 

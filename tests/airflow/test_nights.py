@@ -154,7 +154,7 @@ def test_two_nights_and_a_backfill(session: SparkSession, airflow: Airflow, tmp_
         scheduled.add(events)
         outcome = airflow.run(three_hours_after(midnight), engine=engine, config=scheduled.config)
         assert outcome.code == 0, outcome.said[-5000:]
-        assert outcome.tries == dict.fromkeys(("as_of", "fold", "schedules"), ("success", 1))
+        assert outcome.tries == dict.fromkeys(("as_of", "fold", "schedules", "expect"), ("success", 1))
     outcome = airflow.run(config=scheduled.config, as_of=BACKFILLED.isoformat())
     assert outcome.code == 0, outcome.said[-5000:]
     run_plainly(session, plain)

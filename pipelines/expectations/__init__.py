@@ -1,0 +1,1 @@
+"""What the settings expect of an as_of: it is measured, written, read and shown."""

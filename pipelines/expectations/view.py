@@ -1,0 +1,69 @@
+"""Print expectations on a terminal."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from decimal import ROUND_DOWN, Decimal
+
+from rich.console import Console
+
+from pipelines.config.expectations import DECIMALS, LEVEL_AT_LEAST, OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE
+from pipelines.config.instants import format_instant
+from pipelines.console.terminal import print_rows
+from pipelines.console.wording import format_count
+from pipelines.expectations.read import Row
+
+NOTHING = "nothing to measure"
+"""What stands for a value that is null."""
+IN_SECONDS = (OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE)
+COLUMNS = ("name", "met", "value", "limit", "messages")
+DIGITS = 15
+PLACES = Decimal("0.000001")
+"""Decimals of a share that are written."""
+
+
+def print_expectations(console: Console, rows: Sequence[Row], as_of: datetime) -> None:
+    """Print a table of expectations, in the order given."""
+    shown = [
+        {
+            **row,
+            "met": "yes" if row["met"] else "no",
+            "value": format_value(row["value"], row["measure"]),
+            "limit": format_limit(row),
+        }
+        for row in rows
+    ]
+    print_rows(console, f"Expectations at {format_instant(as_of)}", shown, COLUMNS)
+
+
+def describe_not_met(row: Row) -> str:
+    """Say in one line that an expectation is not met: its name, its value and its limit."""
+    name, value = row["name"], format_value(row["value"], row["measure"])
+    messages = None if row["messages"] is None else format_count(row["messages"], "message")
+    if row["value"] is None or _is_within(row):
+        return f"expectation {name!r}: {value}: {messages}, fewer than min_messages"
+    of = "" if messages is None else f" ({messages})"
+    return f"expectation {name!r}: {value}{of}; the settings ask for {format_limit(row)}"
+
+
+def format_value(value: float | None, measure: str | None) -> str:
+    """Write a value or a limit, with its unit if the measure is known."""
+    if value is None:
+        return NOTHING
+    if measure == LEVEL_AT_LEAST:
+        # Cut off, so that a share below the limit never looks like it.
+        return f"{Decimal(repr(value)).quantize(PLACES, ROUND_DOWN).normalize():f}"
+    number = f"{value:,.{DIGITS}g}"
+    return f"{number} s" if measure in IN_SECONDS else number
+
+
+def format_limit(row: Row) -> str:
+    """Write a limit with what it bounds."""
+    bound = {LEVEL_AT_LEAST: "at least ", None: ""}.get(row["measure"], "at most ")
+    return bound + format_value(row["limit"], row["measure"])
+
+
+def _is_within(row: Row) -> bool:
+    """Whether the limit is met, so that too few messages are the cause."""
+    if row["measure"] in (None, LEVEL_AT_LEAST):
+        return row["measure"] is not None and bool(row["value"] >= row["limit"])
+    return round(row["value"], DECIMALS) <= row["limit"]

@@ -1,0 +1,124 @@
+"""Measure what the settings expect of an as_of, and write it."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+
+from pipelines.config.expectations import (
+    LEAKED,
+    LEVEL_AT_LEAST,
+    OLDEST_WAIT,
+    P95_WAIT,
+    TRANSMISSION_AGE,
+    UNRESOLVED as UNRESOLVED_ROWS,
+    Expectation,
+)
+from pipelines.config.instants import format_instant
+from pipelines.config.load import Settings
+from pipelines.console.wording import format_count
+from pipelines.engine.concurrency import run_concurrently
+from pipelines.engine.frames import empty_frame, small_frame
+from pipelines.expectations.holders import with_receiver, with_sender
+from pipelines.expectations.measure import (
+    Measures,
+    asks_for_services,
+    measure_leaks,
+    measure_received,
+    measure_sent,
+    measure_unresolved,
+)
+from pipelines.questions.leaks import read_leaks
+from pipelines.storage.pruned_days import pruned_error, start_of
+from pipelines.storage.warehouse import Warehouse
+from schemas.ledger import ENDPOINTS
+from schemas.outputs import EXPECTATIONS, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
+
+ROW = "name string, value double, limit double, met boolean, messages bigint"
+
+
+def require_days_left(warehouse: Warehouse, settings: Settings, as_of: datetime) -> None:
+    """Refuse an as_of if an expectation needs a day before it that was pruned.
+
+    Raises:
+        ConfigError: housekeeping has pruned the day.
+    """
+    first_day = warehouse.first_day
+    for each in _of(settings.expect, LEAKED):
+        since = as_of - timedelta(days=each.days)
+        if first_day is not None and warehouse.is_pruned(since):
+            left = (as_of - start_of(first_day)).days
+            key = f"{settings.path}: expect: {each.name}: days: {each.days:g}"
+            raise pruned_error(
+                first_day,
+                since,
+                subject=f"{key} at {format_instant(as_of)}",
+                remedy=f"write days: {left} or less" if left > 0 else "name a later --as-of",
+            )
+
+
+def write_expectations(warehouse: Warehouse, settings: Settings, as_of: datetime) -> str:
+    """Replace the rows of this as_of in `expectations`; other rows stay.
+
+    Args:
+        warehouse: the tables; the schedules and `unresolved` have this as_of.
+        settings: what is expected; nothing leaves the as_of without rows.
+        as_of: the instant.
+
+    Returns:
+        How many expectations are met.
+    """
+    warehouse.create_missing(EXPECTATIONS)
+    if not settings.expect:
+        if not warehouse.read_as_of(EXPECTATIONS, as_of).isEmpty():
+            nothing = empty_frame(warehouse.spark, EXPECTATIONS.struct).drop("as_of", "as_of_key")
+            warehouse.replace_as_of(EXPECTATIONS, nothing, as_of)
+        return "none"
+    measured = measure(warehouse, settings.expect, as_of)
+    rows = []
+    for each in settings.expect:
+        found = measured[each.name]
+        is_met = each.is_met(found.value, found.messages)
+        rows.append((each.name, found.value, each.limit, is_met, found.messages))
+    warehouse.replace_as_of(EXPECTATIONS, small_frame(warehouse.spark, rows, ROW), as_of)
+    met = sum(row[3] for row in rows)
+    return f"{met:,} of {format_count(len(rows), 'expectation')} met"
+
+
+def measure(warehouse: Warehouse, expectations: Sequence[Expectation], as_of: datetime) -> Measures:
+    """Measure all expectations at an as_of whose schedules are written; by name."""
+    received = _of(expectations, OLDEST_WAIT, P95_WAIT, LEVEL_AT_LEAST)
+    sent = _of(expectations, TRANSMISSION_AGE)
+    unresolved = _of(expectations, UNRESOLVED_ROWS)
+    leaked = _of(expectations, LEAKED)
+
+    def of_queues() -> Measures:
+        rows = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
+        if asks_for_services(received):
+            rows = with_receiver(rows, warehouse.read_open(ENDPOINTS, as_of))
+        return measure_received(rows, received, as_of=as_of)
+
+    def of_transmission() -> Measures:
+        rows = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
+        if asks_for_services(sent):
+            rows = with_sender(rows, warehouse.read_open(ENDPOINTS, as_of), as_of=as_of)
+        return measure_sent(rows, sent, as_of=as_of)
+
+    def of_unresolved() -> Measures:
+        return measure_unresolved(warehouse.read_as_of(UNRESOLVED, as_of), unresolved)
+
+    def of_leaks(days: float) -> Measures:
+        of_days = [each for each in leaked if each.days == days]
+        return measure_leaks(read_leaks(warehouse, as_of, days=days), of_days)
+
+    passes: list[Callable[[], Measures]] = [
+        ask for ask, of in ((of_queues, received), (of_transmission, sent), (of_unresolved, unresolved)) if of
+    ]
+    passes += [partial(of_leaks, days) for days in sorted({each.days for each in leaked})]
+    found: Measures = {}
+    for measures in run_concurrently(warehouse.spark, *passes):
+        found |= measures
+    return found
+
+
+def _of(expectations: Sequence[Expectation], *measures: str) -> list[Expectation]:
+    return [each for each in expectations if each.measure in measures]
