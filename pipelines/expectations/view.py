@@ -66,4 +66,4 @@ def _is_within(row: Row) -> bool:
     """Whether the limit is met, so that too few messages are the cause."""
     if row["measure"] in (None, LEVEL_AT_LEAST):
         return row["measure"] is not None and bool(row["value"] >= row["limit"])
-    return round(row["value"], DECIMALS) <= row["limit"]
+    return bool(round(row["value"], DECIMALS) <= row["limit"])
