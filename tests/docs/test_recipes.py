@@ -124,10 +124,12 @@ def test_an_upgrade_and_the_way_back(place: Place) -> None:
     assert place.night() == 0, place.log
     before = place.receive()
     place.install("venv/bin/pip", CALLED.format(name="pip", folder=place.folder))
+    (place.folder / "warehouse.before" / "of_the_last_upgrade").mkdir(parents=True)
     upgrade, back = blocks("Upgrade", "sh")
     done = place.sh(f"set -e\n{upgrade}")
     assert done.returncode == 0, done.stderr
     assert place.receive() == before
+    assert (place.folder / "warehouse.before" / "runs").is_dir()
 
     # A later version has added a column, so the earlier one refuses the warehouse.
     column = Field("of_a_later_version", PrimitiveType("string"))
