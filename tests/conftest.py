@@ -36,6 +36,17 @@ ROOT = Path(__file__).parent.parent
 ON_SPARK = os.environ.get("TEST_ENGINE") == "spark"
 
 
+ONE_CASE_ON_SPARK = (
+    "tests/field",
+    "tests/why",
+    "tests/questions",
+    "tests/commands/test_questions_of_damaged_tables.py",
+    "tests/storage/test_freshness.py",
+    "tests/ingest/snapshots",
+)
+"""Where Apache Spark tries the first case of each test alone: a night takes it a minute."""
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out what the engine of this process is not for."""
 
@@ -46,7 +57,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         return "spark" not in fixtures
 
     kept = [item for item in items if belongs(item)]
-    config.hook.pytest_deselected(items=[item for item in items if not belongs(item)])
+    if ON_SPARK:
+        tried = set[str]()
+        first = []
+        for item in kept:
+            name = item.nodeid.partition("[")[0]
+            if not (item.nodeid.startswith(ONE_CASE_ON_SPARK) and name in tried):
+                first.append(item)
+            tried.add(name)
+        kept = first
+    config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = kept
 
 
