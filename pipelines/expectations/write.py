@@ -43,15 +43,17 @@ def require_days_left(warehouse: Warehouse, settings: Settings, as_of: datetime)
         ConfigError: housekeeping has pruned the day.
     """
     first_day = warehouse.first_day
-    for each in _of(settings.expect, LEAKED):
+    for number, each in enumerate(settings.expect):
+        if each.measure != LEAKED:
+            continue
         since = as_of - timedelta(days=each.days)
         if first_day is not None and warehouse.is_pruned(since):
             left = (as_of - start_of(first_day)).days
-            key = f"{settings.path}: expect: {each.name}: days: {each.days:g}"
+            key = f"{settings.path}: expect[{number}].days: {each.days:g} days"
             raise pruned_error(
                 first_day,
                 since,
-                subject=f"{key} at {format_instant(as_of)}",
+                subject=f"{key} before {format_instant(as_of)}",
                 remedy=f"write days: {left} or less" if left > 0 else "name a later --as-of",
             )
 

@@ -180,6 +180,7 @@ def test_a_failed_quality_gate_is_not_tried_again(airflow: Airflow, tmp_path: Pa
         "as_of": ("success", 1),
         "fold": ("failed", 1),
         "schedules": ("upstream_failed", 0),
+        "expect": ("upstream_failed", 0),
     }
     assert "fold: exit code 3, an input breaks its contract, or too many rows" in outcome.said
     assert not (project.folder / "warehouse" / "receive_schedule").exists()
