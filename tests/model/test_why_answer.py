@@ -239,6 +239,18 @@ def test_a_cause_looks_at_the_whole_queue() -> None:
     }
 
 
+def test_one_receive_takes_several_messages() -> None:
+    rows = [*talk("c1"), *talk("c2"), ready("c1/0", 1), ready("c1/1", 2), ready("c2/0", 3)]
+    found = Moment(by_source(*rows), catalog=catalog(), rules=[], as_of=at(60))
+    ahead = why(found, Filters(conversation="c2"))["situation"]["ahead"]
+    assert ahead["first"] == {
+        "message_id": "c2/0",
+        "messages": 2,
+        "receives": 1,
+        "kinds": [{**TARGET_NAMES, "messages": 2}],
+    }
+
+
 def test_messages_without_a_position_have_no_first() -> None:
     assert why(moment(), Filters(conversation="c3"))["situation"]["ahead"] is None
 

@@ -1,15 +1,17 @@
 """Snapshots of the naive server beside the log of a backlog: statuses, unknown handles, monitors, rules."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
+from tests.support.harness import one_log
 from tests.support.model.snapshots import Snapshot
 from tests.support.server import Place, Views, server_views, state_of
 
 from .backlog_rules import CONTRACTS, PLACES
-from .backlogs import QUEUES, SERVICES, TICK
+from .backlogs import QUEUES, SERVICES, TICK, backlog_log
 from .base import Row
 from .logs import Log
 
@@ -22,7 +24,6 @@ STATUSES = (
     "Connection attempt failed with error: '10061'. ",
 )
 """Texts that are alike; two of them say nothing."""
-UNKNOWN_HANDLE = "H-unknown"
 
 
 def backlog_snapshots(log: Log, number: int) -> list[Snapshot]:
@@ -36,18 +37,20 @@ def backlog_snapshots(log: Log, number: int) -> list[Snapshot]:
     found = []
     for moment in moments[random.randrange(2) :]:
         views = server_views(state_of(log.events, log.catalog, log.rules, moment))
-        found += [Snapshot(moment, *place, _views(random, place, views, moment)) for place in PLACES]
+        found += [Snapshot(moment, *place, _views(random, number, place, views, moment)) for place in PLACES]
     return found
 
 
-def _views(random: Random, place: Place, server: Mapping[Place, Views], moment: datetime) -> Views:
+def _views(
+    random: Random, number: int, place: Place, server: Mapping[Place, Views], moment: datetime
+) -> Views:
     _, database = place
     waiting = [
         {**row, "transmission_status": random.choice(STATUSES)} for row in server[place]["transmission_queue"]
     ]
     if not random.randrange(6):
-        waiting.append(_unknown(random, moment))
-    views: Views = {
+        waiting.append(_unknown(random, moment, f"H-unknown-{number}-{database}"))
+    return {
         "transmission_queue": waiting,
         "dm_broker_queue_monitors": [_monitor(random, queue, moment) for queue in QUEUES[database]],
         "service_contracts": [
@@ -59,13 +62,12 @@ def _views(random: Random, place: Place, server: Mapping[Place, Views], moment: 
         ],
         "conversation_priorities": _rules(random),
     }
-    return views
 
 
-def _unknown(random: Random, moment: datetime) -> Row:
+def _unknown(random: Random, moment: datetime, handle: str) -> Row:
     return {
         "enqueue_time": moment - random.choice((1, 9)) * TICK,
-        "conversation_handle": UNKNOWN_HANDLE,
+        "conversation_handle": handle,
         "message_sequence_number": random.randrange(3),
         "message_type_name": "Order",
         "is_conversation_error": False,
@@ -95,3 +97,14 @@ def _rules(random: Random) -> list[Row]:
         {"name": name, "service_contract_id": contract, **names, "priority": random.choice((3, 7, 9))}
         for name, contract in zip(("Shown", "Seen"), contracts, strict=True)
     ]
+
+
+def joined_backlogs(numbers: Sequence[int]) -> tuple[Log, list[Snapshot]]:
+    """Many backlogs and their snapshots as one, for one run of the pipeline; see `one_log`."""
+    found = [backlog_log(number) for number in numbers]
+    snapshots = [
+        replace(snapshot, instance=f"{place:02d}.{snapshot.instance}")
+        for place, (log, number) in enumerate(zip(found, numbers, strict=True))
+        for snapshot in backlog_snapshots(log, number)
+    ]
+    return one_log(found), snapshots

@@ -1,14 +1,9 @@
 """Tiny logs for each cause of `why`: where it holds, and where its condition fails by one step."""
 
-from . import orders, queues, readers, rules, unplaced
+from . import near_misses, orders, queues, readers, rules, snapshots, unplaced
 from .scene import Scene
 
-SCENES: list[Scene] = [
-    *rules.SCENES,
-    *orders.SCENES,
-    *queues.SCENES,
-    *readers.SCENES,
-    *unplaced.SCENES,
-]
+SUBJECTS = (rules, near_misses, orders, queues, readers, unplaced, snapshots)
+SCENES: list[Scene] = [scene for subject in SUBJECTS for scene in subject.SCENES]
 
 __all__ = ["SCENES", "Scene"]

@@ -311,4 +311,18 @@ FIRST = [
         settings={"top": 2},
     ),
 ]
-SCENES = [*FIRST, *OUTRANKED, *OWN_GROUP, *OLDER]
+FORWARDED = [
+    Scene(
+        "no_rule: a forwarded message of the instance has one",
+        [
+            endpoint_event("BEGIN_DIALOG", "c1", instance="SQL2", database="C"),
+            sent("c1/0", 1, instance="SQL2", database="C"),
+            *talk("c2", contract="High"),
+            sent("c2/0", 1),
+            message_event("FORWARD_ACCEPTED", "c2/0", event_time=at(2), instance="SQL2", database="C"),
+        ],
+        {"c1/0": ["first_in_line"], "c2/0@SQL1": ["first_in_line"], "c2/0@SQL2": ["older_first"]},
+        rules=high("High", database="A"),
+    ),
+]
+SCENES = [*FORWARDED, *FIRST, *OUTRANKED, *OWN_GROUP, *OLDER]

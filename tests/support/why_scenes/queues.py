@@ -5,8 +5,10 @@ from typing import Any
 from tests.support.factories import INITIATOR, TARGET, Row, at, catalog, database, message_event, queue_event
 
 from .scene import (
+    FIRST,
     IN_A,
     IN_B,
+    ONE,
     TARGET_GROUP,
     TARGET_QUEUE,
     Scene,
@@ -18,11 +20,10 @@ from .scene import (
     talk,
 )
 
-ONE = [*talk(), ready()]
 GROUP = TARGET_GROUP.format("c1")
 
 
-def lock(minute: float, transaction: str = "t1", **changes: Any) -> Row:
+def lock(minute: float, transaction: str | None = "t1", **changes: Any) -> Row:
     """A RECEIVE that names the group of c1."""
     return on_queue(
         "RECEIVE", minute, transaction_id=transaction, **{"conversation_group_id": GROUP, **changes}
@@ -35,7 +36,6 @@ def locked(transaction: str, session: int | None, minute: float) -> dict[str, li
     return {"group_locked": [{**TARGET_QUEUE, "conversation_group_id": GROUP, **what, "messages": 1}]}
 
 
-FIRST = ["first_in_line"]
 GROUP_LOCKED = [
     Scene(
         "group_locked: by a statement that named it",
@@ -72,6 +72,17 @@ GROUP_LOCKED = [
         ],
         {"c1/0": ["group_locked"]},
         locked("t1", 52, 10),
+    ),
+    Scene(
+        "group_locked: neither a statement without transaction nor one on another queue",
+        [
+            *ONE,
+            lock(8, None),
+            lock(9, "t0", database="A", queue="InitiatorQueue"),
+            lock(10, session_id=51),
+        ],
+        {"c1/0": ["group_locked"]},
+        locked("t1", 51, 10),
     ),
     Scene(
         "group_locked: another queue's group of that name",

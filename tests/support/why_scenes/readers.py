@@ -5,10 +5,8 @@ from typing import Any
 from tests.support.factories import INITIATOR, TARGET, Row, at, catalog, database, message_event
 from tests.support.model.snapshots import Snapshot
 
-from .scene import TARGET_QUEUE, Scene, on_queue, ready, received, talk
+from .scene import FIRST, ONE, TARGET_QUEUE, Scene, on_queue, ready, received, talk
 
-ONE = [*talk(), ready()]
-FIRST = ["first_in_line"]
 NOT_RECEIVED = ["first_in_line", "not_received"]
 
 
@@ -168,6 +166,12 @@ def shown(state: str, activated: float | None, taken_at: float = 50) -> list[Sna
     return [Snapshot(at(taken_at), "SQL1", "B", {"dm_broker_queue_monitors": [monitor]})]
 
 
+QUEUE_IS_ON = {
+    "object_id": 12,
+    "name": "TargetQueue",
+    "is_receive_enabled": True,
+    "is_enqueue_enabled": True,
+}
 TWO = [*talk(), ready("c1/0", 9.99), *talk("c2"), ready("c2/0", 10)]
 OF_SNAPSHOTS = [
     Scene(
@@ -191,6 +195,13 @@ OF_SNAPSHOTS = [
         {"c1/0": FIRST, "c2/0": ["older_first"]},
         catalog=INTERNAL,
         snapshots=shown("NOTIFIED", None),
+    ),
+    Scene(
+        "not_received: what a snapshot shows of queues does not make receives known",
+        TWO,
+        {"c1/0": FIRST, "c2/0": ["older_first"]},
+        catalog=INTERNAL,
+        snapshots=[Snapshot(at(50), "SQL1", "B", {"service_queues": [QUEUE_IS_ON]})],
     ),
     Scene(
         "not_received: the newest snapshot counts",

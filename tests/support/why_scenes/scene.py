@@ -133,4 +133,22 @@ INITIATOR_NAMES = {
     "local_service": "InitiatorService",
     "remote_service": "TargetService",
 }
+NO_NAMES = dict.fromkeys(TARGET_NAMES)
+SPECIAL = {"contract": "Contract", "local_service": "TargetService"}
+"""Criteria of the second step."""
 IN_A, IN_B = ({"instance": "SQL1", "database": database} for database in "AB")
+
+ONE = [*talk(), ready()]
+"""One conversation begun at noon, one message a minute later; the target endpoint is asked about."""
+FIRST = ["first_in_line"]
+
+
+def one(name: str, rules: list[Row], *codes: str, **more: Any) -> Scene:
+    """A scene about the one message of ONE, which is the first of its queue."""
+    rows = more.pop("rows", ONE)
+    return Scene(name, rows, {"c1/0": [*codes, *FIRST]}, rules=rules, **more)
+
+
+def unplaced(code: str, schedule: str, where: Row, names: Row) -> dict[str, list[Row]]:
+    """The details of one message that cannot be placed."""
+    return {code: [{"schedule": schedule, **where, **names, "messages": 1}]}
