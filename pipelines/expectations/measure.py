@@ -15,7 +15,6 @@ from pipelines.config.expectations import (
     Expectation,
     queue_names,
 )
-from pipelines.questions.leaks import TRAFFIC_NOT_KNOWN
 from schemas.keys import QUEUE
 
 COLUMNS = {
@@ -75,13 +74,11 @@ def measure_leaks(leaking: DataFrame, expectations: Sequence[Expectation]) -> Me
     """Count conversations that leak.
 
     Args:
-        leaking: rows of `find_leaks`; those whose traffic is not known are no leaks.
+        leaking: rows of `find_leaks`, whatever the reason.
         expectations: of the measure leaked_conversations, all with the days of these leaks.
     """
     fits = [F.max(_fits(each, COLUMNS).cast("int")).alias(f"fits_{n}") for n, each in enumerate(expectations)]
-    by_conversation = (
-        leaking.where(F.col("reason") != TRAFFIC_NOT_KNOWN).groupBy("conversation_id").agg(*fits)
-    )
+    by_conversation = leaking.groupBy("conversation_id").agg(*fits)
     sums = [F.count_if(F.col(f"fits_{n}") == 1).alias(f"count_{n}") for n in range(len(expectations))]
     row = _only_row(by_conversation.agg(*sums))
     return {each.name: Measured(float(row[f"count_{n}"]), None) for n, each in enumerate(expectations)}

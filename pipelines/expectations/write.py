@@ -25,7 +25,7 @@ from pipelines.expectations.measure import (
     measure_sent,
     measure_unresolved,
 )
-from pipelines.questions.leaks import read_leaks
+from pipelines.questions.leaks import read_leaking
 from pipelines.storage.pruned_days import pruned_error, start_of
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import EXPECTATIONS, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
@@ -101,7 +101,7 @@ def measure(warehouse: Warehouse, expectations: Sequence[Expectation], as_of: da
 
     def of_leaks(days: float) -> Measures:
         of_days = [each for each in leaked if each.days == days]
-        return measure_leaks(read_leaks(warehouse, as_of, days=days), of_days)
+        return measure_leaks(read_leaking(warehouse, as_of, days=days), of_days)
 
     passes: list[Callable[[], Measures]] = [
         ask for ask, of in ((of_queues, received), (of_transmission, sent), (of_unresolved, unresolved)) if of
