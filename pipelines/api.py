@@ -17,6 +17,7 @@ from pipelines.config.load import Settings
 from pipelines.config.nearest import suggest_nearest
 from pipelines.config.queue_filter import QueueFilter
 from pipelines.engine.packages import require_engine
+from pipelines.expectations.read import read_expectations, report_expectations
 from pipelines.explain.explanations import (
     explain_conversation,
     explain_group,
@@ -161,6 +162,11 @@ class OpenWarehouse:
         """Say which messages wait how long, and which are overtaken most."""
         moment = self._published(as_of)
         return report_waits(self._warehouse, as_of=moment, limit=limit, catalog=self._settings.catalog)
+
+    def expect(self, *, as_of: Moment = None) -> Answer:
+        """Say whether an as_of meets the expectations of the settings, as its run has measured them."""
+        moment = self._published(as_of)
+        return report_expectations(read_expectations(self._warehouse, self._settings, moment), moment)
 
     def explain_conversation(self, conversation: str, *, as_of: Moment = None) -> Answer:
         """Explain the priority of a conversation, by its conversation_id or a conversation_handle."""

@@ -26,6 +26,8 @@ NEWEST, EARLIER = at(60), at(30)
 def config(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Settings of a warehouse with two published moments, the earlier one written last."""
     project = project_in(tmp_path_factory.mktemp("api"))
+    with Path(project.config).open("a") as settings:
+        settings.write("expect:\n- {oldest_wait: 1 d}\n- {contract: Contract, level_at_least: 2}\n")
     project.add(a_bit_of_everything())
     project.run(session, NEWEST)
     project.run(session, EARLIER)
@@ -87,6 +89,7 @@ def test_tables_are_those_of_the_newest_as_of_or_of_another(warehouse: pipelines
         ("next", {"queue": "SQL1.B.TargetQueue"}),
         ("why", {"queue": "SQL1.B.TargetQueue", "limit": 2}),
         ("waiting", {"limit": 3}),
+        ("expect", {}),
         ("coverage", {}),
         ("leaks", {"days": 1}),
         ("rejected", {"limit": 2}),

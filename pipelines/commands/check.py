@@ -11,6 +11,7 @@ from pipelines.config.errors import ConfigError, InputError, PipelineError
 from pipelines.config.find_settings import find_settings
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings, load_settings
+from pipelines.config.nearest import nearest
 from pipelines.config.snapshots.server import CapturedSnapshot
 from pipelines.console.invocation import is_under_spark_submit
 from pipelines.console.terminal import escape_line
@@ -18,7 +19,7 @@ from pipelines.console.wording import format_count
 from pipelines.engine.environment import check_environment, memory
 from pipelines.engine.packages import installed_clients, require_engine
 
-OK, FAILED, SKIPPED = "ok", "ERROR", "-"
+OK, WARNED, FAILED, SKIPPED = "ok", "warn", "ERROR", "-"
 Line = tuple[str, str, str]
 """What was looked at, how that went, and what was found."""
 JAVA_WITHIN = 20
@@ -47,6 +48,11 @@ class _Report:
             return False
         return True
 
+    def warn(self, subject: str, warnings: Iterable[str]) -> None:
+        """Print what may be wrong; the exit code stays."""
+        for warning in warnings:
+            self._print(subject, WARNED, warning)
+
     def _print(self, subject: str, state: str, found: str) -> None:
         print(escape_line(f"{subject:9} {state:5} {found}"))
 
@@ -71,6 +77,9 @@ def main(argv: Sequence[str]) -> int:
     is_loaded = report.add("settings", load)
     report.add("catalog", lambda: _catalog(loaded[0]), needed=is_loaded)
     report.add("rules", lambda: _rules(loaded[0]), needed=is_loaded)
+    if is_loaded and loaded[0].expect:
+        report.add("expect", lambda: [format_count(len(loaded[0].expect), "expectation")])
+        report.warn("expect", _unknown_names(loaded[0]))
     report.add("engine", _engine)
     # The rest of the storage room needs the packages of an engine.
     is_readable = is_loaded and installed_clients() is not None
@@ -95,6 +104,29 @@ def _catalog(settings: Settings) -> Iterator[str]:
 def _rules(settings: Settings) -> Iterator[str]:
     statements = sum(len(file.statements) for file in settings.rule_files)
     yield f"{format_count(len(settings.rule_files), 'file')}, {format_count(statements, 'statement')}"
+
+
+def _unknown_names(settings: Settings) -> Iterator[str]:
+    """Contracts and services of expectations that nothing has: catalog, rules or endpoints."""
+    from pipelines.storage.endpoint_names import CONTRACT, SERVICE, find_endpoint_names
+
+    rules = settings.rule_history
+    services = {row[2] for row in settings.catalog.service_bindings()}
+    services |= {name for rule in rules for name in (rule.local_service, rule.remote_service) if name}
+    known = {CONTRACT: {rule.contract for rule in rules if rule.contract}, SERVICE: services}
+    columns = {"contract": CONTRACT, "service": SERVICE, "remote_service": SERVICE}
+    unknown = {
+        (number, key): (name, of)
+        for number, each in enumerate(settings.expect)
+        for key, of in columns.items()
+        if (name := getattr(each.entry, key)) is not None and name not in known[of]
+    }
+    there = find_endpoint_names(str(settings.warehouse), unknown.values()) if unknown else set()
+    for (number, key), (name, of) in unknown.items():
+        if (name, of) not in there:
+            close = nearest(name, sorted(known[of]))
+            hint = f"; did you mean {close!r}?" if close else ""
+            yield f"expect[{number}].{key}: catalog, rules and endpoints have no {name!r}{hint}"
 
 
 def _inputs(settings: Settings) -> Iterator[str]:

@@ -74,12 +74,25 @@ Level = Annotated[int, Field(strict=True, ge=1, le=10)]
 Number = Annotated[int, Field(strict=True, ge=0, le=10**15)]
 
 
+def _one_measure(schema: dict[str, Any]) -> None:
+    """Say which keys go with which measure; null is the same as absent."""
+    nothing = {"type": "null"}
+    schema["oneOf"] = [
+        {
+            "required": [measure],
+            "properties": {
+                measure: {"not": nothing},
+                **{key: nothing for key in schema["properties"] if key not in ("name", measure, *keys)},
+            },
+        }
+        for measure, keys in FURTHER_KEYS.items()
+    ]
+
+
 class ExpectEntry(Shape):
     """An expectation: one measure with its limit; the other keys filter, and all hold together."""
 
-    model_config = ConfigDict(
-        json_schema_extra={"oneOf": [{"required": [measure]} for measure in FURTHER_KEYS]}
-    )
+    model_config = ConfigDict(json_schema_extra=_one_measure)
 
     name: Name | None = None
     oldest_wait: Duration | None = None

@@ -11,12 +11,10 @@ from pipelines.config.expectations import (
     LEVEL_AT_LEAST,
     OLDEST_WAIT,
     P95_WAIT,
-    SERVICES,
     TRANSMISSION_AGE,
     Expectation,
     queue_names,
 )
-from pipelines.questions.leaks import TRAFFIC_NOT_KNOWN
 from schemas.keys import QUEUE
 
 COLUMNS = {
@@ -26,7 +24,9 @@ COLUMNS = {
     "service": "local_service",
     "remote_service": "remote_service",
 }
-"""The column of each filter by name."""
+"""The column of each filter by name, in `receive_schedule` and of leaks."""
+SENT_COLUMNS = {**COLUMNS, "service": "from_service", "remote_service": "to_service"}
+"""The same in `transmission_schedule`."""
 
 
 @dataclass(frozen=True)
@@ -46,26 +46,22 @@ Measures = dict[str, Measured]
 """What came out, by the name of the expectation."""
 
 
-def asks_for_services(expectations: Sequence[Expectation]) -> bool:
-    """Whether one of them filters by contract or services."""
-    return any(getattr(each.entry, key) is not None for each in expectations for key in SERVICES)
-
-
 def measure_received(rows: DataFrame, expectations: Sequence[Expectation], *, as_of: datetime) -> Measures:
     """Measure the messages in queues.
 
     Args:
-        rows: those of `receive_schedule` of this as_of; with contract, local_service and remote_service if
-            an expectation filters by them.
+        rows: those of `receive_schedule` of this as_of.
         expectations: of the measures oldest_wait, p95_wait and level_at_least.
         as_of: the instant.
     """
-    return _measure_messages(rows, expectations, as_of, since="arrived_at", level="priority")
+    return _measure_messages(rows, expectations, as_of, COLUMNS, since="arrived_at", level="priority")
 
 
 def measure_sent(rows: DataFrame, expectations: Sequence[Expectation], *, as_of: datetime) -> Measures:
     """Measure the messages that wait to be sent: `measure_received` for `transmission_schedule`."""
-    return _measure_messages(rows, expectations, as_of, since="sendable_at", level="transmit_priority")
+    return _measure_messages(
+        rows, expectations, as_of, SENT_COLUMNS, since="sendable_at", level="transmit_priority"
+    )
 
 
 def measure_unresolved(rows: DataFrame, expectations: Sequence[Expectation]) -> Measures:
@@ -78,26 +74,30 @@ def measure_leaks(leaking: DataFrame, expectations: Sequence[Expectation]) -> Me
     """Count conversations that leak.
 
     Args:
-        leaking: rows of `find_leaks`; those whose traffic is not known are no leaks.
+        leaking: rows of `find_leaks`, whatever the reason.
         expectations: of the measure leaked_conversations, all with the days of these leaks.
     """
-    fits = [F.max(_fits(each).cast("int")).alias(f"fits_{n}") for n, each in enumerate(expectations)]
-    by_conversation = (
-        leaking.where(F.col("reason") != TRAFFIC_NOT_KNOWN).groupBy("conversation_id").agg(*fits)
-    )
+    fits = [F.max(_fits(each, COLUMNS).cast("int")).alias(f"fits_{n}") for n, each in enumerate(expectations)]
+    by_conversation = leaking.groupBy("conversation_id").agg(*fits)
     sums = [F.count_if(F.col(f"fits_{n}") == 1).alias(f"count_{n}") for n in range(len(expectations))]
     row = _only_row(by_conversation.agg(*sums))
     return {each.name: Measured(float(row[f"count_{n}"]), None) for n, each in enumerate(expectations)}
 
 
 def _measure_messages(
-    rows: DataFrame, expectations: Sequence[Expectation], as_of: datetime, *, since: str, level: str
+    rows: DataFrame,
+    expectations: Sequence[Expectation],
+    as_of: datetime,
+    columns: Mapping[str, str],
+    *,
+    since: str,
+    level: str,
 ) -> Measures:
     # Whole seconds, as in `waiting`.
     seconds = F.floor((F.unix_micros(F.lit(as_of)) - F.unix_micros(since)) / 1_000_000)
     sums = []
     for number, each in enumerate(expectations):
-        fits = _fits(each, level)
+        fits = _fits(each, columns, level)
         sums += [
             F.count_if(fits).alias(f"messages_{number}"),
             _value(each, fits, seconds, F.col(level)).cast("double").alias(f"value_{number}"),
@@ -123,11 +123,11 @@ def _value(expectation: Expectation, fits: Column, seconds: Column, level: Colum
     return F.count_if(fits & (level >= F.lit(expectation.entry.level_at_least)))
 
 
-def _fits(expectation: Expectation, level: str | None = None) -> Column:
+def _fits(expectation: Expectation, columns: Mapping[str, str], level: str | None = None) -> Column:
     """Whether a row passes all filters; of a name that the row does not have, it does not."""
     entry = expectation.entry
     fits = F.lit(True)
-    for key, column in COLUMNS.items():
+    for key, column in columns.items():
         if (wanted := getattr(entry, key)) is not None:
             fits &= F.col(column).eqNullSafe(wanted)
     if entry.level is not None and level is not None:

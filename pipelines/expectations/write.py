@@ -18,19 +18,16 @@ from pipelines.config.load import Settings
 from pipelines.console.wording import format_count
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import empty_frame, small_frame
-from pipelines.expectations.holders import with_receiver, with_sender
 from pipelines.expectations.measure import (
     Measures,
-    asks_for_services,
     measure_leaks,
     measure_received,
     measure_sent,
     measure_unresolved,
 )
-from pipelines.questions.leaks import read_leaks
+from pipelines.questions.leaks import read_leaking
 from pipelines.storage.pruned_days import pruned_error, start_of
 from pipelines.storage.warehouse import Warehouse
-from schemas.ledger import ENDPOINTS
 from schemas.outputs import EXPECTATIONS, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
 
 ROW = "name string, value double, limit double, met boolean, messages bigint"
@@ -94,23 +91,17 @@ def measure(warehouse: Warehouse, expectations: Sequence[Expectation], as_of: da
     leaked = _of(expectations, LEAKED)
 
     def of_queues() -> Measures:
-        rows = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
-        if asks_for_services(received):
-            rows = with_receiver(rows, warehouse.read_open(ENDPOINTS, as_of))
-        return measure_received(rows, received, as_of=as_of)
+        return measure_received(warehouse.read_as_of(RECEIVE_SCHEDULE, as_of), received, as_of=as_of)
 
     def of_transmission() -> Measures:
-        rows = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
-        if asks_for_services(sent):
-            rows = with_sender(rows, warehouse.read_open(ENDPOINTS, as_of), as_of=as_of)
-        return measure_sent(rows, sent, as_of=as_of)
+        return measure_sent(warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of), sent, as_of=as_of)
 
     def of_unresolved() -> Measures:
         return measure_unresolved(warehouse.read_as_of(UNRESOLVED, as_of), unresolved)
 
     def of_leaks(days: float) -> Measures:
         of_days = [each for each in leaked if each.days == days]
-        return measure_leaks(read_leaks(warehouse, as_of, days=days), of_days)
+        return measure_leaks(read_leaking(warehouse, as_of, days=days), of_days)
 
     passes: list[Callable[[], Measures]] = [
         ask for ask, of in ((of_queues, received), (of_transmission, sent), (of_unresolved, unresolved)) if of

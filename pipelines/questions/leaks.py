@@ -147,6 +147,21 @@ def read_leaks(warehouse: Warehouse, as_of: datetime, *, days: float = DAYS) -> 
         ConfigError: the `days` before as_of have a pruned day.
     """
     _require_days_left(warehouse, as_of, days)
+    return _find_leaks(warehouse, as_of, days, warehouse.read(MESSAGES))
+
+
+def read_leaking(warehouse: Warehouse, as_of: datetime, *, days: float) -> DataFrame:
+    """Find the endpoints that `read_leaks` lists, by the messages of the `days` before as_of.
+
+    The days must be left. The cost is that of these days, and not of the history. In return the reasons
+    no_traffic and traffic_not_known are not told apart, and `last_traffic` before these days is the creation.
+    """
+    # A closed row has no event after the day on which it was closed.
+    messages = warehouse.read_left(MESSAGES, as_of - timedelta(days=days))
+    return _find_leaks(warehouse, as_of, days, messages)
+
+
+def _find_leaks(warehouse: Warehouse, as_of: datetime, days: float, messages: DataFrame) -> DataFrame:
     closed = find_closed_endpoints(warehouse, as_of)
     endpoints = warehouse.read_open(ENDPOINTS, as_of)
     if closed is not None:
@@ -156,7 +171,7 @@ def read_leaks(warehouse: Warehouse, as_of: datetime, *, days: float = DAYS) -> 
     return find_leaks(
         endpoints,
         warehouse.read_open(ENDPOINT_FACTS, as_of),
-        warehouse.read(MESSAGES),
+        messages,
         as_of=as_of,
         days=days,
         closed=closed,

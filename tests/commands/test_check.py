@@ -4,7 +4,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from pipelines import cli
 from pipelines.config.find_settings import VARIABLE
@@ -84,6 +86,44 @@ def test_columns_that_break_the_contract(
     code, lines = check(capsys)
     assert code == 3
     assert any(line.startswith("ERROR") and says in line for line in lines["inputs"]), lines["inputs"]
+
+
+def check_expectations(capsys: pytest.CaptureFixture[str]) -> tuple[int, list[str]]:
+    """The exit code, and the lines about expectations."""
+    code = cli.run(["check"])
+    lines = capsys.readouterr().out.splitlines()
+    return code, [line.removeprefix("expect    ") for line in lines if line.startswith("expect ")]
+
+
+def test_names_of_expectations_that_nothing_has_are_warnings(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = "instance: SERVER1, database: Sales, effective_from: 2026-01-01"
+    criteria = "create: {name: R, contract: Orders, remote_service: Far}"
+    (project / "rules.yaml").write_text(f"- {{{rule}, {criteria}}}\n")
+    with (project / "priorities.yaml").open("a") as settings:
+        settings.write(
+            "expect:\n"
+            "  - {contract: Orders, service: OrderService, remote_service: Far, oldest_wait: 1 h}\n"
+            "  - {contract: Order, oldest_wait: 1 h}\n"
+            "  - {service: Elsewhere, remote_service: Late, oldest_wait: 2 h}\n"
+        )
+    assert check_expectations(capsys) == (
+        0,
+        [
+            "ok    3 expectations",
+            "warn  expect[1].contract: catalog, rules and endpoints have no 'Order'; did you mean 'Orders'?",
+            "warn  expect[2].service: catalog, rules and endpoints have no 'Elsewhere'",
+            "warn  expect[2].remote_service: catalog, rules and endpoints have no 'Late'",
+        ],
+    )
+    endpoints = {
+        "contract": ["Order", "x"],
+        "local_service": ["Late", "x"],
+        "remote_service": ["x", "Elsewhere"],
+    }
+    write_deltalake(project / "warehouse" / "endpoints", pa.table(endpoints))
+    assert check_expectations(capsys) == (0, ["ok    3 expectations"])
 
 
 def test_a_folder_that_is_missing(project: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -46,6 +46,18 @@ def test_samples_name_their_schema(sample: str) -> None:
             "{warehouse: {schema: s}, inputs: {}, catalog: c, snapshots: [], activation: null}",
         ),
         ("settings.json", "{warehouse: w, inputs: null, catalog: c, variables: {a: 1, b: '2'}}"),
+        (
+            "settings.json",
+            "{warehouse: w, inputs: {}, catalog: c, expect: [{unresolved: 0, oldest_wait: null}]}",
+        ),
+        (
+            "settings.json",
+            "{warehouse: w, inputs: {}, catalog: c, expect: [{name: a, p95_wait: 5 min, queue: Q}]}",
+        ),
+        (
+            "settings.json",
+            "{warehouse: w, inputs: {}, catalog: c, expect: [{leaked_conversations: 3, days: 0.5}]}",
+        ),
         ("catalog.json", "{instances: [{name: a, databases: [{name: b, honor_broker_priority: on}]}]}"),
         ("catalog.json", "{instances: [{name: a, databases: [{name: b, honor_broker_priority: 'off'}]}]}"),
         (
@@ -65,6 +77,14 @@ def test_what_is_right_is_taken(name: str, text: str) -> None:
         ("settings.json", "{warehouse: w, snapshots: []}"),
         ("settings.json", "{warehouse: w, inputs: {}, catalog: c, recieve: {}}"),
         ("settings.json", "{warehouse: w, inputs: {queue_events: {path: a, format: xml}}, catalog: c}"),
+        ("settings.json", "{warehouse: w, inputs: {}, catalog: c, expect: [{queue: Q}]}"),
+        (
+            "settings.json",
+            "{warehouse: w, inputs: {}, catalog: c, expect: [{unresolved: 0, oldest_wait: 1 h}]}",
+        ),
+        ("settings.json", "{warehouse: w, inputs: {}, catalog: c, expect: [{unresolved: null}]}"),
+        ("settings.json", "{warehouse: w, inputs: {}, catalog: c, expect: [{unresolved: 0, queue: Q}]}"),
+        ("settings.json", "{warehouse: w, inputs: {}, catalog: c, expect: [{oldest_wait: 10}]}"),
         ("catalog.json", "{instances: [{databases: []}]}"),
         ("rules.json", "[{create: {name: a, level: 11}}]"),
     ],

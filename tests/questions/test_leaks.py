@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.commands import leaks as job
-from pipelines.questions.leaks import count_leaks, read_leaks, report_leaks
+from pipelines.questions.leaks import count_leaks, read_leaking, read_leaks, report_leaks
 from pipelines.questions.view import print_leaks
 from pipelines.storage.collect import collect_rows
 from tests.support.factories import Row, at, by_source, catalog, endpoint_event, message_event
@@ -70,6 +70,13 @@ def test_leaks_equal_the_model(session: SparkSession, tmp_path: Path) -> None:
     expected = naive_leaks(project.table("endpoints"), log.endpoint_events, log.message_events, log.as_of)
     assert {row["reason"] for row in expected} == {"far_side_ended", "no_traffic"}
     assert difference([{name: row[name] for name in expected[0]} for row in found], expected) == []
+    listed = read_leaking(project.warehouse(session), log.as_of, days=HOURS / 24)
+    assert keys(listed) == sorted((row["conversation_id"], row["is_initiator"]) for row in expected)
+
+
+def keys(leaking: DataFrame) -> list[tuple[Any, ...]]:
+    """The endpoints, in order."""
+    return sorted((row["conversation_id"], row["is_initiator"]) for row in collect_rows(leaking))
 
 
 @pytest.fixture(scope="module")
@@ -113,6 +120,31 @@ def test_the_oldest_come_first_and_the_limit_counts(session: SparkSession, leaki
     assert report["endpoints"] == 2
     assert [(row["conversation_id"], row["age_days"]) for row in report["oldest"]] == [("half", 9.0)]
     assert [row["endpoints"] for row in report["kinds"]] == [2]
+
+
+@pytest.mark.parametrize("days", [0.5, 4, 7, 9, 30])
+def test_the_messages_of_the_days_tell_which_endpoints_leak(
+    session: SparkSession, leaking: Project, days: float
+) -> None:
+    warehouse = leaking.warehouse(session)
+    found = keys(read_leaking(warehouse, at(0), days=days))
+    assert found == keys(read_leaks(warehouse, at(0), days=days))
+    assert len(found) == {0.5: 6, 4: 4, 7: 4, 9: 2, 30: 2}[days]
+
+
+def test_endpoints_of_unknown_traffic_are_listed_too(session: SparkSession, tmp_path: Path) -> None:
+    project = Project(tmp_path, catalog=catalog())
+    project.add(
+        by_source(
+            endpoint_event(conversation="quiet", event_time=at(day=-8)),
+            endpoint_event(conversation="new", event_time=at(-5)),
+            message_event("SENT", "new/0", event_time=at(-4)),
+        )
+    )
+    project.run(session, at(0))
+    (row,) = collect_rows(read_leaks(project.warehouse(session), at(0)))
+    assert (row["conversation_id"], row["reason"]) == ("quiet", "traffic_not_known")
+    assert keys(read_leaking(project.warehouse(session), at(0), days=7)) == [("quiet", True)]
 
 
 def test_the_job_prints_tables_and_json(embedded: SparkSession, leaking: Project, capsys: Any) -> None:
