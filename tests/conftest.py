@@ -37,7 +37,6 @@ ON_SPARK = os.environ.get("TEST_ENGINE") == "spark"
 
 
 ONE_CASE_ON_SPARK = (
-    "tests/field",
     "tests/why",
     "tests/questions",
     "tests/commands/test_questions_of_damaged_tables.py",
@@ -45,6 +44,9 @@ ONE_CASE_ON_SPARK = (
     "tests/ingest/snapshots",
 )
 """Where Apache Spark tries the first case of each test alone: a night takes it a minute."""
+
+ONE_TEST_ON_SPARK = "tests/field/"
+"""Where it tries one test of each file: several nights each."""
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -61,8 +63,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         tried = set[str]()
         first = []
         for item in kept:
-            name = item.nodeid.partition("[")[0]
-            if not (item.nodeid.startswith(ONE_CASE_ON_SPARK) and name in tried):
+            is_field = item.nodeid.startswith(ONE_TEST_ON_SPARK)
+            name = item.nodeid.partition("::" if is_field else "[")[0]
+            if not ((is_field or item.nodeid.startswith(ONE_CASE_ON_SPARK)) and name in tried):
                 first.append(item)
             tried.add(name)
         kept = first
