@@ -1,5 +1,6 @@
 """Write rules, endpoints, queues and counts as words of a message."""
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any
@@ -9,6 +10,10 @@ from pipelines.config.rules.history import RuleVersion
 from pipelines.config.rules.statements import DEFAULT_LEVEL
 from schemas.keys import QUEUE
 
+MINUTE = 60
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+MINUS = "\u2212"
 LIST_LENGTH = 3
 """Items of a list that are named before the rest is counted."""
 
@@ -59,6 +64,20 @@ def format_age(age: timedelta) -> str:
     if age < timedelta(days=2):
         return f"{age // timedelta(hours=1)} h"
     return f"{age.days:,} days"
+
+
+def format_duration(seconds: float) -> str:
+    """Write seconds in the two largest units."""
+    if seconds < 0:
+        return f"{MINUS}{format_duration(-seconds)}"
+    whole = math.floor(seconds)
+    if whole < MINUTE:
+        return f"{whole} s"
+    if whole < HOUR:
+        return f"{whole // MINUTE} min {whole % MINUTE} s"
+    if whole < 2 * DAY:
+        return f"{whole // HOUR} h {whole % HOUR // MINUTE} min"
+    return f"{whole // DAY} d {whole % DAY // HOUR} h"
 
 
 def format_queue(row: Mapping[str, Any]) -> str:

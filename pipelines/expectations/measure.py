@@ -15,6 +15,7 @@ from pipelines.config.expectations import (
     Expectation,
     queue_names,
 )
+from pipelines.questions.waiting import seconds_waited
 from schemas.keys import QUEUE
 
 COLUMNS = {
@@ -93,8 +94,7 @@ def _measure_messages(
     since: str,
     level: str,
 ) -> Measures:
-    # Whole seconds, as in `waiting`.
-    seconds = F.floor((F.unix_micros(F.lit(as_of)) - F.unix_micros(since)) / 1_000_000)
+    seconds = seconds_waited(since, as_of)
     sums = []
     for number, each in enumerate(expectations):
         fits = _fits(each, columns, level)

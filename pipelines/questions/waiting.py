@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.activation.queues_off import with_queue_off
 from pipelines.activation.read import queues_off_at
@@ -52,6 +52,11 @@ TRANSMISSION = ScheduleShape(
 )
 
 
+def seconds_waited(since: str, as_of: datetime) -> Column:
+    """Whole seconds from the moment in a column to as_of, rounded down."""
+    return F.floor((F.unix_micros(F.lit(as_of)) - F.unix_micros(since)) / 1_000_000)
+
+
 def summarize_waits(
     schedule: DataFrame, *, within: Sequence[str], level: str, since: str, as_of: datetime
 ) -> DataFrame:
@@ -69,7 +74,7 @@ def summarize_waits(
         of waiting so far. They are exact and interpolated. Seconds are whole, which bounds the number of
         different values that the engine keeps.
     """
-    seconds = F.floor((F.unix_micros(F.lit(as_of)) - F.unix_micros(since)) / 1_000_000)
+    seconds = seconds_waited(since, as_of)
     return schedule.groupBy(*within, level).agg(
         F.count(F.lit(1)).alias("messages"),
         F.min(since).alias("oldest"),

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pipelines.console.wording import format_duration
 from pipelines.report.formats import (
     NO_VALUE,
     format_code,
-    format_duration,
     format_moment,
     format_name,
     format_number,

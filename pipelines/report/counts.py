@@ -4,6 +4,8 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
+from pipelines.questions.waiting import seconds_waited
+
 SUMS = (
     "open_receive",
     "open_transmission",
@@ -56,7 +58,7 @@ def count_by_instance(schedule: DataFrame, *, as_of: datetime) -> DataFrame:
 
 
 def _waits(since: str, as_of: datetime) -> list[Column]:
-    seconds = F.floor((F.unix_micros(F.lit(as_of)) - F.unix_micros(since)) / 1_000_000)
+    seconds = seconds_waited(since, as_of)
     return [
         F.min(since).alias("oldest"),
         F.percentile(seconds, F.lit(0.5)).alias("median_seconds"),

@@ -4,11 +4,9 @@ import json
 import math
 import re
 
-MINUTE = 60
-HOUR = 60 * MINUTE
-DAY = 24 * HOUR
+from pipelines.console.wording import MINUS
+
 NO_VALUE = "\u2013"
-MINUS = "\u2212"
 INVISIBLE = r"\u007f-\u00a0\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
 HIDDEN = re.compile(rf"\s\s|[\u0000-\u001f{INVISIBLE}]")
 """What makes a name look like another one: blanks side by side, and characters without a shape."""
@@ -28,20 +26,6 @@ def format_moment(instant: str) -> str:
 def format_night(instant: str) -> str:
     """Write the name of a night: its day, if it ends with one."""
     return instant[:10] if instant[11:] == "00:00:00Z" else format_moment(instant)
-
-
-def format_duration(seconds: float) -> str:
-    """Write seconds in the two largest units."""
-    if seconds < 0:
-        return f"{MINUS}{format_duration(-seconds)}"
-    whole = math.floor(seconds)
-    if whole < MINUTE:
-        return f"{whole} s"
-    if whole < HOUR:
-        return f"{whole // MINUTE} min {whole % MINUTE} s"
-    if whole < 2 * DAY:
-        return f"{whole // HOUR} h {whole % HOUR // MINUTE} min"
-    return f"{whole // DAY} d {whole % DAY // HOUR} h"
 
 
 def format_name(name: str) -> str:

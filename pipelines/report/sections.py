@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pipelines.console.wording import format_duration
 from pipelines.expectations.view import format_limit, format_value
 from pipelines.report.cells import EMPTY, Cell, HtmlTable, TableColumn, column, make_table, placed_column
 from pipelines.report.formats import (
     NO_VALUE,
     format_change,
     format_code,
-    format_duration,
     format_moment,
     format_name,
     format_night,

@@ -2,9 +2,9 @@
 
 import pytest
 
+from pipelines.console.wording import format_duration
 from pipelines.report.formats import (
     format_change,
-    format_duration,
     format_name,
     format_night,
     format_number,
