@@ -1,6 +1,6 @@
 """Sentences about queues that are off, and messages that wait for them in a transmission queue."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
@@ -14,7 +14,7 @@ from schemas.keys import QUEUE
 Row = dict[str, Any]
 
 
-def with_queue_off(transmissions: DataFrame, catalog: Catalog, off: Sequence[Row]) -> DataFrame:
+def with_queue_off(transmissions: DataFrame, catalog: Catalog, off: Sequence[Mapping[str, Any]]) -> DataFrame:
     """Add `waits_for`: the destination queue, if it is off and on the same instance, else null.
 
     Args:

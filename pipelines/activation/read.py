@@ -15,7 +15,7 @@ from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame
 from pipelines.schedules.ready import queues_off
 from pipelines.state.endpoints import SIDE
-from pipelines.state.events_before import events_before
+from pipelines.state.events_before import events_before, moment_and_id
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.monitors import read_latest_monitors
@@ -130,13 +130,13 @@ def rollbacks(warehouse: Warehouse, messages: DataFrame, as_of: datetime) -> Dat
     received = events_before(warehouse.read_left(MESSAGES, as_of), as_of).where("event_type = 'RECEIVED'")
     return (
         F.broadcast(rolled_back)
-        .join(received.select(*TRANSACTION, "message_id", "event_time"), TRANSACTION, "inner")
+        .join(received.select(*TRANSACTION, "message_id", "event_time", "event_id"), TRANSACTION, "inner")
         .join(messages, "message_id", "left_semi")
         .groupBy("message_id")
         .agg(
             F.count_distinct(*TRANSACTION).alias("rollbacks"),
             F.max("event_time").alias("last_received_at"),
-            F.max_by("transaction_id", "event_time").alias("last_transaction_id"),
+            F.max_by("transaction_id", moment_and_id()).alias("last_transaction_id"),
         )
     )
 

@@ -90,7 +90,7 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     console = open_console()
     print_statuses(console, statuses)
     print_unresolved(console, unresolved, catalog, settings.catalog_path)
-    if causes := first_causes(warehouse, settings, as_of):
+    if causes := first_causes(warehouse, settings, as_of, off):
         console.print("Look at first", style="bold")
         for place, cause in causes:
             _print_line(console, f"- {format_place(place)}: {cause['sentence']}")

@@ -1,10 +1,13 @@
 """The causes, in the order of docs/why.md, and the columns of their details."""
 
+from pipelines.config.rules.limits import CRITERIA
+from schemas.keys import ENDPOINT_NAMES
+
 PLACE = ("kind", "instance", "database", "queue")
 """A place: a queue (kind receive), an instance's transmission queue, or all messages that can't be placed."""
 KINDS = ("receive", "transmission", "unresolved")
-NAMES = ("contract", "local_service", "remote_service")
-HOLDER = ("instance", "database", *NAMES)
+NAMES = CRITERIA
+HOLDER = ENDPOINT_NAMES
 CHANGED = ("instance", "database", "rule", "level", "was_rule", "was_level", "since")
 UNPLACED = ("schedule", *HOLDER)
 
@@ -53,4 +56,4 @@ OF_ORDER = ("outranked", "own_group_first", "older_first", "first_in_line")
 AHEAD = ("outranked", "older_first")
 """Causes whose details are of the messages ahead."""
 MOST_AHEAD = 3
-"""Rows of details of these."""
+"""Rows of details of each of them."""

@@ -67,7 +67,7 @@ def details_of(code: str, found: Explained, fitting: DataFrame, limit: int) -> d
         rows = rows.drop("near_level").join(F.broadcast(found.near), list(KIND))
         rows = rows.where(F.col("near_level") > F.col("endpoint_priority"))
     elif code == "group_locked":
-        rows = rows.join(found.locks, GROUP, "left")
+        rows = rows.join(found.locks(rows.select(*GROUP).distinct()), GROUP, "left")
     elif code == "queue_off":
         rows = _with_off(rows, found)
     # Some are named as a column of the place: details have names of their own until they are counted.

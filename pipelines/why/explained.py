@@ -1,12 +1,14 @@
 """The open messages with all that their causes depend on, and which causes hold."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.activation.read import queues_off_at
+from pipelines.activation.read import ENOUGH, queues_off_at, rollbacks
 from pipelines.config.catalog import Catalog
 from pipelines.config.rules.limits import CRITERIA
 from pipelines.console.wording import format_queue
@@ -19,21 +21,11 @@ from pipelines.storage.warehouse import Warehouse
 from pipelines.why.codes import DETAILS, PLACE
 from pipelines.why.open_rows import open_rows
 from pipelines.why.order import with_order
-from pipelines.why.receives import locks_of, not_received, receives_of, rolled_back
+from pipelines.why.receives import locks_of, not_received, receives_of
 from pipelines.why.rules import KIND, changed_rules, kinds_at, lost_rules, near_rules
-from schemas.keys import GROUP, QUEUE
+from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES
-
-ENOUGH = 5
-"""Rollbacks in a row after which the server turns a queue off."""
-RULE_CODES = (
-    "rule_newer_than_endpoint",
-    "rule_changed_since",
-    "near_miss",
-    "other_side_only",
-    "more_specific_rule",
-)
 
 
 @dataclass(frozen=True)
@@ -43,15 +35,15 @@ class Explained:
     Attributes:
         rows: `open_rows` `with_order` and all that causes depend on, with `codes`, the causes of each.
         near: `near_rules` of their kinds.
-        locks: `locks_of`.
+        locks: `locks_of` of groups, as few answers ask for it.
         off: the queues that are off: their names, `since`, `is_seen` (only a snapshot shows it) and
             `poison_message_id`, by name as printed.
     """
 
     rows: DataFrame
     near: DataFrame
-    locks: DataFrame
-    off: Mapping[str, Mapping[str, object]]
+    locks: Callable[[DataFrame], DataFrame]
+    off: Mapping[str, Mapping[str, Any]]
 
 
 def explained_rows(
@@ -61,6 +53,7 @@ def explained_rows(
     as_of: datetime,
     is_activation_computed: bool,
     materialize: Materialize,
+    off: Sequence[Mapping[str, Any]] | None = None,
 ) -> Explained:
     """Find the causes of all open messages at a published as_of.
 
@@ -70,8 +63,10 @@ def explained_rows(
         as_of: an as_of that was published.
         is_activation_computed: whether `activation` has its rows.
         materialize: computes a frame once.
+        off: `queues_off_at`, if it is known.
     """
-    off = queues_off_at(warehouse, catalog, as_of)
+    if off is None:
+        off = queues_off_at(warehouse, catalog, as_of)
     rows = materialize(with_order(materialize(open_rows(warehouse, catalog, off, as_of))))
     moment = F.lit(as_of)
     rules = warehouse.read(PRIORITY_RULES)
@@ -82,7 +77,8 @@ def explained_rows(
     ready = collect_rows(rows.where("state = 'ready'").select(*QUEUE).distinct())
     queues = [(row["instance"], row["database"], row["queue"]) for row in ready]
     receives = receives_of(warehouse, catalog, queues, as_of, is_activation_computed=is_activation_computed)
-    taken = rolled_back(warehouse, held.where("kind = 'receive'").select("message_id").distinct(), as_of)
+    times = rollbacks(warehouse, held.where("kind = 'receive'").select("message_id").distinct(), as_of)
+    taken = times.withColumnRenamed("rollbacks", "times").drop("last_received_at")
     honoring = small_frame(
         warehouse.spark,
         [(instance, database) for instance, database, honors in catalog.database_rows() if honors],
@@ -93,10 +89,12 @@ def explained_rows(
         .join(taken, "message_id", "left")
         .join(F.broadcast(honoring.withColumn("honors", F.lit(True))), ["instance", "held_by"], "left")
     )
-    rows = materialize(_with_codes(rows))
-    locked = rows.where("state = 'group_locked'")
-    locks = materialize(locks_of(warehouse, locked.select(*GROUP, *SIDE), as_of))
-    return Explained(rows, near, locks, _poisoned(rows, off))
+    return Explained(
+        rows=materialize(_with_codes(rows)),
+        near=near,
+        locks=partial(locks_of, warehouse, catalog, as_of),
+        off={format_queue(row): _since_off(row) for row in off},
+    )
 
 
 def _in_use_apart(warehouse: Warehouse, catalog: Catalog, near: DataFrame, as_of: datetime) -> DataFrame:
@@ -212,25 +210,12 @@ def _with_codes(rows: DataFrame) -> DataFrame:
     )
 
 
-def _poisoned(rows: DataFrame, off: list[dict[str, object]]) -> dict[str, dict[str, object]]:
-    """Since when queues are off, and the message of each that was rolled back ENOUGH times."""
-    if not off:
-        return {}
-    often = rows.where((F.col("state") == "queue_off") & (F.col("times") >= ENOUGH))
-    latest = collect_rows(often.groupBy(*QUEUE).agg(F.max("last_received_at").alias("last_received_at")))
-    poison: dict[str, object] = {}
-    for row in latest:
-        same = often.where(F.col("last_received_at") == F.lit(row["last_received_at"]))
-        for name in QUEUE:
-            same = same.where(F.col(name) == row[name])
-        first = same.agg(F.min("message_id").alias("first")).first()
-        poison[format_queue(row)] = first["first"] if first else None
+def _since_off(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Since when a queue is off, and its message that was rolled back ENOUGH times."""
+    poison = row["rolled_back"]
     return {
-        format_queue(row): {
-            **{name: row[name] for name in QUEUE},
-            "since": row["off_since"] or row["seen_off_at"],
-            "is_seen": row["off_since"] is None and row["seen_off_at"] is not None,
-            "poison_message_id": poison.get(format_queue(row)),
-        }
-        for row in off
+        **{name: row[name] for name in QUEUE},
+        "since": row["off_since"] or row["seen_off_at"],
+        "is_seen": row["off_since"] is None and row["seen_off_at"] is not None,
+        "poison_message_id": poison["message_id"] if poison and poison["rollbacks"] >= ENOUGH else None,
     }

@@ -1,6 +1,8 @@
 """The open messages of a published as_of, with the endpoints that hold them."""
 
+from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
@@ -19,7 +21,7 @@ ENDPOINT = ("priority", "ladder_step", "rule_name", "level_source", "created_at"
 
 
 def open_rows(
-    warehouse: Warehouse, catalog: Catalog, off: list[dict[str, object]], as_of: datetime
+    warehouse: Warehouse, catalog: Catalog, off: Sequence[Mapping[str, Any]], as_of: datetime
 ) -> DataFrame:
     """The messages of both schedules and those that can't be placed.
 
@@ -82,7 +84,9 @@ def _received(warehouse: Warehouse, as_of: datetime) -> DataFrame:
     )
 
 
-def _sent(warehouse: Warehouse, catalog: Catalog, off: list[dict[str, object]], as_of: datetime) -> DataFrame:
+def _sent(
+    warehouse: Warehouse, catalog: Catalog, off: Sequence[Mapping[str, Any]], as_of: datetime
+) -> DataFrame:
     schedule = with_queue_off(warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of), catalog, off)
     return schedule.select(
         F.lit("transmission").alias("kind"),

@@ -6,10 +6,9 @@ from datetime import datetime, timedelta
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.activation.evidence import NOTIFIED
-from pipelines.activation.messages import rolled_back_transactions
-from pipelines.config.catalog import Catalog
+from pipelines.config.catalog import BINDINGS, Catalog
 from pipelines.engine.frames import small_frame
-from pipelines.state.endpoints import SIDE, group_after_moves, latest_moves
+from pipelines.state.endpoints import SIDE, endpoints_at
 from pipelines.state.events_before import events_before, moment_and_id, moment_of
 from pipelines.state.transactions import TRANSACTION
 from pipelines.storage.collect import collect_rows
@@ -178,41 +177,14 @@ def _reasons(
     return found
 
 
-def rolled_back(warehouse: Warehouse, messages: DataFrame, as_of: datetime) -> DataFrame:
-    """How often open messages were received and rolled back.
-
-    Args:
-        warehouse: the tables.
-        messages: (message_id), unique.
-        as_of: the instant.
-
-    Returns:
-        One row per message with any: message_id, `times` (distinct transactions), `last_transaction_id` and
-        `last_received_at` of the latest RECEIVED.
-    """
-    transactions = rolled_back_transactions(events_before(warehouse.read_left(QUEUE_FACTS, as_of), as_of))
-    received = events_before(warehouse.read_left(MESSAGES, as_of), as_of).where("event_type = 'RECEIVED'")
-    return (
-        F.broadcast(transactions)
-        .join(received.select(*TRANSACTION, "message_id", "event_time", "event_id"), TRANSACTION)
-        .join(messages, "message_id", "left_semi")
-        .groupBy("message_id")
-        .agg(
-            F.count_distinct(*TRANSACTION).alias("times"),
-            F.max_by("transaction_id", moment_and_id()).alias("last_transaction_id"),
-            F.max("event_time").alias("last_received_at"),
-        )
-    )
-
-
-def locks_of(warehouse: Warehouse, locked: DataFrame, as_of: datetime) -> DataFrame:
+def locks_of(warehouse: Warehouse, catalog: Catalog, as_of: datetime, groups: DataFrame) -> DataFrame:
     """The first fact that locks each locked group, and the session of its transaction.
 
     Args:
         warehouse: the tables.
-        locked: (instance, database, queue, conversation_group_id, conversation_id, is_initiator) of messages
-            of locked groups.
+        catalog: the bindings of services to queues.
         as_of: the instant.
+        groups: GROUP of the locked groups, unique.
 
     Returns:
         One row per group: GROUP, `transaction_id`, `session_id`, `locked_since`.
@@ -220,7 +192,10 @@ def locks_of(warehouse: Warehouse, locked: DataFrame, as_of: datetime) -> DataFr
     events = events_before(warehouse.read_left(QUEUE_FACTS, as_of), as_of)
     messages = events_before(warehouse.read_left(MESSAGES, as_of), as_of)
     ended = events.where("event_type in ('COMMIT', 'ROLLBACK')").select(*TRANSACTION).distinct()
-    groups = locked.select(*GROUP).distinct()
+    bindings = small_frame(warehouse.spark, catalog.service_bindings(), BINDINGS)
+    endpoint_events = events_before(warehouse.read_left(ENDPOINT_FACTS, as_of), as_of)
+    # A message in flight may be of any endpoint of its group.
+    endpoints = endpoints_at(warehouse.read_left(ENDPOINTS, as_of), endpoint_events, bindings, as_of=as_of)
     naming = (
         events.where("event_type in ('RECEIVE', 'GET_CONVERSATION_GROUP') and transaction_id is not null")
         .where("conversation_group_id is not null")
@@ -238,7 +213,8 @@ def locks_of(warehouse: Warehouse, locked: DataFrame, as_of: datetime) -> DataFr
             "event_time",
             _rank(1).alias("place"),
         )
-        .join(_groups_of_endpoints(warehouse, locked, as_of), SIDE)
+        .join(endpoints.where("exists").select(*SIDE, *GROUP), SIDE)
+        .join(groups, GROUP, "left_semi")
         .select(*GROUP, "transaction_id", "event_time", "place")
     )
     first = (
@@ -255,19 +231,6 @@ def locks_of(warehouse: Warehouse, locked: DataFrame, as_of: datetime) -> DataFr
         .agg(F.min_by("session_id", moment_and_id()).alias("session_id"))
     )
     return first.join(sessions, TRANSACTION, "left")
-
-
-def _groups_of_endpoints(warehouse: Warehouse, locked: DataFrame, as_of: datetime) -> DataFrame:
-    """The endpoints of locked groups: a message in flight may be of any of them."""
-    groups = locked.select(*GROUP).distinct()
-    moves = latest_moves(events_before(warehouse.read_left(ENDPOINT_FACTS, as_of), as_of))
-    endpoints = (
-        warehouse.read_left(ENDPOINTS, as_of)
-        .where(F.col("created_at") < F.lit(as_of))
-        .join(moves, SIDE, "left")
-        .select(*SIDE, *QUEUE, group_after_moves().alias("conversation_group_id"))
-    )
-    return endpoints.join(groups, GROUP, "left_semi")
 
 
 def _rank(rank: int) -> Column:

@@ -1,6 +1,6 @@
 """The answer to why messages wait: the situation, the causes, and both by place."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from pipelines.why.codes import CODES, KINDS, OF_ORDER, PLACE
 from pipelines.why.details import details_of
 from pipelines.why.explained import Explained, explained_rows
 from pipelines.why.filters import Filters, find_queues, require_known_names
-from pipelines.why.sentences import Teller
+from pipelines.why.sentences import MOST_TOLD, Teller
 from pipelines.why.situation import Place, Row, describe_ahead, describe_places, place_of
 from pipelines.why.teller import teller_of
 
@@ -65,111 +65,109 @@ def report_why(
         situations, causes, ahead = run_concurrently(
             warehouse.spark,
             partial(describe_places, fitting, as_of, limit),
-            partial(_causes, found, fitting, limit),
+            partial(_all_causes, found, fitting, limit),
             partial(describe_ahead, found.rows, fitting),
         )
-        places = sorted(
-            (place for place in situations if place is not None),
-            key=lambda place: (
-                -situations[place]["messages"],
-                KINDS.index(place[0]),
-                *[name.encode() for name in place[1:]],
-            ),
-        )
-        for place, situation in situations.items():
-            situation["ahead"] = ahead.get(place) if place is not None else None
-        if len(ahead) == 1:
-            situations[None]["ahead"] = next(iter(ahead.values()))
+    for place, situation in situations.items():
+        situation["ahead"] = ahead.get(place) if place is not None else None
+    if len(ahead) == 1:
+        situations[None]["ahead"] = next(iter(ahead.values()))
     told = {
-        place: [teller.tell(cause, place) for cause in causes.get(place, ())] for place in (None, *places)
+        place: [teller.tell(each, place, limit) for each in of_place] for place, of_place in causes.items()
     }
+    places = sorted(
+        (place for place in situations if place is not None),
+        key=lambda place: (-situations[place]["messages"], _name_key(place)),
+    )
     return {
         "as_of": as_of,
         "situation": situations[None],
-        "causes": told[None],
+        "causes": told.get(None, []),
         "places": [
-            {
-                **{name: value or None for name, value in zip(PLACE, place, strict=True)},
-                "situation": situations[place],
-                "causes": told[place],
-            }
+            {**place_row(place), "situation": situations[place], "causes": told.get(place, [])}
             for place in places
         ],
     }
 
 
-def look_at_first(answer: Mapping[str, Any]) -> list[tuple[Row, Row]]:
-    """The largest pairs of place and cause, without those that only say where in the order messages stand."""
-    pairs = [
-        (-cause["messages"], CODES.index(cause["code"]), number, place, cause)
-        for number, place in enumerate(_in_name_order(answer["places"]))
-        for cause in place["causes"]
-        if cause["code"] not in OF_ORDER
+def first_causes(
+    warehouse: Warehouse,
+    settings: Settings,
+    as_of: datetime,
+    off: Sequence[Mapping[str, Any]] | None = None,
+) -> list[tuple[Row, Row]]:
+    """The largest pairs of place and cause, without those that only say where in the order messages stand.
+
+    Args:
+        warehouse: the tables.
+        settings: the catalog, and where rules are written.
+        as_of: an as_of that was published.
+        off: `queues_off_at`, if it is known.
+
+    Returns:
+        Place and cause, as `report_why` has them.
+    """
+    teller = teller_of(settings, as_of)
+    with warehouse.materializing() as materialize:
+        found = explained_rows(
+            warehouse,
+            settings.catalog,
+            as_of=as_of,
+            is_activation_computed=settings.activation is not None,
+            materialize=materialize,
+            off=off,
+        )
+        pairs = [
+            (place_of(row), row) for row in _count_causes(found.rows, *PLACE) if row["code"] not in OF_ORDER
+        ]
+        pairs.sort(key=lambda pair: (*_cause_key(pair[1]), _name_key(pair[0])))
+        first = pairs[:FIRST]
+        details = _details({row["code"] for _, row in first}, found, found.rows, FIRST)
+    return [
+        (place_row(place), teller.tell({**row, "details": details[row["code"]][place]}, place, FIRST))
+        for place, row in first
     ]
-    return [(place, cause) for *_, place, cause in sorted(pairs, key=lambda pair: pair[:3])[:FIRST]]
 
 
-def first_causes(warehouse: Warehouse, settings: Settings, as_of: datetime) -> list[tuple[Row, Row]]:
-    """`look_at_first` of a published as_of, over all places."""
-    answer = report_why(
-        warehouse,
-        settings.catalog,
-        Filters(),
-        teller_of(settings, as_of),
-        as_of=as_of,
-        limit=FIRST,
-        is_activation_computed=settings.activation is not None,
-    )
-    return look_at_first(answer)
+def place_row(place: Place) -> Row:
+    """A place by its columns, null where it has none."""
+    return {name: value or None for name, value in zip(PLACE, place, strict=True)}
 
 
-def _in_name_order(places: Sequence[Row]) -> list[Row]:
-    return sorted(
-        places,
-        key=lambda place: (
-            KINDS.index(place["kind"]),
-            *[(place[name] or "").encode() for name in PLACE[1:]],
-        ),
-    )
+def _name_key(place: Place) -> tuple[object, ...]:
+    return KINDS.index(place[0]), *[name.encode() for name in place[1:]]
 
 
-def _causes(found: Explained, fitting: DataFrame, limit: int) -> dict[Place | None, list[Row]]:
+def _cause_key(cause: Row) -> tuple[int, int]:
+    return -cause["messages"], CODES.index(cause["code"])
+
+
+def _all_causes(found: Explained, fitting: DataFrame, limit: int) -> dict[Place | None, list[Row]]:
     """The causes of each place, most messages first, and of all places, whose key is None."""
-    by_code = fitting.select(
-        *PLACE, "message_id", "conversation_id", "since", F.explode("codes").alias("code")
-    )
-    counts = [
-        F.count(F.lit(1)).alias("messages"),
-        F.count_distinct("conversation_id").alias("conversations"),
-        F.min(F.struct("since", "message_id")).alias("oldest"),
-    ]
-    of_places = collect_rows(_flat(by_code.groupBy(*PLACE, "code").agg(*counts)))
-    of_all = collect_rows(_flat(by_code.groupBy("code").agg(*counts)))
-    codes = [row["code"] for row in of_all]
-    spark = fitting.sparkSession
-    details = dict(
-        zip(
-            codes,
-            run_concurrently(spark, *[partial(details_of, code, found, fitting, limit) for code in codes]),
-            strict=True,
-        )
-    )
+    of_places, of_all = _count_causes(fitting, *PLACE), _count_causes(fitting)
+    details = _details({row["code"] for row in of_all}, found, fitting, limit)
     causes: dict[Place | None, list[Row]] = {}
-    for row in [*of_places, *({**row, "kind": None} for row in of_all)]:
-        place = None if row["kind"] is None else place_of(row)
-        causes.setdefault(place, []).append(
-            {
-                "code": row["code"],
-                "messages": row["messages"],
-                "conversations": row["conversations"],
-                "example_message_id": row["example_message_id"],
-                "details": details[row["code"]].get(place, []),
-            }
-        )
+    for place, row in [*((place_of(row), row) for row in of_places), *((None, row) for row in of_all)]:
+        causes.setdefault(place, []).append({**row, "details": details[row["code"]].get(place, [])})
     for each in causes.values():
-        each.sort(key=lambda cause: (-cause["messages"], CODES.index(cause["code"])))
+        each.sort(key=_cause_key)
     return causes
 
 
-def _flat(counted: DataFrame) -> DataFrame:
-    return counted.withColumn("example_message_id", F.col("oldest.message_id")).drop("oldest")
+def _count_causes(rows: DataFrame, *by: str) -> list[Row]:
+    """Count messages and conversations of each cause, by further columns, with the oldest message."""
+    by_code = rows.select(*by, "message_id", "conversation_id", "since", F.explode("codes").alias("code"))
+    counted = by_code.groupBy(*by, "code").agg(
+        F.count(F.lit(1)).alias("messages"),
+        F.count_distinct("conversation_id").alias("conversations"),
+        F.min(F.struct("since", "message_id")).alias("oldest"),
+    )
+    return collect_rows(counted.withColumn("example_message_id", F.col("oldest.message_id")).drop("oldest"))
+
+
+def _details(
+    codes: Collection[str], found: Explained, fitting: DataFrame, limit: int
+) -> dict[str, dict[Place | None, list[Row]]]:
+    """The details of causes, by code and place; enough rows for the sentences, whatever the limit."""
+    asked = [partial(details_of, code, found, fitting, max(limit, MOST_TOLD)) for code in codes]
+    return dict(zip(codes, run_concurrently(fitting.sparkSession, *asked), strict=True))

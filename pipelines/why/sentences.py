@@ -24,6 +24,8 @@ SILENCE = {
     None: "why no reader was started is not known",
 }
 """Why nothing was received, by the reason of `not_received`."""
+MOST_TOLD = 3
+"""Rows of details that a sentence may name."""
 OF_ONE = {"have": "has", "stand": "stands", "are": "is", "wait": "waits", "were": "was"}
 """Verbs for one message, by those for several."""
 NEW_LEVEL = 9
@@ -45,8 +47,8 @@ class Teller:
     seen_in_snapshots: Collection[tuple[str, str]] = ()
     place_of_rule: Callable[[str, str, str], str | None] = field(default=lambda *_: None)
 
-    def tell(self, cause: Row, place: Place | None) -> Row:
-        """The cause with `sentence`, `action` and `command`."""
+    def tell(self, cause: Row, place: Place | None, limit: int) -> Row:
+        """The cause with `sentence`, `action` and `command`, and its details up to a limit."""
         details = cause["details"]
         kind = None if place is None else place[0]
         write: Callable[[Row, Details, str | None], tuple[str, str]] = getattr(self, f"_{cause['code']}")
@@ -57,7 +59,8 @@ class Teller:
             "action": action,
             "command": self.command(*_command_of(cause, details)),
             "details": [
-                {name: value for name, value in row.items() if not name.startswith("_")} for row in details
+                {name: value for name, value in row.items() if not name.startswith("_")}
+                for row in details[:limit]
             ],
         }
 
@@ -266,7 +269,7 @@ def _hold(cause: Row, first: Row) -> str:
 
 def _more(details: Details) -> str:
     """What tells that the first row of details is not the only one."""
-    return f" (and {len(details) - 1} more kinds)" if len(details) > 1 else ""
+    return " (and more kinds)" if len(details) > 1 else ""
 
 
 def _names(row: Row) -> str:
@@ -290,6 +293,6 @@ def _time(moment: datetime | None) -> str:
 
 
 def _statement(row: Row, level: int) -> str:
-    """The statement that would give endpoints of these names a level, on one line."""
+    """The statement that would give endpoints with the names of a row a level, on one line."""
     names = (row["contract"], row["local_service"], row["remote_service"])
     return re.sub(r"\n\s*", " ", suggested_rule((row["instance"], row["database"]), names, level))

@@ -7,6 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.engine.frames import small_frame
+from pipelines.questions.waiting import seconds_waited
 from pipelines.storage.collect import collect_rows
 from pipelines.why.codes import NAMES, PLACE
 
@@ -26,7 +27,7 @@ def describe_places(rows: DataFrame, as_of: datetime, limit: int) -> dict[Place 
     Returns:
         `messages`, `conversations`, `states`, `oldest`, `oldest_seconds`, `p95_seconds`, `levels`, `kinds`.
     """
-    seconds = F.floor((F.unix_micros(F.lit(as_of)) - F.unix_micros("since")) / 1_000_000)
+    seconds = seconds_waited("since", as_of)
     aggregates = [
         F.count(F.lit(1)).alias("messages"),
         F.count_distinct("conversation_id").alias("conversations"),

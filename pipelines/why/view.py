@@ -1,50 +1,35 @@
 """Print why messages wait."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
-from pipelines.console.terminal import open_console, print_rows
-from pipelines.console.wording import format_count, format_list
-from pipelines.why.codes import DETAILS
+from pipelines.console.terminal import open_console
+from pipelines.console.wording import format_count, format_duration, format_list
 
-MINUTE, HOUR, DAY = 60, 3600, 86400
 KINDS_NAMED = 3
 Row = Mapping[str, Any]
 
 
 def print_why(answer: Row) -> None:
-    """Print the answer place by place: the situation, then each cause with what to do and its details."""
+    """Print the answer place by place: the situation, then each cause with what to do and where to look."""
     console = open_console()
-    for line in tell_why(answer):
-        console.print(line.text, style=line.style, soft_wrap=True)
-        if line.details:
-            print_rows(console, "", line.details, [*DETAILS[line.code], "messages"])
 
+    def say(line: str, style: str = "") -> None:
+        console.print(line, style=style, soft_wrap=True)
 
-class Line:
-    """A line of the answer, with the details of the cause that it tells."""
-
-    def __init__(self, text: str, style: str = "", code: str = "", details: Sequence[Row] = ()) -> None:
-        self.text, self.style, self.code, self.details = text, style, code, details
-
-
-def tell_why(answer: Row) -> Iterator[Line]:
-    """The lines of the answer."""
-    at = format_instant(answer["as_of"])
     if not answer["places"]:
-        yield Line(f"No open message fits at {at}.")
-        return
+        say(f"No open message fits at {format_instant(answer['as_of'])}.")
     for place in answer["places"]:
-        yield Line(format_place(place), "bold")
-        yield Line(situation_sentence(place, answer["as_of"]))
+        say(format_place(place), "bold")
+        say(situation_sentence(place, answer["as_of"]))
         for cause in place["causes"]:
-            yield Line(f"- {cause['sentence']}.")
-            yield Line(f"  To do: {cause['action']}")
-            yield Line(f"  More: {cause['command']}")
-        yield Line("")
+            say(f"- {cause['sentence']}.")
+            say(f"  To do: {cause['action']}")
+            say(f"  More: {cause['command']}")
+        say("")
 
 
 def format_place(place: Row) -> str:
@@ -65,27 +50,13 @@ def situation_sentence(place: Row, as_of: datetime) -> str:
     parts = [
         f"{format_count(found['messages'], 'message')} of "
         f"{format_count(found['conversations'], 'conversation')} {verb} at {format_instant(as_of)}: {kinds}.",
-        f"The oldest has waited {format_seconds(found['oldest_seconds'])}, and 95 of 100 at most "
-        f"{format_seconds(found['p95_seconds'])}.",
+        f"The oldest has waited {format_duration(found['oldest_seconds'])}, and 95 of 100 at most "
+        f"{format_duration(found['p95_seconds'])}.",
     ]
     if levels:
         parts.append(f"Levels: {levels}.")
     parts += _ahead(found["ahead"])
     return " ".join(parts)
-
-
-def format_seconds(seconds: float | None) -> str:
-    """A duration in its two largest units."""
-    if seconds is None:
-        return "an unknown time"
-    whole = int(seconds)
-    if whole < MINUTE:
-        return f"{whole} s"
-    if whole < HOUR:
-        return f"{whole // MINUTE} min {whole % MINUTE} s"
-    if whole < DAY:
-        return f"{whole // HOUR} h {whole % HOUR // MINUTE} min"
-    return f"{format_count(whole // DAY, 'day')} {whole % DAY // HOUR} h"
 
 
 def _kind(row: Row) -> str:
