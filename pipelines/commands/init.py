@@ -21,7 +21,7 @@ from pipelines.console.terminal import escape_line
 from pipelines.console.wording import format_count
 
 if TYPE_CHECKING:
-    from pipelines.config.captures.capture import Capture
+    from pipelines.config.captures.captured import Capture
 
 FILES = (FILE, "catalog.yaml", "rules.yaml")
 SCHEMAS = ".priorities"

@@ -8,7 +8,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.config.captures.capture import Capture, CapturedView, read_capture
+from pipelines.config.captures.capture import read_capture
+from pipelines.config.captures.captured import Capture, CapturedView
 from pipelines.config.captures.faults import CaptureError
 from tests.support.captures import capture_lines, write_capture
 from tests.support.factories import NOON, Row, at

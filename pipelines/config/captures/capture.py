@@ -2,18 +2,21 @@
 
 import hashlib
 import json
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
+from pipelines.config.captures.captured import (
+    LARGE,
+    SMALL,
+    Capture,
+    CapturedDatabase,
+    CapturedView,
+    Row,
+    view_name,
+)
 from pipelines.config.captures.decoding import decoded_blocks
 from pipelines.config.captures.faults import (
     CaptureError,
@@ -24,96 +27,21 @@ from pipelines.config.captures.faults import (
     no_capture,
     no_header,
     no_json,
-    no_text,
     not_whole,
     other_count,
     second_capture,
     wrong_key,
 )
+from pipelines.config.captures.grouping import Places, find_rows, require_text, rows_by_view, text_of
 from pipelines.config.captures.lines import Lines, is_mere_form, read_lines
+from pipelines.config.captures.objects import instant_of, key_of, parse, row_of, text_value
 from pipelines.config.captures.rows import OtherSpellingError, ViewKey, ViewWriter, parse_rows, text_rows
-from pipelines.config.instants import parse_instant
 from pipelines.config.snapshots.view_file import file_system
-from pipelines.config.snapshots.views import ENDPOINTS, TRANSMISSION, VIEWS
 
 VERSION = 1
 """Of the form of captures that this reads."""
-ROW = '"row":'
-SURROGATE = re.compile(rb"(?i)\\ud[89a-f]")
 KINDS = ("row", "capture", "read", "count", "end")
 """Keys that tell the kinds of lines."""
-LOCKED_GROUPS = "locked_groups"
-LARGE = (ENDPOINTS, TRANSMISSION, "queue")
-"""Views whose rows an engine reads."""
-SMALL = (*VIEWS.keys() - {ENDPOINTS, TRANSMISSION}, LOCKED_GROUPS)
-"""Views whose rows are read at once; rows of other views count, and say nothing."""
-FINER = re.compile(r"(\.\d{6})\d+")
-Row = dict[str, Any]
-Places: TypeAlias = "np.ndarray[Any, Any]"
-
-
-@dataclass
-class CapturedView:
-    """A view of a database.
-
-    Attributes:
-        key: which view it is.
-        rows: how many rows the capture has.
-        count: how many it says that it has; None without a line about the view.
-        line: of that line, else of its first row.
-        complete: whether it shows all that there is.
-        error: the server's error, or why rows are missing.
-        small: its rows with their lines, if no engine reads them.
-        written: the files of its rows, if an engine does.
-    """
-
-    key: ViewKey
-    rows: int = 0
-    count: int | None = None
-    line: int = 0
-    complete: bool = False
-    error: str | None = None
-    small: list[tuple[int, Row]] = field(default_factory=list)
-    written: ViewWriter | None = None
-
-    @property
-    def is_there(self) -> bool:
-        """Whether the view was read: one that failed has no rows and an error."""
-        return self.rows > 0 or self.error is None
-
-
-@dataclass
-class CapturedDatabase:
-    """A database: whether it was read, else why not; and whether the login sees all of its catalog."""
-
-    name: str
-    is_read: bool = True
-    reason: str | None = None
-    view_definition: bool | None = None
-    views: dict[ViewKey, CapturedView] = field(default_factory=dict)
-
-
-@dataclass
-class Capture:
-    """What a capture says.
-
-    Attributes:
-        path: the file.
-        id: of the run of the script.
-        server: the server's own name.
-        product_version: the server's version.
-        taken_at: the moment that it shows, UTC.
-        databases: by name.
-        sha256: of the lines from the first to the last.
-    """
-
-    path: str
-    id: str = ""
-    server: str = ""
-    product_version: str | None = None
-    taken_at: datetime = datetime.min
-    databases: dict[str, CapturedDatabase] = field(default_factory=dict)
-    sha256: str = ""
 
 
 def read_capture(path: str, folder: Path | None = None) -> Capture:
@@ -163,7 +91,6 @@ class _Reading:
 
     def __init__(self, capture: Capture, folder: Path | None, as_text: set[ViewKey]) -> None:
         self._capture, self._folder, self._as_text = capture, folder, as_text
-        self._views: dict[ViewKey, CapturedView] = {}
         self._objects = 0
         self._rows = 0
         self._end: tuple[int, int, Row] | None = None
@@ -185,7 +112,7 @@ class _Reading:
         faults: list[CaptureFault] = []
         if lines.others and self._first_other is None:
             self._first_other = lines.others[0][1:]
-        rows = _find_rows(lines)
+        rows = find_rows(lines)
         for place in np.flatnonzero(~rows).tolist():
             try:
                 self._take_object(place, lines, rows)
@@ -201,7 +128,7 @@ class _Reading:
         if faults:
             raise min(faults, key=lambda fault: fault.line or 0)
         if not lines.text.isascii():
-            _require_text(lines)
+            require_text(lines)
         self._objects += len(lines)
         if len(lines):
             self._last_line = lines.numbers[-1]
@@ -226,7 +153,7 @@ class _Reading:
         is_first = self._objects + place == 0
         if place in lines.broken:
             raise no_json(number, lines.broken[place], lines.widths)
-        line = _parse(lines.line(place), number)
+        line = parse(lines.line(place), number)
         kind = next((kind for kind in KINDS if kind in line), None)
         if is_first != (kind == "capture"):
             raise no_header(number) if is_first else second_capture(number)
@@ -237,7 +164,7 @@ class _Reading:
         elif kind == "row":
             rows[place] = True
         elif kind == "read":
-            name = str(_value(line, "database", str, number))
+            name = text_value(line, "database", number)
             database = self._database(name)
             database.is_read = bool(line["read"])
             database.reason = line.get("reason")
@@ -255,18 +182,18 @@ class _Reading:
                 f"the capture is of version {json.dumps(line['capture'])}, and this reads version {VERSION}; "
                 "take it with the script of `priorities capture --print-sql`",
             )
-        capture.id = str(_value(line, "id", str, number)).strip("{} ").upper()
-        capture.server = str(_value(line, "server", str, number))
+        capture.id = text_value(line, "id", number).strip("{} ").upper()
+        capture.server = text_value(line, "server", number)
         capture.product_version = line.get("product_version")
         try:
-            capture.taken_at = _instant(line.get("taken_at"))
+            capture.taken_at = instant_of(line.get("taken_at"))
         except ValueError:
             raise wrong_key(
                 number, "taken_at", line.get("taken_at"), "a time such as 2026-11-24T07:30:00Z"
             ) from None
 
     def _take_view(self, line: Row, number: int) -> None:
-        view = self._view(_key(line, number))
+        view = self._view(key_of(line, number))
         if view.count is not None:
             raise CaptureFault(number, f"a second line about {view.key}; take the capture anew")
         if not isinstance(line["count"], int) or isinstance(line["count"], bool):
@@ -286,48 +213,25 @@ class _Reading:
         if self._end is not None and self._objects + int(places[-1]) > self._end[0]:
             behind = next(place for place in places.tolist() if self._objects + place > self._end[0])
             raise second_capture(lines.numbers[behind])
-        for key, chosen in _by_view(lines, places):
-            if key is None:
-                self._take_odd_rows(lines, chosen)
-                continue
+        for key, chosen, is_by_script in rows_by_view(lines, places):
             view = self._view(key)
             view.rows += len(chosen)
             self._rows += len(chosen)
             if key.view in LARGE:
-                self._write(view, lines, chosen)
+                self._write(view, lines, chosen, is_by_script=is_by_script)
             elif key.view in SMALL:
-                view.small += [_row(lines, place) for place in chosen.tolist()]
+                view.small += [row_of(lines, place) for place in chosen.tolist()]
 
-    def _take_odd_rows(self, lines: Lines, places: Places) -> None:
-        """Take rows whose lines name their view behind the row, or in another case."""
-        by_view: dict[ViewKey, list[int]] = {}
-        for place in places.tolist():
-            number = lines.numbers[place]
-            if place in lines.broken:
-                raise no_json(number, lines.broken[place], lines.widths)
-            by_view.setdefault(_key(_parse(lines.line(place), number), number), []).append(place)
-        for key, chosen in by_view.items():
-            view = self._view(key)
-            view.rows += len(chosen)
-            self._rows += len(chosen)
-            if key.view in LARGE:
-                self._as_text_only(key)
-                self._write(view, lines, np.array(chosen))
-            elif key.view in SMALL:
-                view.small += [_row(lines, place) for place in chosen]
-
-    def _as_text_only(self, key: ViewKey) -> None:
-        if key not in self._as_text:
-            raise _Respelled(key)
-
-    def _write(self, view: CapturedView, lines: Lines, places: Places) -> None:
+    def _write(self, view: CapturedView, lines: Lines, places: Places, *, is_by_script: bool) -> None:
         """Parse rows of a large view, and write them if there is a folder."""
         key, name = view.key, view_name(view.key)
         if key in self._as_text:
-            table = text_rows(name, (_row(lines, place)[1] for place in places.tolist()))
+            table = text_rows(name, (row_of(lines, place)[1] for place in places.tolist()))
+        elif not is_by_script:
+            raise _Respelled(key)
         else:
             try:
-                table = parse_rows(key, name, _text_of(lines, places), len(places))
+                table = parse_rows(key, name, text_of(lines, places), len(places))
             except OtherSpellingError:
                 raise _Respelled(key) from None
         if self._folder is None:
@@ -360,7 +264,8 @@ class _Reading:
         ended = str(line.get("id")).strip("{} ").upper()
         if ended != self._capture.id:
             raise mixed_parts(number, self._capture.id, ended)
-        for view in sorted(self._views.values(), key=lambda each: each.line):
+        views = [view for each in self._capture.databases.values() for view in each.views.values()]
+        for view in sorted(views, key=lambda each: each.line):
             if view.count is None:
                 raise CaptureFault(
                     number,
@@ -378,138 +283,4 @@ class _Reading:
         return self._capture.databases.setdefault(name, CapturedDatabase(name))
 
     def _view(self, key: ViewKey) -> CapturedView:
-        if key not in self._views:
-            self._views[key] = self._database(key.database).views[key] = CapturedView(key)
-        return self._views[key]
-
-
-def view_name(key: ViewKey) -> str:
-    """The view as `pipelines.config.snapshots.views` names it; a queue by schema and name."""
-    if key.queue is None:
-        return key.view
-    schema = str(key.schema).replace("%", "%25").replace(".", "%2E")
-    return f"{schema}.{key.queue}"
-
-
-def _find_rows(lines: Lines) -> Places:
-    """Which objects are rows."""
-    if not len(lines):
-        return np.zeros(0, bool)
-    found = pc.match_substring(_array(lines), ROW).to_numpy(zero_copy_only=False)
-    rows = np.array(found, bool)
-    for place in lines.broken:
-        rows[place] = False
-    return rows
-
-
-def _array(lines: Lines) -> pa.Array:
-    """The objects with their line ends, as an array over the text."""
-    offsets = np.concatenate(([0], lines.ends + 1)).astype(np.int32)
-    return pa.Array.from_buffers(
-        pa.binary(), len(lines), [None, pa.py_buffer(offsets), pa.py_buffer(lines.text)]
-    )
-
-
-def _by_view(lines: Lines, places: Places) -> Iterator[tuple[ViewKey | None, Places]]:
-    """Rows by their view; None for those whose line does not begin with it."""
-    todo = np.zeros(len(lines), bool)
-    todo[places] = True
-    odd = np.zeros(len(lines), bool)
-    array = _array(lines)
-    at = 0
-    while (left := np.flatnonzero(todo[at:])).size:
-        at += int(left[0])
-        line = lines.line(at)
-        begin = line[: line.find(ROW.encode()) + len(ROW)]
-        key = _key_of_beginning(begin) if line.find(ROW.encode()) >= 0 else None
-        if key is None:
-            odd[at], todo[at] = True, False
-            continue
-        alike = todo & np.array(pc.starts_with(array, begin).to_numpy(zero_copy_only=False), bool)
-        todo &= ~alike
-        yield key, np.flatnonzero(alike)
-    if odd.any():
-        yield None, np.flatnonzero(odd)
-
-
-def _key_of_beginning(begin: bytes) -> ViewKey | None:
-    """The view that a line names before its row."""
-    try:
-        return ViewKey.of(_load(begin + b"null}"))
-    except (ValueError, KeyError):
-        return None
-
-
-def _text_of(lines: Lines, places: Places) -> bytes:
-    first, last = int(places[0]), int(places[-1])
-    if last - first + 1 == len(places):
-        begin = int(lines.ends[first - 1]) + 1 if first else 0
-        return lines.text[begin : int(lines.ends[last]) + 1]
-    return b"".join(lines.line(place) + b"\n" for place in places.tolist())
-
-
-def _row(lines: Lines, place: int) -> tuple[int, Row]:
-    """A row with its line's number."""
-    number = lines.numbers[place]
-    row = _parse(lines.line(place), number)["row"]
-    if not isinstance(row, dict):
-        raise wrong_key(number, "row", row, "an object")
-    return number, row
-
-
-def _load(line: bytes) -> Row:
-    """The object of a line. Half of a surrogate pair, which a server's name may have, becomes U+FFFD."""
-    found: Row = json.loads(line)
-    if SURROGATE.search(line):
-        units = json.dumps(found, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
-        found = json.loads(units.decode("utf-16-le", "replace"))
-    return found
-
-
-def _parse(line: bytes, number: int) -> Row:
-    """The object of a line, with the keys in small letters; those of a row stay as they are."""
-    try:
-        found = _load(line)
-    except UnicodeDecodeError:
-        raise no_text(number) from None
-    except (ValueError, RecursionError):
-        raise no_json(number, line.decode("utf-8", "replace"), ()) from None
-    return {str(key).lower(): value for key, value in found.items()}
-
-
-def _key(line: Mapping[str, Any], number: int) -> ViewKey:
-    try:
-        return ViewKey.of(line)
-    except KeyError as missing:
-        raise wrong_key(number, str(missing.args[0]), None, "there") from None
-
-
-def _value(line: Row, key: str, type: type, number: int) -> Any:
-    value = line.get(key)
-    if not isinstance(value, type) or not value:
-        raise wrong_key(number, key, value, "a text")
-    return value
-
-
-def _instant(value: object) -> datetime:
-    """A time, its digits beyond microseconds cut off.
-
-    Raises:
-        ValueError: it is none.
-    """
-    if not isinstance(value, str):
-        raise ValueError
-    return parse_instant(FINER.sub(r"\1", value))
-
-
-def _require_text(lines: Lines) -> None:
-    """See that all bytes of the lines are UTF-8.
-
-    Raises:
-        CaptureFault: those of a line are not.
-    """
-    try:
-        lines.text.decode("utf-8")
-    except UnicodeDecodeError as error:
-        place = int(np.searchsorted(lines.ends, error.start))
-        raise no_text(lines.numbers[place]) from None
+        return self._database(key.database).views.setdefault(key, CapturedView(key))

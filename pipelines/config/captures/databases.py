@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from pipelines.config.captures.capture import (
+from pipelines.config.captures.captured import (
     LARGE,
     LOCKED_GROUPS,
     SMALL,

@@ -1,0 +1,87 @@
+"""What a capture says: its header, its databases, and their views."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from pipelines.config.captures.rows import ViewKey, ViewWriter
+from pipelines.config.snapshots.views import ENDPOINTS, TRANSMISSION, VIEWS
+
+LOCKED_GROUPS = "locked_groups"
+LARGE = (ENDPOINTS, TRANSMISSION, "queue")
+"""Views whose rows an engine reads."""
+SMALL = (*VIEWS.keys() - {ENDPOINTS, TRANSMISSION}, LOCKED_GROUPS)
+"""Views whose rows are read at once; rows of other views count, and say nothing."""
+Row = dict[str, Any]
+
+
+@dataclass
+class CapturedView:
+    """A view of a database.
+
+    Attributes:
+        key: which view it is.
+        rows: how many rows the capture has.
+        count: how many it says that it has; None without a line about the view.
+        line: of that line, else of its first row.
+        complete: whether it shows all that there is.
+        error: the server's error, or why rows are missing.
+        small: its rows with their lines, if no engine reads them.
+        written: the files of its rows, if an engine does.
+    """
+
+    key: ViewKey
+    rows: int = 0
+    count: int | None = None
+    line: int = 0
+    complete: bool = False
+    error: str | None = None
+    small: list[tuple[int, Row]] = field(default_factory=list)
+    written: ViewWriter | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the view was read: one that failed has no rows and an error."""
+        return self.rows > 0 or self.error is None
+
+
+@dataclass
+class CapturedDatabase:
+    """A database: whether it was read, else why not; and whether the login sees all of its catalog."""
+
+    name: str
+    is_read: bool = True
+    reason: str | None = None
+    view_definition: bool | None = None
+    views: dict[ViewKey, CapturedView] = field(default_factory=dict)
+
+
+@dataclass
+class Capture:
+    """What a capture says.
+
+    Attributes:
+        path: the file.
+        id: of the run of the script.
+        server: the server's own name.
+        product_version: the server's version.
+        taken_at: the moment that it shows, UTC.
+        databases: by name.
+        sha256: of the lines from the first to the last.
+    """
+
+    path: str
+    id: str = ""
+    server: str = ""
+    product_version: str | None = None
+    taken_at: datetime = datetime.min
+    databases: dict[str, CapturedDatabase] = field(default_factory=dict)
+    sha256: str = ""
+
+
+def view_name(key: ViewKey) -> str:
+    """The view as `pipelines.config.snapshots.views` names it; a queue by schema and name."""
+    if key.queue is None:
+        return key.view
+    schema = str(key.schema).replace("%", "%25").replace(".", "%2E")
+    return f"{schema}.{key.queue}"

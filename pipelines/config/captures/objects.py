@@ -1,0 +1,88 @@
+"""The objects of a capture's lines, as Python has them."""
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from pipelines.config.captures.captured import Row
+from pipelines.config.captures.faults import no_json, no_text, wrong_key
+from pipelines.config.captures.lines import Lines
+from pipelines.config.captures.rows import ViewKey
+from pipelines.config.instants import parse_instant
+
+SURROGATE = re.compile(rb"(?i)\\ud[89a-f]")
+FINER = re.compile(r"(\.\d{6})\d+")
+
+
+def row_of(lines: Lines, place: int) -> tuple[int, Row]:
+    """A row with its line's number.
+
+    Raises:
+        CaptureFault: the line is no JSON, or its row no object.
+    """
+    number = lines.numbers[place]
+    row = parse(lines.line(place), number)["row"]
+    if not isinstance(row, dict):
+        raise wrong_key(number, "row", row, "an object")
+    return number, row
+
+
+def load(line: bytes) -> Row:
+    """The object of a line. Half of a surrogate pair, which a server's name may have, becomes U+FFFD."""
+    found: Row = json.loads(line)
+    if SURROGATE.search(line):
+        units = json.dumps(found, ensure_ascii=False).encode("utf-16-le", "surrogatepass")
+        found = json.loads(units.decode("utf-16-le", "replace"))
+    return found
+
+
+def parse(line: bytes, number: int) -> Row:
+    """The object of a line, with the keys in small letters; those of a row stay as they are.
+
+    Raises:
+        CaptureFault: the line is no JSON.
+    """
+    try:
+        found = load(line)
+    except UnicodeDecodeError:
+        raise no_text(number) from None
+    except (ValueError, RecursionError):
+        raise no_json(number, line.decode("utf-8", "replace"), ()) from None
+    return {str(key).lower(): value for key, value in found.items()}
+
+
+def key_of(line: Mapping[str, Any], number: int) -> ViewKey:
+    """The view that a line is about.
+
+    Raises:
+        CaptureFault: it names none.
+    """
+    try:
+        return ViewKey.of(line)
+    except KeyError as missing:
+        raise wrong_key(number, str(missing.args[0]), None, "there") from None
+
+
+def text_value(line: Row, key: str, number: int) -> str:
+    """The text that a line has under a key.
+
+    Raises:
+        CaptureFault: it has none.
+    """
+    value = line.get(key)
+    if not isinstance(value, str) or not value:
+        raise wrong_key(number, key, value, "a text")
+    return value
+
+
+def instant_of(value: object) -> datetime:
+    """A time, its digits beyond microseconds cut off.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if not isinstance(value, str):
+        raise ValueError
+    return parse_instant(FINER.sub(r"\1", value))
