@@ -20,13 +20,9 @@ from pipelines.config.rules.history import RuleHistory, RuleVersion, apply_state
 from pipelines.config.rules.sources import NoRuleFileError, RuleSources, note_other_case
 from pipelines.config.rules.statements import Note, RuleFile, RuleStatement
 from pipelines.config.shape import check
-from pipelines.config.snapshots.server import (
-    ServerSnapshot,
-    add_databases,
-    in_order,
-    make_statements,
-    read_snapshots,
-)
+from pipelines.config.snapshots.read import read_snapshots
+from pipelines.config.snapshots.server import ServerSnapshot, in_order
+from pipelines.config.snapshots.statements import add_databases, make_statements
 from pipelines.config.yaml_file import Loc, YamlFile, field_path, load_yaml
 
 

@@ -15,12 +15,12 @@ from pipelines.config.captures.captured import (
 )
 from pipelines.config.captures.faults import ANEW, CaptureFault
 from pipelines.config.captures.rows import ViewKey, ViewWriter, script_columns, text_rows
+from pipelines.config.snapshots.checks import check_snapshot
 from pipelines.config.snapshots.columns import WORDS
 from pipelines.config.snapshots.server import (
     SMALL as CATALOG,
     CapturedSnapshot,
     ServerSnapshot,
-    check_snapshot,
 )
 from pipelines.config.snapshots.values import value_of
 from pipelines.config.snapshots.view_file import ViewFile

@@ -1,0 +1,135 @@
+"""What of a snapshot contradicts itself, or says nothing."""
+
+import logging
+from dataclasses import replace
+
+from pydantic import ValidationError
+
+from pipelines.config.snapshots.files import drop_repeated_columns
+from pipelines.config.snapshots.server import SMALL, ServerSnapshot
+from pipelines.config.snapshots.small_rows import read_texts
+from pipelines.config.snapshots.views import (
+    CONTRACTS,
+    DATABASES,
+    ENDPOINTS,
+    NAMES_OF,
+    PRIORITIES,
+    QUEUES,
+    SERVICES,
+    is_queue,
+    queue_of,
+)
+
+log = logging.getLogger(__name__)
+
+
+def check_snapshot(server: ServerSnapshot, *, is_right: bool = True) -> tuple[ServerSnapshot, list[str]]:
+    """Leave out what says nothing, and find what contradicts itself.
+
+    Args:
+        server: a snapshot as it was read.
+        is_right: whether nothing is wrong with its files so far.
+
+    Returns:
+        The snapshot, and a line for each fault.
+    """
+    small, files = dict(server.small), dict(server.files)
+    for view in _find_nameless(server):
+        small.pop(view, None)
+        files = {each: file for each, file in files.items() if each != view or view in SMALL}
+    server = replace(server, small=small, files=files, complete=server.complete & files.keys())
+    try:
+        problems = _find_repeated(server) + _find_unknown_ids(server) + _find_missing_database(server)
+        if is_right and not problems:
+            server = replace(server, services=_services_of_queues(server), files=drop_repeated_columns(files))
+        server.database()
+    except ValidationError as error:
+        first = error.errors()[0]
+        return server, [f"{server.declared.path}: {first['loc'][-1]}: {first['msg']}"]
+    except ValueError as error:
+        return server, [str(error)]
+    return server, problems
+
+
+def _find_nameless(server: ServerSnapshot) -> set[str]:
+    """Return the views of endpoints and rules whose ids have no names at all; warn of each.
+
+    A server has services and contracts of its own. If their view is there and has no rows, the exporting
+    login lacks the right to see them.
+    """
+    found = set[str]()
+    small, files = server.small, server.files
+    rules = small.get(PRIORITIES, [])
+    for of_ids in (ENDPOINTS, PRIORITIES):
+        is_there = of_ids in files or of_ids in small
+        for column, view in NAMES_OF[of_ids].items():
+            has_ids = is_there and (of_ids not in files or column in files[of_ids].names)
+            has_ids = has_ids and small.get(view) == []
+            if of_ids == PRIORITIES:
+                has_ids = has_ids and any(row[column] is not None for row in rules)
+            if has_ids and of_ids not in found:
+                found.add(of_ids)
+                log.warning("snapshots: %s says nothing: %s has no names", server.path_of(of_ids), view)
+    return found
+
+
+def _services_of_queues(snapshot: ServerSnapshot) -> dict[str, list[str]]:
+    """The services that rows of queues name, by queue, where no view of services or queues says it."""
+    if snapshot.small.get(SERVICES) and snapshot.small.get(QUEUES):
+        return {}
+    return {
+        queue_of(view): sorted(read_texts(file, "service_name"))
+        for view, file in snapshot.files.items()
+        if is_queue(view) and "service_name" in file.names
+    }
+
+
+def _find_missing_database(snapshot: ServerSnapshot) -> list[str]:
+    """A view of databases that lacks this one: the settings, or the export, are of another database."""
+    rows = snapshot.small.get(DATABASES, [])
+    if not rows or snapshot._own_row():
+        return []
+    names = ", ".join(sorted(row["name"] for row in rows)[:5])
+    return [
+        f"{snapshot.path_of(DATABASES)}: has no row of {snapshot.declared.database}, only of {names}; "
+        "name the database in the settings as the server does"
+    ]
+
+
+def _find_repeated(snapshot: ServerSnapshot) -> list[str]:
+    """Names and ids that stand in a small view twice, and levels that are none."""
+    problems = []
+    keys = {
+        SERVICES: ("service_id", "name"),
+        CONTRACTS: ("service_contract_id",),
+        QUEUES: ("object_id",),
+        PRIORITIES: ("name",),
+        DATABASES: ("name",),
+    }
+    for view, names in keys.items():
+        for name in names:
+            values = [row[name] for row in snapshot.small.get(view, [])]
+            for value in dict.fromkeys(each for each in values if values.count(each) > 1):
+                problems.append(f"{snapshot.path_of(view)}: {name} {value!r} stands there twice")
+    for row in snapshot.small.get(PRIORITIES, []):
+        if not 1 <= row["priority"] <= 10:
+            path = snapshot.path_of(PRIORITIES)
+            problems.append(f"{path}: the level of {row['name']!r} is {row['priority']}, not 1 to 10")
+    return problems
+
+
+def _find_unknown_ids(snapshot: ServerSnapshot) -> list[str]:
+    """Ids of rules that their views lack: the rules would be for other conversations, or for none."""
+    problems = []
+    for view, key, column in (
+        (CONTRACTS, "service_contract_id", "service_contract_id"),
+        (SERVICES, "service_id", "local_service_id"),
+    ):
+        known = snapshot.names(view, key)
+        for row in snapshot.small.get(PRIORITIES, []) if view in snapshot.small else ():
+            if row[column] is not None and row[column] not in known:
+                problems.append(
+                    f"{snapshot.path_of(PRIORITIES)}: {column} of {row['name']!r} is {row[column]}, which "
+                    f"{view} lacks; ANY is an empty field"
+                )
+    return problems
