@@ -29,8 +29,8 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--keep-event-days",
         type=whole_number(0),
-        help="delete events and endpoints that closed more than this before the log's newest day; an as_of "
-        "of these days can't be made any more; default: none",
+        help="delete events and endpoints that closed more than this before the log's newest day; no as_of "
+        "of a deleted day can be made again; default: none",
     )
     parser.add_argument(
         "--keep-hours",

@@ -76,7 +76,7 @@ def measure_leaks(leaking: DataFrame, expectations: Sequence[Expectation]) -> Me
 
     Args:
         leaking: rows of `find_leaks`, whatever the reason.
-        expectations: of the measure leaked_conversations, all with the days of these leaks.
+        expectations: of the measure leaked_conversations, with the days for which `leaking` was found.
     """
     fits = [F.max(_fits(each, COLUMNS).cast("int")).alias(f"fits_{n}") for n, each in enumerate(expectations)]
     by_conversation = leaking.groupBy("conversation_id").agg(*fits)

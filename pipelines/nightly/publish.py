@@ -27,7 +27,7 @@ COUNTED = (
     "expectations",
 )
 NOT_COMPARED = ("group_priorities", "expectations")
-"""Of these, the counts of rows say nothing about the sums of messages."""
+"""Tables whose rows are counted, but are no messages of the sums."""
 UNRESOLVED_KINDS = ("receive", "transmission")
 """The values of the column `kind` of `unresolved`."""
 EVENT_COUNTS = ("events", "accepted", "duplicates", "rejected")

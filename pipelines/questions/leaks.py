@@ -153,7 +153,7 @@ def read_leaks(warehouse: Warehouse, as_of: datetime, *, days: float = DAYS) -> 
 def read_leaking(warehouse: Warehouse, as_of: datetime, *, days: float) -> DataFrame:
     """Find the endpoints that `read_leaks` lists, by the messages of the `days` before as_of.
 
-    The days must be left. The cost is that of these days, and not of the history. In return the reasons
+    The days must be left. The cost is that of the days, and not of the history. In return the reasons
     no_traffic and traffic_not_known are not told apart, and `last_traffic` before these days is the creation.
     """
     # A closed row has no event after the day on which it was closed.

@@ -73,7 +73,7 @@ def last_batch_of(warehouse: Warehouse, as_of: datetime) -> int:
 
 
 def newest_data_at(runs: Iterable[Mapping[str, Any]], as_of: datetime) -> datetime | None:
-    """The newest data at an as_of, as the last of these published runs left it; null if it is not known."""
+    """The newest data at an as_of, by its last published run; null if that is not known."""
     of_as_of = (run for run in runs if run["as_of"] == as_of)
     last = max(of_as_of, key=itemgetter("started_at"), default=None)
     return last["newest_data"] if last else None

@@ -61,7 +61,7 @@ class _Joined(io.RawIOBase):
         self._read = read
 
     def read(self, size: int = -1) -> bytes:
-        """Return so many bytes, fewer at the end."""
+        """Return `size` bytes, or what is left at the end."""
         return self._read(size)
 
 

@@ -14,7 +14,7 @@ CUT = {
     256: "sqlcmd -y 0 (in SSMS: Query > Query Options > Results, 8192 characters a column)",
     4000: "Invoke-Sqlcmd -MaxCharLength 8000",
 }
-"""What to write where a tool cuts its columns at so many characters."""
+"""What to write, by the number of characters at which a tool cuts its columns."""
 ELLIPSES = ("...", "\u2026")
 WHY_NO_CAPTURE = "there is no capture in it"
 
@@ -36,7 +36,7 @@ class CaptureError(InputError):
     """Files that are no whole captures: one line a file, each of them an error."""
 
     def __str__(self) -> str:
-        """Return the lines; whoever prints them writes `error: ` before the first."""
+        """Return the lines, `error: ` between them; the command writes it before the first."""
         return "\nerror: ".join(self.problems)
 
 

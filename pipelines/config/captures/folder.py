@@ -3,7 +3,7 @@
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path, PurePosixPath
 from uuid import uuid4
 
@@ -22,12 +22,11 @@ from pipelines.config.captures.known import KnownCapture, KnownDatabase, hash_ca
 from pipelines.config.instants import format_instant
 from pipelines.config.model import Captures
 from pipelines.config.snapshots.server import ServerSnapshot, in_order
-from pipelines.config.snapshots.view_file import file_system
+from pipelines.config.snapshots.view_file import changed_at, file_system
 
 ENDINGS = (".json", ".jsonl", ".ndjson", ".txt", ".csv", ".rpt", ".log", ".out")
 PACKED = ".gz"
 HIDDEN = (".", "_")
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 log = logging.getLogger(__name__)
 
 
@@ -228,5 +227,4 @@ def _has_ending(name: str) -> bool:
 
 
 def _file(info: fs.FileInfo, prefix: str, entry: Captures) -> CaptureFile:
-    modified_at = EPOCH + timedelta(microseconds=info.mtime_ns // 1000)
-    return CaptureFile(prefix + info.path, info.size, modified_at, entry.instance)
+    return CaptureFile(prefix + info.path, info.size, changed_at(info), entry.instance)

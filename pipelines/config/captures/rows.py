@@ -15,7 +15,12 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 import pyarrow.parquet as pq
 
-from pipelines.config.snapshots.views import ViewColumn, columns_of
+from pipelines.config.snapshots.views import (
+    ENDPOINT_OF_RECEIVER,
+    ENDPOINT_OF_SENDER,
+    ViewColumn,
+    columns_of,
+)
 
 TOP = ("database", "view", "schema", "queue")
 """Keys of a row's line beside the row."""
@@ -98,15 +103,10 @@ class ViewWriter:
 
 def script_columns(view: str) -> tuple[ViewColumn, ...]:
     """The columns of a view that the script reads: those that stand in for others are not."""
-    return tuple(column for column in columns_of(view) or () if not _stands_in(column))
-
-
-def _stands_in(column: ViewColumn) -> bool:
-    return (
-        column.kind == "text"
-        and column.may_lack
-        and column.name.endswith(("service_name", "contract_name", "state_desc"))
-    )
+    columns = columns_of(view) or ()
+    of_messages = (*ENDPOINT_OF_RECEIVER, *ENDPOINT_OF_SENDER)
+    others = {each.instead for each in columns} | {each.name for each in of_messages if each.kind == "text"}
+    return tuple(column for column in columns if column.name not in others)
 
 
 def type_of(column: ViewColumn) -> pa.DataType:

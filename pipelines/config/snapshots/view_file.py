@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
@@ -12,6 +13,7 @@ from pipelines.config.exports.form import TextForm
 from pipelines.config.snapshots.views import ViewColumn, columns_of
 
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 UNREADABLE = (pa.ArrowException, OSError, DeltaError)
 """What is raised where a file is none of its format."""
 
@@ -63,6 +65,11 @@ class ViewFile:
 def describe_unreadable(format: str, error: Exception) -> str:
     """What to say of a file that is none of its format."""
     return f"is not readable as {format} ({str(error).partition(chr(10))[0]})"
+
+
+def changed_at(info: fs.FileInfo) -> datetime:
+    """When a file was last changed, UTC, to the microsecond."""
+    return EPOCH + timedelta(microseconds=info.mtime_ns // 1000)
 
 
 def file_system(path: str) -> tuple[fs.FileSystem, str, str]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from pyarrow import fs
@@ -14,14 +14,13 @@ from pipelines.config.captures.known import KnownCapture
 from pipelines.config.errors import InputError
 from pipelines.config.instants import format_instant
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
-from pipelines.config.snapshots.view_file import ViewFile, file_system
+from pipelines.config.snapshots.view_file import EPOCH, ViewFile, changed_at, file_system
 from pipelines.config.snapshots.views import is_queue, queue_of
 from pipelines.engine.frames import small_frame
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import CAPTURES, SNAPSHOTS
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 PLACE = ("instance", "database", "taken_at")
 
 
@@ -58,7 +57,8 @@ def find_new_snapshots(
     known = _known_captures(warehouse, captures, batch)
     new = [each for each in captures.new if each.id not in known]
     ids = {each.id for each in new}
-    taken = _taken_views(warehouse, batch) if snapshots else {}
+    has_views = any(not isinstance(each.declared, CapturedSnapshot) for each in snapshots)
+    taken = _taken_views(warehouse, batch) if has_views else {}
     problems: list[str] = []
     found = []
     for each in snapshots:
@@ -111,9 +111,10 @@ def _known_captures(warehouse: Warehouse, captures: CapturesRead, batch: int) ->
 
 
 def _taken_views(warehouse: Warehouse, batch: int) -> dict[tuple[Any, ...], list[dict[str, Any]]]:
-    """The views of each snapshot that was taken."""
+    """The views of each snapshot that was taken, without those of captures, which come every night."""
     views: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
-    for row in collect_rows(warehouse.read(SNAPSHOTS).where(F.col("batch") <= batch)):
+    of_files = F.col("length").isNotNull() | F.col("path").isNull()
+    for row in collect_rows(warehouse.read(SNAPSHOTS).where((F.col("batch") <= batch) & of_files)):
         views.setdefault(tuple(row[name] for name in PLACE), []).append(row)
     return views
 
@@ -144,8 +145,7 @@ def _state(file: ViewFile) -> tuple[int, datetime]:
     if file.is_folder:
         infos = system.get_file_info(fs.FileSelector(inner, recursive=True))
     files = [info for info in infos if info.is_file]
-    last = max((info.mtime_ns // 1000 for info in files), default=0)
-    return sum(info.size for info in files), EPOCH + timedelta(microseconds=last)
+    return sum(info.size for info in files), max(map(changed_at, files), default=EPOCH)
 
 
 def write_taken(warehouse: Warehouse, number: int, new: NewSnapshots, started_at: datetime) -> None:

@@ -4,15 +4,15 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 
 import pyarrow as pa
 from pyarrow import fs
 
 from pipelines.config.errors import ConfigError, InputError
 from pipelines.config.paths import with_slashes
+from pipelines.config.snapshots.view_file import changed_at
 
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 URI = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]+):/")
 GONE = "went away before it was read; put it back, or run again"
 """What there is to say of a file that was listed and is not there."""
@@ -64,11 +64,7 @@ def list_files(path: str) -> list[FoundFile]:
             "remove it"
         )
     return sorted(
-        (
-            FoundFile(prefix + each.path, each.size, EPOCH + timedelta(microseconds=each.mtime_ns // 1000))
-            for each in named
-            if each.is_file
-        ),
+        (FoundFile(prefix + each.path, each.size, changed_at(each)) for each in named if each.is_file),
         key=lambda file: file.path,
     )
 
