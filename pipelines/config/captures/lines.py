@@ -30,8 +30,8 @@ class Lines:
         text: the objects, each ended by a line end, in UTF-8.
         ends: where in the text each line end stands.
         numbers: of the lines in the decoded file, from 1.
-        others: each line that is no object and not blank: the number of objects before it, its own number, and
-            its text.
+        others: each line that is no object and not blank: the number of objects before it, its own number,
+            and its text.
         broken: positions of objects whose line can be no JSON, with the line as it stands in the file.
         widths: characters of the first lines in the file; empty where no object is broken.
     """
