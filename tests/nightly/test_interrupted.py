@@ -48,13 +48,13 @@ def test_a_night_that_breaks_off_after_every_commit(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first night of a project: it creates the tables. Each attempt comes a commit further."""
-    alone = project_in(tmp_path / "alone")
+    alone = project_in(tmp_path / "alone", expect=[{"unresolved": 0}])
     alone.add(a_bit_of_everything())
     alone.run(session, at(60))
     expected = contents(alone, leave_out={"path"})
     assert [name for name, rows in expected.items() if not rows] == []
 
-    project = project_in(tmp_path / "broken_off")
+    project = project_in(tmp_path / "broken_off", expect=[{"unresolved": 0}])
     project.add(a_bit_of_everything())
     warehouse = project.folder / "warehouse"
     broken_off, allowed = 0, 0

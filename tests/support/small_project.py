@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from pathlib import Path
+from typing import Any
 
 from tests.support.factories import (
     Events,
@@ -69,8 +70,13 @@ def night_after() -> Events:
     return by_source(*rows)
 
 
-def project_in(folder: Path, *, marks: Sequence[str] = ("",), rejected: float = 0.5) -> Project:
-    """A project whose queues have monitors; with marks its instances are there once for each, by `marked`."""
+def project_in(
+    folder: Path, *, marks: Sequence[str] = ("",), rejected: float = 0.5, **sections: Any
+) -> Project:
+    """A project whose queues have monitors; with marks its instances are there once for each, by `marked`.
+
+    `sections` are further ones of the settings.
+    """
 
     def of_marks(rows: Iterable[Row], name: str) -> list[Row]:
         return [row | {name: mark + row[name]} for mark in marks for row in deepcopy(rows)]
@@ -82,4 +88,4 @@ def project_in(folder: Path, *, marks: Sequence[str] = ("",), rejected: float = 
         for database in instance["databases"]:
             for queue in database["queues"]:
                 queue["activation"] = {"status": "on", "procedure": "dbo.Read", "max_queue_readers": 1}
-    return Project(folder, catalog=places, rules=rules, quality={"max_rejected_share": rejected})
+    return Project(folder, catalog=places, rules=rules, quality={"max_rejected_share": rejected}, **sections)
