@@ -90,7 +90,7 @@ def monitored_messages(
     if not several.isEmpty():
         few = materialize(several.select("message_id"))
         events = materialize(few.join(message_events, "message_id", "inner"))
-        endpoints = describe_messages(events).select("message_id", *MESSAGE_SIDE)
+        endpoints = describe_messages(events, materialize).select("message_id", *MESSAGE_SIDE)
         corrected = endpoints.join(events.drop(*MESSAGE_SIDE), "message_id", "inner")
         again = materialize(_by_endpoint(corrected, receivers, rolled_back, start=start))
         messages = by_endpoint.join(few, "message_id", "left_anti").unionByName(again)

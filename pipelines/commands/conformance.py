@@ -23,7 +23,7 @@ from pipelines.conformance.receives import receives_at
 from pipelines.conformance.report import report_levels, report_links, report_receives
 from pipelines.conformance.view import print_conformance, receives_sentence, sentence
 from pipelines.console.terminal import to_json
-from pipelines.state.messages import describe_many_messages
+from pipelines.state.messages import describe_messages
 from pipelines.storage.answers import answers_in, write_answers
 from pipelines.storage.published import published_as_of
 from schemas.conformance import CONFORMANCE_TABLES
@@ -74,9 +74,7 @@ def main(argv: Sequence[str]) -> int:
         receives, hours, deviations = receives_at(request, tolerance=tolerance, materialize=materialize)
         # A message that was sent before the window can hold up messages in it.
         messages = (
-            request.messages
-            if window is None
-            else describe_many_messages(warehouse.read(MESSAGES), materialize)
+            request.messages if window is None else describe_messages(warehouse.read(MESSAGES), materialize)
         )
         frames = [
             materialize(levels_at(warehouse, as_of=as_of, window=window)),

@@ -29,7 +29,7 @@ class LinkRows:
 
     Attributes:
         message_events: message events of any time.
-        messages: `describe_many_messages` of them.
+        messages: `describe_messages` of them.
         endpoints: `endpoints` rows.
         honoring: (instance, database) with honor_broker_priority on, unique.
     """

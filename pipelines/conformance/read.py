@@ -16,7 +16,7 @@ from pipelines.engine.materialize import Materialize
 from pipelines.questions.differences import count_level_differences
 from pipelines.schedules.read import catalog_frames
 from pipelines.state.ledger import Ledger
-from pipelines.state.messages import describe_many_messages
+from pipelines.state.messages import describe_messages
 from pipelines.state.read import read_ledger
 from pipelines.state.transactions import LOCKING, OUTCOMES
 from pipelines.storage.batches import read_completed_batches
@@ -94,7 +94,7 @@ def links_at(
         settings: blocks of fragments, and databases that honor priorities.
         as_of: the instant.
         window: None for all messages.
-        messages: `state.messages.describe_many_messages` of all messages, inside and outside the window.
+        messages: `state.messages.describe_messages` of all messages, inside and outside the window.
     """
     blocks = settings.transmission.blocks
     links = conformance_links(
@@ -146,7 +146,7 @@ def request_at(
     else:
         ledger = read_ledger(warehouse, start - tolerance, has_queue_events=has_queue_events)
     # All events of a message describe it, also those after as_of.
-    messages = materialize(describe_many_messages(ledger.message_events, materialize))
+    messages = materialize(describe_messages(ledger.message_events, materialize))
     events = timeline(ledger, messages, numbered, catalog_frames(warehouse, settings).bindings, as_of=as_of)
     return ConformanceRequest(messages, events, numbered, as_of, micros(start), has_queue_events)
 

@@ -19,7 +19,7 @@ class ConformanceRequest:
     """The events of the queues, and the decisions that count.
 
     Attributes:
-        messages: `describe_many_messages` of the message events.
+        messages: `describe_messages` of the message events.
         timeline: see `pipelines.conformance.timeline`.
         numbered: the queues with their `queue_number`.
         as_of: the instant.

@@ -48,7 +48,7 @@ def timeline(
 
     Args:
         ledger: the rows that can matter, with events of any time.
-        messages: `describe_many_messages` of the message events.
+        messages: `describe_messages` of the message events.
         numbered: (instance, database, queue, queue_number) of the queues, unique.
         bindings: the catalog's (instance, database, service, queue).
         as_of: the instant.

@@ -244,7 +244,8 @@ def _message_facts(warehouse: Warehouse, events: Sequence[Mapping[str, Any]]) ->
     """Return the facts of a message, from all its events."""
     schema = T.StructType([column.field for column in MESSAGES.columns if column.name in FACTS])
     rows = [[event[name] for name in FACTS] for event in events]
-    return collect_rows(describe_messages(small_frame(warehouse.spark, rows, schema)).select(*KNOWN))[0]
+    events_of_it = small_frame(warehouse.spark, rows, schema)
+    return collect_rows(describe_messages(events_of_it, lambda rows: rows).select(*KNOWN))[0]
 
 
 def _explain_receive(

@@ -118,7 +118,7 @@ class IngestResult:
     Attributes:
         completed: the completed batches, with this one.
         details: the counts of the batch as text, for the progress line.
-        state: the state of messages at the end of the log's newest day; None without a new batch.
+        state: the state of messages by which the batch closed rows; None without a new batch.
     """
 
     completed: CompletedBatches
@@ -133,6 +133,7 @@ def ingest(
     *,
     run_id: str,
     started_at: datetime,
+    as_of: datetime | None,
     materialize_state: Materialize,
 ) -> IngestResult:
     """Read the new input as one batch and write the ledger; without new input, nothing is written.
@@ -143,6 +144,8 @@ def ingest(
         new: `find_new_input`.
         run_id: the run, for `rejected_events.run_id`.
         started_at: its start, for `rejected_events.first_seen`.
+        as_of: the instant that the run describes, by which rows close; None closes at the end of the log's
+            newest day.
         materialize_state: materializes the returned state, which outlives the batch.
 
     Raises:
@@ -176,7 +179,8 @@ def ingest(
                 moments = {each.taken_at for each in new.snapshots.snapshots}
                 is_one_moment = number == 1 and not inputs and len(moments) == 1
                 views = None if is_one_moment else complete_views(warehouse, number)
-                batch = _plan_batch(settings, inputs, snapshot_batch, views, completed, newest)
+                close_at = CloseAt.at(as_of, newest, warehouse.first_day)
+                batch = _plan_batch(settings, inputs, snapshot_batch, views, completed, close_at)
                 state = write_ledger(warehouse, batch, materialize_state)
             # The files were read for the last time. If one grew meanwhile, its last row may be cut off.
             require_unchanged(settings.inputs.by_name(), new.files)
@@ -268,7 +272,7 @@ def _plan_batch(
     snapshot_batch: SnapshotBatch | None,
     views: DataFrame | None,
     completed: CompletedBatches,
-    newest: datetime,
+    close_at: CloseAt,
 ) -> Batch:
     by_day = Counter[date]()
     for each in _all_batches(inputs, snapshot_batch):
@@ -280,7 +284,7 @@ def _plan_batch(
         events={each.source: each.events for each in inputs},
         view_events={} if snapshot_batch is None else snapshot_batch.events,
         views=views,
-        close_at=CloseAt.newest(newest),
+        close_at=close_at,
         lookback=Lookback(full, by_day.keys() - full, everywhere=completed.events <= SMALL_HISTORY),
         bindings=list(settings.catalog.service_bindings()),
         has_queue_events=completed.has_queue_events or queue_events > 0,

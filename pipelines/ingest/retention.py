@@ -1,12 +1,12 @@
 """Which rows stay open because a later as_of can need them; a batch closes all others.
 
-A batch closes rows of messages, conversations and transactions that have no state at the end of the log's
-newest day, and no event since. Clocks differ, so rows of the last minutes stay open: the next batch can bring
-other events of theirs, from an instance whose clock is behind.
+A batch closes rows of messages, conversations and transactions that have no state at as_of, and no event since.
+What is settled then is settled for every later as_of. Clocks differ, so rows of the log's last minutes stay open:
+the next batch can bring other events of theirs, from an instance whose clock is behind.
 """
 
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 
 from pyspark.sql import DataFrame, functions as F
 
@@ -20,6 +20,7 @@ from pipelines.state.open_messages import StateOfMessages
 from pipelines.state.transactions import LOCKING, TRANSACTION
 from schemas.keys import QUEUE
 
+MICROSECOND = timedelta(microseconds=1)
 SETTLING = timedelta(minutes=15)
 """Rows with an event this close to the log's newest moment stay open, whatever their state."""
 
@@ -29,8 +30,8 @@ class CloseAt:
     """The moments by which a batch closes rows.
 
     Attributes:
-        closed_on: the log's newest UTC day; closed rows get it as `closed_on`.
-        state_at: its end; rows without a state then can close.
+        closed_on: the UTC day that closed rows get as `closed_on`; no as_of after it needs them.
+        state_at: rows without a state then can close.
         settled_before: rows with an event at or after this moment stay open.
     """
 
@@ -39,9 +40,21 @@ class CloseAt:
     settled_before: datetime
 
     @classmethod
-    def newest(cls, moment: datetime) -> "CloseAt":
-        """Close up to the log's newest moment."""
-        return cls(moment.date(), end_of(moment.date()), moment - SETTLING)
+    def at(cls, as_of: datetime | None, newest: datetime, first_day: date | None = None) -> "CloseAt":
+        """Close what is settled at as_of, or at the end of the log's newest day if that is earlier.
+
+        Args:
+            as_of: the instant that the run describes; None describes none.
+            newest: the log's newest moment.
+            first_day: the first day that was not pruned; rows of earlier days would be lost.
+        """
+        state_at = end_of(newest.date()) if as_of is None else min(as_of, end_of(newest.date()))
+        last_day = (state_at - MICROSECOND).astimezone(UTC).date()
+        return cls(
+            last_day if first_day is None else max(last_day, first_day),
+            state_at,
+            min(newest - SETTLING, state_at),
+        )
 
 
 def _recent(events: DataFrame, close_at: CloseAt) -> DataFrame:

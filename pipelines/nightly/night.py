@@ -48,6 +48,7 @@ def night(warehouse: Warehouse, settings: Settings, as_of: AsOf) -> Run:
             settings,
             run_id=run.run_id,
             started_at=run.started_at,
+            as_of=run.moment,
             materialize_state=materialize,
         )
         _describe(warehouse, settings, run, ingested)
@@ -99,9 +100,12 @@ def ingest_new_input(
     *,
     run_id: str,
     started_at: datetime,
+    as_of: datetime | None,
     materialize_state: Materialize,
 ) -> IngestedInput:
-    """Write the rules and ingest what is new: the first steps of a night, without an as_of.
+    """Write the rules and ingest what is new: the first steps of a night.
+
+    With an as_of, rows close that are settled then; without one, at the end of the log's newest day.
 
     Raises:
         InputError: the input breaks its contract, or too much was rejected.
@@ -125,6 +129,7 @@ def ingest_new_input(
             new,
             run_id=run_id,
             started_at=started_at,
+            as_of=as_of,
             materialize_state=materialize_state,
         )
         print_details(result.details)

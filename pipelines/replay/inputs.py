@@ -24,7 +24,7 @@ from pipelines.replay.transactions import open_transactions, outcomes
 from pipelines.schedules.orders import Backlog, Catalog
 from pipelines.state.endpoints import SIDE
 from pipelines.state.ledger import Ledger
-from pipelines.state.messages import ARRIVALS, describe_many_messages
+from pipelines.state.messages import ARRIVALS, describe_messages
 from pipelines.whatif.levels import as_proposed, changed_kinds, rules_frame
 from schemas.keys import QUEUE
 
@@ -98,7 +98,7 @@ def _messages_with_work(
         .unionByName(work.where(counts_for_medians(period)).select("message_id"))
         .distinct()
     )
-    descriptions = describe_many_messages(ledger.message_events, materialize, ids=ids).select(*DESCRIPTION)
+    descriptions = describe_messages(ledger.message_events, materialize, ids=ids).select(*DESCRIPTION)
     return descriptions.join(work, "message_id", "left")
 
 

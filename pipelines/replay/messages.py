@@ -99,7 +99,7 @@ def arriving_messages(messages: DataFrame, period: Period) -> DataFrame:
     """The messages that arrive in the period, with `from_at`, their arrival, and `is_ready`, false.
 
     Args:
-        messages: `describe_many_messages`, `with_receivers`.
+        messages: `describe_messages`, `with_receivers`.
         period: the period that is played.
     """
     arrived_at = F.col("arrived_at")

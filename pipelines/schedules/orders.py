@@ -83,12 +83,10 @@ def backlog(
         ledger: the rows that can matter at as_of, with events of any time.
         catalog: where services are.
         as_of: the instant.
-        known: the state of messages at an instant that was found before; used if the instant is as_of.
+        known: the state of messages at as_of, if it was found before.
         materialize: computes a frame once.
     """
-    state = known
-    if state is None or state.as_of != as_of:
-        state = state_of_messages(ledger, as_of=as_of, materialize=materialize)
+    state = known or state_of_messages(ledger, as_of=as_of, materialize=materialize)
     so_far = ledger.before(as_of)
     return Backlog(
         messages=state.messages,

@@ -42,7 +42,7 @@ def read_backlog(
         as_of: the instant.
         materialize: computes a frame once.
         has_queue_events: see `Ledger`.
-        known: the state of messages, if the ingest of the same rows has found it.
+        known: the state of messages at as_of, if the ingest of the same rows has found it.
     """
     ledger = read_ledger(warehouse, as_of, has_queue_events=has_queue_events)
     return backlog(ledger, catalog, as_of=as_of, known=known, materialize=materialize)

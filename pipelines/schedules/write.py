@@ -31,7 +31,8 @@ def write_schedules(
         settings: the catalog, and what the schedules depend on.
         as_of: the instant to describe.
         batches: the batches that made the ledger.
-        known: the state of messages, if the last batch has found it.
+        known: the state of messages by which the last batch closed rows, if this run ingested it; used if
+            no event lies between its moment and as_of.
 
     Returns:
         The counts of open messages, from before the schedules:
@@ -40,7 +41,12 @@ def write_schedules(
     with warehouse.materializing() as materialize:
         catalog = catalog_frames(warehouse, settings)
         waiting = read_backlog(
-            warehouse, catalog, as_of, materialize, has_queue_events=batches.has_queue_events, known=known
+            warehouse,
+            catalog,
+            as_of,
+            materialize,
+            has_queue_events=batches.has_queue_events,
+            known=known if known and known.holds_at(as_of, batches.newest_fact) else None,
         )
         messages = materialize(with_endpoints(waiting))
         counts = _count_open(messages, waiting.forwarding)

@@ -1,11 +1,8 @@
 """Messages: their attributes, and the events that decide their state."""
 
-from functools import reduce
-
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.materialize import Materialize
-from pipelines.engine.ordered import single_and_repeated
 from pipelines.state.events_before import ever, moment_rank_and_id
 from pipelines.state.ledger import Ledger
 from pipelines.state.transactions import TRANSACTION
@@ -69,49 +66,42 @@ def undecided(ledger: Ledger, uncommitted: DataFrame) -> DataFrame:
     return by_message.where("not received").drop("received")
 
 
-def describe_messages(message_events: DataFrame) -> DataFrame:
-    """The attributes of messages, from all their accepted events, whatever as_of.
-
-    Args:
-        message_events: all events of the messages, materialized: they are read three times.
-
-    Returns:
-        One row per message_id: `OF_ANY_EVENT`, each of the message's earliest event that has it; `sent_at`
-        and `arrived_at`, null if it was not sent or did not arrive; `unknown_handle`, its handle in a
-        snapshot if no endpoint has that handle, else null; `why_still_here`, the transmission_status in the
-        latest snapshot that shows it in a transmission queue.
-    """
-    single, repeated = single_and_repeated(message_events, ["message_id"])
-    return single.select(*_describe_only_event()).unionByName(_describe_by_earliest_events(repeated))
-
-
-def describe_many_messages(
+def describe_messages(
     message_events: DataFrame, materialize: Materialize, *, ids: DataFrame | None = None
 ) -> DataFrame:
-    """`describe_messages` for most messages of a log, without the columns from snapshots.
+    """The attributes of messages, from all their accepted events, whatever as_of.
 
     Args:
         message_events: message events, all of each message; they are read twice.
         materialize: computes a frame once.
         ids: message_id of the messages to return, unique; without it all messages of the events.
 
-    On a log of 100,000 messages, a replay takes 7 percent less processor time than with `describe_messages`.
+    Returns:
+        One row per message_id: `OF_ANY_EVENT`, each of the message's earliest event that has it; `sent_at`
+        and `arrived_at`, null if it was not sent or did not arrive; `unknown_handle`, its handle in a
+        snapshot if no endpoint has that handle, else null; `why_still_here`, the transmission_status in the
+        latest snapshot that shows it in a transmission queue.
+
+    The least and the greatest value together cost a third of the earliest one, and agree for most messages.
     """
-    events = message_events if ids is None else message_events.join(ids, "message_id", "left_semi")
-    # The least and the greatest value together cost a third of the earliest one, and agree for most messages.
+    # The small side stands on the left, which is held in memory.
+    events = message_events if ids is None else ids.join(message_events, "message_id")
+    numbers = events.withColumn("sent_by_initiator", F.col("sent_by_initiator").cast("int"))
     extremes = materialize(
-        events.groupBy("message_id").agg(
+        numbers.groupBy("message_id").agg(
             *[F.min(name).alias(name) for name in OF_ANY_EVENT],
             *[F.max(name).alias(f"greatest_{name}") for name in OF_ANY_EVENT],
             *_times(),
+            F.max(F.when(_is_shown_as_sent(), F.col("transmission_status"))).alias("why_still_here"),
+            F.count(F.when(_is_shown_as_sent(), 1)).alias("times_shown"),
         )
-    )
-    agree = reduce(
-        Column.__and__, [F.col(name).eqNullSafe(F.col(f"greatest_{name}")) for name in OF_ANY_EVENT]
-    )
-    # The small side stands on the left.
+    ).withColumn("sent_by_initiator", F.col("sent_by_initiator") == 1)
+    agree = F.col("times_shown") < 2
+    for name in OF_ANY_EVENT:
+        least = F.col(name).cast("int") if name == "sent_by_initiator" else F.col(name)
+        agree &= least.eqNullSafe(F.col(f"greatest_{name}"))
     differing = extremes.where(~agree).select("message_id").join(message_events, "message_id")
-    names = ["message_id", *OF_ANY_EVENT, "sent_at", "arrived_at"]
+    names = ["message_id", *OF_ANY_EVENT, "sent_at", "arrived_at", "unknown_handle", "why_still_here"]
     exact = _describe_by_earliest_events(differing).select(*names)
     return extremes.where(agree).select(*names).unionByName(exact)
 
@@ -123,35 +113,28 @@ def _describe_by_earliest_events(message_events: DataFrame) -> DataFrame:
     def earliest(name: str) -> Column:
         return F.min_by(name, F.when(F.col(name).isNotNull(), F.col("position"))).alias(name)
 
-    is_sent = F.col("event_type") == "SENT"
     return rows.groupBy("message_id").agg(
         *[earliest(name) for name in OF_ANY_EVENT],
         *_times(),
-        F.max(F.when(of_unknown_endpoint(), F.col("conversation_handle"))).alias("unknown_handle"),
-        F.max_by("transmission_status", F.when(is_sent, F.col("seen_at"))).alias("why_still_here"),
+        F.max_by("transmission_status", F.when(_is_shown_as_sent(), F.col("seen_at"))).alias(
+            "why_still_here"
+        ),
     )
 
 
 def _times() -> list[Column]:
-    """`sent_at` and `arrived_at`, as aggregates of a message's events."""
+    """`sent_at`, `arrived_at` and `unknown_handle`, as aggregates of a message's events."""
     event_type, event_time = F.col("event_type"), F.col("event_time")
     return [
         F.min(F.when(event_type == "SENT", event_time)).alias("sent_at"),
         F.min(F.when(event_type.isin(*ARRIVALS), event_time)).alias("arrived_at"),
+        F.max(F.when(of_unknown_endpoint(), F.col("conversation_handle"))).alias("unknown_handle"),
     ]
 
 
-def _describe_only_event() -> list[Column | str]:
-    """The columns of `describe_messages` for a message with one event."""
-    is_sent, is_arrival = F.col("event_type") == "SENT", F.col("event_type").isin(*ARRIVALS)
-    return [
-        "message_id",
-        *OF_ANY_EVENT,
-        F.when(is_sent, F.col("event_time")).alias("sent_at"),
-        F.when(is_arrival, F.col("event_time")).alias("arrived_at"),
-        F.when(of_unknown_endpoint(), F.col("conversation_handle")).alias("unknown_handle"),
-        F.when(is_sent & F.col("seen_at").isNotNull(), F.col("transmission_status")).alias("why_still_here"),
-    ]
+def _is_shown_as_sent() -> Column:
+    """Whether a snapshot shows the message in a transmission queue."""
+    return (F.col("event_type") == "SENT") & F.col("seen_at").isNotNull()
 
 
 UNKNOWN = "/unknown"

@@ -28,6 +28,12 @@ class StateOfMessages:
     forwarding: DataFrame
     uncommitted: DataFrame
 
+    def holds_at(self, as_of: datetime, newest_fact: datetime | None) -> bool:
+        """Whether this is the state at as_of, too: the newest row of the ledger is before both moments."""
+        if as_of == self.as_of:
+            return True
+        return newest_fact is not None and newest_fact < min(as_of, self.as_of)
+
 
 def state_of_messages(ledger: Ledger, *, as_of: datetime, materialize: Materialize) -> StateOfMessages:
     """Find the messages that have a state at as_of; few, as most are received and committed.
@@ -37,17 +43,20 @@ def state_of_messages(ledger: Ledger, *, as_of: datetime, materialize: Materiali
         as_of: the moment.
         materialize: computes a frame once.
 
-    Narrow passes over all events find the few messages; only their events are read whole.
+    Narrow passes over all events find the messages; only their events are read whole.
     """
     so_far = ledger.before(as_of)
-    exceptions = materialize(uncommitted(so_far.message_events, so_far.queue_events))
+    exceptions = uncommitted(so_far.message_events, so_far.queue_events)
+    # Without queue events, no transaction is known.
+    exceptions = materialize(exceptions if ledger.has_queue_events else exceptions.limit(0))
     left = materialize(undecided(so_far, exceptions))
     passing_on = materialize(forwarding(so_far.message_events))
-    ids = left.select("message_id").unionByName(passing_on.select("message_id"))
-    events = materialize(ledger.message_events.join(ids, "message_id", "left_semi"))
-    conversations = events.select("conversation_id").distinct()
+    ids = left.select("message_id")
+    others = passing_on.select("message_id").distinct().join(ids, "message_id", "left_anti")
+    messages = describe_messages(ledger.message_events, materialize, ids=ids.unionByName(others))
+    conversations = messages.select("conversation_id").distinct()
     ended = ends(so_far.endpoint_events.join(conversations, "conversation_id", "left_semi"))
-    found = open_messages(describe_messages(events), left, passing_on, ended)
+    found = open_messages(messages, left, passing_on, ended)
     return StateOfMessages(as_of, materialize(found), passing_on, exceptions)
 
 

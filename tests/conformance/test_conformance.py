@@ -16,7 +16,7 @@ from pipelines.conformance.read import links_at, request_at
 from pipelines.conformance.receives import receives_at
 from pipelines.conformance.view import WITHOUT_QUEUE_EVENTS, print_conformance
 from pipelines.console.wording import format_queue
-from pipelines.state.messages import describe_many_messages
+from pipelines.state.messages import describe_messages
 from pipelines.storage.collect import collect_rows
 from schemas.events import MESSAGES
 from tests.support.factories import (
@@ -279,7 +279,7 @@ def test_links_equal_the_model(session: SparkSession, tmp_path: Path, blocks: Ro
         )
         expected += [renumbered(row, number) for row in rows]
     warehouse = project.warehouse(session)
-    messages = describe_many_messages(warehouse.read(MESSAGES), same)
+    messages = describe_messages(warehouse.read(MESSAGES), same)
     links = links_at(warehouse, project.settings(), as_of=logs[0].as_of, window=window, messages=messages)
     assert difference(collect_rows(links), expected) == []
     assert sum(row["inversions"] for row in expected) > LOGS

@@ -8,7 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.engine.frames import small_frame
-from pipelines.state.messages import ARRIVALS, OF_ANY_EVENT, describe_many_messages, describe_messages
+from pipelines.state.messages import ARRIVALS, OF_ANY_EVENT, describe_messages
 from pipelines.storage.collect import collect_rows
 from schemas.events import MESSAGES
 from tests.support.factories import Row, at, message_event
@@ -57,7 +57,7 @@ def expected(events: list[Row]) -> list[Row]:
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("way", ["few", "many", "half of many"])
+@pytest.mark.parametrize("way", ["all", "half"])
 def test_the_earliest_event_that_has_a_value_tells_it(session: SparkSession, way: str) -> None:
     events = some_events(Random(way))
     rows = small_frame(
@@ -66,12 +66,11 @@ def test_the_earliest_event_that_has_a_value_tells_it(session: SparkSession, way
     half = rows.where("message_sequence_number % 3 = 0 or message_sequence_number is null")
     ids = half.select("message_id").distinct()
     described = {
-        "few": lambda: describe_messages(rows),
-        "many": lambda: describe_many_messages(rows, same),
-        "half of many": lambda: describe_many_messages(rows, same, ids=ids),
+        "all": lambda: describe_messages(rows, same),
+        "half": lambda: describe_messages(rows, same, ids=ids),
     }[way]().select(*NAMES)
     asked = {row["message_id"] for row in collect_rows(ids)}
     found = sorted(collect_rows(described), key=lambda row: row["message_id"])
-    told = [row for row in expected(events) if way != "half of many" or row["message_id"] in asked]
+    told = [row for row in expected(events) if way != "half" or row["message_id"] in asked]
     assert found == told
     assert len(told) > MESSAGE_COUNT / 3

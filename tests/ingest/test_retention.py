@@ -14,7 +14,7 @@ from pipelines.ingest.retention import (
 from tests.support.factories import at
 
 NEWEST = at(0)
-UNTIL = CloseAt.newest(NEWEST)
+UNTIL = CloseAt.at(None, NEWEST)
 SETTLED, LATE = NEWEST - 2 * SETTLING, NEWEST - SETTLING
 SIDES = (
     "conversation_id string, initiator_known boolean, target_known boolean, initiator_ended_at timestamp, "

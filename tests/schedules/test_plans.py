@@ -56,7 +56,7 @@ QUEUES = "instance string, database string, queue string, is_on boolean"
 DATABASES = "instance string, database string"
 FORBIDDEN = (SINGLE, "BroadcastNestedLoopJoin", "CartesianProduct")
 AS_OF = at(60)
-UNTIL = CloseAt.newest(AS_OF)
+UNTIL = CloseAt.at(None, AS_OF)
 DAY, DAY_BEFORE = date(2026, 11, 20), date(2026, 11, 19)
 
 
