@@ -1,5 +1,6 @@
 """Messages: their attributes, and the events that decide their state."""
 
+from datetime import datetime
 from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as F
@@ -69,11 +70,12 @@ def undecided(ledger: Ledger, uncommitted: DataFrame) -> DataFrame:
     return by_message.where("not received").drop("received")
 
 
-def describe_messages(message_events: DataFrame) -> DataFrame:
+def describe_messages(message_events: DataFrame, shown_until: datetime | None = None) -> DataFrame:
     """The attributes of messages, from all their accepted events, whatever as_of.
 
     Args:
         message_events: all events of the messages, materialized: they are read three times.
+        shown_until: a transmission_status of a later snapshot does not count; None for any.
 
     Returns:
         One row per message_id: `OF_ANY_EVENT`, each of the message's earliest event that has it; `sent_at`
@@ -81,8 +83,14 @@ def describe_messages(message_events: DataFrame) -> DataFrame:
         snapshot if no endpoint has that handle, else null; `why_still_here`, the transmission_status in the
         latest snapshot that shows it in a transmission queue.
     """
+    seen_at = F.col("seen_at")
+    is_shown = seen_at.isNotNull() if shown_until is None else seen_at <= F.lit(shown_until)
+    says_why = (F.col("event_type") == "SENT") & is_shown
     single, repeated = single_and_repeated(message_events, ["message_id"])
-    return single.select(*_describe_only_event()).unionByName(_describe_by_earliest_events(repeated))
+    latest = F.max_by("transmission_status", F.when(says_why, seen_at)).alias("why_still_here")
+    return single.select(*_describe_only_event(says_why)).unionByName(
+        _describe_by_earliest_events(repeated, latest)
+    )
 
 
 def describe_many_messages(
@@ -116,19 +124,21 @@ def describe_many_messages(
     return extremes.where(agree).select(*names).unionByName(exact)
 
 
-def _describe_by_earliest_events(message_events: DataFrame) -> DataFrame:
-    """`describe_messages` by the order of events; it takes long where messages are many."""
+def _describe_by_earliest_events(message_events: DataFrame, *more: Column) -> DataFrame:
+    """`describe_messages` by the order of events, with more aggregates.
+
+    It takes long where messages are many.
+    """
     rows = message_events.withColumn("position", order_of_events())
 
     def earliest(name: str) -> Column:
         return F.min_by(name, F.when(F.col(name).isNotNull(), F.col("position"))).alias(name)
 
-    is_sent = F.col("event_type") == "SENT"
     return rows.groupBy("message_id").agg(
         *[earliest(name) for name in OF_ANY_EVENT],
         *_times(),
         F.max(F.when(of_unknown_endpoint(), F.col("conversation_handle"))).alias("unknown_handle"),
-        F.max_by("transmission_status", F.when(is_sent, F.col("seen_at"))).alias("why_still_here"),
+        *more,
     )
 
 
@@ -141,8 +151,12 @@ def _times() -> list[Column]:
     ]
 
 
-def _describe_only_event() -> list[Column | str]:
-    """The columns of `describe_messages` for a message with one event."""
+def _describe_only_event(says_why: Column) -> list[Column | str]:
+    """The columns of `describe_messages` for a message with one event.
+
+    Args:
+        says_why: whether the event is a snapshot's and its transmission_status counts.
+    """
     is_sent, is_arrival = F.col("event_type") == "SENT", F.col("event_type").isin(*ARRIVALS)
     return [
         "message_id",
@@ -150,7 +164,7 @@ def _describe_only_event() -> list[Column | str]:
         F.when(is_sent, F.col("event_time")).alias("sent_at"),
         F.when(is_arrival, F.col("event_time")).alias("arrived_at"),
         F.when(of_unknown_endpoint(), F.col("conversation_handle")).alias("unknown_handle"),
-        F.when(is_sent & F.col("seen_at").isNotNull(), F.col("transmission_status")).alias("why_still_here"),
+        F.when(says_why, F.col("transmission_status")).alias("why_still_here"),
     ]
 
 

@@ -47,7 +47,7 @@ def state_of_messages(ledger: Ledger, *, as_of: datetime, materialize: Materiali
     events = materialize(ledger.message_events.join(ids, "message_id", "left_semi"))
     conversations = events.select("conversation_id").distinct()
     ended = ends(so_far.endpoint_events.join(conversations, "conversation_id", "left_semi"))
-    found = open_messages(describe_messages(events), left, passing_on, ended)
+    found = open_messages(describe_messages(events, as_of), left, passing_on, ended)
     return StateOfMessages(as_of, materialize(found), passing_on, exceptions)
 
 
