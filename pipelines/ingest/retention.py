@@ -1,8 +1,8 @@
 """Which rows stay open because a later as_of can need them; a batch closes all others.
 
-A batch closes rows of messages, conversations and transactions that have no state at as_of, and no event since.
-What is settled then is settled for every later as_of. Clocks differ, so rows of the log's last minutes stay open:
-the next batch can bring other events of theirs, from an instance whose clock is behind.
+A batch closes rows of messages, conversations and transactions that have no state at as_of, and no event
+since. What is settled then is settled for every later as_of. Clocks differ, so rows of the log's last minutes
+stay open: the next batch can bring other events of theirs, from an instance whose clock is behind.
 """
 
 from dataclasses import dataclass

@@ -1,5 +1,7 @@
 """Messages: their attributes, and the events that decide their state."""
 
+from datetime import datetime
+
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.materialize import Materialize
@@ -67,7 +69,11 @@ def undecided(ledger: Ledger, uncommitted: DataFrame) -> DataFrame:
 
 
 def describe_messages(
-    message_events: DataFrame, materialize: Materialize, *, ids: DataFrame | None = None
+    message_events: DataFrame,
+    materialize: Materialize,
+    *,
+    ids: DataFrame | None = None,
+    shown_until: datetime | None = None,
 ) -> DataFrame:
     """The attributes of messages, from all their accepted events, whatever as_of.
 
@@ -75,6 +81,7 @@ def describe_messages(
         message_events: message events, all of each message; they are read twice.
         materialize: computes a frame once.
         ids: message_id of the messages to return, unique; without it all messages of the events.
+        shown_until: a transmission_status of a later snapshot does not count; None for any.
 
     Returns:
         One row per message_id: `OF_ANY_EVENT`, each of the message's earliest event that has it; `sent_at`
@@ -86,14 +93,17 @@ def describe_messages(
     """
     # The small side stands on the left, which is held in memory.
     events = message_events if ids is None else ids.join(message_events, "message_id")
+    seen_at = F.col("seen_at")
+    is_shown = seen_at.isNotNull() if shown_until is None else seen_at <= F.lit(shown_until)
+    says_why = (F.col("event_type") == "SENT") & is_shown
     numbers = events.withColumn("sent_by_initiator", F.col("sent_by_initiator").cast("int"))
     extremes = materialize(
         numbers.groupBy("message_id").agg(
             *[F.min(name).alias(name) for name in OF_ANY_EVENT],
             *[F.max(name).alias(f"greatest_{name}") for name in OF_ANY_EVENT],
             *_times(),
-            F.max(F.when(_is_shown_as_sent(), F.col("transmission_status"))).alias("why_still_here"),
-            F.count(F.when(_is_shown_as_sent(), 1)).alias("times_shown"),
+            F.max(F.when(says_why, F.col("transmission_status"))).alias("why_still_here"),
+            F.count(F.when(says_why, 1)).alias("times_shown"),
         )
     ).withColumn("sent_by_initiator", F.col("sent_by_initiator") == 1)
     agree = F.col("times_shown") < 2
@@ -102,24 +112,22 @@ def describe_messages(
         agree &= least.eqNullSafe(F.col(f"greatest_{name}"))
     differing = extremes.where(~agree).select("message_id").join(message_events, "message_id")
     names = ["message_id", *OF_ANY_EVENT, "sent_at", "arrived_at", "unknown_handle", "why_still_here"]
-    exact = _describe_by_earliest_events(differing).select(*names)
+    latest = F.max_by("transmission_status", F.when(says_why, seen_at)).alias("why_still_here")
+    exact = _describe_by_earliest_events(differing, latest).select(*names)
     return extremes.where(agree).select(*names).unionByName(exact)
 
 
-def _describe_by_earliest_events(message_events: DataFrame) -> DataFrame:
-    """`describe_messages` by the order of events; it takes long where messages are many."""
+def _describe_by_earliest_events(message_events: DataFrame, *more: Column) -> DataFrame:
+    """`describe_messages` by the order of events, with more aggregates.
+
+    It takes long where messages are many.
+    """
     rows = message_events.withColumn("position", order_of_events())
 
     def earliest(name: str) -> Column:
         return F.min_by(name, F.when(F.col(name).isNotNull(), F.col("position"))).alias(name)
 
-    return rows.groupBy("message_id").agg(
-        *[earliest(name) for name in OF_ANY_EVENT],
-        *_times(),
-        F.max_by("transmission_status", F.when(_is_shown_as_sent(), F.col("seen_at"))).alias(
-            "why_still_here"
-        ),
-    )
+    return rows.groupBy("message_id").agg(*[earliest(name) for name in OF_ANY_EVENT], *_times(), *more)
 
 
 def _times() -> list[Column]:
@@ -130,11 +138,6 @@ def _times() -> list[Column]:
         F.min(F.when(event_type.isin(*ARRIVALS), event_time)).alias("arrived_at"),
         F.max(F.when(of_unknown_endpoint(), F.col("conversation_handle"))).alias("unknown_handle"),
     ]
-
-
-def _is_shown_as_sent() -> Column:
-    """Whether a snapshot shows the message in a transmission queue."""
-    return (F.col("event_type") == "SENT") & F.col("seen_at").isNotNull()
 
 
 UNKNOWN = "/unknown"

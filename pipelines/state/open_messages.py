@@ -53,7 +53,9 @@ def state_of_messages(ledger: Ledger, *, as_of: datetime, materialize: Materiali
     passing_on = materialize(forwarding(so_far.message_events))
     ids = left.select("message_id")
     others = passing_on.select("message_id").distinct().join(ids, "message_id", "left_anti")
-    messages = describe_messages(ledger.message_events, materialize, ids=ids.unionByName(others))
+    messages = describe_messages(
+        ledger.message_events, materialize, ids=ids.unionByName(others), shown_until=as_of
+    )
     conversations = messages.select("conversation_id").distinct()
     ended = ends(so_far.endpoint_events.join(conversations, "conversation_id", "left_semi"))
     found = open_messages(messages, left, passing_on, ended)

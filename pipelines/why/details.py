@@ -42,6 +42,8 @@ COLUMNS: dict[str, dict[str, str]] = {
     **dict.fromkeys(("endpoint_unknown", "service_not_in_catalog", "handle_unknown"), OF_ENDPOINT),
 }
 """By cause and column of its details, the column of the rows that has it, where it is another."""
+MOST = {"rolled_back": "times"}
+"""The column whose greatest values come first in the details of a cause, where messages do not decide."""
 SEEN = "_is_seen"
 """In details of queue_off: whether only a snapshot shows since when."""
 OFF = (
@@ -73,7 +75,8 @@ def details_of(code: str, found: Explained, fitting: DataFrame, limit: int) -> d
     # Some are named as a column of the place: details have names of their own until they are counted.
     named = [_value(code, name).alias(f"d_{name}") for name in columns]
     details: dict[Place | None, list[Row]] = {}
-    for row in top_rows(rows.select(*PLACE, *named), [f"d_{name}" for name in columns], limit):
+    most = f"d_{MOST[code]}" if code in MOST else None
+    for row in top_rows(rows.select(*PLACE, *named), [f"d_{name}" for name in columns], limit, most=most):
         place = None if row["kind"] is None else place_of(row)
         values = {name: row[f"d_{name}"] for name in columns}
         if code == "queue_off":

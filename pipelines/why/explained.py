@@ -171,8 +171,9 @@ def _with_codes(rows: DataFrame) -> DataFrame:
     is_bare = is_held & F.col("endpoint_ladder_step").isNull() & (level == DEFAULT_PRIORITY)
     silent, reason = not_received()
     conditions: dict[str, Column] = {
-        "rule_newer_than_endpoint": F.col("is_newer"),
-        "rule_changed_since": ~F.col("is_newer"),
+        # The same endpoint may hold one message and be named by another that is forwarded or not placed.
+        "rule_newer_than_endpoint": is_held & F.col("is_newer"),
+        "rule_changed_since": is_held & ~F.col("is_newer"),
         "near_miss": F.col("near_level") > level,
         "other_side_only": is_bare & F.col("other_level").isNotNull(),
         "more_specific_rule": F.col("lost_level") > level,

@@ -86,13 +86,14 @@ def _add_kinds(found: dict[Place | None, Row], rows: DataFrame, limit: int) -> N
         found[place]["kinds"].append({name: row[name] for name in (*NAMES, "messages")})
 
 
-def top_rows(rows: DataFrame, columns: Sequence[str], limit: int) -> list[Row]:
+def top_rows(rows: DataFrame, columns: Sequence[str], limit: int, *, most: str | None = None) -> list[Row]:
     """The combinations of columns with the most messages: of each place, and of all, whose kind is None.
 
     Args:
         rows: messages with their place; each counts once.
         columns: what is counted by.
         limit: combinations of each place, and of all together.
+        most: the column whose greatest values come first, before `messages`; None for no such column.
 
     Returns:
         PLACE, columns and `messages`, in their order: most messages first, then by the columns, nulls last.
@@ -100,7 +101,8 @@ def top_rows(rows: DataFrame, columns: Sequence[str], limit: int) -> list[Row]:
     named = [f"by_{name}" for name in columns]
     counted = rows.select(*PLACE, *[F.col(name).alias(f"by_{name}") for name in columns])
     by_place = counted.groupBy(*PLACE, *named).agg(F.count(F.lit(1)).alias("messages"))
-    order = [F.desc("messages"), *[F.asc_nulls_last(name) for name in named]]
+    greatest = [] if most is None else [F.desc(f"by_{most}")]
+    order = [*greatest, F.desc("messages"), *[F.asc_nulls_last(name) for name in named]]
     first = Window.partitionBy(*PLACE).orderBy(*order)
     of_places = by_place.withColumn("number", F.row_number().over(first)).where(F.col("number") <= limit)
     total = by_place.groupBy(*named).agg(F.sum("messages").alias("messages"))
@@ -116,7 +118,8 @@ def top_rows(rows: DataFrame, columns: Sequence[str], limit: int) -> list[Row]:
         }
         for row in every
     ]
-    return sorted(plain, key=lambda row: (-row["messages"], *[sort_key(row[name]) for name in columns]))
+    plain.sort(key=lambda row: (-row["messages"], *[sort_key(row[name]) for name in columns]))
+    return plain if most is None else sorted(plain, key=lambda row: -row[most])
 
 
 def sort_key(value: Any) -> tuple[bool, Any]:

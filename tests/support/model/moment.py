@@ -118,7 +118,8 @@ class Moment:
         events = events_with(events, taken) if taken else events
         self.events = events
         self.catalog = Catalog(catalog)
-        self.rules = rules_with(rule_history(rules), taken)
+        stated = {(statement["instance"], statement["database"]) for statement in rules}
+        self.rules = rules_with(rule_history(rules), taken, stated)
         messages = read_messages(events.get("message_events") or [])
         ladder = read_endpoints(events.get("endpoint_events") or [], messages, self.catalog, self.rules)
         self.server_levels = _server_levels(events.get("endpoint_events") or [])

@@ -151,14 +151,11 @@ def _off(moment: Moment, queue: QueueKey) -> Row:
 
 
 def destination_queue(moment: Moment, message: OpenMessage) -> QueueKey | None:
-    """The queue to which a message is sent, if endpoints or catalog know it."""
+    """The queue of the service to which a message is sent, if endpoints or catalog know where that is."""
     instance, database = message.row["destination_instance"], message.row["destination_database"]
     if instance is None:
         return None
-    receiver = moment.state.endpoint(message.message.receiver)
-    assert message.endpoint is not None
-    service = receiver.local_service if receiver else message.endpoint.remote_service
-    return moment.catalog.queue_of(instance, database, service)
+    return moment.catalog.queue_of(instance, database, message.row["to_service"])
 
 
 # rolled_back

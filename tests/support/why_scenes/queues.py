@@ -120,7 +120,8 @@ def rolled_back(message: str, times: int, minute: float = 2) -> list[Row]:
     for number in range(times):
         transaction = f"{message} t{number}"
         rows.append(received(message, transaction, minute + number))
-        rows.append(on_queue("ROLLBACK", minute + number + 0.5, transaction_id=transaction))
+        later = at(minute + number + 0.5)
+        rows.append(queue_event("ROLLBACK", event_time=later, transaction_id=transaction))
     return rows
 
 

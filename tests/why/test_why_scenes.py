@@ -1,0 +1,90 @@
+"""Each cause of `why` holds on a log made for it, and is absent where its condition fails by one step."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.storage.collect import collect_rows
+from pipelines.why.codes import CODES
+from pipelines.why.explained import explained_rows
+from tests.support.factories import Row
+from tests.support.harness import Project
+from tests.support.model.why import why
+from tests.support.random_logs import project_of
+from tests.support.why_answers import LIMIT, answer_of, declare_snapshots, require_same_answer
+from tests.support.why_scenes import SCENES
+from tests.support.why_scenes.joined import JoinedScenes, codes_of_scenes, details_of_scenes, join_scenes
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the engine says of some scenes: each open message with its codes, and the answer."""
+
+    joined: JoinedScenes
+    rows: list[Row]
+    answer: Row
+
+
+def run(session: SparkSession, folder: Path, joined: JoinedScenes) -> Told:
+    """One night on all the scenes."""
+    declared = declare_snapshots(folder, joined.snapshots)
+    project = project_of(folder, joined.log, snapshots=declared, activation=joined.activation)
+    project.add(joined.log.events)
+    project.run(session, joined.log.as_of)
+    rows = message_codes(project, session, joined)
+    return Told(joined, rows, answer_of(project, session, joined.log.as_of))
+
+
+def message_codes(project: Project, session: SparkSession, joined: JoinedScenes) -> list[Row]:
+    """Place, id and codes of each open message."""
+    warehouse, settings = project.warehouse(session), project.settings()
+    with warehouse.materializing() as materialize:
+        found = explained_rows(
+            warehouse,
+            settings.catalog,
+            as_of=joined.log.as_of,
+            is_activation_computed=settings.activation is not None,
+            materialize=materialize,
+        )
+        return collect_rows(found.rows.select("instance", "message_id", "codes"))
+
+
+@pytest.fixture(scope="module")
+def told(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[Told]:
+    """The engine's answers; scenes of the same settings share a night."""
+    return [run(session, tmp_path_factory.mktemp("scenes"), joined) for joined in join_scenes(SCENES)]
+
+
+@pytest.mark.spark
+def test_causes_hold_where_they_should_and_not_one_step_beside(told: list[Told]) -> None:
+    found = {}
+    for each in told:
+        found |= codes_of_scenes(each.joined, each.rows)
+    expected = {scene.name: {id: list(codes) for id, codes in scene.causes.items()} for scene in SCENES}
+    wrong = [
+        f"{name}: {found[name]} is not {expected[name]}" for name in expected if found[name] != expected[name]
+    ]
+    assert not wrong, "\n".join(wrong)
+    for code in CODES:
+        about = [name for name in expected if name.startswith(f"{code}: ")]
+        assert {code in codes for name in about for codes in found[name].values()} == {True, False}, code
+
+
+def test_details_are_literal(told: list[Told]) -> None:
+    found = {}
+    for each in told:
+        found |= details_of_scenes(each.joined, each.answer)
+    wrong = [
+        f"{scene.name}: {code} has {found[scene.name].get(code)}, not {rows}"
+        for scene in SCENES
+        for code, rows in scene.details.items()
+        if found[scene.name].get(code) != rows
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_answer_equals_the_model(told: list[Told]) -> None:
+    for each in told:
+        require_same_answer(each.answer, why(each.joined.moment(), limit=LIMIT))
