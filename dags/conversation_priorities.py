@@ -28,10 +28,9 @@ if AS_OF not in (MIDNIGHT, LATEST):
 ENGINE = os.environ.get("CONVERSATION_PRIORITIES_ENGINE", "spark")
 """spark: Apache Spark, wherever SPARK_MASTER says. embedded: in the process of the job, without Java."""
 
-CONFIG_ONLY = ["--config", "{{ params.config }}"]
-ONE_AS_OF = [*CONFIG_ONLY, "--as-of", "{{ ti.xcom_pull(task_ids='as_of') }}"]
+ONE_AS_OF = ["--config", "{{ params.config }}", "--as-of", "{{ ti.xcom_pull(task_ids='as_of') }}"]
 STEPS = {
-    "fold": CONFIG_ONLY,
+    "fold": ONE_AS_OF,
     "schedules": ONE_AS_OF,
     "expect": ONE_AS_OF,
 }

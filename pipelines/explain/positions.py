@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
-from pipelines.schedules.ready import in_conversations
+from pipelines.schedules.ready import with_arrival_order
 from pipelines.storage.collect import collect_rows
 from schemas.keys import QUEUE
 
@@ -131,7 +131,7 @@ def _explain_in_queue(groups: DataFrame, receives: DataFrame, row: Mapping[str, 
         F.col("conversation_group_id") == row["conversation_group_id"]
     )
     conversations = (
-        in_conversations(own)
+        with_arrival_order(own)
         .groupBy("conversation_id", "is_initiator", "priority")
         .agg(
             F.count(F.lit(1)).alias("messages"),

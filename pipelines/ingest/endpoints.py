@@ -3,13 +3,12 @@
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.ingest.sides import arrivals
-from pipelines.ladder.ladder import with_level
+from pipelines.ladder.ladder import KIND, with_level
 from pipelines.state.endpoints import SIDE, group_after_moves
 from pipelines.state.events_before import moment_and_id, moment_rank_and_id
 from schemas.events import CREATIONS
 
-NAMES = ("instance", "database", "contract", "local_service", "remote_service")
-RESOLVED_FROM = ("created_at", *NAMES, "level_source", "server_level")
+RESOLVED_FROM = ("created_at", *KIND, "level_source", "server_level")
 """The columns that decide a priority; a stored priority is resolved again only if one of them changes."""
 RESOLVED = ("priority", "rule_name", "ladder_step")
 
@@ -117,13 +116,32 @@ def _first_of_each(creations: DataFrame, sides: DataFrame) -> DataFrame:
     )
 
 
+def find_kinds(endpoint_events: DataFrame, arrivals_by_conversation: DataFrame) -> DataFrame:
+    """The kinds of endpoints that `find_created` can find, unique; perhaps some more.
+
+    Args:
+        endpoint_events: the endpoint events of the conversations.
+        arrivals_by_conversation: `find_first_arrivals` of the conversations without a creation of the target.
+    """
+    creations = endpoint_events.where(F.col("event_type").isin(*CREATIONS))
+    of_initiators = creations.where("is_initiator").select("conversation_id", *KIND[2:])
+    inferred = arrivals_by_conversation.join(of_initiators, "conversation_id").select(
+        F.col("arrival_instance").alias("instance"),
+        F.col("arrival_database").alias("database"),
+        "contract",
+        F.col("remote_service").alias("local_service"),
+        F.col("local_service").alias("remote_service"),
+    )
+    return creations.select(*KIND).unionByName(inferred).distinct()
+
+
 def resolve_endpoints(
     endpoint_events: DataFrame,
     sides: DataFrame,
     moves: DataFrame,
     arrivals_by_conversation: DataFrame,
     known: DataFrame,
-    rules: DataFrame,
+    levels: DataFrame,
 ) -> DataFrame:
     """Resolve the endpoints of conversations, with the priority of their creation.
 
@@ -133,11 +151,11 @@ def resolve_endpoints(
         moves: `state.latest_moves` of the events; few.
         arrivals_by_conversation: `find_first_arrivals` of the conversations without a creation of the target.
         known: `endpoints` rows of earlier folds, for the priorities that stay.
-        rules: the rule history (`priority_rules`).
+        levels: `ladder.levels_of_kinds` of their kinds, with queue.
 
     Returns:
-        The rows of `find_created` with the columns of the table `endpoints`, without queue, closed_on and
-        fold; key (conversation_id, is_initiator).
+        The rows of `find_created` with the columns of the table `endpoints`, without closed_on and fold; key
+        (conversation_id, is_initiator).
 
     A stored priority stays while the columns of `RESOLVED_FROM` are the same, even if rules change. See
     docs/semantics.md#priority-of-an-endpoint.
@@ -147,7 +165,7 @@ def resolve_endpoints(
         .withColumn("conversation_group_id", group_after_moves())
         .drop("moved_at", "moved_to")
     )
-    return _with_stored_priority(with_groups, known, rules)
+    return _with_stored_priority(with_groups, known, levels)
 
 
 def _identity() -> list[Column]:
@@ -186,7 +204,7 @@ def _identity() -> list[Column]:
     ]
 
 
-def _with_stored_priority(resolve_endpoints: DataFrame, known: DataFrame, rules: DataFrame) -> DataFrame:
+def _with_stored_priority(created: DataFrame, known: DataFrame, levels: DataFrame) -> DataFrame:
     # A level in a later snapshot has no effect beside a logged creation.
     server_level = F.when(F.col("level_source") == "server", F.col("logged_priority"))
     known_levels = known.withColumn("server_level", server_level)
@@ -194,7 +212,7 @@ def _with_stored_priority(resolve_endpoints: DataFrame, known: DataFrame, rules:
         *SIDE, *[F.col(name).alias(f"was_{name}") for name in (*RESOLVED_FROM, *RESOLVED)]
     )
     resolved = before.join(
-        with_level(resolve_endpoints, rules).withColumn("server_level", server_level), SIDE, "right"
+        with_level(created, levels).withColumn("server_level", server_level), SIDE, "right"
     )
     same = F.lit(True)
     for name in RESOLVED_FROM:

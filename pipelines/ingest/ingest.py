@@ -133,8 +133,8 @@ def ingest(
     *,
     run_id: str,
     started_at: datetime,
-    as_of: datetime | None,
     materialize_state: Materialize,
+    as_of: datetime | None = None,
 ) -> IngestResult:
     """Read the new input as one batch and write the ledger; without new input, nothing is written.
 
@@ -144,9 +144,9 @@ def ingest(
         new: `find_new_input`.
         run_id: the run, for `rejected_events.run_id`.
         started_at: its start, for `rejected_events.first_seen`.
+        materialize_state: materializes the returned state, which outlives the batch.
         as_of: the instant that the run describes, by which rows close; None closes at the end of the log's
             newest day.
-        materialize_state: materializes the returned state, which outlives the batch.
 
     Raises:
         InputError: an input breaks its contract, or a file changed while it was read.

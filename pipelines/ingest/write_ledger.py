@@ -12,7 +12,7 @@ from pipelines.engine.frames import small_frame
 from pipelines.engine.housekeeping import sql_text
 from pipelines.engine.materialize import Materialize
 from pipelines.engine.small_jobs import is_set_for_small_jobs, materialize_if_small
-from pipelines.ingest.endpoints import find_first_arrivals, resolve_endpoints
+from pipelines.ingest.endpoints import find_first_arrivals, find_kinds, resolve_endpoints
 from pipelines.ingest.retention import (
     CloseAt,
     select_closing_conversations,
@@ -26,6 +26,7 @@ from pipelines.ingest.retention import (
 from pipelines.ingest.sides import conversation_sides, without_target
 from pipelines.ingest.snapshots.inference import infer
 from pipelines.ingest.working_set import KEYS, Batch, WorkingSet, read_working_set, union_batches
+from pipelines.ladder.ladder import levels_of_kinds
 from pipelines.state.endpoints import latest_moves, with_queue
 from pipelines.state.ledger import Ledger
 from pipelines.state.open_messages import StateOfMessages, state_of_messages
@@ -160,15 +161,19 @@ def _endpoints(warehouse: Warehouse, batch: Batch, facts: _Facts, materialize: M
         conversation_sides(facts.ledger.endpoint_events, facts.arrived, facts.ledger.endpoints)
     )
     alone = without_target(sides)
-    places = find_first_arrivals(
-        facts.arrived.join(alone, "conversation_id", "left_semi"),
-        facts.ledger.endpoints.join(alone, "conversation_id", "left_semi"),
+    places = materialize(
+        find_first_arrivals(
+            facts.arrived.join(alone, "conversation_id", "left_semi"),
+            facts.ledger.endpoints.join(alone, "conversation_id", "left_semi"),
+        )
     )
     moves = materialize(latest_moves(facts.ledger.endpoint_events))
-    rules = materialize(warehouse.read(PRIORITY_RULES))
-    bindings = materialize(small_frame(warehouse.spark, batch.bindings, BINDINGS))
-    found = resolve_endpoints(facts.creations, sides, moves, places, facts.ledger.endpoints, rules)
-    return _Endpoints(sides, with_queue(found, bindings))
+    kinds = materialize(find_kinds(facts.ledger.endpoint_events, places))
+    bindings = small_frame(warehouse.spark, batch.bindings, BINDINGS)
+    levels = materialize(with_queue(levels_of_kinds(kinds, warehouse.read(PRIORITY_RULES)), bindings))
+    return _Endpoints(
+        sides, resolve_endpoints(facts.creations, sides, moves, places, facts.ledger.endpoints, levels)
+    )
 
 
 @dataclass(frozen=True)

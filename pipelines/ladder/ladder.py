@@ -1,10 +1,12 @@
 """The precedence ladder: which rule gives an endpoint its priority."""
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.config.rules.limits import CRITERIA, STEPS
 
 DEFAULT_PRIORITY = 5
+KIND = ("instance", "database", "contract", "local_service", "remote_service")
+"""The columns of an endpoint that rules look at."""
 
 
 def with_priority(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
@@ -45,32 +47,66 @@ STANDING = "9998-12-31"
 """A moment after all moments of effect: the rules that are in force once all statements have run."""
 
 
-def with_level(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
-    """Give each endpoint its priority: the ladder's, or the server's if its creation was not logged.
+def levels_of_kinds(kinds: DataFrame, rules: DataFrame) -> DataFrame:
+    """The levels of kinds of endpoints, over all time.
+
+    Endpoints have few kinds, so the ladder looks at each kind once and not at each endpoint.
 
     Args:
-        endpoints: as for `with_priority`, with `level_source` (server or ladder; null is ladder) and
-            `logged_priority`, which is the server's level.
+        kinds: the columns of `KIND`, unique.
         rules: the rule history.
 
     Returns:
-        As `with_priority`. For the server's level, rule_name and ladder_step are those of the current rules
-        if they give the same level, else null: the creation was not logged, so its rules are unknown.
+        One row per kind and period between two changes of its database's rules: `KIND`, `since` and `until`
+        (half-open; null is open), `priority`, `rule_name` and `ladder_step`, as `with_priority` has them.
+    """
+    database = ["instance", "database"]
+    always = F.lit(None).cast("timestamp")
+    moments = F.explode(F.array(always, F.col("valid_from"), F.col("valid_to"))).alias("since")
+    starts = kinds.select(*database).distinct().join(rules, database, "left").select(*database, moments)
+    in_order = Window.partitionBy(*database).orderBy(F.asc_nulls_first("since"))
+    periods = starts.distinct().withColumn("until", F.lead("since").over(in_order))
+    at_start = kinds.join(periods, database).withColumn("created_at", F.col("since"))
+    return with_priority(at_start, rules).drop("created_at")
+
+
+def with_level(endpoints: DataFrame, levels: DataFrame) -> DataFrame:
+    """Give each endpoint its priority: the ladder's, or the server's if its creation was not logged.
+
+    Args:
+        endpoints: any frame with the columns of `KIND`, created_at, `level_source` (server or ladder; null is
+            ladder) and `logged_priority`, which is the server's level; any grain.
+        levels: `levels_of_kinds` of all their kinds; its other columns are added, too.
+
+    Returns:
+        The same rows with `priority`, `rule_name` and `ladder_step`. For the server's level, rule_name and
+        ladder_step are those of the current rules if they give the same level, else null: the creation was
+        not logged, so its rules are unknown.
     """
     by_server = F.coalesce(F.col("level_source") == "server", F.lit(False))
     moment = F.when(by_server, F.lit(STANDING).cast("timestamp")).otherwise(F.col("created_at"))
-    decided = with_priority(
-        endpoints.withColumns({"at_creation": F.col("created_at"), "created_at": moment}), rules
+    is_of_period = (F.col("since").isNull() | (F.col("moment") >= F.col("since"))) & (
+        F.col("until").isNull() | (F.col("moment") < F.col("until"))
     )
+    rows = endpoints.withColumn("moment", moment)
+    condition = is_of_period
+    for name in KIND:
+        condition &= F.col(f"endpoint.{name}") == F.col(f"kind.{name}")
+    # The small side stands on the left, which is held in memory.
+    decided = levels.alias("kind").join(rows.alias("endpoint"), condition, "right")
+    added = [name for name in levels.columns if name not in (*KIND, "since", "until")]
     is_same = ~by_server | (F.col("priority") == F.col("logged_priority"))
-    return decided.withColumns(
-        {
-            "created_at": F.col("at_creation"),
-            "rule_name": F.when(is_same, F.col("rule_name")),
-            "ladder_step": F.when(is_same, F.col("ladder_step")),
-            "priority": F.when(by_server, F.col("logged_priority")).otherwise(F.col("priority")),
-        }
-    ).drop("at_creation")
+    return (
+        decided.select("endpoint.*", *added)
+        .withColumns(
+            {
+                "rule_name": F.when(is_same, F.col("rule_name")),
+                "ladder_step": F.when(is_same, F.col("ladder_step")),
+                "priority": F.when(by_server, F.col("logged_priority")).otherwise(F.col("priority")),
+            }
+        )
+        .drop("moment")
+    )
 
 
 def _rules_of(rules: DataFrame, step: int, named: tuple[bool, bool, bool]) -> DataFrame:

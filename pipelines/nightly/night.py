@@ -100,8 +100,8 @@ def ingest_new_input(
     *,
     run_id: str,
     started_at: datetime,
-    as_of: datetime | None,
     materialize_state: Materialize,
+    as_of: datetime | None = None,
 ) -> IngestedInput:
     """Write the rules and ingest what is new: the first steps of a night.
 

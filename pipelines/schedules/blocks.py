@@ -18,12 +18,13 @@ def without_blocks(order: DataFrame) -> DataFrame:
     return order.withColumn("block", F.lit(None).cast("bigint"))
 
 
-def in_blocks(order: DataFrame, blocks: Blocks) -> DataFrame:
+def in_blocks(order: DataFrame, blocks: Blocks, *, are_many: bool) -> DataFrame:
     """The `transmission_schedule` table without `as_of`, sent block by block.
 
     Args:
         order: `transmission.transmission_order`; read several times.
         blocks: the size of a fragment, and the number of fragments in a block.
+        are_many: whether an instance has `numbering.are_many` of the messages.
 
     Returns:
         The same rows with `block` and with `position` as the order of last fragments.
@@ -35,10 +36,11 @@ def in_blocks(order: DataFrame, blocks: Blocks) -> DataFrame:
     docs/semantics.md#transmission-schedule.
     """
     lane = ["instance", "destination_instance"]
+    by_position = [_bucket("position")] if are_many else []
     fragments = number_rows(
         order.withColumn("fragments", _fragments(blocks.fragment_bytes)),
         within=lane,
-        buckets=[_bucket("position")],
+        buckets=by_position,
         order=[F.asc("position")],
         weight=F.col("fragments"),
     ).withColumnRenamed("before", "first_fragment")
@@ -52,7 +54,7 @@ def in_blocks(order: DataFrame, blocks: Blocks) -> DataFrame:
         number_rows(
             fragments.drop("number").withColumns(started),
             within=["instance"],
-            buckets=[_bucket("position")],
+            buckets=by_position,
             order=[F.asc("position")],
             weight=F.col("blocks_after") - F.col("blocks_before"),
         )
@@ -63,7 +65,7 @@ def in_blocks(order: DataFrame, blocks: Blocks) -> DataFrame:
     ordered = number_rows(
         sent.withColumnRenamed("position", "unblocked"),
         within=["instance"],
-        buckets=_block_buckets(blocks.fragments),
+        buckets=_block_buckets(blocks.fragments) if are_many else (),
         order=[F.asc("block"), F.asc("unblocked")],
     )
     return ordered.withColumn("position", F.col("number").cast("bigint")).drop(

@@ -2,17 +2,20 @@
 
 from pyspark.sql import DataFrame, Window, functions as F
 
+from pipelines.engine.materialize import Materialize
 from pipelines.engine.ordered import single_and_repeated
 from pipelines.schedules.numbering import level_and_minute, number_rows
-from pipelines.schedules.ready import CONVERSATION
 from schemas.keys import GROUP, QUEUE
 
+CONVERSATION = [*GROUP, "conversation_id", "is_initiator"]
 
-def ready_conversations(ready: DataFrame) -> DataFrame:
+
+def ready_conversations(ready: DataFrame, materialize: Materialize) -> DataFrame:
     """Conversations with ready messages, in the order of their group.
 
     Args:
-        ready: `ready_messages`.
+        ready: ready messages, `ready.with_arrival_order`; no conversation is in two queues or groups.
+        materialize: computes a frame once.
 
     Returns:
         One row per (queue, group, conversation_id, is_initiator): `priority`, `state`, `messages`, `oldest`
@@ -21,23 +24,13 @@ def ready_conversations(ready: DataFrame) -> DataFrame:
         and `before` (the ready messages of earlier conversations of the group). `is_alone`: no other
         conversation of the group has ready messages.
     """
-    named = [*CONVERSATION, "priority", "state"]
-    of_one = ready.where("is_alone").select(
-        *named,
-        F.lit(1).cast("bigint").alias("messages"),
-        F.col("arrival_order").alias("oldest"),
-        F.col("arrived_at").alias("oldest_at"),
-    )
-    of_several = (
-        ready.where("not is_alone")
-        .groupBy(*named)
-        .agg(
+    conversations = materialize(
+        ready.groupBy(*CONVERSATION, "priority", "state").agg(
             F.count(F.lit(1)).alias("messages"),
             F.min("arrival_order").alias("oldest"),
             F.min("arrived_at").alias("oldest_at"),
         )
     )
-    conversations = of_one.unionByName(of_several)
     in_group = Window.partitionBy(*GROUP).orderBy(
         F.desc("priority"), "oldest", "conversation_id", F.desc("is_initiator")
     )
@@ -95,13 +88,14 @@ def ready_groups(conversations: DataFrame) -> DataFrame:
     return of_one.unionByName(of_several)
 
 
-def ordered_groups(groups: DataFrame) -> DataFrame:
+def ordered_groups(groups: DataFrame, *, are_many: bool) -> DataFrame:
     """Groups in the order in which GET CONVERSATION GROUP would return them.
 
     That is by priority, ties by the oldest message at that priority.
 
     Args:
-        groups: `ready_groups`; read twice.
+        groups: `ready_groups`; read several times.
+        are_many: whether a queue has `numbering.are_many` of them.
 
     Returns:
         The same rows with `position`, from 1 in each queue, and `before`, the messages of earlier groups;
@@ -110,7 +104,7 @@ def ordered_groups(groups: DataFrame) -> DataFrame:
     free = number_rows(
         groups.where("state = 'ready'"),
         within=QUEUE,
-        buckets=level_and_minute(F.col("priority"), F.col("oldest_at")),
+        buckets=level_and_minute(F.col("priority"), F.col("oldest_at")) if are_many else (),
         order=[F.desc("priority"), F.asc("oldest_at_priority")],
         weight=F.col("messages"),
     )

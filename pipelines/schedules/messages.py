@@ -1,4 +1,4 @@
-"""Open messages with their two endpoints at as_of, and the messages that are in no schedule."""
+"""Open messages with their endpoints at as_of, and the messages that are in no schedule."""
 
 from pyspark.sql import DataFrame, functions as F
 
@@ -10,6 +10,7 @@ RECEIVER = (
     "local_service",
     "remote_service",
     "conversation_handle",
+    "conversation_group_id",
     "priority",
 )
 SENDER = ("instance", "database", "contract", "local_service", "remote_service", "priority")
@@ -31,54 +32,61 @@ def needed_endpoints(messages: DataFrame) -> DataFrame:
     return receivers.unionByName(senders).distinct()
 
 
-def messages_with_endpoints(messages: DataFrame, endpoints: DataFrame) -> DataFrame:
-    """Add the receiving and the sending endpoint of each open message.
+def with_receiver(messages: DataFrame, endpoints: DataFrame) -> DataFrame:
+    """Add the receiving endpoint of open messages.
 
     Args:
-        messages: `state.open_messages`, materialized; key message_id.
+        messages: rows of `state.open_messages`; key message_id.
         endpoints: `state.endpoints_at` of `needed_endpoints`; key (conversation_id, is_initiator).
 
     Returns:
-        The same rows with `receiver_exists`, `sender_exists`, and `receiver_...` and `sender_...`, which
-        describe the endpoints: null where an endpoint does not exist at as_of. `home_instance` is the
-        sender's instance, even if its endpoint is created after as_of; null if unknown. Columns of the sender
-        are for messages on their way; they can be null for others.
+        The same rows with `receiver_exists`, and `receiver_...`, which describe the endpoint: null where it
+        does not exist at as_of.
     """
-    by_initiator = F.col("is_initiator")
     receivers = endpoints.where("exists").select(
         "conversation_id",
-        (~by_initiator).alias("sent_by_initiator"),
+        (~F.col("is_initiator")).alias("sent_by_initiator"),
         *[F.col(name).alias(f"receiver_{name}") for name in RECEIVER],
-        F.col("conversation_group_id").alias("receiver_group_id"),
         F.lit(True).alias("receiver_exists"),
     )
+    known = messages.join(receivers, ["conversation_id", "sent_by_initiator"], "left")
+    return known.withColumn("receiver_exists", F.coalesce("receiver_exists", F.lit(False)))
+
+
+def with_sender(messages: DataFrame, endpoints: DataFrame) -> DataFrame:
+    """Add the sending endpoint of messages on their way.
+
+    Args:
+        messages: the rows of `state.open_messages` that are `ON_THEIR_WAY`; key message_id.
+        endpoints: `state.endpoints_at` of `needed_endpoints`; key (conversation_id, is_initiator).
+
+    Returns:
+        The same rows with `sender_exists`, `sender_...`, null where the endpoint does not exist at as_of, and
+        `home_instance`, the sender's instance, even if its endpoint is created after as_of; null if unknown.
+    """
     senders = endpoints.select(
         "conversation_id",
-        by_initiator.alias("sent_by_initiator"),
+        F.col("is_initiator").alias("sent_by_initiator"),
         *[F.when(F.col("exists"), F.col(name)).alias(f"sender_{name}") for name in SENDER],
         F.col("exists").alias("sender_exists"),
         F.col("instance").alias("home_instance"),
     )
-    side = ["conversation_id", "sent_by_initiator"]
-    on_their_way = messages.where(ON_THEIR_WAY).select(*side).distinct()
-    return (
-        messages.join(receivers, side, "left")
-        .join(senders.join(on_their_way, side, "left_semi"), side, "left")
-        .withColumns({name: F.coalesce(name, F.lit(False)) for name in ("receiver_exists", "sender_exists")})
-    )
+    known = messages.join(senders, ["conversation_id", "sent_by_initiator"], "left")
+    return known.withColumn("sender_exists", F.coalesce("sender_exists", F.lit(False)))
 
 
-def unresolved(messages: DataFrame) -> DataFrame:
+def unresolved(received: DataFrame, on_their_way: DataFrame) -> DataFrame:
     """The `unresolved` table without `as_of`.
 
     Args:
-        messages: `messages_with_endpoints`.
+        received: `ready.received_messages`.
+        on_their_way: the messages `ON_THEIR_WAY`, `with_sender`.
 
     Returns:
         One row per message that is missing from a schedule; key (kind, id).
     """
     # The first condition decides the reason: an engine can test a CHECK on rows that are left out later.
-    receive = messages.where("in_queue and (not receiver_exists or receiver_queue is null)").select(
+    receive = received.where("queue is null").select(
         F.lit("receive").alias("kind"),
         F.col("message_id").alias("id"),
         F.when(F.col("receiver_exists"), "service_not_in_catalog")
@@ -86,7 +94,7 @@ def unresolved(messages: DataFrame) -> DataFrame:
         .otherwise("endpoint_unknown")
         .alias("reason"),
     )
-    transmission = messages.where("waits and not sender_exists").select(
+    transmission = on_their_way.where("waits and not sender_exists").select(
         F.lit("transmission").alias("kind"),
         F.col("message_id").alias("id"),
         F.when(F.col("unknown_handle").isNotNull(), "handle_unknown")

@@ -10,14 +10,16 @@ from pipelines.config.model import Blocks
 from pipelines.engine.materialize import Materialize
 from pipelines.schedules.blocks import in_blocks, without_blocks
 from pipelines.schedules.groups import ordered_groups, ready_conversations, ready_groups
-from pipelines.schedules.messages import messages_with_endpoints, needed_endpoints
-from pipelines.schedules.ready import groups_locked, queues_off, ready_messages
+from pipelines.schedules.messages import ON_THEIR_WAY, needed_endpoints, with_receiver, with_sender
+from pipelines.schedules.numbering import are_many
+from pipelines.schedules.ready import groups_locked, queues_off, received_messages
 from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import sendable, transmission_order, with_transmit_priority
 from pipelines.state.endpoints import SIDE, endpoints_at
 from pipelines.state.ledger import Ledger
 from pipelines.state.open_messages import StateOfMessages, state_of_messages
 from pipelines.state.transactions import named_locks
+from schemas.keys import QUEUE
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Backlog:
 
     Attributes:
         messages: `state.open_messages`.
-        endpoints: `endpoints_at` of the endpoints of these messages, with `priority`.
+        endpoints: `endpoints_at` of the endpoints of these messages, with `priority`, materialized.
         forwarding: `state.forwarding`.
         locks: `named_locks`.
         off: `queues_off`.
@@ -90,11 +92,13 @@ def backlog(
     so_far = ledger.before(as_of)
     return Backlog(
         messages=state.messages,
-        endpoints=endpoints_at(
-            ledger.endpoints.join(needed_endpoints(state.messages), SIDE, "left_semi"),
-            so_far.endpoint_events,
-            catalog.bindings,
-            as_of=as_of,
+        endpoints=materialize(
+            endpoints_at(
+                ledger.endpoints.join(needed_endpoints(state.messages), SIDE, "left_semi"),
+                so_far.endpoint_events,
+                catalog.bindings,
+                as_of=as_of,
+            )
         ),
         forwarding=state.forwarding,
         locks=named_locks(so_far.queue_events, state.uncommitted),
@@ -102,13 +106,22 @@ def backlog(
     )
 
 
-def with_endpoints(waiting: Backlog) -> DataFrame:
-    """The messages of a backlog between their endpoints: `messages_with_endpoints`."""
-    return messages_with_endpoints(waiting.messages, waiting.endpoints)
+def queued(waiting: Backlog) -> DataFrame:
+    """The messages of a backlog in queues: `received_messages`."""
+    in_flight = with_receiver(waiting.messages.where("in_flight"), waiting.endpoints)
+    in_queues = with_receiver(waiting.messages.where("in_queue"), waiting.endpoints)
+    return received_messages(in_queues, waiting.off, groups_locked(waiting.locks, in_flight))
+
+
+def on_their_way(waiting: Backlog) -> DataFrame:
+    """The messages of a backlog that wait to be sent, or are being forwarded, between their endpoints."""
+    messages = waiting.messages.where(ON_THEIR_WAY)
+    return with_sender(with_receiver(messages, waiting.endpoints), waiting.endpoints)
 
 
 def orders(
-    messages: DataFrame,
+    received: DataFrame,
+    sent: DataFrame,
     waiting: Backlog,
     catalog: Catalog,
     *,
@@ -119,22 +132,24 @@ def orders(
     """Order a backlog.
 
     Args:
-        messages: `with_endpoints` of the backlog, materialized.
+        received: `queued` of the backlog, materialized.
+        sent: `on_their_way` of it, materialized.
         waiting: the backlog.
         catalog: where services are.
         as_of: the instant.
         settings: TOP of a RECEIVE, starvation prevention, and blocks.
         materialize: computes a frame once.
     """
-    ready = ready_messages(messages, waiting.off, groups_locked(waiting.locks, messages))
-    groups, received = receive_order(ready, top=settings.receive.top, materialize=materialize)
+    ready = received.where("queue is not null").drop("receiver_exists", "unknown_handle")
+    groups, in_order = receive_order(ready, top=settings.receive.top, materialize=materialize)
     transmission = settings.transmission
-    to_send = sendable(messages, waiting.forwarding, catalog.bindings, waiting.off)
+    to_send = sendable(sent, waiting.forwarding, catalog.bindings, waiting.off)
     with_levels = with_transmit_priority(
         to_send, catalog.honoring, as_of=as_of, starvation=transmission.starvation
     )
-    sent = send_order(with_levels, blocks=transmission.blocks, materialize=materialize)
-    return Orders(groups, received, sent)
+    return Orders(
+        groups, in_order, send_order(with_levels, blocks=transmission.blocks, materialize=materialize)
+    )
 
 
 def receive_order(
@@ -143,14 +158,14 @@ def receive_order(
     """Order ready messages by RECEIVE: `ordered_groups`, materialized, and `receive_schedule`.
 
     Args:
-        ready: `ready_messages`, or other rows `in_conversations`.
+        ready: ready messages, `with_arrival_order`, materialized.
         top: TOP(n) of the RECEIVE statement; None takes all ready messages of the group.
         materialize: computes a frame once.
     """
-    ready = materialize(ready)
-    in_groups = materialize(ready_conversations(ready))
-    groups = materialize(ordered_groups(materialize(ready_groups(in_groups))))
-    return groups, receive_schedule(ready, in_groups, groups, top=top)
+    many = are_many(ready, QUEUE)
+    conversations = materialize(ready_conversations(ready, materialize))
+    groups = materialize(ordered_groups(materialize(ready_groups(conversations)), are_many=many))
+    return groups, receive_schedule(ready, conversations, groups, top=top, are_many=many)
 
 
 def send_order(rows: DataFrame, *, blocks: Blocks | None, materialize: Materialize) -> DataFrame:
@@ -161,5 +176,7 @@ def send_order(rows: DataFrame, *, blocks: Blocks | None, materialize: Materiali
         blocks: the size of a fragment, and the number of fragments in a block; None sends message by message.
         materialize: computes a frame once.
     """
-    sent = materialize(transmission_order(rows))
-    return without_blocks(sent) if blocks is None else in_blocks(sent, blocks)
+    rows = materialize(rows)
+    many = are_many(rows, ["instance"])
+    sent = transmission_order(rows, are_many=many)
+    return without_blocks(sent) if blocks is None else in_blocks(materialize(sent), blocks, are_many=many)

@@ -1,8 +1,7 @@
-"""Queues that are off, locked groups, and ready messages with the order inside their conversation."""
+"""Queues that are off, locked groups, and messages in queues with the order inside their group."""
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.engine.ordered import single_and_repeated
 from pipelines.state.events_before import moment_and_id, moment_of
 from schemas.keys import GROUP, QUEUE
 
@@ -25,23 +24,20 @@ def queues_off(catalog_queues: DataFrame, queue_events: DataFrame) -> DataFrame:
     return catalog_queues.join(latest, QUEUE, "full").where(~is_on).select(*QUEUE)
 
 
-def groups_locked(named: DataFrame, messages: DataFrame) -> DataFrame:
+def groups_locked(named: DataFrame, in_flight: DataFrame) -> DataFrame:
     """The groups that an open transaction holds.
 
     Args:
         named: `state.named_locks`.
-        messages: `messages_with_endpoints`, for the messages in flight.
+        in_flight: the messages in flight, `with_receiver`.
 
     Returns:
         (instance, database, queue, conversation_group_id), unique.
     """
-    in_flight = messages.where("in_flight and receiver_exists and receiver_queue is not null").select(
-        F.col("receiver_instance").alias("instance"),
-        F.col("receiver_database").alias("database"),
-        F.col("receiver_queue").alias("queue"),
-        F.col("receiver_group_id").alias("conversation_group_id"),
+    held = in_flight.where("receiver_queue is not null").select(
+        *[F.col(f"receiver_{name}").alias(name) for name in GROUP]
     )
-    return named.unionByName(in_flight).distinct()
+    return named.unionByName(held).distinct()
 
 
 def with_state(messages: DataFrame, off: DataFrame, locked: DataFrame) -> DataFrame:
@@ -59,31 +55,24 @@ def with_state(messages: DataFrame, off: DataFrame, locked: DataFrame) -> DataFr
     return flagged.withColumn("state", state).drop("is_off", "is_locked")
 
 
-CONVERSATION = [*GROUP, "conversation_id", "is_initiator"]
 LEAST = 2**63
 
 
-def ready_messages(messages: DataFrame, off: DataFrame, locked: DataFrame) -> DataFrame:
+def received_messages(messages: DataFrame, off: DataFrame, locked: DataFrame) -> DataFrame:
     """The messages in queues, with whether a RECEIVE can return them.
 
     Args:
-        messages: `messages_with_endpoints`.
+        messages: the messages that are `in_queue`, `with_receiver`.
         off: `queues_off`.
         locked: `groups_locked`.
 
     Returns:
-        One row per ready message; key (instance, database, queue, message_id). `priority` is the
-        receiving endpoint's, `state` tells whether queue and group are free, `arrival_order` compares
-        arrivals, and `rank` counts from 1 in the conversation: DialogTimer first, then Error, then
-        all others; then message_sequence_number (nulls last), then arrival. `is_alone` if there is no other
-        ready message in the conversation. See docs/semantics.md#orders; the vendor's page "Broker System
-        Messages" has the precedence of system messages.
+        One row per message; key message_id: the receiving endpoint's names and `priority`, `queue`, null
+        where the message can't be placed, `state`, which tells whether queue and group are free,
+        `arrival_order`, `receiver_exists` and `unknown_handle`.
     """
-    received = messages.where("in_queue and receiver_exists and receiver_queue is not null").select(
-        F.col("receiver_instance").alias("instance"),
-        F.col("receiver_database").alias("database"),
-        F.col("receiver_queue").alias("queue"),
-        F.col("receiver_group_id").alias("conversation_group_id"),
+    received = messages.select(
+        *[F.col(f"receiver_{name}").alias(name) for name in GROUP],
         "conversation_id",
         (~F.col("sent_by_initiator")).alias("is_initiator"),
         F.col("receiver_conversation_handle").alias("conversation_handle"),
@@ -96,33 +85,52 @@ def ready_messages(messages: DataFrame, off: DataFrame, locked: DataFrame) -> Da
         F.col("receiver_contract").alias("contract"),
         F.col("receiver_local_service").alias("local_service"),
         F.col("receiver_remote_service").alias("remote_service"),
+        "receiver_exists",
+        "unknown_handle",
     )
-    return in_conversations(with_state(received, off, locked))
+    return with_arrival_order(with_state(received, off, locked))
 
 
-def in_conversations(ready: DataFrame) -> DataFrame:
-    """Order ready messages inside their conversations; levels do not matter there.
+def with_arrival_order(ready: DataFrame) -> DataFrame:
+    """Add `arrival_order`, which compares the arrivals of messages in a queue.
+
+    That is their time, then queuing_order (nulls last), then message_id, as one text. See
+    docs/semantics.md#orders.
 
     Args:
-        ready: one row per ready message with queue, group, conversation_id, is_initiator, message_id,
-            message_sequence_number, message_type, arrived_at and queuing_order.
-
-    Returns:
-        The same rows with `arrival_order` and `rank`, as `ready_messages` has them, and `is_alone`: no other
-        message is ready in the conversation.
+        ready: rows with arrived_at, queuing_order and message_id.
     """
-    in_conversation = Window.partitionBy(*CONVERSATION).orderBy(
+    return ready.withColumn("arrival_order", _arrival_order())
+
+
+def with_rank(ready: DataFrame, conversations: DataFrame) -> DataFrame:
+    """Add `rank`, the place of each ready message in its group, from 1.
+
+    Args:
+        ready: ready messages, `with_arrival_order`.
+        conversations: `ready_conversations` of them.
+
+    Messages of earlier conversations of the group come first. In a conversation DialogTimer comes first, then
+    Error, then all others; then message_sequence_number (nulls last), then arrival. Levels do not matter.
+    See docs/semantics.md#orders; the vendor's page "Broker System Messages" has the precedence of system
+    messages.
+    """
+    side = ["conversation_id", "is_initiator"]
+    in_conversation = Window.partitionBy(*side).orderBy(
         message_type_rank(), F.asc_nulls_last("message_sequence_number"), "arrival_order"
     )
-    rows = ready.withColumn("arrival_order", _arrival_order())
-    alone, several = single_and_repeated(rows, ["conversation_id", "is_initiator"])
-    return alone.withColumns({"rank": F.lit(1), "is_alone": F.lit(True)}).unionByName(
-        several.withColumns({"rank": F.row_number().over(in_conversation), "is_alone": F.lit(False)})
+    # The small side stands on the left, which is held in memory. Most conversations have one message.
+    alone, several = (
+        conversations.where(condition).select(*side, "before").join(ready, side)
+        for condition in ("messages = 1", "messages > 1")
     )
+    ranked = alone.withColumn("rank", F.lit(1)).unionByName(
+        several.withColumn("rank", F.row_number().over(in_conversation))
+    )
+    return ranked.withColumn("rank", F.col("rank") + F.col("before")).drop("before")
 
 
 def _arrival_order() -> Column:
-    """Arrival order in a queue as one text: time, queuing_order (nulls last), message_id."""
     number = F.col("queuing_order")
     # Negative numbers come first, the least of them before all others.
     shifted = F.when(number < 0, number + F.lit(LEAST - 1) + F.lit(1)).otherwise(number)

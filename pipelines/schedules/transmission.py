@@ -36,7 +36,7 @@ def sendable(messages: DataFrame, forwarding: DataFrame, bindings: DataFrame, of
     """The messages that instances have to send; only `priority` depends on levels.
 
     Args:
-        messages: `messages_with_endpoints`.
+        messages: `orders.on_their_way`.
         forwarding: `state.forwarding`.
         bindings: the catalog's (instance, database, service, queue), unique by the first three.
         off: `queues_off`.
@@ -71,11 +71,12 @@ def with_transmit_priority(
     return flagged.withColumns({"transmit_priority": raised, "elevated": raised > base}).drop("honors")
 
 
-def transmission_order(rows: DataFrame) -> DataFrame:
+def transmission_order(rows: DataFrame, *, are_many: bool) -> DataFrame:
     """The order in which instances would send, message by message.
 
     Args:
-        rows: `sendable`, `with_transmit_priority`; read twice.
+        rows: `sendable`, `with_transmit_priority`, materialized.
+        are_many: whether an instance has `numbering.are_many` of them.
 
     Returns:
         The same rows with `position`, from 1 in each instance, over all its databases.
@@ -83,7 +84,7 @@ def transmission_order(rows: DataFrame) -> DataFrame:
     ordered = number_rows(
         rows,
         within=["instance"],
-        buckets=level_and_minute(F.col("transmit_priority"), F.col("sendable_at")),
+        buckets=level_and_minute(F.col("transmit_priority"), F.col("sendable_at")) if are_many else (),
         order=[
             F.desc("transmit_priority"),
             F.asc("sendable_at"),
@@ -117,7 +118,7 @@ def forwarded_elsewhere(messages: DataFrame, forwarding: DataFrame) -> DataFrame
     """The messages that an instance other than the sender's has accepted and not passed on yet.
 
     Args:
-        messages: `messages_with_endpoints`.
+        messages: `orders.on_their_way`.
         forwarding: `state.forwarding`.
 
     Returns:

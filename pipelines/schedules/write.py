@@ -2,13 +2,13 @@
 
 from datetime import datetime
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import DataFrame
 
 from pipelines.config.load import Settings
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.schedules.groups import group_priorities
 from pipelines.schedules.messages import unresolved
-from pipelines.schedules.orders import orders, with_endpoints
+from pipelines.schedules.orders import on_their_way, orders, queued
 from pipelines.schedules.read import catalog_frames, read_backlog
 from pipelines.schedules.transmission import forwarded_elsewhere
 from pipelines.state.open_messages import StateOfMessages
@@ -48,10 +48,15 @@ def write_schedules(
             has_queue_events=batches.has_queue_events,
             known=known if known and known.holds_at(as_of, batches.newest_fact) else None,
         )
-        messages = materialize(with_endpoints(waiting))
-        counts = _count_open(messages, waiting.forwarding)
+        received, sent = run_concurrently(
+            warehouse.spark,
+            lambda: materialize(queued(waiting)),
+            lambda: materialize(on_their_way(waiting)),
+        )
+        counts = _count_open(received, sent, waiting.forwarding)
         ordered = orders(
-            messages,
+            received,
+            sent,
             waiting,
             catalog,
             as_of=as_of,
@@ -63,14 +68,14 @@ def write_schedules(
             lambda: warehouse.replace_as_of(GROUP_PRIORITIES, group_priorities(ordered.groups), as_of),
             lambda: warehouse.replace_as_of(RECEIVE_SCHEDULE, ordered.received, as_of),
             lambda: warehouse.replace_as_of(TRANSMISSION_SCHEDULE, ordered.sent, as_of),
-            lambda: warehouse.replace_as_of(UNRESOLVED, unresolved(messages), as_of),
+            lambda: warehouse.replace_as_of(UNRESOLVED, unresolved(received, sent), as_of),
         )
     return counts
 
 
-def _count_open(messages: DataFrame, forwarding: DataFrame) -> dict[str, int]:
-    counted = messages.agg(
-        F.count_if("in_queue").alias("open_receive"), F.count_if("waits").alias("open_transmission")
-    ).first()
-    counts = counted.asDict() if counted else {}
-    return counts | {"open_forwarded": forwarded_elsewhere(messages, forwarding).count()}
+def _count_open(received: DataFrame, sent: DataFrame, forwarding: DataFrame) -> dict[str, int]:
+    return {
+        "open_receive": received.count(),
+        "open_transmission": sent.where("waits").count(),
+        "open_forwarded": forwarded_elsewhere(sent, forwarding).count(),
+    }

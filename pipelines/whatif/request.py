@@ -13,7 +13,7 @@ from pipelines.config.proposal import Proposal, keep_standing_rules
 from pipelines.engine.materialize import Materialize
 from pipelines.schedules.orders import receive_order, send_order
 from pipelines.schedules.read import catalog_frames
-from pipelines.schedules.ready import in_conversations
+from pipelines.schedules.ready import with_arrival_order
 from pipelines.state.endpoints import SIDE, with_queue
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import settings_of
@@ -171,7 +171,9 @@ class WhatIfRequest:
         rows = self.materialize(received_by_level(self._published(RECEIVE_SCHEDULE), levels))
         tops = {scenario: settings.receive.top for scenario, settings in self.both_settings.items()}
         made = {
-            scenario: receive_order(in_conversations(ready), top=tops[scenario], materialize=self.materialize)
+            scenario: receive_order(
+                self.materialize(with_arrival_order(ready)), top=tops[scenario], materialize=self.materialize
+            )
             for scenario, ready in self._reordered(rows, QUEUE, "receive", READY, "priority").items()
         }
         groups = self._published(GROUP_PRIORITIES)

@@ -64,28 +64,31 @@ def expected(order: list[Row], fragments: int) -> dict[str, tuple[int, int]]:
     return found
 
 
-def sent(session: SparkSession, order: list[Row], fragments: int) -> dict[str, tuple[int, int]]:
+def sent(
+    session: SparkSession, order: list[Row], fragments: int, *, are_many: bool
+) -> dict[str, tuple[int, int]]:
     frame = session.createDataFrame(order, COLUMNS).repartition(3)
-    rows = blocks.in_blocks(frame, Blocks(fragment_bytes=FRAGMENT_BYTES, fragments=fragments)).collect()
+    sizes = Blocks(fragment_bytes=FRAGMENT_BYTES, fragments=fragments)
+    rows = blocks.in_blocks(frame, sizes, are_many=are_many).collect()
     return {row.message_id: (row.position, row.block) for row in rows}
 
 
 @pytest.mark.parametrize("fragments", [1, 2, 3, 7, 1000])
-@pytest.mark.parametrize("bucket_rows", [4, 100_000])
+@pytest.mark.parametrize(("bucket_rows", "are_many"), [(4, True), (100_000, True), (4, False)])
 def test_blocks_are_those_of_filling_them(
-    session: SparkSession, monkeypatch: pytest.MonkeyPatch, fragments: int, bucket_rows: int
+    session: SparkSession, monkeypatch: pytest.MonkeyPatch, fragments: int, bucket_rows: int, are_many: bool
 ) -> None:
     """Small buckets too, so that blocks and messages lie across them."""
     monkeypatch.setattr(blocks, "BUCKET_ROWS", bucket_rows)
     order = random_order(seed=fragments, count=120)
-    assert sent(session, order, fragments) == expected(order, fragments)
+    assert sent(session, order, fragments, are_many=are_many) == expected(order, fragments)
 
 
 @pytest.mark.spark
 def test_the_tail_of_a_block_overtakes(session: SparkSession) -> None:
     """The documentation's case: what fills a block up goes with it, before a higher level elsewhere."""
     order = in_order([("SQL2", 10), ("SQL3", 10), ("SQL3", 10), ("SQL2", 10)])
-    assert sent(session, order, 2) == {
+    assert sent(session, order, 2, are_many=False) == {
         "SQL1 1": (1, 1),
         "SQL1 4": (2, 1),
         "SQL1 2": (3, 2),

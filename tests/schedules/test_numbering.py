@@ -56,13 +56,14 @@ def expected(given: list[Row], *, weighed: bool) -> dict[str, tuple[int, int]]:
 
 
 @pytest.mark.spark
+@pytest.mark.parametrize("in_buckets", [False, True])
 @pytest.mark.parametrize("weighed", [False, True])
-def test_numbers_are_those_of_a_sort(session: SparkSession, weighed: bool) -> None:
+def test_numbers_are_those_of_a_sort(session: SparkSession, weighed: bool, in_buckets: bool) -> None:
     given = rows(400, seed=1)
     found = number_rows(
         session.createDataFrame(given, ROWS).repartition(3),
         within=["instance", "queue"],
-        buckets=level_and_minute(F.col("level"), F.col("time")),
+        buckets=level_and_minute(F.col("level"), F.col("time")) if in_buckets else (),
         order=[F.desc("level"), F.asc("time"), F.asc_nulls_last("rank"), F.asc("id")],
         weight=F.col("weight") if weighed else None,
     )

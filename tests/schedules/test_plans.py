@@ -24,7 +24,7 @@ from pipelines.ingest.duplicates import (
     select_near_suspects,
     select_suspects,
 )
-from pipelines.ingest.endpoints import find_first_arrivals, resolve_endpoints
+from pipelines.ingest.endpoints import find_first_arrivals, find_kinds, resolve_endpoints
 from pipelines.ingest.late_events import Lookback, select_closed_rows
 from pipelines.ingest.retention import (
     CloseAt,
@@ -36,10 +36,12 @@ from pipelines.ingest.retention import (
     select_redelivered,
 )
 from pipelines.ingest.sides import conversation_sides
+from pipelines.ladder.ladder import levels_of_kinds
 from pipelines.schedules.blocks import in_blocks
 from pipelines.schedules.groups import ordered_groups, ready_conversations, ready_groups
-from pipelines.schedules.messages import messages_with_endpoints, unresolved
-from pipelines.schedules.ready import groups_locked, queues_off, ready_messages
+from pipelines.schedules.messages import unresolved
+from pipelines.schedules.orders import Backlog, on_their_way, queued
+from pipelines.schedules.ready import queues_off
 from pipelines.schedules.receive import receive_schedule
 from pipelines.schedules.transmission import sendable, transmission_order, with_transmit_priority
 from pipelines.state.endpoints import endpoints_at, latest_moves, with_queue
@@ -141,13 +143,20 @@ class Frames:
     def closing_conversations(self) -> DataFrame:
         return select_closing_conversations(self.kept(self.sides), self.kept(self.open_messages), UNTIL)
 
+    @cached_property
+    def places(self) -> DataFrame:
+        return find_first_arrivals(self.table("message_events"), self.table("endpoints"))
+
     def endpoints(self) -> DataFrame:
         known = self.table("endpoints")
-        places = find_first_arrivals(self.table("message_events"), known)
         events = self.table("endpoint_events")
-        looked_up = self.kept(self.sides), self.kept(latest_moves(events)), places
-        found = resolve_endpoints(events, *looked_up, known, self.table("priority_rules"))
-        return with_queue(found, self.bindings)
+        looked_up = self.kept(self.sides), self.kept(latest_moves(events)), self.kept(self.places)
+        return resolve_endpoints(events, *looked_up, known, self.kept(self.levels))
+
+    @cached_property
+    def levels(self) -> DataFrame:
+        kinds = find_kinds(self.table("endpoint_events"), self.kept(self.places))
+        return with_queue(levels_of_kinds(self.kept(kinds), self.table("priority_rules")), self.bindings)
 
     # The schedules
 
@@ -156,21 +165,33 @@ class Frames:
         return queues_off(self.of_unknown_size(QUEUES), self.table("queue_events"))
 
     @cached_property
-    def messages(self) -> DataFrame:
+    def backlog(self) -> Backlog:
         at_as_of = endpoints_at(
             self.table("endpoints"), self.table("endpoint_events"), self.bindings, as_of=AS_OF
         )
-        return messages_with_endpoints(self.state.messages, at_as_of)
+        return Backlog(
+            self.kept(self.state.messages),
+            self.kept(at_as_of),
+            self.state.forwarding,
+            named_locks(self.table("queue_events"), self.state.uncommitted),
+            self.kept(self.off),
+        )
+
+    @cached_property
+    def received(self) -> DataFrame:
+        return queued(self.backlog)
+
+    @cached_property
+    def sent(self) -> DataFrame:
+        return on_their_way(self.backlog)
 
     @cached_property
     def ready(self) -> DataFrame:
-        named = named_locks(self.table("queue_events"), self.state.uncommitted)
-        messages = self.kept(self.messages)
-        return ready_messages(messages, self.kept(self.off), groups_locked(named, messages))
+        return self.received.drop("receiver_exists", "unknown_handle")
 
     @cached_property
     def in_groups(self) -> DataFrame:
-        return ready_conversations(self.kept(self.ready))
+        return ready_conversations(self.kept(self.ready), self.kept)
 
     @cached_property
     def groups(self) -> DataFrame:
@@ -178,16 +199,19 @@ class Frames:
 
     @cached_property
     def ordered(self) -> DataFrame:
-        return ordered_groups(self.kept(self.groups))
+        return ordered_groups(self.kept(self.groups), are_many=True)
 
     def receive(self, top: int | None) -> DataFrame:
-        return receive_schedule(*map(self.kept, (self.ready, self.in_groups, self.ordered)), top=top)
+        return receive_schedule(
+            *map(self.kept, (self.ready, self.in_groups, self.ordered)), top=top, are_many=True
+        )
 
     def transmission(self) -> DataFrame:
-        rows = sendable(self.kept(self.messages), self.state.forwarding, self.bindings, self.kept(self.off))
+        rows = sendable(self.kept(self.sent), self.state.forwarding, self.bindings, self.kept(self.off))
         starvation = Starvation(after_seconds=60.0, raise_by=1)
         honoring = self.of_unknown_size(DATABASES)
-        return transmission_order(with_transmit_priority(rows, honoring, as_of=AS_OF, starvation=starvation))
+        with_levels = with_transmit_priority(rows, honoring, as_of=AS_OF, starvation=starvation)
+        return transmission_order(self.kept(with_levels), are_many=True)
 
 
 STEPS: dict[str, Callable[[Frames], DataFrame]] = {
@@ -199,9 +223,10 @@ STEPS: dict[str, Callable[[Frames], DataFrame]] = {
     "open conversations": Frames.open_conversations,
     "closing conversations": Frames.closing_conversations,
     "last of a kind": lambda frames: select_last_of_kind(frames.table("queue_events"), UNTIL),
+    "levels of kinds": lambda frames: frames.levels,
     "endpoints": Frames.endpoints,
-    "messages": lambda frames: frames.messages,
-    "ready messages": lambda frames: frames.ready,
+    "messages in queues": lambda frames: frames.received,
+    "messages on their way": lambda frames: frames.sent,
     "queues that are off": lambda frames: frames.off,
     "ready conversations": lambda frames: frames.in_groups,
     "ready groups": lambda frames: frames.groups,
@@ -210,9 +235,9 @@ STEPS: dict[str, Callable[[Frames], DataFrame]] = {
     "receive schedule with TOP": lambda frames: frames.receive(2),
     "transmission schedule": Frames.transmission,
     "transmission schedule in blocks": lambda frames: in_blocks(
-        frames.kept(frames.transmission()), Blocks(fragment_bytes=1000, fragments=5)
+        frames.kept(frames.transmission()), Blocks(fragment_bytes=1000, fragments=5), are_many=True
     ),
-    "unresolved": lambda frames: unresolved(frames.kept(frames.messages)),
+    "unresolved": lambda frames: unresolved(frames.kept(frames.received), frames.kept(frames.sent)),
 }
 
 
