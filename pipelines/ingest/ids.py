@@ -1,5 +1,6 @@
 """The ids of an input's rows in their one spelling."""
 
+from collections.abc import Callable
 from functools import reduce
 from operator import or_
 
@@ -11,16 +12,18 @@ from schemas.ids import IDS, canonical_id
 WRITTEN = "written"
 
 
-def has_other_spelling(contract: EventContract) -> Column:
-    """Whether an id of the row has another spelling than its canonical one; never null."""
-    differs = [F.col(name) != canonical_id(F.col(name)) for name in _ids(contract)]
-    return F.coalesce(reduce(or_, [F.coalesce(each, F.lit(False)) for each in differs]), F.lit(False))
+def is_in_other_case(contract: EventContract) -> Column:
+    """Whether an id of the row has letters in lower case; never null."""
+    return _any_id(contract, lambda id: id != F.upper(id))
 
 
 def has_more_than_case(contract: EventContract) -> Column:
-    """Whether the canonical spelling of an id of the row is another text than the id in upper case."""
-    differs = [canonical_id(F.col(name)) != F.upper(name) for name in _ids(contract)]
-    return F.coalesce(reduce(or_, [F.coalesce(each, F.lit(False)) for each in differs]), F.lit(False))
+    """Whether an id of the row in upper case is not its canonical spelling; never null."""
+    return _any_id(contract, lambda id: canonical_id(id) != F.upper(id))
+
+
+def _any_id(contract: EventContract, differs: Callable[[Column], Column]) -> Column:
+    return reduce(or_, [F.coalesce(differs(F.col(name)), F.lit(False)) for name in _ids(contract)])
 
 
 def with_canonical_ids(rows: DataFrame, contract: EventContract, *, by_case: bool) -> DataFrame:
