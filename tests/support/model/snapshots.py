@@ -225,9 +225,7 @@ def _queue_name(row: Row, queues: dict[int, str]) -> str:
     return str(row["queue_name"]) if row.get("queue_name") else queues[row["queue_id"]]
 
 
-def rules_with(
-    rules: list[Rule], snapshots: Sequence[Snapshot], stated: set[tuple[str, str]]
-) -> list[Rule]:
+def rules_with(rules: list[Rule], snapshots: Sequence[Snapshot], stated: set[tuple[str, str]]) -> list[Rule]:
     """The history of the rules; views make it for databases without statements.
 
     A rule is valid from the first snapshot that shows it as it is to the first one that does not.
