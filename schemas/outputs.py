@@ -118,7 +118,9 @@ TRANSMISSION_SCHEDULE = Table(
         required(
             "sendable_at", "timestamp", "when it and its conversation's earlier messages were sent, UTC"
         ),
-        optional("why_still_here", "string", "transmission_status of the latest snapshot up to as_of; null if none"),
+        optional(
+            "why_still_here", "string", "transmission_status of the latest snapshot up to as_of; null if none"
+        ),
     ),
     key=("as_of", "instance", "message_id"),
     partition_by=("as_of_key",),
