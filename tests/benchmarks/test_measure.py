@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks import report
-from benchmarks.bench import gibibytes, steps_of
 from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, SPARK, Measure, Results
+from benchmarks.readings import gibibytes, steps_of
 from benchmarks.targets import HEADINGS, Row, rows
 from tests.support.packages import needs_whole_pyspark
 
