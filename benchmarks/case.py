@@ -56,9 +56,9 @@ class Case:
         """Where everything of the experiment is; its cases run one after the other."""
         return self.options.folder / "runs" / self.experiment
 
-    def warehouse(self, engine: str) -> Path:
-        """The pipeline's tables."""
-        return self.folder / engine / "warehouse"
+    def warehouse(self, system: str) -> Path:
+        """The tables of the pipeline on an engine, or of a floor."""
+        return self._place(system) / "warehouse"
 
     def clear(self) -> None:
         """Remove what earlier runs left."""
@@ -110,16 +110,13 @@ class Case:
         finished = run_process(command, log=self.folder / "peer.log")
         return self._measure(DUCKDB, finished, None, out)
 
-    def floor(self, engine: str, new: Collection[Path] | None = None) -> Measure:
-        """Run the floor on the inputs and the finished warehouse of the engine; its tables go."""
+    def floor(self, engine: str, as_of: datetime) -> Measure:
+        """Run the floor; see `lean.py`."""
         # A warehouse without tables: all is new, so spark-submit.sh chooses as for the night.
-        place = f"floor_{engine}"
-        out = self.warehouse(place)
-        options: list[str | Path] = ["--config", self._settings(place), "--finished", self.warehouse(engine)]
-        finished = self._job(engine, "benchmarks.floor", options)
-        measure = self._measure(FLOOR + engine, finished, new, out)
-        shutil.rmtree(out, ignore_errors=True)
-        return measure
+        system = FLOOR + engine
+        options: list[str | Path] = ["--config", self._settings(system), "--as-of", as_of.isoformat()]
+        finished = self._job(engine, "benchmarks.lean", options)
+        return self._measure(system, finished, None, self.warehouse(system))
 
     def ask(self, engine: str) -> Measure:
         """Ask the questions of `queries.py`: their seconds are the steps."""
@@ -157,8 +154,11 @@ class Case:
             measure, rows=require_equal(self.warehouse(measure.system), self.folder / "peer", as_of)
         )
 
+    def _place(self, system: str) -> Path:
+        return self.folder / system.replace(" ", "_")
+
     def _settings(self, system: str, *, activation: bool = False) -> Path:
-        folder = self.folder / system
+        folder = self._place(system)
         folder.mkdir(parents=True, exist_ok=True)
         inputs = self.inputs_at or self.log
         settings: dict[str, Any] = {"warehouse": "warehouse"}

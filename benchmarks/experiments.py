@@ -36,10 +36,6 @@ def small(bench: Bench) -> None:
             bench.add(case.peer(as_of))
             for measure in ours:
                 bench.add(case.compared(measure, as_of))
-            if as_of == LAST_MIDNIGHT:
-                # It copies the whole warehouse, which is what a first night writes.
-                for engine in bench.engines:
-                    bench.add(case.floor(engine, new))
 
 
 def cold(bench: Bench) -> None:

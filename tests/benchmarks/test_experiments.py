@@ -95,12 +95,12 @@ def cases(bench: Bench, system: str = EMBEDDED) -> list[str]:
 
 def test_cold_runs_all_in_each_round(recorder: Recorder) -> None:
     bench = run("cold", recorder, rounds=2)
-    systems = (EMBEDDED, SPARK, DUCKDB, FLOOR + EMBEDDED, FLOOR + SPARK)
+    systems = (EMBEDDED, SPARK, DUCKDB)
     assert {system: cases(bench, system) for system in systems} == dict.fromkeys(
         systems, ["150 messages"] * 2
     )
     assert {measure.events for measure in bench.measures} == {3 * ROWS}
-    assert len(recorder.of("nightly")) == len(recorder.of("floor")) == 4
+    assert len(recorder.of("nightly")) == 4
     ours = bench.measures[1]
     assert (ours.rows, ours.steps) == ({"endpoints": 1}, {"rules": 1.0, "explain_message": 0.5})
 
@@ -111,7 +111,7 @@ def test_the_cold_night_is_run_once_for_all_that_need_it(recorder: Recorder) -> 
         EXPERIMENTS[name](bench)
     assert len(recorder.of("nightly")) == 4
     assert len(recorder.of("queries")) == 2
-    assert [(m.experiment, m.system) for m in bench.measures[5:]] == [
+    assert [(m.experiment, m.system) for m in bench.measures[3:]] == [
         ("activation", EMBEDDED),
         ("activation", SPARK),
         ("queries", EMBEDDED),
@@ -122,7 +122,6 @@ def test_the_cold_night_is_run_once_for_all_that_need_it(recorder: Recorder) -> 
 def test_small_nights_come_one_after_the_other(recorder: Recorder) -> None:
     bench = run("small", recorder)
     assert cases(bench) == cases(bench, DUCKDB) == ["night 1 of 2", "night 2 of 2"]
-    assert cases(bench, FLOOR + EMBEDDED) == ["night 1 of 2"]
     assert [m.events for m in bench.measures if m.system == DUCKDB] == [3 * ROWS, 6 * ROWS]
     assert [m.events for m in bench.measures if m.system == SPARK] == [3 * ROWS] * 2
 
