@@ -1,7 +1,7 @@
 """A log of the night that users wait for: half of its messages are open, and no conversation has ended.
 
 A conversation has one to four messages. Of these 45 % are received, 40 % stand in a queue and 15 % wait to be
-sent. The log goes on for a minute after its last midnight, and its rules don't change within the day.
+sent. The log goes on for four minutes after its last midnight, and its rules don't change within the day.
 """
 
 from datetime import datetime, timedelta
@@ -20,6 +20,8 @@ Skew: TypeAlias = Literal["queue", "group", "level"]
 """90 % of the conversations go to one queue; half go to one group of it; 99 % of the rules have one level."""
 
 CONVERSATIONS_OF_FIVE_MESSAGES = 2
+SECONDS = 86_400 + 180
+"""In which conversations begin."""
 SERVICES, KINDS, RULES = 200, 200, 125
 """Rules are counted per database, of which there are eight."""
 
@@ -35,7 +37,7 @@ CONVERSATIONS = """
     WITH drawn AS (
         SELECT
             n, floor(15 * $kinds * uniform(n, 'kind') ** 3)::BIGINT % $kinds AS kind,
-            $start::TIMESTAMPTZ + seconds(86400 * uniform(n, 'begin')) AS begun_at,
+            $start::TIMESTAMPTZ + seconds($seconds * uniform(n, 'begin')) AS begun_at,
             uniform(n, 'skew') < $hot AS is_hot
         FROM range($conversations) AS numbers (n)
     )
@@ -109,7 +111,7 @@ def write_backlog(messages: int, folder: Path, midnight: datetime, skew: Skew | 
     Args:
         messages: how many are sent, about.
         folder: where; it is there.
-        midnight: the end of the day in which conversations begin.
+        midnight: the end of the day in which nearly all conversations begin.
         skew: what is spread unevenly; see `Skew`.
     """
     start = midnight - timedelta(days=1)
@@ -118,8 +120,9 @@ def write_backlog(messages: int, folder: Path, midnight: datetime, skew: Skew | 
     )
     world = synthetic.world(size, draws=Draws(1), start=start, days=1)
     (folder / "catalog.yaml").write_text(world.catalog, encoding="utf-8")
-    rules = [rule for rule in yaml.safe_load(world.rules) if "create" in rule]
-    (folder / "rules.yaml").write_text(yaml.safe_dump(rules, sort_keys=False), encoding="utf-8")
+    rules = [rule for rule in yaml.load(world.rules, Loader=yaml.CSafeLoader) if "create" in rule]
+    text = yaml.dump(rules, Dumper=yaml.CSafeDumper, sort_keys=False)
+    (folder / "rules.yaml").write_text(text, encoding="utf-8")
     with duckdb.connect(config={"temp_directory": str(folder / ".spill")}) as database:
         database.execute("SET TimeZone = 'UTC'")
         database.execute(MACROS)
@@ -127,6 +130,7 @@ def write_backlog(messages: int, folder: Path, midnight: datetime, skew: Skew | 
         drawn = {
             "kinds": KINDS,
             "start": start.isoformat(),
+            "seconds": SECONDS,
             "conversations": max(1, messages * CONVERSATIONS_OF_FIVE_MESSAGES // 5),
             "hot": {"queue": 0.9, "group": 0.5}.get(skew or "", 0.0),
         }

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from benchmarks.equality import require_equal
-from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, Measure
+from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, SPARK, Measure
 from benchmarks.options import LAST_MIDNIGHT, Options
 from benchmarks.processes import PROJECT, Finished, run_process
 from benchmarks.readings import (
@@ -92,7 +92,7 @@ class Case:
         before = len(self._commits(engine))
         settings = self._settings(engine, activation=activation)
         options: list[str | Path] = ["--config", settings, "--as-of", as_of.isoformat(), "--quiet"]
-        jobs = self.folder / engine / "jobs" if count_jobs and engine != EMBEDDED else None
+        jobs = self._event_log(engine) if count_jobs else None
         finished = self._job(engine, "jobs.nightly", options, memory=memory, event_log=jobs)
         return replace(
             self._measure(engine, finished, new, self.warehouse(engine)),
@@ -111,12 +111,14 @@ class Case:
         return self._measure(DUCKDB, finished, None, out)
 
     def floor(self, engine: str, as_of: datetime) -> Measure:
-        """Run the floor; see `lean.py`."""
+        """Run the floor; see `lean.py`. Spark counts its jobs."""
         # A warehouse without tables: all is new, so spark-submit.sh chooses as for the night.
         system = FLOOR + engine
         options: list[str | Path] = ["--config", self._settings(system), "--as-of", as_of.isoformat()]
-        finished = self._job(engine, "benchmarks.lean", options)
-        return self._measure(system, finished, None, self.warehouse(system))
+        jobs = self._event_log(engine)
+        finished = self._job(engine, "benchmarks.lean", options, event_log=jobs)
+        measure = self._measure(system, finished, None, self.warehouse(system))
+        return replace(measure, jobs=count_jobs_of(jobs) if jobs else None)
 
     def ask(self, engine: str) -> Measure:
         """Ask the questions of `queries.py`: their seconds are the steps."""
@@ -156,6 +158,9 @@ class Case:
 
     def _place(self, system: str) -> Path:
         return self.folder / system.replace(" ", "_")
+
+    def _event_log(self, engine: str) -> Path | None:
+        return self.folder / engine / "jobs" if engine == SPARK else None
 
     def _settings(self, system: str, *, activation: bool = False) -> Path:
         folder = self._place(system)
