@@ -213,6 +213,8 @@ class Case:
         sources = [inputs] if self.snapshot else [inputs / source for source in CONTRACTS]
         pattern = "*" if self.snapshot else "*.parquet"
         files = new or [file for source in sources for file in source.glob(pattern)]
+        # Peer and floor are of this checkout.
+        project = self.options.project if system in (EMBEDDED, SPARK) else PROJECT
         return Measure(
             experiment=self.experiment,
             case=self.name,
@@ -226,7 +228,7 @@ class Case:
             bytes_read=finished.bytes_read,
             bytes_out=size_of(out.rglob("*.parquet")),
             steps=steps_of(finished.lines),
-            of=f"{datetime.now(UTC):%Y-%m-%d %H:%M} {commit_of(self.options.project)}",
+            of=f"{datetime.now(UTC):%Y-%m-%d %H:%M} {commit_of(project)}",
         )
 
     def _commits(self, engine: str) -> list[Path]:
