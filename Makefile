@@ -139,8 +139,8 @@ airflow-lock: setup ## pin the dependencies of Airflow anew
 	  --output-file tools/airflow/requirements.lock
 
 .PHONY: bench
-bench: setup ## measure nights on both engines beside DuckDB and beside no work (minutes; ARGS="--help" for more)
-	@$(PYTHON_IN_VENV) -m benchmarks $(ARGS)
+bench: setup ## measure nights on both engines beside DuckDB (minutes; CASE=backlog; ARGS="--help" for more)
+	@$(PYTHON_IN_VENV) -m benchmarks $(if $(CASE),--case $(CASE)) $(ARGS)
 
 .PHONY: notebooks
 notebooks: setup ## run the notebooks on the warehouse of make run, into build/notebooks

@@ -6,8 +6,11 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from benchmarks.bench import LAST_MIDNIGHT, Bench, Case
+from benchmarks.backlog_log import Skew
+from benchmarks.bench import Bench
+from benchmarks.case import Case
 from benchmarks.measure import EMBEDDED, SPARK
+from benchmarks.options import LAST_MIDNIGHT
 from benchmarks.server_views import Format
 from schemas.events import CONTRACTS
 
@@ -15,11 +18,10 @@ SMALL = ("--services", "40", "--kinds", "100")
 SMALL_MESSAGES = 2_000
 """Of a small night; a message makes five events."""
 LITTLE_MEMORY = {EMBEDDED: "4g", SPARK: "2g"}
-SKEWS: Mapping[str, tuple[str, ...]] = {
-    "even": ("--skew", "0"),
-    "90 % in one queue": ("--queue-skew", "0.9"),
-    "half in one group": ("--queue-skew", "0.9", "--group-skew", "0.5"),
-    "99 % at one level": ("--skew", "0", "--same-level", "0.99"),
+SKEWS: Mapping[str, Skew] = {
+    "90 % in one queue": "queue",
+    "half in one group": "group",
+    "99 % at one level": "level",
 }
 RULES = (10, 10_000)
 PARTS = (15, 3, 1)
@@ -28,16 +30,12 @@ PARTS = (15, 3, 1)
 
 def small(bench: Bench) -> None:
     """A first night of about 10,000 events and a second one on top, with activation, as `make run` has it."""
-    for _ in range(bench.rounds):
+    for _ in range(bench.options.rounds):
         for case, as_of, new in _in_a_row(bench, "small", 2, 2 * SMALL_MESSAGES, *SMALL):
             ours = [case.night(engine, as_of, activation=True, new=new) for engine in bench.engines]
             bench.add(case.peer(as_of))
             for measure in ours:
-                bench.add(replace(measure, rows=case.require_equal(measure.system, as_of)))
-            if as_of == LAST_MIDNIGHT:
-                # It copies the whole warehouse, which is what a first night writes.
-                for engine in bench.engines:
-                    bench.add(case.floor(engine, new))
+                bench.add(case.compared(measure, as_of))
 
 
 def cold(bench: Bench) -> None:
@@ -98,8 +96,8 @@ def _of_server(bench: Bench, experiment: str, *formats: Format) -> None:
     for format in formats:
         log = bench.server(bench.messages, format)
         name = f"{bench.messages:,} messages, {format}"
-        case = Case(bench, experiment, name, log, bench.messages, snapshot=format)
-        for _ in range(bench.rounds):
+        case = Case(bench.options, experiment, name, log, bench.messages, snapshot=format)
+        for _ in range(bench.options.rounds):
             case.clear()
             for engine in bench.engines:
                 bench.add(case.night(engine, LAST_MIDNIGHT))
@@ -108,40 +106,44 @@ def _of_server(bench: Bench, experiment: str, *formats: Format) -> None:
 
 def memory(bench: Bench) -> None:
     """The cold night with little memory: what does not fit is spilled."""
-    bench.compare("memory", f"{bench.messages:,} messages", bench.messages, memory=LITTLE_MEMORY)
+    bench.compare_log("memory", f"{bench.messages:,} messages", bench.messages, memory=LITTLE_MEMORY)
 
 
 def growth(bench: Bench) -> None:
     """More of everything: the time per message must not rise with their number."""
     for part in PARTS:
         messages = bench.messages // part
-        bench.compare("growth", f"{messages:,} messages", messages)
+        bench.compare_log("growth", f"{messages:,} messages", messages)
+
+
+def backlog(bench: Bench) -> None:
+    """A first night where half of the messages are open, without activation; Spark's jobs are counted."""
+    bench.backlog()
 
 
 def skew(bench: Bench) -> None:
-    """The same number of messages, spread differently: nothing may end up on one task.
-
-    The backlog is a third, so that the skew is in what the schedules order and not only in what is over.
-    """
-    for name, options in SKEWS.items():
-        bench.compare("skew", name, bench.messages, "--backlog", "0.33", *options)
+    """The backlog night with messages that are spread differently: nothing may end up on one task."""
+    bench.backlog()
+    for name, skew in SKEWS.items():
+        bench.compare_backlog("skew", f"{bench.messages:,} messages, {name}", skew)
 
 
 def rules(bench: Bench) -> None:
     """The same traffic under few and under many rules: the ladder must not look at each."""
     for count in RULES:
-        bench.compare("rules", f"{count:,} per database", bench.messages, "--rules", str(count))
+        bench.compare_log("rules", f"{count:,} per database", bench.messages, "--rules", str(count))
 
 
 def history(bench: Bench) -> None:
     """Equal nights in a row; the peer takes all of them at once, as of the last one."""
-    for case, as_of, new in _in_a_row(bench, "history", bench.nights, bench.messages):
-        for engine in bench.engines:
-            bench.add(case.night(engine, as_of, new=new))
-        if as_of == LAST_MIDNIGHT + timedelta(days=bench.nights - 1):
-            bench.add(case.peer(as_of))
-            for engine in bench.engines:
-                case.require_equal(engine, as_of)
+    last = LAST_MIDNIGHT + timedelta(days=bench.options.nights - 1)
+    for case, as_of, new in _in_a_row(bench, "history", bench.options.nights, bench.messages):
+        measures = [case.night(engine, as_of, new=new) for engine in bench.engines]
+        if as_of == last:
+            peer = case.peer(as_of)
+            measures = [*(case.compared(measure, as_of) for measure in measures), peer]
+        for measure in measures:
+            bench.add(measure)
 
 
 def commits(bench: Bench) -> None:
@@ -162,7 +164,7 @@ def _in_a_row(
     # What comes in after the last midnight is a night of its own, which is left out.
     days = ("--days", str(nights + 1), "--history", "daily")
     log = bench.log(messages * (nights + 1) // nights, *days, *more)
-    case = Case(bench, experiment, "", log, messages // nights)
+    case = Case(bench.options, experiment, "", log, messages // nights)
     case.clear()
     for number in range(nights):
         inputs = case.folder / "inputs"
@@ -197,6 +199,7 @@ EXPERIMENTS: Mapping[str, Callable[[Bench], None]] = {
         capture,
         memory,
         history,
+        backlog,
         skew,
         growth,
         rules,

@@ -83,6 +83,11 @@ class Results:
         peer = self.of(measure.experiment, measure.case, DUCKDB)
         return measure.seconds / peer.seconds if peer else None
 
+    def times_the_peers_processor(self, measure: Measure) -> float | None:
+        """The same of processor time, which says more on a machine that others use too."""
+        peer = self.of(measure.experiment, measure.case, DUCKDB)
+        return measure.cpu_seconds / peer.cpu_seconds if peer else None
+
 
 def _median(rounds: list[Measure]) -> Measure:
     first = rounds[0]

@@ -94,7 +94,7 @@ def run(settings: Settings, as_of: datetime, out: Path, *, threads: int, memory:
         if step in WRITTEN:
             path = str(out / f"{step}.parquet")
             connection.execute(
-                f"COPY (SELECT {WRITTEN[step]} FROM {step}) TO '{path}' (FORMAT parquet, COMPRESSION zstd)"
+                f"COPY (SELECT {WRITTEN[step]} FROM {step}) TO '{path}' (FORMAT parquet, COMPRESSION snappy)"
             )
         seconds[step] = time.monotonic() - began
     connection.close()

@@ -44,14 +44,19 @@ class ProcessFailedError(Exception):
 
 
 def run_process(
-    command: Sequence[str | Path], *, log: Path, environment: Mapping[str, str] | None = None
+    command: Sequence[str | Path],
+    *,
+    log: Path,
+    environment: Mapping[str, str] | None = None,
+    project: Path = PROJECT,
 ) -> Finished:
-    """Run a command in the project's folder and wait for it.
+    """Run a command in a checkout's folder and wait for it.
 
     Args:
         command: the program and its arguments.
         log: a file that gets what it writes to stdout and stderr.
         environment: variables in addition to those of this process.
+        project: the checkout.
 
     Raises:
         ProcessFailedError: the exit code was not 0.
@@ -63,7 +68,7 @@ def run_process(
     with log.open("w", encoding="utf-8") as output:
         process = subprocess.Popen(
             [str(part) for part in command],
-            cwd=PROJECT,
+            cwd=project,
             env={**os.environ, **(environment or {})},
             stdout=subprocess.PIPE,
             # Spark passes on what a job says, on stderr too, on its own stdout.

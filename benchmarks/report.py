@@ -26,9 +26,11 @@ RUNS = (
     "seconds",
     "x DuckDB",
     "processor",
+    "x DuckDB's",
     "peak memory",
     "read",
     "commits",
+    "jobs",
 )
 PACKAGES = ("pyspark", "pysail", "deltalake", "duckdb")
 
@@ -64,6 +66,7 @@ def show(measures: Sequence[Measure]) -> None:
 def run_cells(results: Results, measure: Measure) -> tuple[str, ...]:
     """A run as text, in the order of `RUNS`."""
     times = results.times_the_peer(measure)
+    of_processor = results.times_the_peers_processor(measure)
     return (
         measure.experiment,
         measure.case,
@@ -74,9 +77,11 @@ def run_cells(results: Results, measure: Measure) -> tuple[str, ...]:
         f"{measure.seconds:.1f}",
         f"{times:.1f}" if times else "-",
         f"{measure.cpu_seconds:.1f}",
+        f"{of_processor:.1f}" if of_processor else "-",
         _bytes(measure.peak_bytes),
         _bytes(measure.bytes_read),
         str(measure.commits or "-"),
+        "-" if measure.jobs is None else str(measure.jobs),
     )
 
 

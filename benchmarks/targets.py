@@ -1,207 +1,207 @@
-"""What the bench is to show: each target beside what was measured of it."""
+"""What the bench is to show: each target, what was measured of it, and whether it is met."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import astuple, dataclass
-from itertools import pairwise
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, SPARK, Measure, Results
+from benchmarks.measure import EMBEDDED, FLOOR, SPARK, Measure, Results
 
-HEADINGS = ("what", "must", "embedded", "Spark", "DuckDB", "floor, embedded", "floor, Spark")
+HEADINGS = ("figure", "system", "target", "measured", "met")
 LARGE = 10_000_000
-"""Messages from which a night has the targets of 15 million, and not those of 1 million."""
+"""Messages from which a settled night has the targets of 15 million, and not those of 1 million."""
+MUCH_BACKLOG = 5_000_000
+A_SECOND_AND_CORE = 100_000
+"""Messages that a question is to get through."""
+DIGITS = {"s": 1, "x": 2, "GiB": 1, "commits": 0, "jobs": 0}
+"""Of the numbers in a unit, the digits behind the point."""
+
+Number: TypeAlias = Callable[[Results, Measure], float | None]
+"""A number of a run, from it and the runs beside it; None where one of these was not measured."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A line of the table, in the order of `HEADINGS`; a dash where nothing was measured."""
+    """A line of the table, in the order of `HEADINGS`."""
 
-    what: str
-    must: str
-    embedded: str = "-"
-    spark: str = "-"
-    duckdb: str = "-"
-    floor_embedded: str = "-"
-    floor_spark: str = "-"
+    figure: str
+    system: str
+    target: str
+    measured: str
+    is_met: bool
 
     def cells(self) -> tuple[str, ...]:
         """The line as text."""
-        return astuple(self)
+        return self.figure, self.system, self.target, self.measured, "yes" if self.is_met else "no"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A number that a run must not exceed.
+
+    Attributes:
+        experiment, system: the runs that it is about.
+        what: the number in words.
+        most: the greatest that meets the target; for some it follows from the run.
+        unit: of both; see `DIGITS`.
+        number: of a run.
+        least, below: it is about runs of at least and below so many messages.
+    """
+
+    experiment: str
+    system: str
+    what: str
+    most: float | Number
+    unit: str
+    number: Number
+    least: int = 0
+    below: float = float("inf")
+
+    def row(self, results: Results, measure: Measure) -> Row | None:
+        """The line of a run; None if the target is not about it."""
+        if measure.key[::2] != (self.experiment, self.system):
+            return None
+        if not self.least <= measure.messages < self.below:
+            return None
+        number = self.number(results, measure)
+        most = self.most(results, measure) if callable(self.most) else self.most
+        if number is None or most is None:
+            return None
+        figure = f"{self.experiment}, {measure.case}: {self.what}"
+        return Row(figure, self.system, self._text(most), self._text(number), number <= most)
+
+    def _text(self, value: float) -> str:
+        return f"{value:.{DIGITS[self.unit]}f} {self.unit}"
 
 
 def rows(results: Results) -> list[Row]:
     """The table, of what was measured."""
-    return [row for of_experiment in TABLE for row in of_experiment(results)]
+    found = (target.row(results, measure) for target in TARGETS for measure in results.all())
+    return [row for row in found if row is not None]
 
 
-def _small(results: Results) -> Iterator[Row]:
-    for case in results.cases("small"):
-        yield _row(results, "small", case, f"small, {case}", "embedded 5 s, Spark 35 s", _seconds)
+def _seconds(_: Results, measure: Measure) -> float:
+    return measure.seconds
 
 
-def _cold(results: Results) -> Iterator[Row]:
-    for case in results.cases("cold"):
-        is_large = any(m.messages >= LARGE for m in results.all() if m.key[:2] == ("cold", case))
-        must = "embedded 2.5 x DuckDB in 12 GiB, Spark 5 x" if is_large else "embedded 2 x DuckDB, Spark 90 s"
-        yield _row(results, "cold", case, f"{case}, without activation", must, _compared(results))
+def _of_peer(results: Results, measure: Measure) -> float | None:
+    return results.times_the_peer(measure)
 
 
-def _activation(results: Results) -> Iterator[Row]:
-    for case in results.cases("activation"):
-        must = "embedded 60 s, Spark 150 s at 15 million"
-        yield _row(results, "activation", case, f"{case}, its activation", must, _of_step("activation"))
+def _of_floor(results: Results, measure: Measure) -> float | None:
+    floor = results.of(measure.experiment, measure.case, FLOOR + measure.system)
+    return floor.seconds if floor else None
 
 
-def _history(results: Results) -> Iterator[Row]:
-    for case in (*results.cases("history")[1:2], *results.cases("history")[-1:]):
-        must = "30th: embedded faster than DuckDB over all, reads what the 2nd does"
-        yield _row(results, "history", case, case, must, _with_reads)
+def _gibibytes(_: Results, measure: Measure) -> float:
+    return measure.peak_bytes / 2**30
 
 
-def _memory(results: Results) -> Iterator[Row]:
-    for case in results.cases("memory"):
-        what = f"{case}, Spark's driver of 2 GiB, embedded pool of 4 GiB"
-        yield _row(results, "memory", case, what, "done", _compared(results))
+def _commits(_: Results, measure: Measure) -> float:
+    return measure.commits
 
 
-def _skew(results: Results) -> Iterator[Row]:
-    cases = results.cases("skew")
-    for case in cases[1:]:
-        cell = _times_of(results, "skew", cases[0], lambda m: m.seconds / m.events)
-        yield _row(results, "skew", case, f"skew, {case}: time per event, x even", "1.3", cell)
+def _jobs(_: Results, measure: Measure) -> float | None:
+    return measure.jobs
 
 
-def _growth(results: Results) -> Iterator[Row]:
-    cases = results.cases("growth")
-    for before, case in pairwise(cases):
-        cell = _times_of(results, "growth", before, lambda m: m.seconds / m.messages)
-        what = f"growth, {before} to {case}: time per message, times"
-        yield _row(results, "growth", case, what, "1.3", cell)
+def _step(name: str) -> Number:
+    return lambda _, measure: measure.steps.get(name)
 
 
-def _rules(results: Results) -> Iterator[Row]:
-    cases = results.cases("rules")
-    for case in cases[1:]:
-        cell = _times_of(results, "rules", cases[0], lambda m: m.seconds)
-        yield _row(results, "rules", case, f"rules, {case}, x {cases[0]}", "1.3", cell)
+def _reads_of_second(results: Results, measure: Measure) -> float | None:
+    """What the last of several nights read, in times of what the second one did."""
+    cases = results.cases(measure.experiment)
+    second = results.of(measure.experiment, cases[1], measure.system) if len(cases) > 2 else None
+    return measure.bytes_read / second.bytes_read if second and measure.case == cases[-1] else None
 
 
-def _commits(results: Results) -> Iterator[Row]:
-    for case in results.cases("commits"):
-        must = "15 commits, 150 Spark jobs"
-        yield _row(results, "commits", case, f"commits and jobs, small, {case}", must, _commits_and_jobs)
+def _of_even(results: Results, measure: Measure) -> float | None:
+    """Seconds per event, in times of those of the even log."""
+    even = results.of("backlog", f"{measure.messages:,} messages", measure.system)
+    return (measure.seconds / measure.events) / (even.seconds / even.events) if even else None
 
 
-def _queries(results: Results) -> Iterator[Row]:
-    asked = {"next_100_messages": "embedded 1 s, Spark 2.5 s", "explain_message": "embedded 2 s, Spark 4.5 s"}
-    for case in results.cases("queries"):
-        for step, must in asked.items():
-            what = f"{case}, {step.replace('_', ' ')}"
-            yield _row(results, "queries", case, what, must, _of_step(step))
+def _of_smaller(results: Results, measure: Measure) -> float | None:
+    """Seconds per message, in times of those of the next smaller night."""
+    cases = results.cases(measure.experiment)
+    place = cases.index(measure.case)
+    smaller = results.of(measure.experiment, cases[place - 1], measure.system) if place else None
+    return (measure.seconds / measure.messages) / (smaller.seconds / smaller.messages) if smaller else None
 
 
-def _whatif(results: Results) -> Iterator[Row]:
-    nights = {m.key[1:]: m for m in results.all() if m.experiment == "cold"}
-
-    def cell(measure: Measure) -> str:
-        night = nights.get(measure.key[1:])
-        step = night.steps.get("schedules") if night else None
-        beside = f", {measure.seconds / step:.1f} x schedules" if step else ""
-        return f"{_seconds(measure)}{beside}"
-
-    for case in results.cases("whatif"):
-        must = "a third of the night's schedules step"
-        yield _row(results, "whatif", case, f"{case}, what-if, start to exit", must, cell)
+def _of_first(results: Results, measure: Measure) -> float | None:
+    """Seconds in times of those of the first case."""
+    first = results.of(measure.experiment, results.cases(measure.experiment)[0], measure.system)
+    return measure.seconds / first.seconds if first and first != measure else None
 
 
-def _questions(results: Results) -> Iterator[Row]:
-    for name in ("replay", "conformance"):
-        for case in results.cases(name):
-            must = "100,000 messages a second and core in the machine"
-            yield _row(results, name, case, f"{case}, {name}, start to exit", must, _with_memory)
+def _of_schedules(results: Results, measure: Measure) -> float | None:
+    """Seconds in times of the cold night's schedules step."""
+    night = results.of("cold", measure.case, measure.system)
+    return measure.seconds / night.steps["schedules"] if night and "schedules" in night.steps else None
 
 
-def _snapshot(results: Results) -> Iterator[Row]:
-    for case in results.cases("snapshot"):
-        must = "embedded 60 s, Spark 150 s at 2 million"
-        what = f"{case} and five endpoints to two of them, from a snapshot"
-        yield _row(results, "snapshot", case, what, must, _with_memory)
+def _of_rate(_: Results, measure: Measure) -> float:
+    return measure.messages / A_SECOND_AND_CORE / (os.cpu_count() or 1)
 
 
-TABLE = (
-    _small,
-    _cold,
-    _activation,
-    _history,
-    _memory,
-    _skew,
-    _growth,
-    _rules,
-    _commits,
-    _queries,
-    _whatif,
-    _questions,
-    _snapshot,
+def _on_both(
+    experiment: str,
+    what: str,
+    most: float | Number | Mapping[str, float],
+    unit: str,
+    number: Number,
+    least: int = 0,
+) -> list[Target]:
+    """A target of each engine; `most` may be by engine."""
+    return [
+        Target(
+            experiment,
+            engine,
+            what,
+            most[engine] if isinstance(most, Mapping) else most,
+            unit,
+            number,
+            least,
+        )
+        for engine in (EMBEDDED, SPARK)
+    ]
+
+
+WHOLE = "start to exit"
+PEER = "against DuckDB"
+TARGETS = (
+    Target("backlog", EMBEDDED, PEER, 2.5, "x", _of_peer),
+    Target("backlog", EMBEDDED, "peak memory", 8.0, "GiB", _gibibytes, least=MUCH_BACKLOG),
+    Target("backlog", SPARK, f"{WHOLE}, against the floor", _of_floor, "s", _seconds),
+    Target("backlog", SPARK, "Spark's jobs", 120, "jobs", _jobs),
+    *_on_both("skew", "seconds per event, against the even log", 1.3, "x", _of_even),
+    *_on_both("small", WHOLE, {EMBEDDED: 2.0, SPARK: 35.0}, "s", _seconds),
+    *_on_both("commits", "Delta commits", 15, "commits", _commits),
+    Target("commits", SPARK, "Spark's jobs", 120, "jobs", _jobs),
+    Target("cold", EMBEDDED, PEER, 1.8, "x", _of_peer, below=LARGE),
+    Target("cold", EMBEDDED, PEER, 2.2, "x", _of_peer, least=LARGE),
+    Target("cold", SPARK, WHOLE, 90.0, "s", _seconds, below=LARGE),
+    Target("cold", SPARK, PEER, 5.0, "x", _of_peer, least=LARGE),
+    *_on_both(
+        "activation", "its step", {EMBEDDED: 60.0, SPARK: 150.0}, "s", _step("activation"), least=LARGE
+    ),
+    Target("history", EMBEDDED, "against DuckDB over all nights", 0.5, "x", _of_peer),
+    *_on_both("history", "bytes read, against the second night", 1.0, "x", _reads_of_second),
+    *_on_both("growth", "seconds per message, against the smaller night", 1.3, "x", _of_smaller),
+    *_on_both("rules", "against few rules", 1.3, "x", _of_first),
+    *_on_both(
+        "queries",
+        "next 100 messages",
+        {EMBEDDED: 1.0, SPARK: 2.5},
+        "s",
+        _step("next_100_messages"),
+    ),
+    *_on_both("queries", "explain a message", {EMBEDDED: 2.0, SPARK: 4.5}, "s", _step("explain_message")),
+    *_on_both("whatif", "against the night's schedules step", 1 / 3, "x", _of_schedules),
+    *_on_both("replay", WHOLE, _of_rate, "s", _seconds),
+    *_on_both("conformance", WHOLE, _of_rate, "s", _seconds),
+    *_on_both("snapshot", WHOLE, {EMBEDDED: 60.0, SPARK: 150.0}, "s", _seconds),
 )
-"""In the order of the experiments."""
-
-
-def _row(
-    results: Results, experiment: str, case: str, what: str, must: str, cell: Callable[[Measure], str]
-) -> Row:
-    """A line: `cell` says what is shown of a run of the pipeline; of the others it is the seconds."""
-
-    def shown(system: str, show: Callable[[Measure], str]) -> str:
-        measure = results.of(experiment, case, system)
-        return show(measure) if measure else "-"
-
-    return Row(
-        what,
-        must,
-        shown(EMBEDDED, cell),
-        shown(SPARK, cell),
-        shown(DUCKDB, _seconds),
-        shown(FLOOR + EMBEDDED, _seconds),
-        shown(FLOOR + SPARK, _seconds),
-    )
-
-
-def _seconds(measure: Measure) -> str:
-    return f"{measure.seconds:.1f} s"
-
-
-def _compared(results: Results) -> Callable[[Measure], str]:
-    def cell(measure: Measure) -> str:
-        times = results.times_the_peer(measure)
-        of_peer = f", {times:.1f} x" if times else ""
-        return f"{measure.seconds:.1f} s{of_peer}, {measure.peak_bytes / 2**30:.1f} GiB"
-
-    return cell
-
-
-def _with_reads(measure: Measure) -> str:
-    return f"{measure.seconds:.1f} s, {measure.bytes_read / 1e6:,.0f} MB read"
-
-
-def _with_memory(measure: Measure) -> str:
-    return f"{measure.seconds:.1f} s, {measure.peak_bytes / 2**30:.1f} GiB"
-
-
-def _of_step(step: str) -> Callable[[Measure], str]:
-    return lambda measure: f"{measure.steps[step]:.1f} s" if step in measure.steps else "-"
-
-
-def _commits_and_jobs(measure: Measure) -> str:
-    jobs = f", {measure.jobs} jobs" if measure.jobs is not None else ""
-    return f"{measure.commits} commits{jobs}"
-
-
-def _times_of(
-    results: Results, experiment: str, base: str, number: Callable[[Measure], float]
-) -> Callable[[Measure], str]:
-    """How many times a number is that of another case on the same system."""
-
-    def cell(measure: Measure) -> str:
-        first = results.of(experiment, base, measure.system)
-        return f"{number(measure) / number(first):.2f}" if first else "-"
-
-    return cell
+"""Those of the night that users wait for come first."""

@@ -4,7 +4,7 @@
 CREATE TABLE ready_messages AS
 SELECT
     receiver.instance, receiver.database, receiver.queue, receiver.conversation_group_id, message_id,
-    conversation_id, receiver.is_initiator, receiver.conversation_handle, receiver.contract,
+    m.conversation_id, receiver.is_initiator, receiver.conversation_handle, receiver.contract,
     receiver.local_service, receiver.remote_service, receiver.priority,
     message_sequence_number, message_type, arrived_at, queuing_order,
     {
@@ -16,7 +16,9 @@ SELECT
         WHEN suffix(message_type, '/ServiceBroker/Error') THEN 2
         ELSE 3
     END AS type_rank
-FROM open_messages
+FROM open_messages AS m
+JOIN endpoints_then AS receiver
+    ON receiver.conversation_id = m.conversation_id AND receiver.is_initiator = (NOT m.sent_by_initiator)
 WHERE in_queue AND receiver.queue IS NOT NULL;
 
 -- Conversations in the order of their group.

@@ -1,7 +1,8 @@
--- Messages that are in a queue, in flight, waiting for transmission or being forwarded at as_of, with both
--- endpoints as they are then: one row per message_id.
+-- Messages that are in a queue, in flight, waiting for transmission or being forwarded at as_of: one row per
+-- message_id. And the endpoints of their conversations as they are then.
 
--- Times and takings of every message; what was received for good and is nowhere forwarded is left out.
+-- Times, takings and attributes of every message; what was received for good and is nowhere forwarded is left
+-- out. Where all events of a message say the same, any of them has its attributes.
 CREATE TABLE candidates AS
 SELECT
     message_id,
@@ -14,24 +15,38 @@ SELECT
     bool_or(
         e.event_type = 'RECEIVED' AND e.event_time < getvariable('as_of') AND e.transaction_id IS NOT NULL
         AND t.committed IS NULL AND getvariable('has_queue_events')
-    ) AS is_taken
-FROM message_events AS e
+    ) AS is_taken,
+    any_value(conversation_id) AS conversation_id,
+    any_value(sent_by_initiator) AS sent_by_initiator,
+    any_value(message_type) AS message_type,
+    any_value(message_sequence_number) AS message_sequence_number,
+    any_value(queuing_order) AS queuing_order,
+    any_value(size_bytes) AS size_bytes,
+    min(said) != max(said) AS differs
+FROM (
+    SELECT
+        *,
+        hash(
+            conversation_id, sent_by_initiator, message_type, message_sequence_number, queuing_order, size_bytes
+        ) AS said
+    FROM message_events
+) AS e
 LEFT JOIN ended_transactions AS t USING (instance, transaction_id)
 GROUP BY message_id
 HAVING NOT is_received OR bool_or(e.event_type = 'FORWARD_ACCEPTED');
 
-CREATE TABLE candidate_events AS
-SELECT
-    *,
-    {
-        'event_time': event_time,
-        'kind': CASE event_type WHEN 'SENT' THEN 1 WHEN 'DELIVERED' THEN 2 WHEN 'RECEIVED' THEN 3 ELSE 4 END,
-        'event_id': event_id
-    } AS place
-FROM message_events SEMI JOIN candidates USING (message_id);
-
--- Attributes come from the earliest event that has them.
-CREATE TABLE candidate_messages AS
+-- Elsewhere they come from the earliest event that has them.
+CREATE TABLE decided AS
+WITH places AS (
+    SELECT
+        *,
+        {
+            'event_time': event_time,
+            'kind': CASE event_type WHEN 'SENT' THEN 1 WHEN 'DELIVERED' THEN 2 WHEN 'RECEIVED' THEN 3 ELSE 4 END,
+            'event_id': event_id
+        } AS place
+    FROM message_events SEMI JOIN (FROM candidates WHERE differs) USING (message_id)
+)
 SELECT
     message_id,
     arg_min(conversation_id, place) AS conversation_id,
@@ -41,16 +56,22 @@ SELECT
         FILTER (message_sequence_number IS NOT NULL) AS message_sequence_number,
     arg_min(queuing_order, place) FILTER (queuing_order IS NOT NULL) AS queuing_order,
     arg_min(size_bytes, place) FILTER (size_bytes IS NOT NULL) AS size_bytes
-FROM candidate_events GROUP BY message_id;
+FROM places GROUP BY message_id;
+
+CREATE VIEW candidate_messages AS
+SELECT * EXCLUDE differs FROM candidates WHERE NOT differs
+UNION ALL BY NAME
+SELECT message_id, sent_at, arrived_at, is_received, is_taken, decided.* EXCLUDE message_id
+FROM candidates JOIN decided USING (message_id);
 
 CREATE TABLE forwards AS
 SELECT
     message_id, instance, min(event_time) AS accepted_at,
     arg_min(database, (event_time, event_id)) AS database
-FROM candidate_events AS a
+FROM message_events AS a
 WHERE event_type = 'FORWARD_ACCEPTED' AND event_time < getvariable('as_of')
     AND NOT EXISTS (
-        FROM candidate_events AS f
+        FROM message_events AS f
         WHERE f.event_type = 'FORWARDED' AND f.event_time < getvariable('as_of')
             AND f.message_id = a.message_id AND f.instance = a.instance
     )
@@ -76,26 +97,19 @@ FROM existing LEFT JOIN last_moves USING (conversation_id, is_initiator);
 
 CREATE TABLE open_messages AS
 SELECT
-    m.*, c.sent_at, c.arrived_at,
-    c.is_taken AND NOT c.is_received AS is_in_flight,
-    sender, receiver,
+    m.*, m.is_taken AND NOT m.is_received AS is_in_flight,
     f.message_id IS NOT NULL AS is_forwarded,
-    NOT c.is_received AND NOT c.is_taken AND coalesce(c.arrived_at < getvariable('as_of'), false)
+    NOT m.is_received AND NOT m.is_taken AND coalesce(m.arrived_at < getvariable('as_of'), false)
         AND NOT coalesce(to_end.ended_at < getvariable('as_of'), false) AS in_queue,
-    coalesce(c.sent_at < getvariable('as_of'), false)
-        AND NOT coalesce(c.arrived_at < getvariable('as_of'), false)
+    coalesce(m.sent_at < getvariable('as_of'), false)
+        AND NOT coalesce(m.arrived_at < getvariable('as_of'), false)
         AND NOT coalesce(to_end.ended_at < getvariable('as_of'), false)
         AND NOT coalesce(from_end.ended_with_cleanup_at < getvariable('as_of'), false)
         AND NOT (
             coalesce(from_end.ended_with_error_at < getvariable('as_of'), false)
             AND NOT suffix(m.message_type, '/ServiceBroker/Error')
         ) AS is_waiting
-FROM candidates AS c
-JOIN candidate_messages AS m USING (message_id)
-LEFT JOIN endpoints_then AS sender
-    ON sender.conversation_id = m.conversation_id AND sender.is_initiator = m.sent_by_initiator
-LEFT JOIN endpoints_then AS receiver
-    ON receiver.conversation_id = m.conversation_id AND receiver.is_initiator = (NOT m.sent_by_initiator)
+FROM candidate_messages AS m
 LEFT JOIN ends AS from_end
     ON from_end.conversation_id = m.conversation_id AND from_end.is_initiator = m.sent_by_initiator
 LEFT JOIN ends AS to_end

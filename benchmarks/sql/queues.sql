@@ -18,5 +18,7 @@ WHERE event_type IN ('RECEIVE', 'GET_CONVERSATION_GROUP') AND event_time < getva
     AND transaction_id IS NOT NULL AND conversation_group_id IS NOT NULL
 UNION
 SELECT receiver.instance, receiver.database, receiver.queue, receiver.conversation_group_id
-FROM open_messages
+FROM open_messages AS m
+JOIN endpoints_then AS receiver
+    ON receiver.conversation_id = m.conversation_id AND receiver.is_initiator = (NOT m.sent_by_initiator)
 WHERE is_in_flight AND receiver.queue IS NOT NULL;

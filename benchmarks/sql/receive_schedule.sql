@@ -1,7 +1,7 @@
 -- The order in which one reader would receive, without TOP: one row per ready message. A RECEIVE takes all
 -- ready messages of the group it chooses, so the order is that of the groups and inside them their own.
 
-CREATE TABLE receive_schedule AS
+CREATE VIEW receive_schedule AS
 WITH placed AS (
     SELECT
         m.*, g.state, g.position AS receive_number, g.priority AS group_priority, c.place
@@ -15,7 +15,9 @@ SELECT
     CASE
         WHEN state = 'ready' THEN row_number() OVER (
             PARTITION BY instance, database, queue, state
-            ORDER BY receive_number, place, type_rank, message_sequence_number NULLS LAST, arrival
+            ORDER BY
+                receive_number, place, type_rank, message_sequence_number NULLS LAST, arrived_at,
+                queuing_order NULLS LAST, message_id
         )
     END AS position,
     receive_number, conversation_group_id, group_priority, conversation_id, is_initiator, conversation_handle,

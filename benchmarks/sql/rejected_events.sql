@@ -1,7 +1,7 @@
 -- Rows that are no event, and events that contradict another one of the same day and id.
 -- Grain: (source, event_id, reason) and the content of the row.
 
-CREATE TABLE rejected_events AS
+CREATE VIEW rejected_events AS
 WITH reasons AS (
     SELECT
         'endpoint_events' AS source, event_id,

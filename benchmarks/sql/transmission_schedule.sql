@@ -1,28 +1,40 @@
 -- The order in which each instance would transmit: one row per (instance, message_id). Without starvation
 -- prevention and without blocks.
 
-CREATE TABLE transmission_schedule AS
+CREATE VIEW transmission_schedule AS
 WITH waiting AS (
     SELECT
-        message_id, conversation_id, sent_by_initiator, message_sequence_number, message_type, size_bytes,
+        message_id, m.conversation_id, sent_by_initiator, message_sequence_number, message_type, size_bytes,
         sent_at AS became, sender.instance AS instance, sender.database AS database,
         sender.local_service AS from_service, sender.remote_service AS to_service,
-        sender.contract AS contract, sender.priority AS priority, false AS forwarded, sender, receiver
-    FROM open_messages
-    WHERE is_waiting AND sender.instance IS NOT NULL
+        sender.contract AS contract, sender.priority AS priority, false AS forwarded,
+        {'instance': sender.instance, 'database': sender.database} AS home,
+        {'instance': receiver.instance, 'database': receiver.database, 'queue': receiver.queue} AS aim
+    FROM open_messages AS m
+    JOIN endpoints_then AS sender
+        ON sender.conversation_id = m.conversation_id AND sender.is_initiator = m.sent_by_initiator
+    LEFT JOIN endpoints_then AS receiver
+        ON receiver.conversation_id = m.conversation_id AND receiver.is_initiator = (NOT m.sent_by_initiator)
+    WHERE is_waiting
     UNION ALL
     SELECT
-        message_id, open_messages.conversation_id, sent_by_initiator, message_sequence_number, message_type,
+        message_id, m.conversation_id, sent_by_initiator, message_sequence_number, message_type,
         size_bytes, accepted_at, forwards.instance, forwards.database,
         coalesce(sender.local_service, receiver.remote_service),
         coalesce(sender.remote_service, receiver.local_service),
-        coalesce(sender.contract, receiver.contract), sender.priority, true, sender, receiver
+        coalesce(sender.contract, receiver.contract), sender.priority, true,
+        {'instance': sender.instance, 'database': sender.database},
+        {'instance': receiver.instance, 'database': receiver.database, 'queue': receiver.queue}
     FROM forwards
-    JOIN open_messages USING (message_id)
-    LEFT JOIN endpoints AS home
-        ON home.conversation_id = open_messages.conversation_id AND home.is_initiator = sent_by_initiator
+    JOIN open_messages AS m USING (message_id)
+    LEFT JOIN endpoints_then AS sender
+        ON sender.conversation_id = m.conversation_id AND sender.is_initiator = m.sent_by_initiator
+    LEFT JOIN endpoints_then AS receiver
+        ON receiver.conversation_id = m.conversation_id AND receiver.is_initiator = (NOT m.sent_by_initiator)
+    LEFT JOIN endpoints AS known
+        ON known.conversation_id = m.conversation_id AND known.is_initiator = sent_by_initiator
     -- The sender's instance is known before its endpoint is created.
-    WHERE forwards.instance IS DISTINCT FROM home.instance
+    WHERE forwards.instance IS DISTINCT FROM known.instance
 ),
 -- A conversation never overtakes itself.
 sendable AS (
@@ -40,9 +52,7 @@ destinations AS (
     SELECT
         s.*,
         CASE
-            WHEN s.receiver.instance IS NOT NULL THEN {
-                'instance': s.receiver.instance, 'database': s.receiver.database, 'queue': s.receiver.queue
-            }
+            WHEN s.aim.instance IS NOT NULL THEN s.aim
             ELSE coalesce(
                 CASE
                     WHEN here.queue IS NOT NULL
@@ -53,12 +63,12 @@ destinations AS (
         END AS destination
     FROM sendable AS s
     LEFT JOIN services AS here
-        ON here.instance = s.sender.instance AND here.database = s.sender.database
+        ON here.instance = s.home.instance AND here.database = s.home.database
         AND here.service = s.to_service
     LEFT JOIN (
         SELECT instance, service, min({'instance': instance, 'database': database, 'queue': queue}) AS place
         FROM services GROUP BY ALL
-    ) AS near ON near.instance = s.sender.instance AND near.service = s.to_service
+    ) AS near ON near.instance = s.home.instance AND near.service = s.to_service
     LEFT JOIN (
         SELECT service, min({'instance': instance, 'database': database, 'queue': queue}) AS place
         FROM services GROUP BY ALL

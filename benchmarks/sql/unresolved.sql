@@ -1,12 +1,16 @@
 -- Open messages that no schedule can place: one row per (kind, id).
 
-CREATE TABLE unresolved AS
+CREATE VIEW unresolved AS
 SELECT
     'receive' AS kind, message_id AS id,
     CASE WHEN receiver.instance IS NULL THEN 'endpoint_unknown' ELSE 'service_not_in_catalog' END AS reason
-FROM open_messages
+FROM open_messages AS m
+LEFT JOIN endpoints_then AS receiver
+    ON receiver.conversation_id = m.conversation_id AND receiver.is_initiator = (NOT m.sent_by_initiator)
 WHERE in_queue AND receiver.queue IS NULL
 UNION ALL
 SELECT 'transmission', message_id, 'endpoint_unknown'
-FROM open_messages
+FROM open_messages AS m
+LEFT JOIN endpoints_then AS sender
+    ON sender.conversation_id = m.conversation_id AND sender.is_initiator = m.sent_by_initiator
 WHERE is_waiting AND sender.instance IS NULL;

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from benchmarks import __main__ as command_line, bench as bench_module
+from benchmarks import __main__ as command_line, bench as bench_module, case as case_module
 from benchmarks.bench import Bench
 from benchmarks.experiments import EXPERIMENTS
 from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, SPARK
+from benchmarks.options import Options
 from benchmarks.processes import Finished
 from schemas.events import CONTRACTS
 from tests.support.packages import needs_whole_pyspark
@@ -32,7 +33,12 @@ class Recorder:
         self.logs: list[tuple[int, tuple[str, ...]]] = []
 
     def run_process(
-        self, command: Sequence[str | Path], *, log: Path, environment: Mapping[str, str] | None = None
+        self,
+        command: Sequence[str | Path],
+        *,
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        project: Path | None = None,
     ) -> Finished:
         parts = [str(part) for part in command]
         self.commands.append(parts)
@@ -45,6 +51,9 @@ class Recorder:
                 written = Path(option.removeprefix("spark.eventLog.dir=file://")) / "events_1"
                 written.write_text("\n".join([*lines, '{"Event":"SparkListenerJobEnd"}']) + "\n")
         return Finished(10.0, 5.0, 1_000, 2_000, SAID)
+
+    def make_backlog(self, messages: int, skew: str | None, folder: Path) -> Path:
+        return self.make_log(messages, ("backlog", skew or "even"), folder)
 
     def make_log(self, messages: int, more: tuple[str, ...], folder: Path) -> Path:
         self.logs.append((messages, more))
@@ -66,15 +75,16 @@ class Recorder:
 @pytest.fixture
 def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
     recorder = Recorder(tmp_path)
-    monkeypatch.setattr(bench_module, "run_process", recorder.run_process)
+    monkeypatch.setattr(case_module, "run_process", recorder.run_process)
     monkeypatch.setattr(bench_module, "make_log", recorder.make_log)
-    monkeypatch.setattr(bench_module, "require_equal", lambda *_: {"endpoints": 1})
+    monkeypatch.setattr(bench_module, "make_backlog", recorder.make_backlog)
+    monkeypatch.setattr(case_module, "require_equal", lambda *_: {"endpoints": 1})
     return recorder
 
 
 def run(name: str, recorder: Recorder, *, rounds: int = 1, nights: int = 30) -> Bench:
     folder = recorder.folder / "bench"
-    bench = Bench(folder, (EMBEDDED, SPARK), messages=150, rounds=rounds, nights=nights)
+    bench = Bench(Options(folder, (EMBEDDED, SPARK), messages=150, rounds=rounds, nights=nights))
     EXPERIMENTS[name](bench)
     return bench
 
@@ -85,12 +95,12 @@ def cases(bench: Bench, system: str = EMBEDDED) -> list[str]:
 
 def test_cold_runs_all_in_each_round(recorder: Recorder) -> None:
     bench = run("cold", recorder, rounds=2)
-    systems = (EMBEDDED, SPARK, DUCKDB, FLOOR + EMBEDDED, FLOOR + SPARK)
+    systems = (EMBEDDED, SPARK, DUCKDB)
     assert {system: cases(bench, system) for system in systems} == dict.fromkeys(
         systems, ["150 messages"] * 2
     )
     assert {measure.events for measure in bench.measures} == {3 * ROWS}
-    assert len(recorder.of("nightly")) == len(recorder.of("floor")) == 4
+    assert len(recorder.of("nightly")) == 4
     ours = bench.measures[1]
     assert (ours.rows, ours.steps) == ({"endpoints": 1}, {"rules": 1.0, "explain_message": 0.5})
 
@@ -101,7 +111,7 @@ def test_the_cold_night_is_run_once_for_all_that_need_it(recorder: Recorder) -> 
         EXPERIMENTS[name](bench)
     assert len(recorder.of("nightly")) == 4
     assert len(recorder.of("queries")) == 2
-    assert [(m.experiment, m.system) for m in bench.measures[5:]] == [
+    assert [(m.experiment, m.system) for m in bench.measures[3:]] == [
         ("activation", EMBEDDED),
         ("activation", SPARK),
         ("queries", EMBEDDED),
@@ -112,7 +122,6 @@ def test_the_cold_night_is_run_once_for_all_that_need_it(recorder: Recorder) -> 
 def test_small_nights_come_one_after_the_other(recorder: Recorder) -> None:
     bench = run("small", recorder)
     assert cases(bench) == cases(bench, DUCKDB) == ["night 1 of 2", "night 2 of 2"]
-    assert cases(bench, FLOOR + EMBEDDED) == ["night 1 of 2"]
     assert [m.events for m in bench.measures if m.system == DUCKDB] == [3 * ROWS, 6 * ROWS]
     assert [m.events for m in bench.measures if m.system == SPARK] == [3 * ROWS] * 2
 
@@ -138,15 +147,23 @@ def test_growth_keeps_the_proportions(recorder: Recorder) -> None:
     assert [measure.messages for measure in bench.measures if measure.system == SPARK] == [10, 50, 150]
 
 
-def test_skew_and_rules(recorder: Recorder) -> None:
-    assert cases(run("skew", recorder)) == [
-        "even",
-        "90 % in one queue",
-        "half in one group",
-        "99 % at one level",
+def test_backlog_runs_once_and_counts_jobs(recorder: Recorder) -> None:
+    bench = run("backlog", recorder)
+    EXPERIMENTS["skew"](bench)
+    assert cases(bench) == [
+        "150 messages",
+        "150 messages, 90 % in one queue",
+        "150 messages, half in one group",
+        "150 messages, 99 % at one level",
     ]
+    assert [more[1] for _, more in recorder.logs] == ["even", "queue", "group", "level"]
+    assert {m.jobs for m in bench.measures if m.system == SPARK} == {JOBS}
+    assert cases(bench, FLOOR + EMBEDDED) == ["150 messages"]
+
+
+def test_rules(recorder: Recorder) -> None:
     run("rules", recorder)
-    assert [more for _, more in recorder.logs[4:]] == [("--rules", "10"), ("--rules", "10000")]
+    assert [more for _, more in recorder.logs] == [("--rules", "10"), ("--rules", "10000")]
 
 
 def test_jobs_are_counted_where_spark_says_them(recorder: Recorder) -> None:
@@ -168,13 +185,13 @@ def test_what_an_engine_runs_with(recorder: Recorder) -> None:
 @needs_whole_pyspark
 def test_command_line(recorder: Recorder, capsys: pytest.CaptureFixture[str]) -> None:
     folder = recorder.folder / "kept"
-    assert command_line.main(["--only", "cold", "--engine", "embedded", "--folder", str(folder)]) == 0
+    assert command_line.main(["--case", "cold", "--engine", "embedded", "--folder", str(folder)]) == 0
     assert "1,000,000 messages" in capsys.readouterr().out
     assert len(recorder.of("nightly")) == 1
     assert (folder / "results.json").exists()
     assert not (folder / "runs" / "cold").exists()
     with pytest.raises(SystemExit):
-        command_line.main(["--only", "cold,colder"])
+        command_line.main(["--case", "cold,colder"])
     assert "no such experiment: colder" in capsys.readouterr().err
 
 
@@ -182,7 +199,7 @@ def test_command_line(recorder: Recorder, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.long
 def test_small_nights_on_the_embedded_engine(tmp_path: Path) -> None:
     """The only one that runs all of it: log, nights, peer, floor, and tables that are compared."""
-    bench = Bench(tmp_path, (EMBEDDED,), messages=2_000, memory="2g")
+    bench = Bench(Options(tmp_path, (EMBEDDED,), messages=2_000, memory="2g"))
     for name in ("small", "cold", "queries"):
         EXPERIMENTS[name](bench)
     nights = [m for m in bench.measures if m.experiment == "small" and m.system == EMBEDDED]
