@@ -8,7 +8,7 @@ stay open: the next batch can bring other events of theirs, from an instance who
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 
-from pyspark.sql import DataFrame, functions as F
+from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.engine.frames import union_all
 from pipelines.engine.materialize import Materialize
@@ -73,12 +73,22 @@ def select_open_messages(
         close_at: the moments by which the batch closes rows.
 
     Returns:
-        (message_id, conversation_id), unique.
+        (message_id, conversation_id), unique, and `is_first`, which one row of each message has: its events
+        may name several conversations.
     """
     named = ["message_id", "conversation_id"]
-    late = _recent(message_events, close_at)
-    frames = [with_state, late, *([] if redelivered is None else [redelivered])]
-    return union_all([frame.select(*named) for frame in frames]).distinct()
+    frames = [_recent(message_events, close_at), *([] if redelivered is None else [redelivered])]
+    of_message = Window.partitionBy("message_id").orderBy("conversation_id")
+    others = union_all([frame.select(*named) for frame in frames]).distinct()
+    numbered = others.withColumn("number", F.row_number().over(of_message))
+    # Messages with a state may be many; the others are few.
+    known = with_state.select(*named, F.lit(True).alias("has_state"))
+    rest = numbered.join(known.withColumnRenamed("conversation_id", "known_id"), "message_id", "left")
+    is_new = F.col("has_state").isNull()
+    rest = rest.where(is_new | (F.col("conversation_id") != F.col("known_id")))
+    return known.select(*named, F.lit(True).alias("is_first")).unionByName(
+        rest.select(*named, (is_new & (F.col("number") == 1)).alias("is_first"))
+    )
 
 
 def select_open_transactions(
@@ -204,7 +214,7 @@ def select_redelivered(
 
     Args:
         ledger: the working set.
-        state: the state of its messages at the end of the log's newest day, materialized.
+        state: the state of its messages at `CloseAt.state_at`, materialized.
         sides: `sides.conversation_sides`, materialized.
         materialize: computes a frame once.
 

@@ -230,7 +230,7 @@ def _still_open(
         return _Keys(materialize(select_open_conversations(sides, messages, close_at)))
 
     of_queues, of_endpoints = run_concurrently(warehouse.spark, queue_events, conversations)
-    return _StillOpen(_Keys(messages.select("message_id")), of_endpoints, of_queues)
+    return _StillOpen(_Keys(messages.where("is_first").select("message_id")), of_endpoints, of_queues)
 
 
 def _with_closed_on(rows: DataFrame, still_open: _Keys, close_at: CloseAt) -> DataFrame:
