@@ -20,7 +20,7 @@ from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.codes import DETAILS, PLACE
 from pipelines.why.open_rows import open_rows
-from pipelines.why.order import with_order
+from pipelines.why.order import with_order, without_order
 from pipelines.why.receives import locks_of, not_received, receives_of
 from pipelines.why.rules import KIND, changed_rules, kinds_at, lost_rules, near_rules
 from schemas.keys import QUEUE
@@ -54,6 +54,7 @@ def explained_rows(
     is_activation_computed: bool,
     materialize: Materialize,
     off: Sequence[Mapping[str, Any]] | None = None,
+    is_order_told: bool = True,
 ) -> Explained:
     """Find the causes of all open messages at a published as_of.
 
@@ -64,10 +65,12 @@ def explained_rows(
         is_activation_computed: whether `activation` has its rows.
         materialize: computes a frame once.
         off: `queues_off_at`, if it is known.
+        is_order_told: whether causes that only say what is ahead are found, too.
     """
     if off is None:
         off = queues_off_at(warehouse, catalog, as_of)
-    rows = materialize(with_order(materialize(open_rows(warehouse, catalog, off, as_of))))
+    rows = materialize(open_rows(warehouse, catalog, off, as_of))
+    rows = materialize(with_order(rows)) if is_order_told else without_order(rows)
     moment = F.lit(as_of)
     rules = warehouse.read(PRIORITY_RULES)
     held = rows.where("endpoint_priority is not null")

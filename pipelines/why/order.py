@@ -19,55 +19,42 @@ def with_order(rows: DataFrame) -> DataFrame:
         (messages of its own unit are ahead) and `is_behind_older` (messages of other units are ahead that do
         not count more); false for a message without position.
 
-    Without blocks no message is ahead of one that counts more, so counts by unit and level say it all. Blocks
+    Without blocks no message is ahead of one that counts more, so positions say how many are ahead. Blocks
     may put a lower level first; then the messages ahead are counted one by one.
     """
     has_place = F.col("position").isNotNull()
     plain = _by_levels(rows.where(has_place & F.col("block").isNull()))
     in_blocks = _one_by_one(rows.where(has_place & F.col("block").isNotNull()))
-    held = rows.where(~has_place).withColumns({name: F.lit(False) for name in FLAGS})
-    return plain.unionByName(in_blocks).unionByName(held)
+    return plain.unionByName(in_blocks).unionByName(without_order(rows.where(~has_place)))
+
+
+def without_order(rows: DataFrame) -> DataFrame:
+    """The rows with all columns of `with_order` false, for who does not ask for the order."""
+    return rows.withColumns({name: F.lit(False) for name in FLAGS})
 
 
 def _by_levels(rows: DataFrame) -> DataFrame:
-    unit = [*PLACE, "unit"]
-    units = rows.groupBy(*unit, "counts_as").agg(
-        F.count(F.lit(1)).alias("messages"), F.min("position").alias("first")
-    )
-    higher_levels = Window.orderBy(F.desc("counts_as")).rowsBetween(Window.unboundedPreceding, -1)
-    of_place = higher_levels.partitionBy(*PLACE)
-    levels = (
-        units.groupBy(*PLACE, "counts_as")
-        .agg(F.sum("messages").alias("messages"), F.min("first").alias("least"))
-        .select(*PLACE, "counts_as", "least", F.sum("messages").over(of_place).alias("higher"))
-    )
-    known = F.broadcast(levels).join(units, [*PLACE, "counts_as"])
-    # The first message of a level that is not of the level's first unit.
-    second = known.groupBy(*PLACE, "counts_as").agg(
-        F.min(F.when(F.col("first") > F.col("least"), F.col("first"))).alias("second")
-    )
-    of_unit = higher_levels.partitionBy(*unit)
-    known = (
-        F.broadcast(second)
-        .join(known, [*PLACE, "counts_as"])
-        .select(
-            *unit,
-            "counts_as",
-            F.min("first").over(Window.partitionBy(*unit)).alias("own_first"),
-            (F.coalesce("higher", F.lit(0)) > F.coalesce(F.sum("messages").over(of_unit), F.lit(0))).alias(
-                "is_outranked"
-            ),
-            F.when(F.col("first") == F.col("least"), F.col("second"))
-            .otherwise(F.col("least"))
-            .alias("other_first"),
-        )
-    )
+    """The order without blocks: what counts more is ahead, so the positions of a level follow each other."""
+    first = rows.groupBy(*PLACE, "counts_as").agg(F.min("position").alias("first"))
+    in_unit = Window.partitionBy(*PLACE, "unit").orderBy("position")
+    at_level = Window.partitionBy(*PLACE, "unit", "counts_as").orderBy("position")
+    higher, same = F.col("first") - 1, F.col("position") - F.col("first")
+    own_same = F.col("own_at_level")
+    own_higher = F.col("own") - own_same
     return (
-        rows.join(known, [*unit, "counts_as"])
+        F.broadcast(first)
+        .join(rows, [*PLACE, "counts_as"])
         .withColumns(
             {
-                "is_behind_own": F.col("own_first") < F.col("position"),
-                "is_behind_older": F.coalesce(F.col("other_first") < F.col("position"), F.lit(False)),
+                "own": F.row_number().over(in_unit) - 1,
+                "own_at_level": F.row_number().over(at_level) - 1,
+            }
+        )
+        .withColumns(
+            {
+                "is_outranked": higher > own_higher,
+                "is_behind_own": F.col("own") > 0,
+                "is_behind_older": same > own_same,
             }
         )
         .select(*rows.columns, *FLAGS)

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.config.catalog import Catalog
 from pipelines.config.load import Settings
 from pipelines.engine.concurrency import run_concurrently
+from pipelines.state.events_before import DIGITS, moment_of
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.codes import CODES, KINDS, OF_ORDER, PLACE
@@ -116,10 +117,10 @@ def first_causes(
             is_activation_computed=settings.activation is not None,
             materialize=materialize,
             off=off,
+            is_order_told=False,
         )
-        pairs = [
-            (place_of(row), row) for row in _count_causes(found.rows, *PLACE) if row["code"] not in OF_ORDER
-        ]
+        counted = _count_causes(found.rows, *PLACE, left_out=OF_ORDER)
+        pairs = [(place_of(row), row) for row in counted]
         pairs.sort(key=lambda pair: (*_cause_key(pair[1]), _name_key(pair[0])))
         first = pairs[:FIRST]
         details = _details({row["code"] for _, row in first}, found, found.rows, FIRST)
@@ -154,15 +155,17 @@ def _all_causes(found: Explained, fitting: DataFrame, limit: int) -> dict[Place 
     return causes
 
 
-def _count_causes(rows: DataFrame, *by: str) -> list[Row]:
+def _count_causes(rows: DataFrame, *by: str, left_out: Sequence[str] = ()) -> list[Row]:
     """Count messages and conversations of each cause, by further columns, with the oldest message."""
     by_code = rows.select(*by, "message_id", "conversation_id", "since", F.explode("codes").alias("code"))
-    counted = by_code.groupBy(*by, "code").agg(
+    counted = by_code.where(~F.col("code").isin(*left_out)) if left_out else by_code
+    counted = counted.groupBy(*by, "code").agg(
         F.count(F.lit(1)).alias("messages"),
         F.count_distinct("conversation_id").alias("conversations"),
-        F.min(F.struct("since", "message_id")).alias("oldest"),
+        F.min(F.concat(moment_of("since"), "message_id")).alias("oldest"),
     )
-    return collect_rows(counted.withColumn("example_message_id", F.col("oldest.message_id")).drop("oldest"))
+    example = F.expr(f"substring(oldest, {DIGITS + 1})")
+    return collect_rows(counted.withColumn("example_message_id", example).drop("oldest"))
 
 
 def _details(
