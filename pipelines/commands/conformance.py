@@ -58,6 +58,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_out()
     parser.add_limit(LIMIT, "rows of each part")
     parser.add_format()
+    parser.add_wide()
     options = parser.parse_args(argv)
     settings = load_settings(options.config, KNOWN_ONLY)
     require_own_folder(options.out, settings)
@@ -106,7 +107,7 @@ def main(argv: Sequence[str]) -> int:
     if options.format == "json":
         print(to_json({"sentence": f"{sentence(report)} {receives_sentence(report)}", **report}))
     else:
-        print_conformance(report)
+        print_conformance(report, wide=options.wide)
     return 0
 
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import open_console, print_rows, to_json
+from pipelines.console.tables import print_rows
+from pipelines.console.terminal import open_console, to_json
 from pipelines.questions.coverage import COLUMNS, report_coverage
 from pipelines.storage.published import published_as_of
 

@@ -36,6 +36,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_as_of()
     parser.add_limit(SHOWN, "rows of kinds and details")
     parser.add_format()
+    parser.add_wide()
     options = parser.parse_args(argv)
     if options.transmission and options.database is not None:
         raise ConfigError("command line: --database is of queues; leave it out, or --transmission")
@@ -62,5 +63,5 @@ def main(argv: Sequence[str]) -> int:
     if options.format == "json":
         print(to_json(answer))
     else:
-        print_why(answer)
+        print_why(answer, wide=options.wide)
     return 0

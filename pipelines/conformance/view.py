@@ -5,7 +5,8 @@ from math import floor
 from typing import Any
 
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import open_console, print_rows
+from pipelines.console.tables import print_rows
+from pipelines.console.terminal import open_console
 from pipelines.console.wording import format_count, format_queue
 
 LEVELS = (
@@ -89,9 +90,9 @@ def _compared(counts: Mapping[str, int]) -> str:
     )
 
 
-def print_conformance(report: Mapping[str, Any]) -> None:
+def print_conformance(report: Mapping[str, Any], *, wide: bool = False) -> None:
     """Print the answer, and the kinds of endpoints whose levels differ."""
-    console = open_console()
+    console = open_console(wide=wide)
     console.print(f"{format_instant(report['as_of'])}: {sentence(report)}", style="bold", soft_wrap=True)
     console.print(receives_sentence(report), style="bold", soft_wrap=True)
     if report["levels"]:

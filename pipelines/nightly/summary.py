@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 from pyspark.sql import functions as F
-from rich.console import Console
 
 from pipelines.activation.queues_off import off_sentence, with_queue_off
 from pipelines.activation.read import queues_off_at, unconfigured_monitors
@@ -16,7 +15,8 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter
 from pipelines.console.invocation import name_command
-from pipelines.console.terminal import open_console, print_rows
+from pipelines.console.tables import print_rows
+from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_queue
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.expectations.read import read_expectations
@@ -151,7 +151,7 @@ def _ask_concurrently(
     return run_concurrently(warehouse.spark, *[partial(answer, ask) for ask in questions])
 
 
-def _print_line(console: Console, line: str) -> None:
+def _print_line(console: Terminal, line: str) -> None:
     console.print(line, soft_wrap=True)
 
 

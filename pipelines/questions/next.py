@@ -129,7 +129,7 @@ def select_received(queue: DataFrame, limit: int) -> DataFrame:
     Returns:
         In order of `position`: the RECEIVE that returns the message, the group that this RECEIVE chooses,
         the group's priority then and the conversation that gives it (`deciding_conversation_id`), the
-        message's own conversation, level, number, type and arrival.
+        message's own conversation with contract, services and level, its number, type and arrival.
 
     A RECEIVE returns the conversation with the highest level in the group first: this conversation decides.
     """
@@ -144,6 +144,9 @@ def select_received(queue: DataFrame, limit: int) -> DataFrame:
             "group_priority",
             "deciding_conversation_id",
             "conversation_id",
+            "contract",
+            "local_service",
+            "remote_service",
             "priority",
             "message_sequence_number",
             "message_type",
@@ -163,10 +166,10 @@ def select_transmitted(instance: DataFrame, limit: int) -> DataFrame:
 
     Returns:
         In order of `position`: the level that counts and the one that is shown, whether waiting raised it
-        or the message is only forwarded, its block, when it became sendable, what it is, where it goes, and
-        what the server says of it. With `waits_for` (`pipelines.activation.queues_off.with_queue_off`),
-        messages that wait
-        for a queue that is off are left out.
+        or the message is only forwarded, its block, when it became sendable, what it is, its contract and
+        services, where it goes, and what the server says of it. With `waits_for`
+        (`pipelines.activation.queues_off.with_queue_off`), messages that wait for a queue that is off are
+        left out.
     """
     if "waits_for" in instance.columns:
         first = instance.where("waits_for is null").orderBy("position").limit(limit)
@@ -186,6 +189,8 @@ def select_transmitted(instance: DataFrame, limit: int) -> DataFrame:
         "message_type",
         "destination_instance",
         "destination_database",
+        "contract",
+        "from_service",
         "to_service",
         "message_id",
         "why_still_here",

@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from rich.console import Console
-
 from pipelines.config.instants import format_instant
 from pipelines.console.invocation import name_command
-from pipelines.console.terminal import open_console, print_rows
+from pipelines.console.tables import print_rows
+from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_count
 from pipelines.lint.findings import Finding, Severity
 from pipelines.whatif.answers import ALWAYS, DEPLOYMENT, INSTANT
@@ -57,9 +56,9 @@ def sentences(answers: Mapping[str, Mapping[str, Any]], as_if: datetime | None) 
     return lines
 
 
-def print_whatif(report: Mapping[str, Any], findings: Sequence[Finding]) -> None:
+def print_whatif(report: Mapping[str, Any], findings: Sequence[Finding], *, wide: bool = False) -> None:
     """Print the answers, who gains and who pays, the largest moves, and what lint says of the proposal."""
-    console = open_console()
+    console = open_console(wide=wide)
     at = format_instant(report["as_of"])
     as_if = report["as_if"]
     for each in sentences(report["answers"], as_if if isinstance(as_if, datetime) else None):
@@ -82,7 +81,7 @@ def print_whatif(report: Mapping[str, Any], findings: Sequence[Finding]) -> None
 
 
 def _print_moves(
-    console: Console, moved: Sequence[Mapping[str, Any]], largest: Sequence[Mapping[str, Any]]
+    console: Terminal, moved: Sequence[Mapping[str, Any]], largest: Sequence[Mapping[str, Any]]
 ) -> None:
     # Gains and losses are printed by level, then by queue and instance.
     for title, dimensions in (("Who gains and who pays, by level before", ("level",)), ("Where", SCOPES)):
@@ -91,7 +90,7 @@ def _print_moves(
     print_rows(console, "The largest moves", map(_in_words, largest), MOVES)
 
 
-def _print_findings(console: Console, findings: Sequence[Finding]) -> None:
+def _print_findings(console: Terminal, findings: Sequence[Finding]) -> None:
     if not findings:
         return
     counts = [

@@ -6,7 +6,8 @@ from typing import Any
 
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
-from pipelines.console.terminal import open_console, print_rows
+from pipelines.console.tables import print_rows
+from pipelines.console.terminal import open_console
 from pipelines.console.wording import format_count, format_list
 from pipelines.why.codes import DETAILS
 
@@ -15,9 +16,9 @@ KINDS_NAMED = 3
 Row = Mapping[str, Any]
 
 
-def print_why(answer: Row) -> None:
+def print_why(answer: Row, *, wide: bool = False) -> None:
     """Print the answer place by place: the situation, then each cause with what to do and its details."""
-    console = open_console()
+    console = open_console(wide=wide)
     for line in tell_why(answer):
         console.print(line.text, style=line.style, soft_wrap=True)
         if line.details:
