@@ -12,7 +12,7 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.find_settings import FILE, VARIABLE, find_settings
 from pipelines.config.instants import LATEST, AsOf, parse_instant
 from pipelines.config.nearest import nearest, suggest_nearest
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import name_command, remember_config
 
 LARGEST = 2_147_483_647
 """What engines take for a count of rows."""
@@ -129,6 +129,7 @@ class Parser(argparse.ArgumentParser):
         options = super().parse_args(args, namespace)
         if self._requires_as_of and options.as_of is None:
             self.error("give --as-of, the instant to describe, or --as-of latest, that of the newest data")
+        remember_config(getattr(options, "config", None))
         if self._has_config:
             options.config = find_settings(options.config)
         return options

@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.console.short_ids import id_of
 from pipelines.console.tables import Sheet, print_table
 from pipelines.console.terminal import Terminal, open_console
@@ -133,14 +133,14 @@ def _print_endpoint(console: Terminal, endpoint: Endpoint) -> None:
         _print(
             console,
             f"As the rules stand now it has {outcome(endpoint.by_present_rules)}: they were edited since; "
-            f"{name_command('reassign')} restates it.",
+            f"{_restate(endpoint)} restates it.",
         )
     elif endpoint.given != endpoint.by_present_rules:
         _print(
             console,
             f"The rules as they are now would give it {_format_outcome(endpoint.by_present_rules)}: they "
             "were "
-            f"edited for that moment after it was decided; {name_command('reassign')} restates it.",
+            f"edited for that moment after it was decided; {_restate(endpoint)} restates it.",
         )
     rows = []
     for step in endpoint.steps:
@@ -155,6 +155,14 @@ def _print_endpoint(console: Terminal, endpoint: Endpoint) -> None:
             f"Created from {format_instant(later.since)} on it would get "
             f"{_format_outcome(later.outcome)}{seen}.",
         )
+
+
+def _restate(endpoint: Endpoint) -> str:
+    """The command that decides the endpoint anew; --apply writes it."""
+    since = endpoint.created_at
+    until = since + timedelta(microseconds=1)
+    times = ["--from", format_instant(since), "--to", format_instant(until)]
+    return command_line("reassign", *times, "--apply")
 
 
 def _format_end(endpoint: Endpoint) -> str:

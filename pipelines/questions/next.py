@@ -12,7 +12,7 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import KnownQueues, QueueFilter
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.console.wording import format_count
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
@@ -114,8 +114,7 @@ def _require_all_placed(warehouse: Warehouse, queue_filter: QueueFilter, as_of: 
         raise PipelineError(
             f"{queue_filter}: no schedule has a message there at {format_instant(as_of)}, but "
             f"{format_count(unplaced, 'open message')} can't be placed and may belong there; "
-            f"{name_command('waiting')} says "
-            "why, and lists what waits"
+            f"{command_line('waiting', '--as-of', format_instant(as_of))} says why, and lists what waits"
         )
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.config.instants import format_instant
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.console.tables import print_rows
 from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_count
@@ -65,13 +65,13 @@ def print_whatif(report: Mapping[str, Any], findings: Sequence[Finding], *, wide
         console.print(each, style="bold", soft_wrap=True)
     console.print(
         f"This compares the backlog of {at} as it was, not as it would have become under other rules: "
-        f"{name_command('replay')} plays that.",
+        "replay plays that.",
         soft_wrap=True,
     )
     if since := report["batches_since"]:
         console.print(
             f"Events that came in after it was published are not counted (batches: {since:,}); "
-            f"run {name_command('schedules')} --as-of {at} to have them counted.",
+            f"run {command_line('schedules', '--as-of', at)} to have them counted.",
             soft_wrap=True,
         )
     moved = [row for row in report["summary"] if row["gained"] or row["lost"]]

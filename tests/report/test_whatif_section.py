@@ -11,7 +11,6 @@ from pipelines.commands import report
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
-from pipelines.console.invocation import name_command
 from pipelines.report.whatif import read_whatif_tables
 from pipelines.whatif.report import MOST_MOVED
 from schemas.whatif import WHATIF_TABLES
@@ -106,7 +105,7 @@ def test_a_folder_without_the_tables_is_named(full: Settings, tmp_path: Path) ->
 def test_a_what_if_of_another_as_of_is_refused(session: SparkSession, full: Settings, tmp_path: Path) -> None:
     folder = answers_at(session, tmp_path / "other", at(5)).root
     out = tmp_path / "p"
-    again = f"run {name_command('whatif')} again with --as-of {format_instant(AS_OF)}"
+    again = f"run whatif again with --as-of {format_instant(AS_OF)}"
     with pytest.raises(ConfigError) as told_of:
         report.main(["--config", full.path, "--whatif", folder, "--out", str(out)])
     assert str(told_of.value) == f"--whatif {folder}: is of 2026-11-20T12:05:00Z; {again}"

@@ -253,7 +253,7 @@ class _Reading:
             raise CaptureFault(
                 number,
                 f"the capture is of version {json.dumps(line['capture'])}, and this reads version {VERSION}; "
-                "take it with the script of `priorities capture --print-sql`",
+                "take it with the script that capture --print-sql prints",
             )
         capture.id = str(_value(line, "id", str, number)).strip("{} ").upper()
         capture.server = str(_value(line, "server", str, number))
