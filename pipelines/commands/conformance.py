@@ -26,6 +26,7 @@ from pipelines.console.terminal import to_json
 from pipelines.state.messages import describe_many_messages
 from pipelines.storage.answers import answers_in, write_answers
 from pipelines.storage.published import published_as_of
+from pipelines.storage.stored_rules import read_rule_snapshots
 from schemas.conformance import CONFORMANCE_TABLES
 from schemas.events import MESSAGES
 
@@ -93,7 +94,7 @@ def main(argv: Sequence[str]) -> int:
         of_server = count_levels_of_server(warehouse, as_of=as_of, window=window)
         report = {
             "as_of": as_of,
-            **report_levels(levels, of_server, limit=options.limit),
+            **report_levels(levels, of_server, limit=options.limit, shown=read_rule_snapshots(warehouse)),
             **report_receives(
                 receives,
                 deviations,

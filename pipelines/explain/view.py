@@ -190,7 +190,8 @@ def _format_misses(step: Step) -> Iterable[str]:
     if step.more_near_misses:
         yield f"... and {step.more_near_misses} more with one other name"
     for time in step.at_other_times:
-        until = "" if time.valid_to is None else f" up to {format_instant(time.valid_to)}"
+        end = ", not seen any more at " if time.first_seen else " up to "
+        until = "" if time.valid_to is None else f"{end}{format_instant(time.valid_to)}"
         since = "is first seen at" if time.first_seen else "is valid from"
         yield f"{time.rule_name} (level {time.level}) {since} {format_instant(time.valid_from)}{until}"
 

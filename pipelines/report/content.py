@@ -85,6 +85,7 @@ RULE_COLUMNS = (
     "rule_name",
     "level",
     "valid_from",
+    "first_seen",
     "endpoints",
     "messages",
     "open_messages",

@@ -34,12 +34,13 @@ def sentence(report: Mapping[str, Any]) -> str:
 
 
 def sentences(answers: Mapping[str, Mapping[str, Any]], as_if: datetime | None) -> list[str]:
-    """The answers that a what-if begins with, one sentence each.
+    """The answers that a what-if begins with: both in one line, then each in words.
 
     Args:
         answers: `answers`.
         as_if: the instant of the third of them, if there is one.
     """
+    now, later = (sum(answers[name]["endpoints"].values()) for name in (DEPLOYMENT, ALWAYS))
     messages = answers[DEPLOYMENT]["messages"]
     moves = "no message moves"
     if messages["gained"] or messages["lost"]:
@@ -47,7 +48,10 @@ def sentences(answers: Mapping[str, Mapping[str, Any]], as_if: datetime | None) 
             f"by the other settings, of {messages['messages']:,} messages {messages['gained']:,} come "
             f"earlier and {messages['lost']:,} later"
         )
+    change = "changes" if now == 1 else "change"
     lines = [
+        f"If deployed now: {format_count(now, 'endpoint')} {change}. "
+        f"Once the existing conversations have ended: {later:,}.",
         f"At the moment of deployment existing endpoints keep their levels: {moves}.",
         f"Once the existing conversations have ended: {sentence(answers[ALWAYS])}",
     ]
