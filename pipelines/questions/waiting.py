@@ -21,7 +21,9 @@ from schemas.table import Table
 BY = ("instance", "database", "queue", "contract", "local_service", "remote_service", "level")
 """What messages that wait can be counted by."""
 WAIT_COLUMNS = ("messages", "oldest", "median_seconds", "p95_seconds")
-OVERTAKEN_COLUMNS = ("passed_by", "position", "message_id", "since")
+OF_ENDPOINT = ("contract", "local_service", "remote_service")
+"""Contract and services of the endpoint that holds a message."""
+OVERTAKEN_COLUMNS = (*OF_ENDPOINT, "passed_by", "position", "message_id", "since")
 
 
 @dataclass(frozen=True)
@@ -101,8 +103,9 @@ def summarize_waits(
 
 def find_overtaken(schedule: DataFrame, kind: ScheduleShape, *, most: int = MESSAGES_PER_ORDER) -> DataFrame:
     """Find the most overtaken messages of each queue or instance; see `rank_overtaken`."""
-    found = rank_overtaken(schedule, within=kind.within, since=kind.since, most=most)
-    return found.withColumnRenamed(kind.since, "since")
+    names = {kind.by.get(name, name): name for name in OF_ENDPOINT}
+    found = rank_overtaken(schedule, within=kind.within, since=kind.since, most=most, also=list(names))
+    return found.withColumnsRenamed({**names, kind.since: "since"})
 
 
 def report_waits(

@@ -44,9 +44,11 @@ def test_the_section_shows_moves_pairs_and_who_pays(
     assert "Passes level 9" in table(seen, "whatif-pairs").text
     assert first_column(seen, "whatif-summary") == [NASTY, f"[SQL1].[A].[{NASTY}]"]
     assert first_column(seen, "whatif-moves") == [NASTY, NASTY]
+    [short] = table(seen, "whatif-moves").find_elements(By.CSS_SELECTOR, ".short")
+    assert short.get_attribute("title") == NASTY
     moves = table(seen, "whatif-moves").find_elements(By.CSS_SELECTOR, "tbody tr")
     assert [[cell.text for cell in move.find_elements(By.TAG_NAME, "td")] for move in moves] == [
-        ["receive", NASTY, "1", "2", "-1", "9"],
+        ["receive", NASTY[:8], "1", "2", "-1", "9"],
         ["receive", "m2", "2", "1", "1", "7 to 8"],
     ]
     assert seen.title != "owned"
