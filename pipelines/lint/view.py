@@ -57,7 +57,7 @@ def print_findings(console: Console, findings: Sequence[Finding]) -> None:
         return
     grid = Grid(show_lines=True)
     for title in ("severity", "code", "where", "finding, and what to do"):
-        grid.add_column(title, overflow="fold")
+        grid.add_column(title, overflow="fold", no_wrap=title in ("severity", "code"))
     for finding in findings:
         where = (
             f"{finding.location.file}:{finding.location.line}"

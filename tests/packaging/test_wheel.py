@@ -132,7 +132,7 @@ def test_the_first_use(priorities: Path, folder: Path) -> None:
     done = ended([priorities, "waiting"], folder / "own")
     assert done.returncode == 1
     assert done.stderr.endswith(
-        "no run was published yet; run priorities nightly --config priorities.yaml first\n"
+        "no run was published yet; run priorities nightly --config priorities.yaml --as-of latest first\n"
     )
 
 
