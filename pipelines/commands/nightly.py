@@ -42,12 +42,13 @@ def main(argv: Sequence[str]) -> int:
         action="store_true",
         help=f"do not end with exit code {NOT_MET} if an expectation of the settings is not met",
     )
+    parser.add_wide()
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "nightly", read_new_captures())
     with only_writer(warehouse.root, "nightly"):
         run = night(warehouse, settings, options.as_of)
     if not options.quiet:
-        print_summary(warehouse, settings, run.as_of)
+        print_summary(warehouse, settings, run.as_of, wide=options.wide)
     missed = not_met(read_expectations(warehouse, settings, run.as_of)) if settings.expect else []
     word = "warning" if options.no_expect else "error"
     for row in missed:

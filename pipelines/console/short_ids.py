@@ -17,6 +17,7 @@ KINDS = {
     "message_id": "message",
     "example_message_id": "message",
     "poison_message_id": "message",
+    "event_id": "event",
 }
 """The kinds of ids by column: an id is unique among those of its kind."""
 

@@ -17,8 +17,10 @@ from pipelines.console.terminal import Terminal, escape_line
 
 ONE_DECIMAL_FROM = 1000
 """Numbers from here on have one decimal, smaller ones five figures."""
-PARTS = re.compile(r"[^\s/._-]*[\s/._-]+|[^\s/._-]+")
-"""The parts of a text that stay whole: it breaks behind blanks and the signs between words of a name."""
+BREAKS = re.compile(r"(?<=\s)(?!\s)|(?<=\w[/._-])(?![\s/._-])(?!(?<=\d[/._-])\d)")
+"""Where a text may be broken: behind blanks and the signs between words of a name, but not between digits."""
+BLANKS = re.compile(r"(?<=\s)(?!\s)")
+"""Where it is broken first."""
 NONE = "none"
 NOTHING, HEADS, TIMES = range(3)
 """What is broken into lines: each adds to the one before."""
@@ -198,8 +200,9 @@ def _print_list(console: Terminal, title: str, sheet: Sheet) -> None:
     _print_title(console, title, sheet)
     for row in sheet.rows:
         for name, value in zip(sheet.columns, row, strict=True):
-            for line in _cell(value).split("\n") if _cell(value) else ():
-                console.print(Text(f"{escape_line(name)}: {line}"), soft_wrap=True)
+            if text := _cell(value):
+                indented = text.replace("\n", "\n  ")
+                console.print(Text(f"{escape_line(name)}: {indented}"), soft_wrap=True)
         console.print()
     _print_note(console, sheet)
 
@@ -208,7 +211,10 @@ def _print_title(console: Terminal, title: str, sheet: Sheet) -> None:
     # Not as the grid's title, which breaks where the grid ends.
     said = f" ({sheet.said})" if sheet.said else ""
     if title or said:
-        console.print(f"{title}{said}".strip(), style="bold", soft_wrap=True)
+        text = escape_line(f"{title}{said}".strip())
+        # A line that goes into a file stays one line.
+        lines = _wrap(text, console.width) if console.shortens else text
+        console.print(Text(lines), style="bold", soft_wrap=True)
 
 
 def _print_note(console: Terminal, sheet: Sheet) -> None:
@@ -227,15 +233,20 @@ def _text_width(texts: Iterable[str]) -> int:
 
 
 def _longest_part(text: str) -> int:
-    return max((cell_len(part.rstrip()) for part in PARTS.findall(text)), default=0)
+    return max(cell_len(part.rstrip()) for line in text.split("\n") for part in BREAKS.split(line))
 
 
 def _wrap(text: str, width: int) -> str:
-    """Break a text between its parts into lines of this width, if possible."""
+    """Break a text into lines of this width, if possible: a name only where it is longer than a line."""
     lines: list[str] = []
     for line in text.split("\n"):
         lines.append("")
-        for part in PARTS.findall(line):
+        words = BLANKS.split(line)
+        for part in [
+            part
+            for word in words
+            for part in ([word] if cell_len(word.rstrip()) <= width else BREAKS.split(word))
+        ]:
             if lines[-1] and cell_len((lines[-1] + part).rstrip()) > width:
                 lines.append("")
             lines[-1] += part

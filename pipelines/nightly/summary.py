@@ -57,7 +57,7 @@ EVENT_COUNTS = ("source", "events", "accepted", "duplicates", "rejected")
 WAITS = ("where", "messages", "held_back", "highest", "oldest")
 
 
-def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> None:
+def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime, *, wide: bool = False) -> None:
     """Print the summary of a published as_of to standard output."""
     catalog = settings.catalog
     off = queues_off_at(warehouse, catalog, as_of)
@@ -80,7 +80,7 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     findings = [*first, *(f"{format_queue(row)}: {off_sentence(row)}" for row in off)]
     findings += [finding for each in others for finding in each]
     command = partial(_command, settings, as_of)
-    console = open_console()
+    console = open_console(wide=wide)
     print_statuses(console, statuses)
     print_unresolved(console, unresolved, catalog, settings.catalog_path)
     if causes := first_causes(warehouse, settings, as_of, off):
