@@ -27,6 +27,8 @@ function shortIds(ids) {
   return short;
 }
 
+function shortId(id, short) { return element("button", { type: "button", className: "short", title: id }, short); }
+
 /** Shorten the ids of rows; each shows the whole on hover, and copies it on a click. */
 function shortenIds(heads, rows) {
   heads.forEach((head, index) => {
@@ -38,7 +40,7 @@ function shortenIds(heads, rows) {
       const id = cell.textContent;
       if (!short.has(id)) continue;
       cell.dataset.value = id;
-      cell.replaceChildren(element("button", { type: "button", className: "short", title: id }, short.get(id)));
+      cell.replaceChildren(shortId(id, short.get(id)));
     }
   });
 }
@@ -53,7 +55,7 @@ function moveSingleValues(mount, heads, rows) {
     && !row.cells[index].querySelector(".bar")));
   const isMoved = rows.length > 1 && same.some(Boolean) && !same.every(Boolean);
   said.textContent = isMoved
-    ? heads.flatMap((head, index) => (same[index] ? [`${head.textContent} ${text(rows[0].cells[index])}`] : [])).join(", ")
+    ? heads.flatMap((head, index) => (same[index] ? [`${head.textContent}: ${text(rows[0].cells[index])}`] : [])).join("; ")
     : "";
   if (!isMoved) return;
   for (const row of all) [...row.cells].forEach((cell, index) => { if (same[index]) cell.classList.add("same"); });
@@ -64,6 +66,18 @@ function fit(mount, rows) {
   const heads = [...mount.querySelectorAll("thead th")];
   shortenIds(heads, rows);
   moveSingleValues(mount, heads, rows);
+}
+
+/** Shorten the ids of sentences, and keep times whole. What to do is left as it is: it is there to be pasted. */
+function fitSentences(list) {
+  const parts = /([0-9A-Fa-f]{8}-(?:[0-9A-Fa-f]{4}-){3}[0-9A-Fa-f]{12})|(\d{4}-\d\d-\d\dT[\d:.]+Z)/;
+  const texts = [...list.children].flatMap((item) => [...item.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE));
+  const short = shortIds(texts.flatMap((node) => node.data.match(new RegExp(parts, "g")) ?? []).filter((word) => !word.includes(":")));
+  for (const node of texts) {
+    // Behind each text stand an id and a time, one of which there is.
+    node.replaceWith(...node.data.split(parts).filter(Boolean).map((part) => (
+      short.has(part) ? shortId(part, short.get(part)) : parts.test(part) ? element("span", { className: "whole" }, part) : part)));
+  }
 }
 
 /** Leave out columns where a table has no room, and say of one that scrolls that it does. */

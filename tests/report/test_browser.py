@@ -222,20 +222,35 @@ def test_ids_are_short_where_unique_and_whole_on_hover_and_click(
     assert complaints(browser) == []
 
 
+def test_ids_of_the_first_sentences_are_short_too(
+    browser: Browser, session: SparkSession, tmp_path: Path
+) -> None:
+    locked = received("ClaimIntakeQueue", None, conversation_group_id=ID)
+    settings = write(session, tmp_path, {"receive_schedule": [locked], "runs": [run("r", AS_OF)]})
+    opened(browser, page_of(session, settings, AS_OF), tmp_path)
+    short = browser.find_elements(By.CSS_SELECTOR, ".verdict .short")
+    assert [(each.text, each.get_attribute("title")) for each in short] == [("6C7CC50F", ID)]
+    sentence = browser.find_element(By.CSS_SELECTOR, ".verdict li").text
+    assert "1 message is of locked groups, such as 6C7CC50F" in sentence
+    short[0].click()
+    said = browser.find_element(By.ID, "copied")
+    WebDriverWait(browser, 10).until(lambda _: said.text == f"Copied {ID}")
+
+
 def test_a_narrow_screen_says_what_all_rows_share_and_that_a_table_scrolls(
     browser: Browser, guids_page: str, tmp_path: Path
 ) -> None:
     opened(browser, guids_page, tmp_path)
     set_width(browser, 375)
     said = caption(browser, "queue-top")
-    assert f"Contract Contract, Local service TargetService, Remote service {GOLD}" in said
+    assert f"Contract: Contract; Local service: TargetService; Remote service: {GOLD}" in said
     assert "This table scrolls to the side." in said
     columns = table(browser, "queue-top").find_elements(By.CSS_SELECTOR, "thead th")
     assert [head.text for head in columns if head.is_displayed()] == [
         *("Position", "RECEIVE", "Arrived", "Message")
     ]
     set_width(browser, 2000)
-    assert "Contract Contract" not in caption(browser, "queue-top")
+    assert "Contract: Contract" not in caption(browser, "queue-top")
     assert "scrolls" not in caption(browser, "queue-top")
     assert "Contract" in [head.text for head in columns if head.is_displayed()]
 
@@ -271,4 +286,4 @@ def test_contract_and_services_are_shown(seen: Browser) -> None:
     assert set(first_column(seen, "transmission-kinds")) == {"Contract"}
     for place in ("queue-top", "receive-overtaken", "instance-top"):
         heads = [head.text for head in table(seen, place).find_elements(By.CSS_SELECTOR, "thead th")]
-        assert "Contract" in heads or "Contract Contract" in caption(seen, place)
+        assert "Contract" in heads or "Contract: Contract" in caption(seen, place)
