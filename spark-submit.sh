@@ -78,7 +78,8 @@ packages=$("$python" "$root/tools/package.py")
 unset SPARK_REMOTE SPARK_CONNECT_MODE_ENABLED SPARK_LOCAL_REMOTE
 # Python keeps what it has compiled. Many containers forbid that; then each run compiles pandas anew, for a second.
 unset PYTHONDONTWRITEBYTECODE
-export SPARK_HOME ENGINE=spark PATH=$venv/bin:$PATH
+# What the job prints as the next command is called as this script was.
+export SPARK_HOME ENGINE=spark SPARK_SUBMIT_SH=$0 PATH=$venv/bin:$PATH
 # Times and text mean the same whatever the machine is set to.
 export TZ=UTC LC_ALL=C.UTF-8
 # Log4j reads this itself, so a --driver-java-options after --spark does not switch it off.

@@ -23,7 +23,7 @@ import os
 import matplotlib.pyplot as plt
 from pyspark.sql import functions as F
 
-from pipelines.questions.waiting import summarize_waits
+from pipelines.questions.waiting import OF_ENDPOINT, summarize_waits
 from pipelines.storage.published import published_as_of
 from pipelines.storage.tables import open_warehouse
 from pipelines.why.filters import Filters
@@ -81,7 +81,7 @@ for cause in answer["causes"]:
 # %%
 busiest = receive.groupBy(*QUEUE).count().orderBy(F.desc("count"), *QUEUE).limit(1)
 receive.join(F.broadcast(busiest), QUEUE).where("position <= 10").orderBy("position").select(
-    "queue", "position", "receive_number", "group_priority", "priority", "message_type", "arrived_at"
+    "position", "receive_number", "group_priority", "priority", *OF_ENDPOINT, "message_type", "arrived_at"
 ).show(truncate=False)
 
 # %% [markdown]
@@ -131,6 +131,15 @@ for axes in (depth, wait):
     axes.set_axisbelow(True)
     axes.grid(axis="x", alpha=0.3)
 plt.show()
+
+# %% [markdown]
+# ## Who waits, by contract and services?
+#
+# Contract and services are those of the endpoint that receives. `jobs/waiting.py --by` counts by any columns.
+
+# %%
+kinds = summarize_waits(receive, within=OF_ENDPOINT, level=None, since="arrived_at", as_of=as_of)
+kinds.orderBy(F.desc("messages"), *OF_ENDPOINT).show(10, truncate=False)
 
 # %% [markdown]
 # ## Who waits, by queue?

@@ -25,6 +25,7 @@ from pyspark.sql import functions as F
 
 from pipelines.explain.explanations import explain_message, honor_settings
 from pipelines.questions.overtaken import rank_overtaken
+from pipelines.questions.waiting import OF_ENDPOINT
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.published import published_as_of
 from pipelines.storage.tables import open_warehouse
@@ -42,7 +43,7 @@ as_of
 
 # %%
 receive = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of)
-late = rank_overtaken(receive, within=QUEUE, since="arrived_at", most=1)
+late = rank_overtaken(receive, within=QUEUE, since="arrived_at", most=1, also=OF_ENDPOINT)
 found = collect_rows(late.orderBy(F.desc("passed_by"), *QUEUE).limit(1)) or collect_rows(
     receive.where("position = 1").orderBy(*QUEUE).limit(1)
 )

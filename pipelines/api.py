@@ -4,6 +4,7 @@
 moments are datetimes in UTC.
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -29,7 +30,7 @@ from pipelines.questions.differences import report_differences, require_snapshot
 from pipelines.questions.leaks import DAYS, report_leaks
 from pipelines.questions.next import report_next
 from pipelines.questions.rejected import report_rejected
-from pipelines.questions.waiting import report_waits
+from pipelines.questions.waiting import BY, report_waits
 from pipelines.storage import tables
 from pipelines.storage.published import checked_runs, published_as_of
 from pipelines.storage.warehouse import Warehouse
@@ -158,10 +159,24 @@ class OpenWarehouse:
             is_activation_computed=self._settings.activation is not None,
         )
 
-    def waiting(self, *, as_of: Moment = None, limit: int = 50) -> Answer:
-        """Say which messages wait how long, and which are overtaken most."""
+    def waiting(self, *, as_of: Moment = None, limit: int = 50, by: Sequence[str] = ()) -> Answer:
+        """Say which messages wait how long, and which are overtaken most.
+
+        Args:
+            as_of: the moment.
+            limit: rows of each part.
+            by: what to count the waiting messages by: instance, database, queue, contract, local_service,
+                remote_service, level. Without it, by queue (or instance) and level.
+
+        Raises:
+            ConfigError: one of `by` is no such column.
+        """
+        for name in by:
+            if name not in BY:
+                raise ConfigError(f"by: there is no column {name!r}; {suggest_nearest(name, BY)}")
         moment = self._published(as_of)
-        return report_waits(self._warehouse, as_of=moment, limit=limit, catalog=self._settings.catalog)
+        catalog = self._settings.catalog
+        return report_waits(self._warehouse, as_of=moment, limit=limit, catalog=catalog, by=by)
 
     def expect(self, *, as_of: Moment = None) -> Answer:
         """Say whether an as_of meets the expectations of the settings, as its run has measured them."""

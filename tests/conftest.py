@@ -30,6 +30,7 @@ if not hasattr(sys.modules["__main__"], "__file__"):
 
 from pyspark.sql import SparkSession  # noqa: E402
 
+from pipelines.console.invocation import remember_config  # noqa: E402
 from pipelines.engine.small_jobs import set_for_small_jobs  # noqa: E402
 
 ROOT = Path(__file__).parent.parent
@@ -47,6 +48,12 @@ ONE_CASE_ON_SPARK = (
 
 ONE_TEST_ON_SPARK = "tests/field/"
 """Where it tries one test of each file: several nights each."""
+
+
+@pytest.fixture(autouse=True)
+def no_command_line() -> None:
+    """Commands that are printed name no settings of an earlier test."""
+    remember_config(None)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

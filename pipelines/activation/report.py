@@ -13,7 +13,7 @@ from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import KnownQueues, QueueFilter, QueueName
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.monitors import read_latest_monitors
 from pipelines.storage.warehouse import Warehouse
@@ -71,10 +71,10 @@ def activation_of_queue(
         ]
         summary = [_not_replayed(row, as_of) for row in monitors]
     if not summary:
+        at = format_instant(as_of)
         raise PipelineError(
-            f"--as-of {format_instant(as_of)}: its window was not replayed yet; run "
-            f"{name_command('nightly')} for it, "
-            f"or {name_command('activation')} without --queue"
+            f"--as-of {at}: its window was not replayed yet; run "
+            f"{command_line('nightly', '--as-of', at)}, or {command_line('activation', '--as-of', at)}"
         )
     # The runs of one queue in one window are few, at most one per check.
     runs = collect_rows(of_queue(warehouse.read_as_of(ACTIVATION, as_of)).orderBy("ordinal"))

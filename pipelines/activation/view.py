@@ -4,12 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table as Grid
-
 from pipelines.activation.queues_off import rolled_back_sentence, waiting_sentence
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import open_console
+from pipelines.console.tables import Sheet, print_table
+from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_queue
 
 BINS = 96
@@ -43,7 +41,7 @@ def print_activation(report: Mapping[str, Any], start: datetime, end: datetime) 
         console.print(f"{what}: {count:,}")
 
 
-def _print_runs(console: Console, report: Mapping[str, Any], start: datetime, end: datetime) -> None:
+def _print_runs(console: Terminal, report: Mapping[str, Any], start: datetime, end: datetime) -> None:
     """Print the runs of checks of the replay."""
     runs = report["runs"]
     console.print(
@@ -54,7 +52,7 @@ def _print_runs(console: Console, report: Mapping[str, Any], start: datetime, en
     console.print(
         "   + start or notify a reader   - wait, a notification is pending   # wait, max_queue_readers run",
     )
-    console.print(_grid(report["mode"], runs))
+    print_table(console, f"{len(runs)} runs of checks", _sheet(report["mode"], runs))
     if len(runs) > FIRST_RUNS:
         console.print(f"{len(runs) - FIRST_RUNS:,} more; --format json has them all")
 
@@ -72,12 +70,9 @@ def draw_runs(runs: Iterable[Mapping[str, Any]], start: datetime, end: datetime)
     return "".join(MARKS[weights[weight]] for weight in bins)
 
 
-def _grid(mode: str, runs: Sequence[Mapping[str, Any]]) -> Grid:
-    grid = Grid(title=f"{len(runs)} runs of checks", title_justify="left")
-    for column in COLUMNS:
-        grid.add_column(column)
-    for run in runs[:FIRST_RUNS]:
-        grid.add_row(
+def _sheet(mode: str, runs: Sequence[Mapping[str, Any]]) -> Sheet:
+    rows = [
+        (
             f"{run['first_check']:%d %H:%M:%S.%f}"[:-3],
             f"{run['until']:%d %H:%M:%S.%f}"[:-3],
             f"{run['checks']:,}",
@@ -87,7 +82,9 @@ def _grid(mode: str, runs: Sequence[Mapping[str, Any]]) -> Grid:
             str(run["running_tasks"]),
             run["suppressed_by"] or ("start a reader" if mode == "internal" else "send a notification"),
         )
-    return grid
+        for run in runs[:FIRST_RUNS]
+    ]
+    return Sheet(COLUMNS, rows)
 
 
 def _monitor(row: Mapping[str, Any]) -> str:

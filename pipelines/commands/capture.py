@@ -13,7 +13,7 @@ from pipelines.capture.script import capture_script
 from pipelines.commands.options import Parser
 from pipelines.config.errors import ConfigError
 from pipelines.config.find_settings import find_settings
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.console.progress import step
 from pipelines.console.terminal import escape_line
 from pipelines.console.wording import format_count, format_list
@@ -95,5 +95,5 @@ def _next_command(path: Path) -> str:
     try:
         find_settings()
     except ConfigError:
-        return f"{name_command('init')} --capture {path}"
-    return f"{name_command('nightly')} --as-of latest"
+        return command_line("init", "--capture", str(path))
+    return command_line("nightly", "--as-of", "latest")

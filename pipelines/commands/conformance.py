@@ -26,6 +26,7 @@ from pipelines.console.terminal import to_json
 from pipelines.state.messages import describe_messages
 from pipelines.storage.answers import answers_in, write_answers
 from pipelines.storage.published import published_as_of
+from pipelines.storage.stored_rules import read_rule_snapshots
 from schemas.conformance import CONFORMANCE_TABLES
 from schemas.events import MESSAGES
 
@@ -58,6 +59,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_out()
     parser.add_limit(LIMIT, "rows of each part")
     parser.add_format()
+    parser.add_wide()
     options = parser.parse_args(argv)
     settings = load_settings(options.config, KNOWN_ONLY)
     require_own_folder(options.out, settings)
@@ -90,7 +92,7 @@ def main(argv: Sequence[str]) -> int:
         of_server = count_levels_of_server(warehouse, as_of=as_of, window=window)
         report = {
             "as_of": as_of,
-            **report_levels(levels, of_server, limit=options.limit),
+            **report_levels(levels, of_server, limit=options.limit, shown=read_rule_snapshots(warehouse)),
             **report_receives(
                 receives,
                 deviations,
@@ -104,7 +106,7 @@ def main(argv: Sequence[str]) -> int:
     if options.format == "json":
         print(to_json({"sentence": f"{sentence(report)} {receives_sentence(report)}", **report}))
     else:
-        print_conformance(report)
+        print_conformance(report, wide=options.wide)
     return 0
 
 

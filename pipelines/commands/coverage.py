@@ -1,12 +1,14 @@
 """Count what each rule version decides, up to one as_of."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import open_console, print_rows, to_json
-from pipelines.questions.coverage import COLUMNS, report_coverage
+from pipelines.console.tables import print_rows
+from pipelines.console.terminal import open_console, to_json
+from pipelines.questions.coverage import COLUMNS, FIRST_SEEN, report_coverage
 from pipelines.storage.published import published_as_of
 
 
@@ -26,5 +28,22 @@ def main(argv: Sequence[str]) -> int:
     if options.format == "json":
         print(to_json({"as_of": as_of, "coverage": rows}))
     else:
-        print_rows(open_console(), f"What each rule version decides, {format_instant(as_of)}", rows, COLUMNS)
+        title = f"What each rule version decides, {format_instant(as_of)}"
+        print_rows(open_console(), title, *_with_dates(rows))
     return 0
+
+
+def _with_dates(rows: Sequence[Mapping[str, Any]]) -> tuple[list[dict[str, Any]], list[str]]:
+    """The rows and their columns, with the dates that are valid_from and those that are first seen apart."""
+    dated = [
+        {
+            **row,
+            "valid_from": None if row[FIRST_SEEN] else row["valid_from"],
+            "first_seen_at": row["valid_from"] if row[FIRST_SEEN] else None,
+        }
+        for row in rows
+    ]
+    dates = [name for name in ("valid_from", "first_seen_at") if any(row[name] for row in dated)]
+    place = COLUMNS.index("valid_from")
+    rest = [name for name in COLUMNS[place:] if name not in ("valid_from", FIRST_SEEN)]
+    return dated, [*COLUMNS[:place], *dates, *rest]

@@ -34,6 +34,7 @@ def main(argv: Sequence[str]) -> int:
         what.add_argument(f"--{kind}", metavar="ID", help=f"the {kind} to explain, by its {of}")
     parser.add_as_of()
     parser.add_format()
+    parser.add_wide()
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "explain")
     as_of = published_as_of(warehouse, settings, options.as_of)
@@ -53,5 +54,5 @@ def main(argv: Sequence[str]) -> int:
     if options.format == "json":
         print(to_json([asdict(one) for one in found] if isinstance(found, tuple) else asdict(found)))
     else:
-        print_explanation(found, as_of)
+        print_explanation(found, as_of, wide=options.wide)
     return 0

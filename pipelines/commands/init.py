@@ -16,7 +16,7 @@ from pipelines.config.find_settings import FILE
 from pipelines.config.instants import format_instant
 from pipelines.config.json_schema import FOLDER
 from pipelines.config.queue_filter import queue_text
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line, is_anywhere
 from pipelines.console.terminal import escape_line
 from pipelines.console.wording import format_count
 
@@ -73,11 +73,12 @@ def _skeleton(folder: Path) -> list[str]:
     _write_schemas(folder)
     for name in FILES:
         _write_text(folder / name, _template(name))
+    check = command_line("check", config=_config(folder))
     return [
         f"wrote {', '.join(str(folder / name) for name in FILES)}",
         f"made the folders {' and '.join(str(folder / name) for name in EVENTS)}",
         "next: write your instances, databases, queues and services into catalog.yaml and your rules into",
-        f"rules.yaml, put event files into the folders, and run {name_command('check')}",
+        f"rules.yaml, put event files into the folders, and run {check}",
     ]
 
 
@@ -117,12 +118,19 @@ def _capture(folder: Path, file: Path) -> list[str]:
     ]
     if has_ignored:
         lines.append(f"{folder / IGNORED} is there already; see that it has warehouse/ and {CAPTURES}/")
+    config = _config(folder)
     is_here = folder.resolve() == Path.cwd()
-    change = "" if is_here else f"cd {shlex.quote(str(folder))} && "
-    return [*lines, "next:", f"  {change}{name_command('nightly')} --as-of latest", f"  {_question(capture)}"]
+    change = "" if is_here or config else f"cd {shlex.quote(str(folder))} && "
+    night = command_line("nightly", "--as-of", "latest", config=config)
+    return [*lines, "next:", f"  {change}{night}", f"  {_question(capture, config)}"]
 
 
-def _question(capture: "Capture") -> str:
+def _config(folder: Path) -> str | None:
+    """The settings of a folder that commands can't be typed in, for their program has another place."""
+    return None if is_anywhere() or folder.resolve() == Path.cwd() else str(folder / FILE)
+
+
+def _question(capture: "Capture", config: str | None) -> str:
     """A question that has an answer: what is next in the queue with the most messages, else who waits."""
     queues = [
         (view.rows, key.database, key.queue)
@@ -131,9 +139,10 @@ def _question(capture: "Capture") -> str:
         if key.queue is not None and key.schema == "dbo" and view.rows
     ]
     if not queues:
-        return name_command("waiting")
+        return command_line("waiting", config=config)
     _, database, queue = max(queues)
-    return f"{name_command('next')} --queue {shlex.quote(queue_text([capture.server, database, queue]))}"
+    name = queue_text([capture.server, database, queue])
+    return command_line("next", "--queue", name, config=config)
 
 
 def _name_in_folder(file: Path) -> str:

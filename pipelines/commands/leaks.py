@@ -28,6 +28,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_as_of()
     parser.add_limit(SHOWN, "rows of each part")
     parser.add_format()
+    parser.add_wide()
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "leaks")
     as_of = published_as_of(warehouse, settings, options.as_of)
@@ -35,5 +36,5 @@ def main(argv: Sequence[str]) -> int:
     if options.format == "json":
         print(to_json(report))
     else:
-        print_leaks(report)
+        print_leaks(report, wide=options.wide)
     return 0

@@ -28,6 +28,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_limit(LIMIT, "messages")
     parser.add_as_of()
     parser.add_format()
+    parser.add_wide()
     options = parser.parse_args(argv)
     if options.transmission == (options.queue is not None):
         raise ConfigError("command line: give either --queue Q, or --instance I --transmission")
@@ -43,5 +44,5 @@ def main(argv: Sequence[str]) -> int:
     if options.format == "json":
         print(to_json(found))
     else:
-        print_next(found)
+        print_next(found, wide=options.wide)
     return 0

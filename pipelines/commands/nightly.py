@@ -13,7 +13,7 @@ from pipelines.commands.open import opened, read_new_captures
 from pipelines.commands.options import Parser
 from pipelines.config.errors import NOT_MET, one_line
 from pipelines.config.instants import format_instant
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.console.wording import format_count
 from pipelines.expectations.read import not_met, read_expectations
 from pipelines.expectations.view import describe_not_met
@@ -42,23 +42,24 @@ def main(argv: Sequence[str]) -> int:
         action="store_true",
         help=f"do not end with exit code {NOT_MET} if an expectation of the settings is not met",
     )
+    parser.add_wide()
     options = parser.parse_args(argv)
     settings, warehouse = opened(options, "nightly", read_new_captures())
     with only_writer(warehouse.root, "nightly"):
         run = night(warehouse, settings, options.as_of)
     if not options.quiet:
-        print_summary(warehouse, settings, run.as_of)
+        print_summary(warehouse, settings, run.as_of, wide=options.wide)
     missed = not_met(read_expectations(warehouse, settings, run.as_of)) if settings.expect else []
     word = "warning" if options.no_expect else "error"
     for row in missed:
         print(one_line(f"{word}: published, but not met: {describe_not_met(row)}"), file=sys.stderr)
     unresolved = warehouse.read_as_of(UNRESOLVED, run.as_of).count() if options.fail_on else 0
     if unresolved:
+        at = format_instant(run.as_of)
         print(
             f"error: --fail-on unresolved: published, but {format_count(unresolved, 'open message')} "
-            "can't be "
-            f"placed at {format_instant(run.as_of)}; {name_command('waiting')} --config {settings.path} "
-            "says why",
+            f"can't be placed at {at}; "
+            f"{command_line('waiting', '--as-of', at, config=settings.path)} says why",
             file=sys.stderr,
         )
     is_failed = unresolved or (missed and not options.no_expect)

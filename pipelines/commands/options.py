@@ -11,8 +11,8 @@ from typing import Any, NoReturn
 from pipelines.config.errors import ConfigError
 from pipelines.config.find_settings import FILE, VARIABLE, find_settings
 from pipelines.config.instants import LATEST, AsOf, parse_instant
-from pipelines.config.nearest import nearest
-from pipelines.console.invocation import name_command
+from pipelines.config.nearest import nearest, suggest_nearest
+from pipelines.console.invocation import name_command, remember_config
 
 LARGEST = 2_147_483_647
 """What engines take for a count of rows."""
@@ -97,6 +97,12 @@ class Parser(argparse.ArgumentParser):
             "--format", choices=("table", "json", *further), default="table", help="default table"
         )
 
+    def add_wide(self) -> None:
+        """Add --wide: tables with whole ids, whatever the width of the terminal."""
+        self.shared.add_argument(
+            "--wide", action="store_true", help="tables as wide as they are, with all columns and whole ids"
+        )
+
     def add_limit(self, default: int, what: str = "rows of each part") -> None:
         """Add --limit: how many rows are printed."""
         self.shared.add_argument(
@@ -123,6 +129,7 @@ class Parser(argparse.ArgumentParser):
         options = super().parse_args(args, namespace)
         if self._requires_as_of and options.as_of is None:
             self.error("give --as-of, the instant to describe, or --as-of latest, that of the newest data")
+        remember_config(getattr(options, "config", None))
         if self._has_config:
             options.config = find_settings(options.config)
         return options
@@ -152,6 +159,19 @@ def instant_or_latest(text: str) -> AsOf:
         return instant(text)
     except argparse.ArgumentTypeError as error:
         raise argparse.ArgumentTypeError(f"{error}, or {LATEST}") from None
+
+
+def list_of(allowed: Sequence[str]) -> Callable[[str], list[str]]:
+    """Read words that commas part."""
+
+    def words(text: str) -> list[str]:
+        found = [word.strip() for word in text.split(",")]
+        for word in found:
+            if word not in allowed:
+                raise argparse.ArgumentTypeError(f"{word!r} is unknown; {suggest_nearest(word, allowed)}")
+        return found
+
+    return words
 
 
 def whole_number(least: int, most: int = LARGEST) -> Callable[[str], int]:

@@ -7,7 +7,8 @@ from pipelines.commands.open import opened
 from pipelines.commands.options import Parser, instant
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import make_table, open_console
+from pipelines.console.tables import Sheet, print_table
+from pipelines.console.terminal import open_console
 from pipelines.ladder.reassign import Reassignment, reassign
 from pipelines.storage.lock import only_writer
 
@@ -50,10 +51,9 @@ def main(argv: Sequence[str]) -> int:
 
 
 def _show_kinds(outcome: Reassignment) -> None:
-    grid = make_table("instance", "database", "level was", "by rule", "becomes", "by rule", "endpoints")
-    for kind in outcome.kinds:
-        grid.add_row(*["no rule" if value is None else str(value) for value in kind])
+    columns = ("instance", "database", "level was", "by rule", "becomes", "by rule", "endpoints")
+    rows = [["no rule" if value is None else value for value in kind] for kind in outcome.kinds]
     console = open_console()
-    console.print(grid)
+    print_table(console, "", Sheet(columns, rows))
     if outcome.all_kinds > len(outcome.kinds):
         console.print(f"... and {outcome.all_kinds - len(outcome.kinds):,} more kinds of change")

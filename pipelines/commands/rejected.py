@@ -21,6 +21,7 @@ def main(argv: Sequence[str]) -> int:
     )
     parser.add_limit(SAMPLES, "rows of each reason")
     parser.add_format()
+    parser.add_wide()
     options = parser.parse_args(argv)
     _, warehouse = opened(options, "rejected")
     checked_runs(warehouse)
@@ -28,5 +29,5 @@ def main(argv: Sequence[str]) -> int:
     if options.format == "json":
         print(to_json(found))
     else:
-        print_rejected(found)
+        print_rejected(found, wide=options.wide)
     return 0

@@ -7,7 +7,6 @@ from pipelines.commands.open import warehouse_of
 from pipelines.commands.options import Parser
 from pipelines.commands.out import plain_file, require_not_read, write_whole
 from pipelines.config.load import KNOWN_ONLY, load_settings
-from pipelines.console.invocation import name_command
 from pipelines.console.terminal import escape_line
 from pipelines.report.conformance import read_conformance_tables
 from pipelines.report.content import read_tables, read_verdict
@@ -37,16 +36,14 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "--whatif",
         metavar="DIR",
-        help=f"show the what-if that {name_command('whatif')} --out DIR wrote for the same as_of",
+        help="show the what-if that whatif --out DIR wrote for the same as_of",
     )
     parser.add_argument(
         "--conformance",
         metavar="DIR",
-        help=f"show the check that {name_command('conformance')} --out DIR wrote for the same as_of",
+        help="show the check that conformance --out DIR wrote for the same as_of",
     )
-    parser.add_argument(
-        "--replay", metavar="DIR", help=f"show the replay that {name_command('replay')} --out DIR wrote"
-    )
+    parser.add_argument("--replay", metavar="DIR", help="show the replay that replay --out DIR wrote")
     options = parser.parse_args(argv)
     out = plain_file(options.out)
     settings = load_settings(options.config, KNOWN_ONLY)

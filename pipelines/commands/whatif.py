@@ -42,6 +42,7 @@ def main(argv: Sequence[str]) -> int:
     parser.add_out()
     parser.add_limit(LIMIT, "rows of each part")
     parser.add_format()
+    parser.add_wide()
     options = parser.parse_args(argv)
     settings = load_settings(options.config, KNOWN_ONLY)
     require_own_folder(options.out, settings)
@@ -69,7 +70,7 @@ def main(argv: Sequence[str]) -> int:
         found = [plain(finding) for finding in findings]
         print(to_json({"sentence": sentence(report), "findings": found, **report}))
     else:
-        print_whatif(report, findings)
+        print_whatif(report, findings, wide=options.wide)
     return 0
 
 

@@ -29,5 +29,5 @@ def find_settings(given: str | None = None, *, otherwise: str = "") -> str:
             return os.path.relpath(folder / FILE, here)
     raise ConfigError(
         f"settings: none found; name the file with --config or {VARIABLE}, or run this in a folder with a "
-        f"{FILE}, or below it; priorities init writes one{otherwise}"
+        f"{FILE}, or below it; init writes one{otherwise}"
     )

@@ -9,20 +9,25 @@ from pipelines.config.queue_filter import QueueName
 from pipelines.conformance.levels import KIND
 from pipelines.conformance.links import LINK
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.stored_rules import RuleSnapshots
 from schemas.keys import QUEUE
 
 
-def report_levels(levels: DataFrame, of_server: Mapping[str, int], *, limit: int) -> dict[str, Any]:
+def report_levels(
+    levels: DataFrame, of_server: Mapping[str, int], *, limit: int, shown: RuleSnapshots | None = None
+) -> dict[str, Any]:
     """Count the endpoints, and list the kinds that differ, those with most endpoints first.
 
     Args:
         levels: `conformance_levels`, materialized.
         of_server: `count_levels_of_server`.
         limit: rows.
+        shown: when snapshots with rules were taken, if there are any.
 
     Returns:
         `endpoints`: the number of all endpoints, of comparable ones (`logged`), of `differing` ones among
-        these, and `of_server`; `levels`: rows.
+        these, and `of_server`; `levels`: rows, and whether only a snapshot shows the version that explains
+        (`first_seen`).
     """
     counts_of = {
         "endpoints": F.lit(True),
@@ -37,7 +42,14 @@ def report_levels(levels: DataFrame, of_server: Mapping[str, int], *, limit: int
     differing = levels.where("explanation is not null").orderBy(F.desc("endpoints"), *KIND)
     return {
         "endpoints": {**counts, **of_server},
-        "levels": collect_rows(differing.limit(limit)),
+        "levels": [
+            {
+                **row,
+                "first_seen": row["explaining_valid_from"]
+                in (shown or {}).get((row["instance"], row["database"]), ()),
+            }
+            for row in collect_rows(differing.limit(limit))
+        ],
     }
 
 

@@ -5,7 +5,8 @@ from math import floor
 from typing import Any
 
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import open_console, print_rows
+from pipelines.console.tables import print_rows
+from pipelines.console.terminal import open_console
 from pipelines.console.wording import format_count, format_queue
 
 LEVELS = (
@@ -89,14 +90,14 @@ def _compared(counts: Mapping[str, int]) -> str:
     )
 
 
-def print_conformance(report: Mapping[str, Any]) -> None:
+def print_conformance(report: Mapping[str, Any], *, wide: bool = False) -> None:
     """Print the answer, and the kinds of endpoints whose levels differ."""
-    console = open_console()
+    console = open_console(wide=wide)
     console.print(f"{format_instant(report['as_of'])}: {sentence(report)}", style="bold", soft_wrap=True)
     console.print(receives_sentence(report), style="bold", soft_wrap=True)
     if report["levels"]:
         rows = [
-            {**row, "ours": row["priority"], "server": row["logged_priority"], "why": _why(row)}
+            {**row, "ours": row["priority"], "server": row["logged_priority"], "why": why(row)}
             for row in report["levels"]
         ]
         print_rows(console, "Where levels differ, most endpoints first", rows, LEVELS)
@@ -158,8 +159,8 @@ def _percent(share: float | None) -> str | None:
     return None if share is None else f"{floor(share * 1000) / 10:.1f} %"
 
 
-def _why(row: Mapping[str, Any]) -> str:
-    """The explanation in words."""
+def why(row: Mapping[str, Any]) -> str:
+    """Say in words why the server's level of a kind may differ."""
     rule = row["explaining_rule"]
     match row["explanation"]:
         case "other_version":
@@ -168,6 +169,8 @@ def _why(row: Mapping[str, Any]) -> str:
                 f"which was not valid by {off:,.6g} s" if off else "which was valid, but another rule decides"
             )
             version = format_instant(row["explaining_valid_from"])
+            if row["first_seen"]:
+                return f"{rule!r}, first seen at {version}, gives that level; it may be older than that"
             return f"{rule!r} from {version} gives that level, {when}: look at its effective_from"
         case "near_miss":
             return f"{rule!r} gives that level, but a name differs in case or blanks"

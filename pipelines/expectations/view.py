@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import ROUND_DOWN, Decimal
 
-from rich.console import Console
-
 from pipelines.config.expectations import DECIMALS, LEVEL_AT_LEAST, OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import print_rows
+from pipelines.console.tables import print_rows
+from pipelines.console.terminal import Terminal
 from pipelines.console.wording import format_count
 from pipelines.expectations.read import Row
 
@@ -21,7 +20,7 @@ PLACES = Decimal("0.000001")
 """Decimals of a share that are written."""
 
 
-def print_expectations(console: Console, rows: Sequence[Row], as_of: datetime) -> None:
+def print_expectations(console: Terminal, rows: Sequence[Row], as_of: datetime) -> None:
     """Print a table of expectations, in the order given."""
     shown = [
         {

@@ -29,12 +29,11 @@ from pipelines.explain.read import (
     find_conversation,
     read_endpoint_events,
     read_endpoints,
-    read_rule_snapshots,
 )
 from pipelines.questions.endpoint_states import find_snapshot_states
 from pipelines.state.messages import describe_messages
 from pipelines.storage.collect import collect_rows
-from pipelines.storage.stored_rules import stored_versions
+from pipelines.storage.stored_rules import read_rule_snapshots, stored_versions
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDS, MESSAGES, accepted_names
 from schemas.ids import canonical_text

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.instants import format_instant
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.engine.frames import small_frame
 from pipelines.explain.positions import ReceivePosition, TransmissionPosition
 from pipelines.explain.read import collect_open_first
@@ -139,7 +139,7 @@ def _reason_late(warehouse: Warehouse, before: Sequence[Mapping[str, Any]], as_o
     if not since:
         return None
     covered = last_batch_of(warehouse, as_of)
-    again = f"run {name_command('schedules')} --as-of {format_instant(as_of)} to schedule it with them"
+    again = f"run {command_line('schedules', '--as-of', format_instant(as_of))} to schedule it with them"
     if any(event["batch"] > covered for event in before):
         return f"events of it came in after this as_of was published; {again}"
     return f"what came in up to then doesn't say why, and more came in later (batches: {since:,}); {again}"

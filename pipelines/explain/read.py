@@ -1,13 +1,11 @@
 """Read the rows of one id from the warehouse."""
 
 from dataclasses import fields
-from datetime import datetime
 from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import PipelineError
-from pipelines.config.snapshots.views import PRIORITIES
 from pipelines.console.wording import format_list
 from pipelines.explain.endpoint import Endpoint
 from pipelines.storage.collect import collect_rows
@@ -61,15 +59,6 @@ def find_conversation(warehouse: Warehouse, handle: str) -> str | None:
             "of them"
         )
     return ids[0] if ids else None
-
-
-def read_rule_snapshots(warehouse: Warehouse) -> dict[tuple[str, str], list[datetime]]:
-    """Read when snapshots with rules were taken, by instance and database."""
-    found: dict[tuple[str, str], list[datetime]] = {}
-    if warehouse.exists(SNAPSHOTS):
-        for row in collect_rows(warehouse.read(SNAPSHOTS).where(F.col("view") == PRIORITIES)):
-            found.setdefault((row["instance"], row["database"]), []).append(row["taken_at"])
-    return found
 
 
 def read_endpoint_events(warehouse: Warehouse, conversation_id: str) -> list[dict[str, Any]]:

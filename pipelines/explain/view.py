@@ -5,12 +5,12 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TypeAlias
 
-from rich.console import Console
-
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
-from pipelines.console.invocation import name_command
-from pipelines.console.terminal import cell_lines, make_table, open_console
+from pipelines.console.invocation import command_line
+from pipelines.console.short_ids import id_of
+from pipelines.console.tables import Sheet, print_table
+from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_count, format_database
 from pipelines.explain.endpoint import SERVER, Endpoint, Outcome, Step
 from pipelines.explain.explanations import Conversation, Message
@@ -26,22 +26,24 @@ STATES = {
     "ER": "ERROR (ER): an error has come to it, and it can neither send nor receive more messages",
 }
 NOT_KNOWN = "not known"
+STEP_COLUMNS = ("step", "contract", "local service", "remote service", "found", "near misses and other times")
+CONVERSATION_COLUMNS = ("conversation", "endpoint", "level", "ready messages", "oldest arrival", "decides")
 Explanation: TypeAlias = Conversation | Message | tuple[Group, ...]
 
 
-def print_explanation(found: Explanation, as_of: datetime) -> None:
+def print_explanation(found: Explanation, as_of: datetime, *, wide: bool = False) -> None:
     """Print an explanation to standard output."""
+    console = open_console(wide=wide)
     if isinstance(found, Conversation):
-        print_conversation(found)
+        print_conversation(console, found)
     elif isinstance(found, Message):
-        print_message(found)
+        print_message(console, found)
     else:
-        print_groups(found, as_of)
+        print_groups(console, found, as_of)
 
 
-def print_conversation(found: Conversation) -> None:
+def print_conversation(console: Terminal, found: Conversation) -> None:
     """Print both endpoints with their steps, and the groups that have ready messages."""
-    console = open_console()
     _print(console, f"Conversation {found.conversation_id} at {format_instant(found.as_of)}")
     for endpoint in found.endpoints:
         _print_endpoint(console, endpoint)
@@ -54,9 +56,8 @@ def print_conversation(found: Conversation) -> None:
         _print(console, "\nNeither endpoint has ready messages in a queue at as_of.")
 
 
-def print_message(found: Message) -> None:
+def print_message(console: Terminal, found: Message) -> None:
     """Print where a message stands, what is ahead of it, and the endpoint whose level decides."""
-    console = open_console()
     number = (
         "unsequenced" if found.message_sequence_number is None else f"number {found.message_sequence_number}"
     )
@@ -87,21 +88,20 @@ def print_message(found: Message) -> None:
         _print_endpoint(console, endpoint)
 
 
-def print_groups(found: Iterable[Group], as_of: datetime) -> None:
+def print_groups(console: Terminal, found: Iterable[Group], as_of: datetime) -> None:
     """Print a group's level and place in each queue."""
-    console = open_console()
     for group in found:
         _print(console, f"Group {group.conversation_group_id} at {format_instant(as_of)}")
         _print_group(console, group)
 
 
-def _print(console: Console, text: str) -> None:
+def _print(console: Terminal, text: str) -> None:
     if text.startswith("\n"):
         console.print()
     console.print(text.removeprefix("\n"), soft_wrap=True)
 
 
-def _print_endpoint(console: Console, endpoint: Endpoint) -> None:
+def _print_endpoint(console: Terminal, endpoint: Endpoint) -> None:
     side = "Initiator" if endpoint.is_initiator else "Target"
     created = f"{format_instant(endpoint.created_at)}{CREATED.get(endpoint.created_by or '', '')}"
     inferred = ", inferred from its first arrival" if endpoint.inferred else ""
@@ -133,23 +133,21 @@ def _print_endpoint(console: Console, endpoint: Endpoint) -> None:
         _print(
             console,
             f"As the rules stand now it has {outcome(endpoint.by_present_rules)}: they were edited since; "
-            f"{name_command('reassign')} restates it.",
+            f"{_restate(endpoint)} restates it.",
         )
     elif endpoint.given != endpoint.by_present_rules:
         _print(
             console,
             f"The rules as they are now would give it {_format_outcome(endpoint.by_present_rules)}: they "
             "were "
-            f"edited for that moment after it was decided; {name_command('reassign')} restates it.",
+            f"edited for that moment after it was decided; {_restate(endpoint)} restates it.",
         )
-    grid = make_table(
-        "step", "contract", "local service", "remote service", "found", "near misses and other times"
-    )
+    rows = []
     for step in endpoint.steps:
         criteria = (step.contract, step.local_service, step.remote_service)
         wanted = ["ANY" if name is None else name or NOT_KNOWN for name in criteria]
-        grid.add_row(str(step.step), *wanted, _format_hit(step, by_server), cell_lines(_format_misses(step)))
-    console.print(grid)
+        rows.append([step.step, *wanted, _format_hit(step, by_server), tuple(_format_misses(step))])
+    print_table(console, "", Sheet(STEP_COLUMNS, rows))
     for later in endpoint.later:
         seen = " (a snapshot first shows these rules then; they may be older)" if later.first_seen else ""
         _print(
@@ -157,6 +155,14 @@ def _print_endpoint(console: Console, endpoint: Endpoint) -> None:
             f"Created from {format_instant(later.since)} on it would get "
             f"{_format_outcome(later.outcome)}{seen}.",
         )
+
+
+def _restate(endpoint: Endpoint) -> str:
+    """The command that decides the endpoint anew; --apply writes it."""
+    since = endpoint.created_at
+    until = since + timedelta(microseconds=1)
+    times = ["--from", format_instant(since), "--to", format_instant(until)]
+    return command_line("reassign", *times, "--apply")
 
 
 def _format_end(endpoint: Endpoint) -> str:
@@ -184,7 +190,8 @@ def _format_misses(step: Step) -> Iterable[str]:
     if step.more_near_misses:
         yield f"... and {step.more_near_misses} more with one other name"
     for time in step.at_other_times:
-        until = "" if time.valid_to is None else f" up to {format_instant(time.valid_to)}"
+        end = ", not seen any more at " if time.first_seen else " up to "
+        until = "" if time.valid_to is None else f"{end}{format_instant(time.valid_to)}"
         since = "is first seen at" if time.first_seen else "is valid from"
         yield f"{time.rule_name} (level {time.level}) {since} {format_instant(time.valid_from)}{until}"
 
@@ -206,7 +213,7 @@ def _format_server_outcome(outcome: Outcome, *, no_rule: bool) -> str:
     )
 
 
-def _print_group(console: Console, group: Group) -> None:
+def _print_group(console: Terminal, group: Group) -> None:
     place = "not placed" if group.position is None else f"position {group.position} among the queue's groups"
     _print(
         console,
@@ -216,19 +223,18 @@ def _print_group(console: Console, group: Group) -> None:
         f"{format_count(group.conversations, 'conversation')}",
     )
     _print_ahead(console, "groups", group.ahead)
-    grid = make_table("conversation", "endpoint", "level", "ready messages", "oldest arrival", "")
-    for one in group.listed:
-        side = "initiator" if one.is_initiator else "target"
-        decides = "gives the group its level" if one.decides else ""
-        grid.add_row(
-            one.conversation_id,
-            side,
-            str(one.priority),
-            str(one.messages),
-            _format_time(one.oldest_arrival),
-            decides,
+    rows = [
+        (
+            id_of("conversation_id", one.conversation_id),
+            "initiator" if one.is_initiator else "target",
+            one.priority,
+            one.messages,
+            one.oldest_arrival,
+            "gives the group its level" if one.decides else None,
         )
-    console.print(grid)
+        for one in group.listed
+    ]
+    print_table(console, "", Sheet(CONVERSATION_COLUMNS, rows))
     if group.conversations > len(group.listed):
         _print(
             console, f"... and {format_count(group.conversations - len(group.listed), 'more conversation')}"
@@ -239,7 +245,7 @@ def _format_queue(at: Group | ReceivePosition) -> str:
     return queue_text((at.instance, at.database, at.queue))
 
 
-def _print_receive(console: Console, place: ReceivePosition) -> None:
+def _print_receive(console: Terminal, place: ReceivePosition) -> None:
     where = _format_queue(place)
     if place.position is None:
         _print(console, f"\nReceive: in {where}, without a position: {place.state}")
@@ -252,7 +258,7 @@ def _print_receive(console: Console, place: ReceivePosition) -> None:
     _print_ahead(console, "messages", place.ahead)
 
 
-def _print_transmission(console: Console, place: TransmissionPosition) -> None:
+def _print_transmission(console: Terminal, place: TransmissionPosition) -> None:
     target = "unknown" if place.destination_instance is None else place.destination_instance
     shown = "no level is shown" if place.priority is None else f"level {place.priority} is shown"
     if place.waits_for is not None:
@@ -271,12 +277,12 @@ def _print_transmission(console: Console, place: TransmissionPosition) -> None:
     _print_ahead(console, "messages", place.ahead)
 
 
-def _print_status(console: Console, place: TransmissionPosition) -> None:
+def _print_status(console: Terminal, place: TransmissionPosition) -> None:
     if place.why_still_here is not None:
         _print(console, f"Why it is still here, as the server says: {place.why_still_here}")
 
 
-def _print_ahead(console: Console, what: str, ahead: tuple[AheadCount, ...]) -> None:
+def _print_ahead(console: Terminal, what: str, ahead: tuple[AheadCount, ...]) -> None:
     if ahead:
         levels = ", ".join(f"{one.count} at level {one.level}" for one in ahead)
         _print(console, f"Ahead of it: {sum(one.count for one in ahead)} {what}, {levels}.")

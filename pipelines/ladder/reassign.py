@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, functions as F
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.ladder.restate import DECIDED, WAS, changes_by_kind, restated
 from pipelines.ladder.write import stored_history
 from pipelines.storage.collect import collect_rows
@@ -74,7 +74,7 @@ def reassign(
     if stored_history(warehouse) != list(settings.rule_history):
         raise PipelineError(
             f"{settings.path}: rules: the files are not what priority_rules holds; "
-            f"run {name_command('rules')} --config {settings.path} first"
+            f"run {command_line('rules', config=settings.path)} first"
         )
     rules = warehouse.read(PRIORITY_RULES)
     in_interval = (F.col("created_at") >= F.lit(since)) & (F.col("created_at") < F.lit(until))

@@ -11,7 +11,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.rules.edits import EditedPeriod, find_edited_periods
 from pipelines.config.rules.history import RuleVersion
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.engine.frames import small_frame
 from pipelines.engine.small_jobs import small_job_settings
 from pipelines.ladder.restate import restated, within_periods
@@ -103,15 +103,19 @@ def _warn_of_decided(warehouse: Warehouse, settings: Settings, edited: Sequence[
     more = f" and {len(edited) - 1} more" if len(edited) > 1 else ""
     log.warning(
         "rules were edited for moments that have passed (%r in %s.%s from %s%s); %d endpoints keep what the "
-        f"rules would not give them now; to restate them: {name_command('reassign')} --config %s --from %s "
-        "--to %s",
+        "rules would not give them now; to restate them: %s",
         first.name,
         first.instance,
         first.database,
         format_instant(first.since),
         more,
         counted["endpoints"],
-        settings.path,
-        format_instant(counted["first"]),
-        format_instant(counted["last"] + timedelta(microseconds=1)),
+        command_line(
+            "reassign",
+            "--from",
+            format_instant(counted["first"]),
+            "--to",
+            format_instant(counted["last"] + timedelta(microseconds=1)),
+            config=settings.path,
+        ),
     )

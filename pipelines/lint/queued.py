@@ -1,6 +1,6 @@
 """R307: conversations that are queued and older than the rules of today."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -57,6 +57,7 @@ def lint_queued(
     locations: Mapping[VersionKey, SourceLocation],
     *,
     moment: datetime,
+    first_seen: Collection[VersionKey] = (),
 ) -> Iterator[Finding]:
     """Yield a finding for each database with such conversations; they keep their level until they end.
 
@@ -65,6 +66,7 @@ def lint_queued(
         queued: endpoints with queued messages that were created before the last change (`last_changes`).
         locations: where the versions are written.
         moment: the as_of of the queues.
+        first_seen: the versions that only a snapshot shows, first when it was taken.
     """
     history = list(versions)
     changes, standing = last_changes(history, moment), rules_in_force(history, moment)
@@ -82,11 +84,19 @@ def lint_queued(
         code = FindingCode.QUEUED_BEFORE
         sentence = (
             f"{format_count(total, 'endpoint')} of {format_database(database_key)} with queued messages "
-            "are older "
-            f"than the last change of its rules ({version.name!r}, {format_instant(at)}), the oldest of "
+            f"are older than {_name_change(version, at, first_seen)}, the oldest of "
             f"{format_instant(min(kind.oldest for kind in kinds))}; {other:,} would have another level today"
         )
         fix = "no rule changes their level; drain the queues, or end the conversations and begin them anew"
         yield Finding(
             code, code.severity, database_key, version.name, locations.get(version.key), sentence, fix
         )
+
+
+def _name_change(version: RuleVersion, at: datetime, first_seen: Collection[VersionKey]) -> str:
+    """Name the last change of a database's rules, as far as it is known."""
+    if version.key not in first_seen:
+        return f"the last change of its rules ({version.name!r}, {format_instant(at)})"
+    is_end = at == version.valid_to
+    seen = f"{'not seen any more' if is_end else 'first seen'} at {format_instant(at)}"
+    return f"what a snapshot shows of its rules ({version.name!r}, {seen})"

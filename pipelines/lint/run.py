@@ -22,6 +22,7 @@ from pipelines.lint.rules_in_force import ServiceDatabases, rules_in_force
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.pruned_days import warn_of_pruned
 from pipelines.storage.published import read_published_runs
+from pipelines.storage.stored_rules import read_rule_snapshots
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import ENDPOINT_NAMES
 from schemas.ledger import ENDPOINTS
@@ -150,7 +151,13 @@ def _queued(warehouse: Warehouse, history: RuleHistory, as_of: datetime) -> list
         small_frame(warehouse.spark, changes, CHANGES),
     )
     kinds = [QueuedEndpoints(**row) for row in collect_rows(queued)]
-    return [*lint_queued(history.versions, kinds, history.locations, moment=as_of)]
+    shown = read_rule_snapshots(warehouse)
+    seen = [
+        version.key
+        for version in history.versions
+        if version.valid_from in shown.get((version.instance, version.database), ())
+    ]
+    return [*lint_queued(history.versions, kinds, history.locations, moment=as_of, first_seen=seen)]
 
 
 def lint_static(

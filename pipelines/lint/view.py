@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rich.console import Console
-from rich.table import Table as Grid
-from rich.text import Text
-
-from pipelines.console.terminal import escape_invisible
+from pipelines.console.tables import Sheet, print_table
+from pipelines.console.terminal import Terminal
 from pipelines.console.wording import format_count, format_database
 from pipelines.lint.findings import Finding, Severity
+
+COLUMNS = ("severity", "code", "where", "finding, and what to do")
 
 
 def from_here(path: str) -> str:
@@ -50,33 +49,18 @@ def plain(finding: Finding) -> dict[str, Any]:
     }
 
 
-def print_findings(console: Console, findings: Sequence[Finding]) -> None:
+def print_findings(console: Terminal, findings: Sequence[Finding]) -> None:
     """Print findings as a table, and how many there are of each severity."""
     if not findings:
         console.print("no findings")
         return
-    grid = Grid(show_lines=True)
-    for title in ("severity", "code", "where", "finding, and what to do"):
-        grid.add_column(title, overflow="fold")
+    rows = []
     for finding in findings:
-        where = (
-            f"{finding.location.file}:{finding.location.line}"
-            if finding.location
-            else format_database(finding.database_key)
-        )
-        grid.add_row(
-            str(finding.severity),
-            finding.code.id,
-            where,
-            # Text that is put together by itself does not go through the console's own writing.
-            Text.assemble(
-                escape_invisible(finding.sentence),
-                "\n",
-                ("fix:", "bold"),
-                f" {escape_invisible(finding.fix)}",
-            ),
-        )
-    console.print(grid)
+        place = finding.location
+        where = f"{place.file}:{place.line}" if place else format_database(finding.database_key)
+        told = f"{finding.sentence}\nfix: {finding.fix}".split("\n")
+        rows.append((str(finding.severity), finding.code.id, where, tuple(told)))
+    print_table(console, "", Sheet(COLUMNS, rows, range(len(rows))))
     counts = [
         format_count(sum(finding.severity is each for finding in findings), str(each))
         for each in sorted(Severity, reverse=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 from pipelines.config.errors import InputError
 from pipelines.config.load import Settings
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.nightly.rejections import name_most_frequent
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.warehouse import Warehouse
@@ -55,5 +55,5 @@ def require_quality(
     raise InputError(
         f"{rejected} of {events} rows were rejected ({each}), more than quality.max_rejected_share = "
         f"{max_rejected_share} allows{often}. Correct the rows and add "
-        f"them in new files, or allow more; {name_command('rejected')} lists all reasons"
+        f"them in new files, or allow more; {command_line('rejected')} lists all reasons"
     )

@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any, TypeVar
 
 from pyspark.sql import functions as F
-from rich.console import Console
 
 from pipelines.activation.queues_off import off_sentence, with_queue_off
 from pipelines.activation.read import queues_off_at, unconfigured_monitors
@@ -15,8 +14,9 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueFilter
-from pipelines.console.invocation import name_command
-from pipelines.console.terminal import open_console, print_rows
+from pipelines.console.invocation import command_line
+from pipelines.console.tables import print_rows
+from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_queue
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.expectations.read import read_expectations
@@ -53,19 +53,11 @@ MOST_STATUSES = 10
 """Texts of transmission_status that are printed."""
 FIRST_ROWS = 3
 """Messages of each schedule that are printed."""
-NEXT = {
-    "why": "",
-    "waiting": "",
-    "next": "--queue QUEUE",
-    "explain": "--message ID",
-    "report": "--out page.html",
-}
-"""Commands with options for further questions."""
 EVENT_COUNTS = ("source", "events", "accepted", "duplicates", "rejected")
 WAITS = ("where", "messages", "held_back", "highest", "oldest")
 
 
-def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> None:
+def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime, *, wide: bool = False) -> None:
     """Print the summary of a published as_of to standard output."""
     catalog = settings.catalog
     off = queues_off_at(warehouse, catalog, as_of)
@@ -87,7 +79,8 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     first, *others = found
     findings = [*first, *(f"{format_queue(row)}: {off_sentence(row)}" for row in off)]
     findings += [finding for each in others for finding in each]
-    console = open_console()
+    command = partial(_command, settings, as_of)
+    console = open_console(wide=wide)
     print_statuses(console, statuses)
     print_unresolved(console, unresolved, catalog, settings.catalog_path)
     if causes := first_causes(warehouse, settings, as_of, off):
@@ -106,7 +99,7 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
         print_rows(console, f"Waiting at {format_instant(as_of)}", waits[:MOST_WAITING], WAITS)
         if len(waits) > MOST_WAITING:
             _print_line(
-                console, f"and {len(waits) - MOST_WAITING} more places: {name_command('waiting')} lists them"
+                console, f"and {len(waits) - MOST_WAITING} more places: {command('waiting')} lists them"
             )
     elif unresolved or off:
         _print_line(console, f"No schedule has a message at {format_instant(as_of)}; see above.")
@@ -117,8 +110,21 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime) -> 
     for where, rows in sent:
         print_sent(console, f"First rows of transmission_schedule, {where}", rows)
     _print_line(console, f"The tables lie in {warehouse.root}/ ; what to ask of them next:")
-    for command, options in NEXT.items():
-        _print_line(console, f"  {name_command(command)} --config {settings.path} {options}".rstrip())
+    for name, *options in _questions(waits, received, sent):
+        _print_line(console, f"  {command(name, *options)}")
+
+
+def _questions(
+    waits: Sequence[Row], received: Sequence[FirstRows], sent: Sequence[FirstRows]
+) -> Iterator[tuple[str, ...]]:
+    """Commands with options for further questions, about a queue and a message that there are."""
+    yield ("why",)
+    yield ("waiting",)
+    for row in [row for row in waits if "queue" in row][:1]:
+        yield "next", "--queue", row["where"]
+    for _, rows in [*received, *sent][:1]:
+        yield "explain", "--message", rows[0]["message_id"]
+    yield "report", "--out", "page.html"
 
 
 def _read_waiting(
@@ -151,7 +157,11 @@ def _ask_concurrently(
     return run_concurrently(warehouse.spark, *[partial(answer, ask) for ask in questions])
 
 
-def _print_line(console: Console, line: str) -> None:
+def _command(settings: Settings, as_of: datetime, name: str, *options: str) -> str:
+    return command_line(name, *options, "--as-of", format_instant(as_of), config=settings.path)
+
+
+def _print_line(console: Terminal, line: str) -> None:
     console.print(line, soft_wrap=True)
 
 

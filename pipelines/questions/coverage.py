@@ -9,7 +9,7 @@ from pipelines.ladder.ladder import DEFAULT_PRIORITY, STANDING
 from pipelines.state.messages import ARRIVALS, order_of_events
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.pruned_days import warn_of_pruned
-from pipelines.storage.stored_rules import stored_versions
+from pipelines.storage.stored_rules import read_rule_snapshots, stored_versions
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES
 from schemas.ledger import ENDPOINTS
@@ -21,7 +21,9 @@ OF_SERVER = "of_server"
 """Whether the level comes from the server and no rule gives it today; true only where rule_name is null."""
 ENDPOINT = ("conversation_id", "is_initiator")
 SUMS = ("endpoints", "conversations", "messages", "open_messages")
-COLUMNS = (*VERSION, "level", *SUMS, "first_use", "last_use")
+FIRST_SEEN = "first_seen"
+"""Whether only a snapshot shows the version, which may be older: valid_from is when it was taken."""
+COLUMNS = (*VERSION, FIRST_SEEN, "level", *SUMS, "first_use", "last_use")
 
 
 def report_coverage(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
@@ -34,6 +36,7 @@ def report_coverage(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any
         used or not, and one per database with rules or endpoints for its default, without valid_from.
         Endpoints whose level is the server's, and no rule gives it today, have a row with neither
         rule_name nor level, after the default's.
+        `first_seen` says that only a snapshot shows a version, first at valid_from.
         The counts are those of `count_rule_uses`. A rule that is not in the history at that moment has a row
         without valid_from and level.
     """
@@ -56,9 +59,11 @@ def report_coverage(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any
         if version.valid_from < as_of or key in used:
             levels[key] = version.level
     unused = dict.fromkeys(SUMS, 0) | dict.fromkeys(("first_use", "last_use"))
+    shown = read_rule_snapshots(warehouse)
     found = []
     for key in sorted(levels, key=_nulls_first):
         row = dict(zip(VERSION, key[:-1], strict=True)) | {"level": levels[key]} | unused | used.get(key, {})
+        row[FIRST_SEEN] = key[3] in shown.get(key[:2], ())
         found.append({name: row[name] for name in COLUMNS})
     return found
 

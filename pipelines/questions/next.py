@@ -12,7 +12,7 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import KnownQueues, QueueFilter
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.console.wording import format_count
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
@@ -114,8 +114,7 @@ def _require_all_placed(warehouse: Warehouse, queue_filter: QueueFilter, as_of: 
         raise PipelineError(
             f"{queue_filter}: no schedule has a message there at {format_instant(as_of)}, but "
             f"{format_count(unplaced, 'open message')} can't be placed and may belong there; "
-            f"{name_command('waiting')} says "
-            "why, and lists what waits"
+            f"{command_line('waiting', '--as-of', format_instant(as_of))} says why, and lists what waits"
         )
 
 
@@ -129,7 +128,7 @@ def select_received(queue: DataFrame, limit: int) -> DataFrame:
     Returns:
         In order of `position`: the RECEIVE that returns the message, the group that this RECEIVE chooses,
         the group's priority then and the conversation that gives it (`deciding_conversation_id`), the
-        message's own conversation, level, number, type and arrival.
+        message's own conversation with contract, services and level, its number, type and arrival.
 
     A RECEIVE returns the conversation with the highest level in the group first: this conversation decides.
     """
@@ -144,6 +143,9 @@ def select_received(queue: DataFrame, limit: int) -> DataFrame:
             "group_priority",
             "deciding_conversation_id",
             "conversation_id",
+            "contract",
+            "local_service",
+            "remote_service",
             "priority",
             "message_sequence_number",
             "message_type",
@@ -163,10 +165,10 @@ def select_transmitted(instance: DataFrame, limit: int) -> DataFrame:
 
     Returns:
         In order of `position`: the level that counts and the one that is shown, whether waiting raised it
-        or the message is only forwarded, its block, when it became sendable, what it is, where it goes, and
-        what the server says of it. With `waits_for` (`pipelines.activation.queues_off.with_queue_off`),
-        messages that wait
-        for a queue that is off are left out.
+        or the message is only forwarded, its block, when it became sendable, what it is, its contract and
+        services, where it goes, and what the server says of it. With `waits_for`
+        (`pipelines.activation.queues_off.with_queue_off`), messages that wait for a queue that is off are
+        left out.
     """
     if "waits_for" in instance.columns:
         first = instance.where("waits_for is null").orderBy("position").limit(limit)
@@ -186,6 +188,8 @@ def select_transmitted(instance: DataFrame, limit: int) -> DataFrame:
         "message_type",
         "destination_instance",
         "destination_database",
+        "contract",
+        "from_service",
         "to_service",
         "message_id",
         "why_still_here",

@@ -11,7 +11,12 @@ MESSAGES_PER_ORDER = 10
 
 
 def rank_overtaken(
-    schedule: DataFrame, *, within: Sequence[str], since: str, most: int = MESSAGES_PER_ORDER
+    schedule: DataFrame,
+    *,
+    within: Sequence[str],
+    since: str,
+    most: int = MESSAGES_PER_ORDER,
+    also: Sequence[str] = (),
 ) -> DataFrame:
     """Rank the messages by the number of later messages before them: the starvation report.
 
@@ -21,10 +26,11 @@ def rank_overtaken(
         within: what has one order: the queue's three columns, or instance.
         since: when a message came: arrived_at or sendable_at.
         most: how many messages to report of each order.
+        also: further columns to report.
 
     Returns:
-        The columns of `within`, `message_id`, `position`, `since`, and `passed_by`: how many messages
-        stand before it and came later, by time alone. Only those that are passed at all, the most
+        The columns of `within`, `message_id`, `position`, `since`, those of `also`, and `passed_by`: how many
+        messages stand before it and came later, by time alone. Only those that are passed at all, the most
         overtaken first in each combination, ties by position; `place` counts them from 1.
 
     No SQL expression counts these pairs in n log n, so numpy does, from columns of numbers. A queue with ten
@@ -48,7 +54,7 @@ def rank_overtaken(
     found = came.repartition(*within).mapInArrow(count, counted)
     by_passed = Window.partitionBy(*within).orderBy(F.desc("passed_by"), "position")
     return (
-        placed.select(*within, "position", "message_id", since)
+        placed.select(*within, "position", "message_id", since, *also)
         .join(F.broadcast(found), [*within, "position"])
         .withColumn("place", F.row_number().over(by_passed))
     )

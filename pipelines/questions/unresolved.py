@@ -11,7 +11,7 @@ import yaml
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.catalog import Catalog
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.console.wording import format_count, format_database
 from pipelines.state.events_before import events_before
 from pipelines.state.messages import ARRIVALS, order_of_events
@@ -119,8 +119,8 @@ def describe_unresolved(rows: Sequence[Row], catalog: Catalog, catalog_path: str
         yield f"  {row['messages']:,}: {_reason(row)}"
     if len(rows) > LINES_SHOWN:
         yield (
-            f"  and {len(rows) - LINES_SHOWN:,} more kinds; {name_command('waiting')} --format json has "
-            "them all"
+            f"  and {len(rows) - LINES_SHOWN:,} more kinds; {command_line('waiting', '--format', 'json')} "
+            "has them all"
         )
     lacking = dict.fromkeys(
         (row["instance"], row["database"], row["local_service"])
@@ -192,7 +192,7 @@ def _describe_additions(
     yield from _format_additions(lacking[:SERVICES_SHOWN], known, catalog if catalog_path else Catalog())
     if len(lacking) > SERVICES_SHOWN:
         more = len(lacking) - SERVICES_SHOWN
-        yield f"# and {more:,} more services; {name_command('waiting')} --format json has them all"
+        yield f"# and {more:,} more services; {command_line('waiting', '--format', 'json')} has them all"
 
 
 def _format_additions(

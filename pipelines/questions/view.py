@@ -5,12 +5,12 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from rich.console import Console
-
 from pipelines.activation.queues_off import off_sentence
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import format_cell, make_table, open_console, print_rows
+from pipelines.console.short_ids import id_of
+from pipelines.console.tables import BLANK, Sheet, print_rows, print_table
+from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_count, format_database, format_queue
 from pipelines.questions.differences import DIFFERENCE_COLUMNS, LEVEL_COLUMNS
 from pipelines.questions.leaks import LEAK_KEY
@@ -19,8 +19,26 @@ from pipelines.questions.unresolved import describe_unresolved
 from pipelines.questions.waiting import OVERTAKEN_COLUMNS, RECEIVE, TRANSMISSION, WAIT_COLUMNS
 
 Row = dict[str, Any]
-SENT_COLUMNS = ("position", "transmit_priority", "what", "to", "sendable_at", "message_id")
-
+RECEIVED_COLUMNS = (
+    "position",
+    "what",
+    "level",
+    "contract",
+    "local_service",
+    "remote_service",
+    "arrived_at",
+    "id",
+)
+SENT_COLUMNS = (
+    "position",
+    "transmit_priority",
+    "what",
+    "contract",
+    "from_service",
+    "to",
+    "sendable_at",
+    "message_id",
+)
 
 LEAK_COUNT_COLUMNS = (*LEAK_KEY, "endpoints", "oldest", "oldest_days", "a_day")
 LEAK_COLUMNS = (
@@ -34,13 +52,14 @@ LEAK_COLUMNS = (
     "conversation_handle",
     "last_traffic",
 )
+OF_CONVERSATION = ("conversation_id", "priority", "contract", "local_service", "remote_service")
 NO_STATUS = "(no transmission_status: not tried yet, or no snapshot shows the message)"
 """What stands for the text of messages without one."""
 
 
-def print_next(found: Row) -> None:
+def print_next(found: Row, *, wide: bool = False) -> None:
     """Print what comes next to standard output: of a queue RECEIVE by RECEIVE."""
-    console = open_console()
+    console = open_console(wide=wide)
     at = format_instant(found["as_of"])
     if "queue" not in found:
         title = f"Sent next at {at}: {found['instance']}"
@@ -68,18 +87,17 @@ def _describe_nothing(found: Row, done: str) -> str:
     return f"nothing can be {done}" if is_held else "nothing waits there"
 
 
-def print_received(console: Console, title: str, rows: Iterable[Row]) -> None:
+def print_received(console: Terminal, title: str, rows: Iterable[Row]) -> None:
     """Print what `next_received` found: of each RECEIVE the group, its conversations and their messages."""
-    grid = make_table("position", "what", "level", "arrived_at", "id")
+    lines: list[tuple[object, ...]] = []
+    ends = set()
     for number, of_receive in groupby(rows, itemgetter("receive_number")):
-        for cells in _receive_rows(number, list(of_receive)):
-            grid.add_row(*map(format_cell, cells))
-        grid.add_section()
-    console.print(title, style="bold", soft_wrap=True)
-    console.print(grid)
+        lines += _receive_rows(number, list(of_receive))
+        ends.add(len(lines) - 1)
+    print_table(console, title, Sheet(RECEIVED_COLUMNS, lines, ends))
 
 
-def print_sent(console: Console, title: str, rows: Iterable[Row]) -> None:
+def print_sent(console: Terminal, title: str, rows: Iterable[Row]) -> None:
     """Print what `next_transmitted` found, and below it what the server says of these messages."""
     shown = list(rows)
     print_rows(console, title, map(_sent_row, shown), SENT_COLUMNS)
@@ -90,12 +108,16 @@ def print_sent(console: Console, title: str, rows: Iterable[Row]) -> None:
 
 
 def _receive_rows(number: int, rows: Sequence[Row]) -> Iterator[tuple[object, ...]]:
-    yield f"RECEIVE {number}", "group", rows[0]["group_priority"], None, rows[0]["conversation_group_id"]
-    for (conversation, level), messages in groupby(rows, itemgetter("conversation_id", "priority")):
-        decides = ", decides" if conversation == rows[0]["deciding_conversation_id"] else ""
-        yield None, f"conversation{decides}", level, None, conversation
+    first, nothing = rows[0], [BLANK] * 3
+    group = id_of("conversation_group_id", first["conversation_group_id"])
+    yield f"RECEIVE {number}", "group", first["group_priority"], *nothing, BLANK, group
+    for (conversation, level, *names), messages in groupby(rows, itemgetter(*OF_CONVERSATION)):
+        decides = ", decides" if conversation == first["deciding_conversation_id"] else ""
+        id = id_of("conversation_id", conversation)
+        yield BLANK, f"conversation{decides}", level, *names, BLANK, id
         for row in messages:
-            yield row["position"], _describe_message(row), None, row["arrived_at"], row["message_id"]
+            id = id_of("message_id", row["message_id"])
+            yield row["position"], _describe_message(row), BLANK, *nothing, row["arrived_at"], id
 
 
 def _sent_row(row: Row) -> Row:
@@ -115,9 +137,9 @@ def _describe_message(row: Row) -> str:
     return f"{row['message_type']}, " + ("unsequenced" if number is None else f"number {number}")
 
 
-def print_leaks(report: Mapping[str, Any]) -> None:
+def print_leaks(report: Mapping[str, Any], *, wide: bool = False) -> None:
     """Print the report to standard output."""
-    console, at = open_console(), format_instant(report["as_of"])
+    console, at = open_console(wide=wide), format_instant(report["as_of"])
     not_known = report["traffic_not_known"]
     if report["endpoints"]:
         leak = "leaks" if report["endpoints"] == 1 else "leak"
@@ -143,26 +165,32 @@ def print_leaks(report: Mapping[str, Any]) -> None:
 
 
 def print_waiting(
-    report: Mapping[str, Any], catalog: Catalog | None = None, catalog_path: str | None = None
+    report: Mapping[str, Any],
+    catalog: Catalog | None = None,
+    catalog_path: str | None = None,
+    *,
+    wide: bool = False,
 ) -> None:
     """Print the report to standard output."""
-    console = open_console()
+    console = open_console(wide=wide)
     print_statuses(console, report["transmission_status"])
     print_unresolved(console, report["unplaced"], catalog or Catalog(), catalog_path)
     for row in report["queues_off"]:
         console.print(f"{format_queue(row)}: {off_sentence(row)}", soft_wrap=True)
     for kind in (RECEIVE, TRANSMISSION):
         found = report[kind.name]
-        title = f"Waiting for {kind.name}, the longest first"
-        print_rows(console, title, found["waiting"], [*kind.within, kind.level, *WAIT_COLUMNS])
+        by = [name for name in report.get("by", ()) if name not in kind.lacks]
+        of = f" by {', '.join(by)}" if by else ""
+        columns = [*(by or (*kind.within, kind.level)), *WAIT_COLUMNS]
+        print_rows(console, f"Waiting for {kind.name}{of}, the longest first", found["waiting"], columns)
         print_rows(
             console, f"Starvation: {kind.title}", found["overtaken"], [*kind.within, *OVERTAKEN_COLUMNS]
         )
 
 
-def print_differences(found: Row) -> None:
+def print_differences(found: Row, *, wide: bool = False) -> None:
     """Print the differences to standard output."""
-    console = open_console()
+    console = open_console(wide=wide)
     parts = (
         ("rules", "Rules that differ", DIFFERENCE_COLUMNS),
         ("catalog", "Catalog entries that differ", DIFFERENCE_COLUMNS),
@@ -187,9 +215,9 @@ def print_differences(found: Row) -> None:
         )
 
 
-def print_rejected(found: Sequence[Mapping[str, Any]]) -> None:
+def print_rejected(found: Sequence[Mapping[str, Any]], *, wide: bool = False) -> None:
     """Print what was rejected to standard output."""
-    console = open_console()
+    console = open_console(wide=wide)
     if not found:
         console.print("No row was rejected.", soft_wrap=True)
         return
@@ -198,7 +226,7 @@ def print_rejected(found: Sequence[Mapping[str, Any]]) -> None:
         print_rows(console, f"{row['source']}: {row['reason']}, for example", row["samples"], SAMPLE_COLUMNS)
 
 
-def print_statuses(console: Console, rows: Sequence[dict[str, Any]]) -> None:
+def print_statuses(console: Terminal, rows: Sequence[dict[str, Any]]) -> None:
     """Print what the server says, grouped; nothing if it says nothing. Texts are whole, each in one line."""
     if rows:
         console.print("Why messages still wait to be sent, as the server says", style="bold")
@@ -211,7 +239,7 @@ def print_statuses(console: Console, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def print_unresolved(
-    console: Console, rows: Sequence[Row], catalog: Catalog, catalog_path: str | None
+    console: Terminal, rows: Sequence[Row], catalog: Catalog, catalog_path: str | None
 ) -> None:
     """Print the lines of `describe_unresolved`, the first in bold."""
     for number, line in enumerate(describe_unresolved(rows, catalog, catalog_path)):

@@ -11,7 +11,7 @@ from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.config.queue_filter import QueueName, queue_text
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.engine.frames import small_frame
 from pipelines.engine.materialize import Materialize
 from pipelines.replay.inputs import Sources, replay_inputs
@@ -98,7 +98,8 @@ def require_known(warehouse: Warehouse, settings: Settings, period: Period) -> N
     if period.end > latest:
         raise ConfigError(
             f"command line: --to {format_instant(period.end)} is in the future: the ledger goes to "
-            f"{format_instant(latest)}; name an end until then, or run {name_command('nightly')} first"
+            f"{format_instant(latest)}; name an end until then, or run "
+            f"{command_line('nightly', '--as-of', format_instant(period.end))} first"
         )
 
 

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from pipelines.config.instants import format_instant
-from pipelines.console.terminal import open_console, print_rows
+from pipelines.console.tables import print_rows
+from pipelines.console.terminal import open_console
 from pipelines.console.wording import format_count, format_queue
 
 ASSUMED = (

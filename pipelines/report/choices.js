@@ -2,9 +2,10 @@
 
 function none() { return element("span", { className: "none" }, "–"); }
 
-/** A cell of the data: text, a number, nothing, or text with its small print. */
+/** A cell of the data: text, a number, nothing, text with its small print, or the place of a text that many rows have. */
 function contentOf(value) {
   if (value === null) return [none()];
+  if (Array.isArray(value) && value.length === 1) return [data.texts[value[0]]];
   if (Array.isArray(value)) return [value[0], element("span", { className: "where" }, value[1])];
   return [typeof value === "number" ? count(value) : value];
 }
@@ -25,17 +26,19 @@ function fill(mount, rows, option) {
   const messages = data.parts[mount.dataset.source].columns.indexOf("messages");
   const most = Math.max(1, ...rows.map((row) => row[messages]));
   mount.querySelector(".title").textContent = caption;
-  mount.querySelector(".note").textContent = hasBar ? "" : note;
+  mount.querySelector(".first").textContent = hasBar ? "" : note;
   mount.querySelector(".notice").textContent = `${caption}: ${hasBar ? "none." : empty}`;
   mount.querySelector(".notice").hidden = rows.length > 0;
   mount.querySelector(".scroll").hidden = rows.length === 0;
-  mount.querySelector("tbody").replaceChildren(...rows.map((row) => {
+  const made = rows.map((row) => {
     // The first value is the place.
     const cells = row.slice(1).map((value, index) => element(index ? "td" : "th",
       index ? { className: classes[index] } : { className: classes[index], scope: "row" }, ...contentOf(value)));
     if (hasBar) cells.push(element("td", {}, bar(row[messages] / most)));
     return element("tr", {}, ...cells);
-  }));
+  });
+  mount.querySelector("tbody").replaceChildren(...made);
+  fit(mount, made);
 }
 
 function choices(name) {
@@ -67,6 +70,3 @@ function choices(name) {
   });
   show();
 }
-
-choices("queue");
-choices("instance");

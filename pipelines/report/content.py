@@ -18,6 +18,7 @@ from pipelines.questions.leaks import LEAK_KEY, count_leaks, leak_order, read_le
 from pipelines.questions.transmission_status import STATUS_COLUMNS, read_statuses
 from pipelines.questions.unresolved import UNRESOLVED_KEY, count_unresolved
 from pipelines.questions.waiting import (
+    OF_ENDPOINT,
     OVERTAKEN_COLUMNS,
     RECEIVE,
     TRANSMISSION,
@@ -36,6 +37,7 @@ from schemas.outputs import ACTIVATION_SUMMARY, BATCHES, REJECTED_EVENTS, RUNS, 
 
 QUEUES_SHOWN = 500
 INSTANCES_SHOWN = 100
+KINDS_SHOWN = 200
 TOP = 10
 """Messages of each order."""
 OVERTAKEN_SHOWN = 200
@@ -59,6 +61,9 @@ RECEIVED_COLUMNS = (
     "priority",
     "conversation_group_id",
     "conversation_id",
+    "contract",
+    "local_service",
+    "remote_service",
     "message_type",
     "arrived_at",
     "message_id",
@@ -74,6 +79,8 @@ TRANSMITTED_COLUMNS = (
     "message_type",
     "destination_instance",
     "destination_database",
+    "contract",
+    "from_service",
     "to_service",
     "sendable_at",
     "message_id",
@@ -85,6 +92,7 @@ RULE_COLUMNS = (
     "rule_name",
     "level",
     "valid_from",
+    "first_seen",
     "endpoints",
     "messages",
     "open_messages",
@@ -208,12 +216,20 @@ def _read_schedule(
         order = Window.partitionBy("place").orderBy("position")
         first = sendable.withColumn("number", F.row_number().over(order)).where(F.col("number") <= TOP)
     top = first.select("place", *(RECEIVED_COLUMNS if is_queue else TRANSMITTED_COLUMNS))
+    kinds = summarize_waits(
+        kind.by_name(schedule), within=OF_ENDPOINT, level=None, since=kind.since, as_of=as_of
+    )
     late = find_overtaken(in_turn, kind).select(*kind.within, *OVERTAKEN_COLUMNS)
     return {
         f"{kind.name}_levels": read_table(
             by_level(schedule, within=()).select(F.col(kind.level).alias("level"), *WAIT_COLUMNS),
             order=[F.desc("level")],
             limit=LEVELS,
+        ),
+        f"{kind.name}_kinds": read_table(
+            kinds.select(*OF_ENDPOINT, *WAIT_COLUMNS),
+            order=[F.desc("messages"), *[F.asc_nulls_last(name) for name in OF_ENDPOINT]],
+            limit=KINDS_SHOWN,
         ),
         f"{kind.name}_places": places,
         f"{kind.name}_place_levels": read_table(

@@ -3,18 +3,22 @@
 import base64
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from importlib import resources
 from typing import Any
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 
+from pipelines.questions.waiting import OF_ENDPOINT
 from pipelines.report import conformance, replay, schedule_sections as schedules, sections, whatif
 from pipelines.report.tables import PageData, PageTable
 
-SCRIPTS = ("tables.js", "choices.js", "pictures.js")
+SCRIPTS = ("tables.js", "fit.js", "choices.js", "pictures.js", "start.js")
 """In the order in which they need each other."""
+SHARED = (*OF_ENDPOINT, "from_service")
+"""Columns of the chosen tables whose names stand once in the data."""
 
 
 def render_page(as_of: datetime, tables: Mapping[str, PageTable]) -> str:
@@ -66,6 +70,7 @@ def _make_tables(data: PageData) -> dict[str, Any]:
         schedules.make_overview_table(data),
         *schedules.make_queue_tables(data),
         schedules.make_instance_table(data),
+        schedules.make_sent_kind_table(data),
         sections.make_rule_table(data),
         sections.make_activation_table(data),
         sections.make_leak_table(data),
@@ -94,8 +99,12 @@ def _hash(content: str) -> str:
 def _embed(data: PageData, shown: Mapping[str, PageTable]) -> str:
     """Return the tables as JSON without any `<`; those of a choice as the script shows them."""
     tables = {name: shown.get(name, table) for name, table in data.tables.items()}
+    texts: dict[str, int] = {}
+    for name in shown.keys() & tables.keys():
+        tables[name] = _share_texts(tables[name], texts)
     content = {
         "as_of": data.as_of,
+        "texts": list(texts),
         "parts": {
             name: {"columns": table.columns, "rows": table.rows, "total": table.total}
             for name, table in tables.items()
@@ -103,3 +112,17 @@ def _embed(data: PageData, shown: Mapping[str, PageTable]) -> str:
     }
     text = json.dumps(content, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")
+
+
+def _share_texts(table: PageTable, texts: dict[str, int]) -> PageTable:
+    """Write names that many rows have as [place in texts], which gets those that it lacks."""
+    shared = [index for index, name in enumerate(table.columns) if name in SHARED]
+
+    def written(row: Sequence[Any]) -> list[Any]:
+        values = list(row)
+        for index in shared:
+            if isinstance(values[index], str):
+                values[index] = [texts.setdefault(values[index], len(texts))]
+        return values
+
+    return replace(table, rows=[written(row) for row in table.rows])

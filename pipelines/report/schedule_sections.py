@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pipelines.questions.waiting import OF_ENDPOINT
 from pipelines.report.cells import (
     EMPTY,
     Cell,
@@ -87,6 +88,7 @@ def make_queue_tables(data: PageData) -> list[HtmlTable]:
         note=data.note_left_out("receive_places", "queues with the most messages"),
     )
     overtaken = [
+        *kind_columns(),
         column("Later ones before it", "count", "passed_by"),
         column("Position", "count", "position"),
         column("Waits since", "time", "since"),
@@ -95,6 +97,7 @@ def make_queue_tables(data: PageData) -> list[HtmlTable]:
     most = "most overtaken messages (at most ten of each)"
     return [
         queues,
+        _make_kind_table(data, "receive", "Ready messages by contract and services"),
         make_table(
             "receive-overtaken",
             "Messages that later ones are received before",
@@ -112,6 +115,31 @@ def make_queue_tables(data: PageData) -> list[HtmlTable]:
             empty="none; first come, first sent.",
         ),
     ]
+
+
+def kind_columns() -> list[TableColumn]:
+    """Make the columns of contract and services of the endpoint that holds a message."""
+    return [
+        column("Contract", "name", "contract"),
+        column("Local service", "name", "local_service"),
+        column("Remote service", "name", "remote_service"),
+    ]
+
+
+def _make_kind_table(data: PageData, kind: str, caption: str) -> HtmlTable:
+    """Make the table of the messages of a schedule by contract and services."""
+    return make_table(
+        f"{kind}-kinds",
+        caption,
+        [*kind_columns(), *wait_columns(data)],
+        data.rows(f"{kind}_kinds"),
+        note=data.note_left_out(f"{kind}_kinds", "kinds with the most messages"),
+    )
+
+
+def make_sent_kind_table(data: PageData) -> HtmlTable:
+    """Make the table of the messages to send by contract and services."""
+    return _make_kind_table(data, "transmission", "Messages that wait to be sent, by contract and services")
 
 
 def make_instance_table(data: PageData) -> HtmlTable:
@@ -173,6 +201,7 @@ def make_chosen_tables(data: PageData) -> list[ChosenTable]:
         ("group_priority", column("Level of the group", "level", "group_priority")),
         ("priority", column("Level", "level", "priority")),
         ("arrived_at", column("Arrived", "time", "arrived_at")),
+        *zip(OF_ENDPOINT, kind_columns(), strict=True),
         ("message_type", column("Message type", "name", "message_type")),
         ("conversation_group_id", column("Group", "id", "conversation_group_id")),
         ("conversation_id", column("Conversation", "id", "conversation_id")),
@@ -184,7 +213,9 @@ def make_chosen_tables(data: PageData) -> list[ChosenTable]:
         ("transmit_priority", _remark_column("Level that counts", "level", "transmit_priority", "elevated")),
         ("priority", column("Level shown", "level", "priority")),
         ("sendable_at", column("Sendable since", "time", "sendable_at")),
-        ("database", _remark_column("From", "name", "database", "forwarded")),
+        ("contract", column("Contract", "name", "contract")),
+        ("from_service", column("From service", "name", "from_service")),
+        ("database", _remark_column("From database", "name", "database", "forwarded")),
         ("to_service", placed_column("To service", "to_service", destination)),
         ("message_type", column("Message type", "name", "message_type")),
         ("conversation_id", column("Conversation", "id", "conversation_id")),

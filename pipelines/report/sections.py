@@ -158,7 +158,7 @@ def _met(row: Row) -> Cell:
 
 def make_rule_table(data: PageData) -> HtmlTable:
     """Make the table of rules."""
-    endpoints, valid_from = column("Endpoints", "count", "endpoints"), column("", "time", "valid_from")
+    endpoints, rules = column("Endpoints", "count", "endpoints"), data.rows("rules")
 
     def name(row: Row) -> Cell:
         by_server = row["rule_name"] is None and row["level"] is None
@@ -166,10 +166,24 @@ def make_rule_table(data: PageData) -> HtmlTable:
         place = f"{format_name(row['instance'])} · {format_name(row['database'])}"
         return Cell(no_rule if row["rule_name"] is None else format_name(row["rule_name"]), small=place)
 
-    def begin(row: Row) -> Cell:
-        if row["valid_from"] or row["rule_name"] is None:
-            return valid_from.cell_of(row)
-        return Cell("not in the history")
+    def begin(head: str, is_seen: bool) -> TableColumn:
+        def moment(row: Row) -> str | None:
+            return row["valid_from"] if row["first_seen"] == is_seen else None
+
+        dated = TableColumn(head, "time", moment)
+
+        def cell(row: Row) -> Cell:
+            if row["valid_from"] or row["rule_name"] is None or is_seen:
+                return dated.cell_of(row)
+            return Cell("not in the history")
+
+        return replace(dated, cell=cell)
+
+    has_seen = any(row["first_seen"] for row in rules)
+    is_all_seen = has_seen and all(row["first_seen"] or row["rule_name"] is None for row in rules)
+    dates = [] if is_all_seen else [begin("Valid from", False)]
+    # Only a snapshot shows these rules; they may be older.
+    dates += [begin("First seen at", True)] if has_seen else []
 
     def uses(row: Row) -> Cell:
         if row["endpoints"] or row["rule_name"] is None:
@@ -182,13 +196,13 @@ def make_rule_table(data: PageData) -> HtmlTable:
         [
             TableColumn("Rule", "name", lambda row: row["rule_name"], name),
             column("Level", "level", "level"),
-            replace(valid_from, head="Valid from, or first seen", cell=begin),
+            *dates,
             replace(endpoints, cell=uses),
             column("Messages of the night", "count", "messages"),
             column("Open messages", "count", "open_messages"),
             column("Last used", "time", "last_use"),
         ],
-        data.rows("rules"),
+        rules,
         note=data.note_left_out("rules", "first rule versions by database and name"),
         empty="there are no rules and no endpoints.",
     )

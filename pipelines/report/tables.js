@@ -1,5 +1,5 @@
 "use strict";
-// Tables are sorted, searched and paged. The scripts are one when the page is made; this one is first.
+// Tables are sorted, searched and paged. The scripts are one when the page is made; this one is first, start.js last.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const PAGE = 20;
@@ -102,6 +102,7 @@ function control(mount) {
       : "Nothing found";
   }
 
+  fit(mount, rows);
   heads.forEach((head, index) => {
     if (head.dataset.sort === undefined) return;
     head.replaceChildren(element("button", { type: "button", onclick: () => sortBy(index) }, head.textContent));
@@ -120,5 +121,3 @@ function control(mount) {
   }
 }
 
-shade(document);
-for (const body of document.querySelectorAll("[data-table]:not([data-chosen]) tbody")) control(body.closest("[data-table]"));

@@ -7,7 +7,6 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
-from pipelines.console.invocation import name_command
 from pipelines.report.cells import LEVELS, Cell, HtmlTable, TableColumn, column, make_table, placed_column
 from pipelines.report.formats import format_name, format_number
 from pipelines.report.tables import PageData, PageTable, Row, read_sums, read_table
@@ -95,10 +94,7 @@ def _require_as_of(answers: Warehouse, as_of: datetime) -> None:
     if found == [as_of]:
         return
     of = f"is of {format_instant(found[0])}" if found else "does not say its as_of, so it isn't known"
-    raise ConfigError(
-        f"--whatif {answers.root}: {of}; run {name_command('whatif')} again with --as-of "
-        f"{format_instant(as_of)}"
-    )
+    raise ConfigError(f"--whatif {answers.root}: {of}; run whatif again with --as-of {format_instant(as_of)}")
 
 
 def _find_most_moved(messages: DataFrame) -> dict[str, str | None] | None:

@@ -12,7 +12,7 @@ from pyarrow import fs
 from pipelines.config.errors import WarehouseError
 from pipelines.config.instants import format_instant
 from pipelines.config.paths import local_folder
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.storage.inputs.contract import first_line
 from pipelines.storage.versions import REBUILD, versions_of
 from schemas import TABLES
@@ -57,7 +57,7 @@ def _damaged_files(folder: str, table: Table) -> Iterator[str]:
             anew = REBUILD
             if of_as_of in added:
                 as_of = format_instant(as_of_of_key(added[of_as_of]))
-                anew = f"run {name_command('nightly')} with --as-of {as_of} again, which makes it anew"
+                anew = f"run {command_line('nightly', '--as-of', as_of)} again, which makes it anew"
             yield f"warehouse: {path}: its data file {added['path']} {fault}. Put it back, or {anew}"
 
 

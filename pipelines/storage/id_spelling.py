@@ -6,7 +6,7 @@ from operator import or_
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from pipelines.config.errors import ConfigError
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.engine.table_properties import set_table_property, table_properties
 from pipelines.storage.collect import collect_rows
 from schemas.ids import IDS, canonical_id, canonical_text
@@ -30,8 +30,8 @@ def other_ids(root: str, table: str, id: str) -> ConfigError:
     return ConfigError(
         f"warehouse: {root} was written by an older version, to which {id!r} in {table} was another id than "
         f"{canonical_text(id)!r}; move the folder away (or name another one) and run "
-        f"{name_command('nightly')} again: it makes all tables anew from the event files "
-        "(docs/operations.md, Old warehouses)"
+        f"{command_line('nightly', '--as-of', 'latest')} again: it makes all tables anew from the event "
+        "files (docs/operations.md, Old warehouses)"
     )
 
 

@@ -10,7 +10,6 @@ from datetime import UTC, date, datetime, timedelta
 
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
-from pipelines.console.invocation import name_command
 
 log = logging.getLogger(__name__)
 PROPERTY = "priorities.first_day"
@@ -72,7 +71,7 @@ def pruned_error(first_day: date, since: datetime | None, *, subject: str, remed
     """
     needed = "the whole log" if since is None else f"the log of {format_instant(since)}"
     return ConfigError(
-        f"{subject} needs {needed}, which {name_command('maintain')} --keep-event-days has pruned: the first "
+        f"{subject} needs {needed}, which maintain --keep-event-days has pruned: the first "
         f"day left is {first_day}; {remedy}"
     )
 

@@ -12,7 +12,7 @@ from pyspark.sql import functions as F
 from pipelines.config.errors import PipelineError, WarehouseError
 from pipelines.config.instants import LATEST, AsOf, format_instant
 from pipelines.config.load import Settings
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.freshness import describe_age
@@ -119,22 +119,19 @@ def published_as_of(
     if last["status"] != "succeeded" and last["last_batch"] is not None:
         log.warning(
             "the run of %s that started at %s did not succeed (%s): the tables of this as_of may be of it "
-            f"and of the one before; run {name_command('schedules')} --config %s --as-of %s, which makes "
-            "them anew",
+            "and of the one before; run %s, which makes them anew",
             format_instant(found),
             format_instant(last["started_at"]),
             last["error"],
-            settings.path,
-            format_instant(found),
+            command_line("schedules", "--as-of", format_instant(found), config=settings.path),
         )
     if says_age:
         warn_of_age(published, found)
     if warehouse.is_pruned(found):
         log.warning(
-            "the log of %s was pruned (%s --keep-event-days; the first day left is %s): the tables of this "
-            "as_of are whole, but why and since when a queue is off, and closed messages, are not known",
+            "the log of %s was pruned (maintain --keep-event-days; the first day left is %s): the tables of "
+            "this as_of are whole, but why and since when a queue is off, and closed messages, are not known",
             format_instant(found),
-            name_command("maintain"),
             warehouse.first_day,
         )
     return found
@@ -152,25 +149,27 @@ def _find_run(
                 return found
         what = "the rows of all published runs are gone" if runs else "no run was published yet"
         raise PipelineError(
-            f"{settings.warehouse}: {what}; run {name_command('nightly')} --config {settings.path} first"
+            f"{settings.warehouse}: {what}; run "
+            f"{command_line('nightly', '--as-of', LATEST, config=settings.path)} first"
         )
     if as_of not in latest:
         there = ", ".join(map(format_instant, sorted(latest, reverse=True)[:AS_OFS_SHOWN])) or "none yet"
         raise PipelineError(
             f"--as-of {format_instant(as_of)} was not published; the latest are: {there}; take one of these, "
-            f"or run {name_command('nightly')} --config {settings.path} for it first"
+            f"or run {command_line('nightly', '--as-of', format_instant(as_of), config=settings.path)} first"
         )
     if not _has_rows(warehouse, latest[as_of]):
         if warehouse.is_pruned(as_of):
             raise PipelineError(
                 f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
-                f"({name_command('maintain')} --keep-days), and its day was pruned: the first day left is "
+                f"(maintain --keep-days), and its day was pruned: the first day left is "
                 f"{warehouse.first_day}; take a later as_of"
             )
         raise PipelineError(
             f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
-            f"({name_command('maintain')} --keep-days); run {name_command('schedules')} --config "
-            f"{settings.path} for it, which makes them again"
+            "(maintain --keep-days); run "
+            f"{command_line('schedules', '--as-of', format_instant(as_of), config=settings.path)}, which "
+            "makes them again"
         )
     return as_of
 

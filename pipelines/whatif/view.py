@@ -4,11 +4,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from rich.console import Console
-
 from pipelines.config.instants import format_instant
-from pipelines.console.invocation import name_command
-from pipelines.console.terminal import open_console, print_rows
+from pipelines.console.invocation import command_line
+from pipelines.console.tables import print_rows
+from pipelines.console.terminal import Terminal, open_console
 from pipelines.console.wording import format_count
 from pipelines.lint.findings import Finding, Severity
 from pipelines.whatif.answers import ALWAYS, DEPLOYMENT, INSTANT
@@ -35,12 +34,13 @@ def sentence(report: Mapping[str, Any]) -> str:
 
 
 def sentences(answers: Mapping[str, Mapping[str, Any]], as_if: datetime | None) -> list[str]:
-    """The answers that a what-if begins with, one sentence each.
+    """The answers that a what-if begins with: both in one line, then each in words.
 
     Args:
         answers: `answers`.
         as_if: the instant of the third of them, if there is one.
     """
+    now, later = (sum(answers[name]["endpoints"].values()) for name in (DEPLOYMENT, ALWAYS))
     messages = answers[DEPLOYMENT]["messages"]
     moves = "no message moves"
     if messages["gained"] or messages["lost"]:
@@ -48,7 +48,10 @@ def sentences(answers: Mapping[str, Mapping[str, Any]], as_if: datetime | None) 
             f"by the other settings, of {messages['messages']:,} messages {messages['gained']:,} come "
             f"earlier and {messages['lost']:,} later"
         )
+    change = "changes" if now == 1 else "change"
     lines = [
+        f"If deployed now: {format_count(now, 'endpoint')} {change}. "
+        f"Once the existing conversations have ended: {later:,}.",
         f"At the moment of deployment existing endpoints keep their levels: {moves}.",
         f"Once the existing conversations have ended: {sentence(answers[ALWAYS])}",
     ]
@@ -57,22 +60,22 @@ def sentences(answers: Mapping[str, Mapping[str, Any]], as_if: datetime | None) 
     return lines
 
 
-def print_whatif(report: Mapping[str, Any], findings: Sequence[Finding]) -> None:
+def print_whatif(report: Mapping[str, Any], findings: Sequence[Finding], *, wide: bool = False) -> None:
     """Print the answers, who gains and who pays, the largest moves, and what lint says of the proposal."""
-    console = open_console()
+    console = open_console(wide=wide)
     at = format_instant(report["as_of"])
     as_if = report["as_if"]
     for each in sentences(report["answers"], as_if if isinstance(as_if, datetime) else None):
         console.print(each, style="bold", soft_wrap=True)
     console.print(
         f"This compares the backlog of {at} as it was, not as it would have become under other rules: "
-        f"{name_command('replay')} plays that.",
+        "replay plays that.",
         soft_wrap=True,
     )
     if since := report["batches_since"]:
         console.print(
             f"Events that came in after it was published are not counted (batches: {since:,}); "
-            f"run {name_command('schedules')} --as-of {at} to have them counted.",
+            f"run {command_line('schedules', '--as-of', at)} to have them counted.",
             soft_wrap=True,
         )
     moved = [row for row in report["summary"] if row["gained"] or row["lost"]]
@@ -82,7 +85,7 @@ def print_whatif(report: Mapping[str, Any], findings: Sequence[Finding]) -> None
 
 
 def _print_moves(
-    console: Console, moved: Sequence[Mapping[str, Any]], largest: Sequence[Mapping[str, Any]]
+    console: Terminal, moved: Sequence[Mapping[str, Any]], largest: Sequence[Mapping[str, Any]]
 ) -> None:
     # Gains and losses are printed by level, then by queue and instance.
     for title, dimensions in (("Who gains and who pays, by level before", ("level",)), ("Where", SCOPES)):
@@ -91,7 +94,7 @@ def _print_moves(
     print_rows(console, "The largest moves", map(_in_words, largest), MOVES)
 
 
-def _print_findings(console: Console, findings: Sequence[Finding]) -> None:
+def _print_findings(console: Terminal, findings: Sequence[Finding]) -> None:
     if not findings:
         return
     counts = [

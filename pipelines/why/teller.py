@@ -1,11 +1,10 @@
 """What a teller knows of the settings."""
 
-import shlex
 from datetime import datetime
 
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.why.sentences import Teller
 
 
@@ -24,8 +23,7 @@ def teller_of(settings: Settings, as_of: datetime) -> Teller:
     }
 
     def command(name: str, *options: str) -> str:
-        words = ["--config", settings.path, *options, "--as-of", format_instant(as_of)]
-        return f"{name_command(name)} {shlex.join(words)}"
+        return command_line(name, *options, "--as-of", format_instant(as_of), config=settings.path)
 
     return Teller(
         command,

@@ -78,7 +78,6 @@ def test_what_an_as_of_had_is_made_again(embedded: SparkSession, published: Proj
     folder = f"{published.folder}/warehouse/receive_schedule"
     assert find_damage(str(published.folder / "warehouse")) == [
         f"warehouse: {folder}: its data file {path} is gone. Put it back, or run {name_command('nightly')} "
-        "with "
         "--as-of 2026-11-20T13:00:00Z again, which makes it anew"
     ]
     published.run(embedded, at(60))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line, name_command
 from pipelines.nightly.summary import MOST_FINDINGS, MOST_WAITING, print_summary
 from pipelines.storage.warehouse import Warehouse
 from tests.support.factories import Row, at
@@ -74,7 +74,8 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
         ["SQL1.A.[Queue 0]", "1", "0", "5", "2026-11-20T11:59:00Z"],
     ]
     assert len(waits) == MOST_WAITING
-    assert f"and 3 more places: {name_command('waiting')} lists them" in text
+    waiting = command_line("waiting", "--as-of", "2026-11-20T13:00:00Z", config=settings.path)
+    assert f"and 3 more places: {waiting} lists them" in text
     first, notes = text.partition("Note\n")[::2]
     assert [line.removeprefix("- ") for line in first.splitlines() if line.startswith("- ")] == [
         "Messages that can't be placed: 3 messages can't be placed: no input shows the creation of their "
@@ -111,7 +112,12 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
         ("2", "5", "m2"),
         ("3", "5", "m3"),
     ]
-    assert f"{name_command('report')} --config {settings.path} --out page.html" in text
+    *_, next_line, explain_line, report_line = text.splitlines()
+    of = f"--config {settings.path}"
+    at = "--as-of 2026-11-20T13:00:00Z"
+    assert next_line == f"  {name_command('next')} {of} --queue SQL1.A.OrderQueue {at}"
+    assert explain_line == f"  {name_command('explain')} {of} --message OrderQueue/1 {at}"
+    assert report_line == f"  {name_command('report')} {of} --out page.html {at}"
 
 
 def test_a_run_without_anything_says_so(

@@ -43,5 +43,5 @@ def test_none_is_found() -> None:
         find_settings()
     assert str(raised.value) == (
         "settings: none found; name the file with --config or PRIORITIES_CONFIG, or run this in a folder "
-        "with a priorities.yaml, or below it; priorities init writes one"
+        "with a priorities.yaml, or below it; init writes one"
     )

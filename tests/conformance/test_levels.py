@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from pipelines.conformance.levels import KIND
 from pipelines.conformance.read import levels_at
 from pipelines.conformance.report import report_levels
-from pipelines.conformance.view import sentence
+from pipelines.conformance.view import sentence, why
 from pipelines.storage.collect import collect_rows
 from schemas.conformance import CONFORMANCE_LEVELS
 from tests.support.factories import Row, at, rule
@@ -125,6 +125,23 @@ def test_each_difference_has_the_first_explanation_that_holds(session: SparkSess
         f"Of {len(logged)} endpoints whose level the server logged, {differing} have "
         "another level than we found."
     )
+
+
+def test_a_rule_of_a_snapshot_is_first_seen(session: SparkSession, tmp_path: Path) -> None:
+    """The rule began after the creation; where a snapshot shows it at its first moment, it may be older."""
+    rows = {
+        "endpoints": [endpoint(logged_priority=7, created_at=at(1))],
+        "priority_rules": [rule("R", 7, valid_from=at(2))],
+    }
+    warehouse = warehouse_of(session, tmp_path, rows)
+    levels = levels_at(warehouse, as_of=at(60), window=None)
+    place = (rows["priority_rules"][0]["instance"], rows["priority_rules"][0]["database"])
+    for shown, is_seen in (({place: [at(2)]}, True), ({place: [at(3)]}, False), (None, False)):
+        [row] = report_levels(levels, NONE_OF_SERVER, limit=3, shown=shown)["levels"]
+        assert (row["explaining_rule"], row["first_seen"]) == ("R", is_seen)
+        said = why(row)
+        assert ("first seen at 2026-11-20T12:02:00Z" in said) is is_seen
+        assert ("was not valid" in said) is not is_seen
 
 
 def test_without_logged_levels_there_is_nothing_to_compare(session: SparkSession, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import PipelineError
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.console.terminal import to_json
 from pipelines.explain.endpoint import Outcome
 from pipelines.explain.explanations import explain_conversation, explain_group, explain_message
@@ -276,9 +276,11 @@ def test_endpoints_whose_level_is_the_servers(
         ("server", "lifetime"),
     ]
     print_explanation(explain_conversation(warehouse, "c2", as_of=AS_OF), AS_OF)
+    created = ["--from", "2026-11-20T12:00:00Z", "--to", "2026-11-20T12:00:00.000001Z"]
+    again = command_line("reassign", *created, "--apply")
     assert (
         "As the rules stand now it has level 4, the server's own; no rule gives the endpoint this level "
-        f"today: they were edited since; {name_command('reassign')} restates it."
+        f"today: they were edited since; {again} restates it."
     ) in capsys.readouterr().out
 
 
@@ -419,7 +421,7 @@ def test_the_earliest_event_says_of_which_conversation_a_message_is(
     assert [one.is_initiator for one in found.endpoints] == [True, False]
 
 
-AGAIN = f"run {name_command('schedules')} --as-of 2026-11-20T13:00:00Z to schedule it with them."
+AGAIN = f"run {command_line('schedules', '--as-of', '2026-11-20T13:00:00Z')} to schedule it with them."
 
 
 def test_messages_that_came_in_after_the_as_of_was_published(session: SparkSession, tmp_path: Path) -> None:

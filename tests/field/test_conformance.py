@@ -109,6 +109,17 @@ def test_a_log_without_receives_says_nothing_of_receives(open_case: OpenCase) ->
     )
 
 
+def test_rules_that_only_a_snapshot_shows_are_first_seen(open_case: OpenCase) -> None:
+    case = open_case("field-23-whatif-on-snapshot")
+    assert case.nightly().code == 0
+    printed = case.job("coverage")
+    assert (printed.code, "first_seen_at" in printed.out, "valid_from" in printed.out) == (0, True, False)
+    rows = case.job("coverage", "--format", "json").json["coverage"]
+    dated = {row["rule_name"]: (row["valid_from"], row["first_seen"]) for row in rows if row["rule_name"]}
+    assert dated
+    assert {is_first_seen for _, is_first_seen in dated.values()} == {True}
+
+
 def test_levels_of_a_snapshot_are_not_checkable(open_case: OpenCase) -> None:
     """The server's own levels always agree with themselves; today's rules may give others."""
     case = open_case("field-16-stuck-transmission")

@@ -13,7 +13,7 @@ import pytest
 from deltalake import write_deltalake
 from pyspark.sql import SparkSession
 
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from tests.field.running import AS_OF, Case
 from tests.support.rejections import BODY, Row, message, project
 
@@ -284,7 +284,7 @@ def test_the_gate_names_the_most_frequent_reason_with_a_place(session: SparkSess
             "error: 3 of 4 rows were rejected (message_events 3 of 4), more than "
             f"quality.max_rejected_share = 0.1 allows; most often unreadable_event_time, as in {place}: "
             "event_time is '07.12.2026 10:00'. Correct the rows and add them in new files, or allow more; "
-            f"{name_command('rejected')} lists all reasons"
+            f"{command_line('rejected')} lists all reasons"
         )
         assert case.job("schedules", "--as-of", AS_OF).code == 3
 

@@ -244,6 +244,13 @@ def test_queued_conversations_older_than_the_last_change() -> None:
     )
     assert (finding.rule, finding.location) == ("R", altered.location)
     assert list(lint_queued(history.versions, [], history.locations, moment=day(9))) == []
+    seen = [version.key for version in history.versions]
+    [finding] = lint_queued(history.versions, kinds, history.locations, moment=day(9), first_seen=seen)
+    assert finding.sentence == (
+        "3 endpoints of I.A with queued messages are older than what a snapshot shows of its rules ('R', "
+        "first seen at 2026-02-03T00:00:00Z), the oldest of 2026-02-01T00:00:00Z; 2 would have another level "
+        "today"
+    )
 
 
 def test_the_last_change_is_a_begin_or_an_end_at_the_moment_at_the_latest() -> None:

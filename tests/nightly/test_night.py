@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.config.errors import InputError
-from pipelines.console.invocation import name_command
+from pipelines.console.invocation import command_line
 from pipelines.nightly import night
 from pipelines.nightly.runs import NOT_ENDED, Run, RunFigures, announce, write_run
 from pipelines.storage.batches import CompletedBatches
@@ -111,7 +111,7 @@ def test_readers_are_told_that_a_second_run_did_not_end(
         f"did not succeed ({NOT_ENDED}): the tables of this as_of may be of it and of the one before" in said
     )
     assert said.endswith(
-        f"run {name_command('schedules')} --config {project.config} --as-of 2026-11-20T13:00:00Z, which "
+        f"run {command_line('schedules', '--as-of', '2026-11-20T13:00:00Z', config=project.config)}, which "
         "makes them anew"
     )
 

@@ -36,8 +36,12 @@ OWN = "raise ImportError('this is a module of the user')\n"
 
 
 def ended(command: Sequence[str | Path], folder: Path) -> CompletedProcess[str]:
-    """Run a command in a folder, whose own packages come first, as in many users' shells."""
+    """Run a command in a folder, whose own packages come first, as in many users' shells.
+
+    The command's environment is the active one.
+    """
     variables = environment() | {"PYTHONPATH": str(folder)}
+    variables["PATH"] = f"{Path(command[0]).parent}{os.pathsep}{variables['PATH']}"
     # Each of some forty processes would compile pandas.
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
     return subprocess.run(
@@ -132,7 +136,7 @@ def test_the_first_use(priorities: Path, folder: Path) -> None:
     done = ended([priorities, "waiting"], folder / "own")
     assert done.returncode == 1
     assert done.stderr.endswith(
-        "no run was published yet; run priorities nightly --config priorities.yaml first\n"
+        "no run was published yet; run priorities nightly --config priorities.yaml --as-of latest first\n"
     )
 
 

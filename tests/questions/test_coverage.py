@@ -79,6 +79,7 @@ def expected(log: Log, tables: Mapping[str, list[Row]]) -> list[Row]:
         {
             **dict(zip(("instance", "database", "rule_name", "valid_from"), key, strict=True)),
             **{name: numbers[name] for name in ("level", "endpoints", "messages", "open_messages")},
+            "first_seen": False,
             "conversations": len(numbers["conversations"]),
             "first_use": min(numbers["uses"], default=None),
             "last_use": max(numbers["uses"], default=None),

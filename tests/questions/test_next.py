@@ -84,16 +84,18 @@ def test_the_next_of_a_queue_with_the_conversation_that_decides(
     assert found["held_back"] == {"group_locked": 1}
     print_next(found)
     said = capsys.readouterr().out
+    names, nothing = ["Contract", "TargetService", "InitiatorService"], ["", "", ""]
     assert cells(said) == [
-        ["RECEIVE 1", "group", "9", "", "g"],
-        ["", "conversation, decides", "9", "", "c1"],
-        ["1", "Order, unsequenced", "", "2026-11-20T12:09:00Z", "Q/1"],
-        ["", "conversation", "3", "", "c2"],
-        ["2", "Order, unsequenced", "", "2026-11-20T12:08:00Z", "Q/2"],
-        ["RECEIVE 2", "group", "9", "", "g"],
-        ["", "conversation, decides", "9", "", "c3"],
-        ["3", "Order, unsequenced", "", "2026-11-20T12:07:00Z", "Q/3"],
+        ["RECEIVE 1", "group", "9", *nothing, "", "g"],
+        ["", "conversation, decides", "9", *names, "", "c1"],
+        ["1", "Order, unsequenced", "", *nothing, "2026-11-20T12:09:00Z", "Q/1"],
+        ["", "conversation", "3", *names, "", "c2"],
+        ["2", "Order, unsequenced", "", *nothing, "2026-11-20T12:08:00Z", "Q/2"],
+        ["RECEIVE 2", "group", "9", *nothing, "", "g"],
+        ["", "conversation, decides", "9", *names, "", "c3"],
+        ["3", "Order, unsequenced", "", *nothing, "2026-11-20T12:07:00Z", "Q/3"],
     ]
+    assert [found["next"][0][name] for name in ("contract", "local_service", "remote_service")] == names
     assert "Received next at 2026-11-20T13:00:00Z: SQL1.A.Q" in said
     assert "1 more held back: group_locked" in said
 
@@ -107,8 +109,9 @@ def test_a_queue_of_which_all_is_held_back(warehouse: Warehouse, capsys: pytest.
 
 def test_the_next_of_an_instance(warehouse: Warehouse) -> None:
     found = report_next(warehouse, QueueFilter(instance="SQL1"), as_of=AS_OF, limit=1)
-    assert [(row["message_id"], row["priority"], row["transmit_priority"]) for row in found["next"]] == [
-        ("m1", 7, 5)
+    columns = ("message_id", "priority", "transmit_priority", "contract", "from_service", "to_service")
+    assert [tuple(row[name] for name in columns) for row in found["next"]] == [
+        ("m1", 7, 5, "Contract", "InitiatorService", "TargetService")
     ]
 
 
@@ -123,7 +126,11 @@ def test_what_an_instance_sends_says_what_is_special_of_it(capsys: pytest.Captur
         },
     ]
     print_next({"as_of": AS_OF, "instance": "SQL1", "next": rows})
-    assert cells(capsys.readouterr().out) == [
+    said = capsys.readouterr().out
+    assert (
+        "Sent next at 2026-11-20T13:00:00Z: SQL1 (contract Contract, from_service InitiatorService)" in said
+    )
+    assert cells(said) == [
         ["1", "5", "Order, number 4", "SQL2.C.TargetService", "2026-11-20T12:01:00Z", "m1"],
         [
             "2",
@@ -249,3 +256,40 @@ def test_who_waits(warehouse: Warehouse) -> None:
     late = [(row["message_id"], row["passed_by"]) for row in found["receive"]["overtaken"]]
     assert late == [("Q/3", 2), ("Q/2", 1)]
     assert found["transmission"]["overtaken"] == []
+
+
+def test_who_waits_by_any_columns(warehouse: Warehouse) -> None:
+    """Two of the messages of Q have level 9, the third and the locked one have 3."""
+    found = report_waits(warehouse, as_of=AS_OF, limit=50, by=["contract", "level"])
+    assert found["by"] == ["contract", "level"]
+    counts = [
+        (row["contract"], row["level"], row["messages"], row["oldest"]) for row in found["receive"]["waiting"]
+    ]
+    assert counts == [("Contract", 9, 5, at(7)), ("Contract", 3, 3, at(8))]
+    [sent_first] = found["transmission"]["waiting"]
+    assert (sent_first["contract"], sent_first["level"], sent_first["messages"]) == ("Contract", 5, 3)
+    by_service = report_waits(warehouse, as_of=AS_OF, limit=50, by=["queue", "remote_service"])
+    assert [
+        (row["queue"], row["remote_service"], row["messages"]) for row in by_service["receive"]["waiting"]
+    ] == [
+        ("Q", "InitiatorService", 4),
+        ("SQL1.A.Two", "InitiatorService", 1),
+        ("Two", "InitiatorService", 2),
+        ("Locked", "InitiatorService", 1),
+    ]
+    sent_to = by_service["transmission"]["waiting"]
+    assert [(row["queue"], row["remote_service"], row["messages"]) for row in sent_to] == [
+        (None, "TargetService", 3)
+    ]
+
+
+def test_the_command_takes_columns_in_one_list_or_several(
+    embedded: SparkSession, warehouse: Warehouse, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = ["--config", str(folder / "settings.yaml")]
+    assert waiting_job.main([*config, "--by", "level, queue", "--by", "instance,level"]) == 0
+    printed = capsys.readouterr().out
+    assert "Waiting for receive by level, queue, instance, the longest first" in printed
+    assert "Waiting for transmission by level, instance, the longest first" in printed
+    with pytest.raises(ConfigError, match=r"'contrat' is unknown; did you mean 'contract'\?"):
+        waiting_job.main([*config, "--by", "contrat"])

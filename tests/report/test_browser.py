@@ -4,12 +4,15 @@ from pathlib import Path
 
 import pytest
 from axe_core_python.selenium import Axe
+from pyspark.sql import SparkSession
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
+from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.support.browser import Browser, complaints, first_column, opened, requests, table
-from tests.support.report_warehouse import NASTY, SMALL_QUEUES
+from tests.support.report_warehouse import AS_OF, NASTY, SMALL_QUEUES, page_of, run, write
+from tests.support.written import received
 
 
 @pytest.fixture
@@ -162,3 +165,125 @@ def test_a_night_without_anything_says_so(browser: Browser, empty_page: str, tmp
     assert table(browser, "queues").text == "Ready messages by queue and level: none."
     assert table(browser, "activation").text.endswith("nothing was replayed.")
     assert complaints(browser) == []
+
+
+ID = "6C7CC50F-D016-50A7-5A70-E9CF31A7C6BE"
+TWINS = ["B75890D2-0000-2E27-ADB2-F5CF1719E6DB", "B75890D2-4768-2E27-ADB2-F5CF1719E6DB"]
+GOLD = "//acme/portal/Gold"
+
+
+@pytest.fixture(scope="session")
+def guids_page(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A queue with three messages of one conversation; two of their ids begin alike."""
+    own = {"conversation_id": ID, "conversation_group_id": "g", "remote_service": GOLD, "priority": 9}
+    messages = [
+        received("ClaimIntakeQueue", position, message_id=id, **own)
+        for position, id in enumerate([f"{ID}/target/0", *TWINS], start=1)
+    ]
+    rows = {"receive_schedule": messages, "runs": [run("r", AS_OF)]}
+    settings = write(session, tmp_path_factory.mktemp("guids"), rows)
+    return page_of(session, settings, AS_OF)
+
+
+def shown_ids(browser: Browser, place: str, column: int) -> list[str]:
+    cells = table(browser, place).find_elements(By.CSS_SELECTOR, f"tbody tr > :nth-child({column})")
+    return [cell.text for cell in cells]
+
+
+def set_width(browser: Browser, width: int) -> None:
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
+    )
+    # The observer runs before the second frame.
+    browser.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(arguments[0]))")
+
+
+def test_ids_are_short_where_unique_and_whole_on_hover_and_click(
+    browser: Browser, guids_page: str, tmp_path: Path
+) -> None:
+    opened(browser, guids_page, tmp_path)
+    set_width(browser, 2000)
+    heads = [head.text for head in table(browser, "queue-top").find_elements(By.CSS_SELECTOR, "thead th")]
+    assert shown_ids(browser, "queue-top", heads.index("Conversation") + 1) == ["6C7CC50F"] * 3
+    assert shown_ids(browser, "queue-top", heads.index("Message") + 1) == ["6C7CC50F", *TWINS]
+    short = table(browser, "queue-top").find_elements(By.CSS_SELECTOR, "tbody tr:first-child .short")
+    assert [each.get_attribute("title") for each in short] == [ID, f"{ID}/target/0"]
+    short[1].click()
+    said = browser.find_element(By.ID, "copied")
+    WebDriverWait(browser, 10).until(lambda _: said.text == f"Copied {ID}/target/0")
+    search = browser.find_element(By.ID, "choose-queue")
+    browser.execute_script(
+        "const field = document.createElement('textarea'); field.id = 'pasted'; arguments[0].after(field)",
+        search,
+    )
+    browser.find_element(By.ID, "pasted").send_keys(Keys.CONTROL, "v")
+    assert browser.find_element(By.ID, "pasted").get_attribute("value") == f"{ID}/target/0"
+    assert complaints(browser) == []
+
+
+def test_ids_of_the_first_sentences_are_short_too(
+    browser: Browser, session: SparkSession, tmp_path: Path
+) -> None:
+    locked = received("ClaimIntakeQueue", None, conversation_group_id=ID)
+    settings = write(session, tmp_path, {"receive_schedule": [locked], "runs": [run("r", AS_OF)]})
+    opened(browser, page_of(session, settings, AS_OF), tmp_path)
+    short = browser.find_elements(By.CSS_SELECTOR, ".verdict .short")
+    assert [(each.text, each.get_attribute("title")) for each in short] == [("6C7CC50F", ID)]
+    sentence = browser.find_element(By.CSS_SELECTOR, ".verdict li").text
+    assert "1 message is of locked groups, such as 6C7CC50F" in sentence
+    short[0].click()
+    said = browser.find_element(By.ID, "copied")
+    WebDriverWait(browser, 10).until(lambda _: said.text == f"Copied {ID}")
+
+
+def test_a_narrow_screen_says_what_all_rows_share_and_that_a_table_scrolls(
+    browser: Browser, guids_page: str, tmp_path: Path
+) -> None:
+    opened(browser, guids_page, tmp_path)
+    set_width(browser, 375)
+    said = caption(browser, "queue-top")
+    assert f"Contract: Contract; Local service: TargetService; Remote service: {GOLD}" in said
+    assert "This table scrolls to the side." in said
+    columns = table(browser, "queue-top").find_elements(By.CSS_SELECTOR, "thead th")
+    assert [head.text for head in columns if head.is_displayed()] == [
+        *("Position", "RECEIVE", "Arrived", "Message")
+    ]
+    set_width(browser, 2000)
+    assert "Contract: Contract" not in caption(browser, "queue-top")
+    assert "scrolls" not in caption(browser, "queue-top")
+    assert "Contract" in [head.text for head in columns if head.is_displayed()]
+
+
+@pytest.mark.parametrize("width", [375, 1280])
+def test_no_word_is_broken_inside(browser: Browser, guids_page: str, tmp_path: Path, width: int) -> None:
+    """A word of a cell has one line: its range has one rectangle."""
+    opened(browser, guids_page, tmp_path)
+    set_width(browser, width)
+    broken = browser.execute_script(
+        """
+        const found = [];
+        const texts = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+        while (texts.nextNode()) {
+          const node = texts.currentNode;
+          if (!node.parentElement.closest("table")) continue;
+          for (const word of node.data.matchAll(/[^\\s\\/.·-]+/g)) {
+            const range = document.createRange();
+            range.setStart(node, word.index);
+            range.setEnd(node, word.index + word[0].length);
+            const tops = new Set([...range.getClientRects()].map((each) => Math.round(each.top)));
+            if (tops.size > 1) found.push(word[0]);
+          }
+        }
+        return found;
+        """
+    )
+    assert broken == []
+
+
+def test_contract_and_services_are_shown(seen: Browser) -> None:
+    assert "Contract" in table(seen, "receive-kinds").text
+    assert set(first_column(seen, "transmission-kinds")) == {"Contract"}
+    for place in ("queue-top", "receive-overtaken", "instance-top"):
+        heads = [head.text for head in table(seen, place).find_elements(By.CSS_SELECTOR, "thead th")]
+        assert "Contract" in heads or "Contract: Contract" in caption(seen, place)

@@ -11,7 +11,6 @@ from pipelines.commands import report
 from pipelines.config.errors import ConfigError
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
-from pipelines.console.invocation import name_command
 from pipelines.report.whatif import read_whatif_tables
 from pipelines.whatif.report import MOST_MOVED
 from schemas.whatif import WHATIF_TABLES
@@ -45,9 +44,11 @@ def test_the_section_shows_moves_pairs_and_who_pays(
     assert "Passes level 9" in table(seen, "whatif-pairs").text
     assert first_column(seen, "whatif-summary") == [NASTY, f"[SQL1].[A].[{NASTY}]"]
     assert first_column(seen, "whatif-moves") == [NASTY, NASTY]
+    [short] = table(seen, "whatif-moves").find_elements(By.CSS_SELECTOR, ".short")
+    assert short.get_attribute("title") == NASTY
     moves = table(seen, "whatif-moves").find_elements(By.CSS_SELECTOR, "tbody tr")
     assert [[cell.text for cell in move.find_elements(By.TAG_NAME, "td")] for move in moves] == [
-        ["receive", NASTY, "1", "2", "-1", "9"],
+        ["receive", NASTY[:8], "1", "2", "-1", "9"],
         ["receive", "m2", "2", "1", "1", "7 to 8"],
     ]
     assert seen.title != "owned"
@@ -106,7 +107,7 @@ def test_a_folder_without_the_tables_is_named(full: Settings, tmp_path: Path) ->
 def test_a_what_if_of_another_as_of_is_refused(session: SparkSession, full: Settings, tmp_path: Path) -> None:
     folder = answers_at(session, tmp_path / "other", at(5)).root
     out = tmp_path / "p"
-    again = f"run {name_command('whatif')} again with --as-of {format_instant(AS_OF)}"
+    again = f"run whatif again with --as-of {format_instant(AS_OF)}"
     with pytest.raises(ConfigError) as told_of:
         report.main(["--config", full.path, "--whatif", folder, "--out", str(out)])
     assert str(told_of.value) == f"--whatif {folder}: is of 2026-11-20T12:05:00Z; {again}"

@@ -121,7 +121,7 @@ def test_ids_in_another_spelling_are_of_an_older_version(
         f"an older version, to which {id!r} in endpoint_events was another id than {canonical_text(id)!r}; "
     )
     assert said in str(error.value)
-    assert f"run {name_command('nightly')} again" in str(error.value)
+    assert f"run {name_command('nightly')} --as-of latest again" in str(error.value)
 
 
 @pytest.mark.spark

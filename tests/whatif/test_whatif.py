@@ -20,7 +20,6 @@ from pipelines.config.instants import format_instant
 from pipelines.config.load import load_settings
 from pipelines.config.proposal import read_changes, read_replacement
 from pipelines.config.proposed_settings import read_proposed_settings
-from pipelines.console.invocation import name_command
 from pipelines.engine.frames import small_frame
 from pipelines.questions.overtaken import count_passed_by_level
 from pipelines.report.whatif import read_whatif_tables
@@ -473,7 +472,7 @@ def test_the_page_takes_the_answer_of_its_own_as_of_only(session: SparkSession, 
         assert job.main([*asked, "--as-of", as_of.isoformat()]) == 0
         messages = DeltaTable(str(out / "whatif_messages")).to_pyarrow_table().num_rows
         assert messages == (4 if as_of == full else 0)
-        with pytest.raises(ConfigError, match=f"is of {format_instant(as_of)}; run {name_command('whatif')}"):
+        with pytest.raises(ConfigError, match=f"is of {format_instant(as_of)}; run whatif again"):
             page.main([*shown, "--as-of", other.isoformat()])
         assert page.main([*shown, "--as-of", as_of.isoformat()]) == 0
         assert "At the moment of deployment existing endpoints keep their levels" in html.read_text()

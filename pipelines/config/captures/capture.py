@@ -180,7 +180,7 @@ class _Reading:
             raise CaptureFault(
                 number,
                 f"the capture is of version {json.dumps(line['capture'])}, and this reads version {VERSION}; "
-                "take it with the script of `priorities capture --print-sql`",
+                "take it with the script that capture --print-sql prints",
             )
         capture.id = text_value(line, "id", number).strip("{} ").upper()
         capture.server = text_value(line, "server", number)

@@ -1,0 +1,9 @@
+// What the page does when it is there.
+
+shade(document);
+for (const body of document.querySelectorAll("[data-table]:not([data-chosen]) tbody")) control(body.closest("[data-table]"));
+choices("queue");
+choices("instance");
+document.querySelectorAll(".verdict").forEach(fitSentences);
+watchRoom();
+copyOnClick();

@@ -1,0 +1,162 @@
+"""Tables on narrow terminals: nothing is lost, no word is broken inside, ids that are unique are short."""
+
+import re
+from collections.abc import Callable
+
+import pytest
+
+from pipelines.console.short_ids import shorten_ids
+from pipelines.console.tables import BLANK, Sheet, print_rows, print_table
+from pipelines.console.terminal import Terminal, open_console
+from tests.support.factories import at
+
+FIRST = "6C7CC50F-D016-50A7-5A70-E9CF31A7C6BE"
+SECOND = "6C7CC50F-0000-50A7-5A70-E9CF31A7C6BE"
+OTHER = "B75890D2-4768-2E27-ADB2-F5CF1719E6DB"
+Open = Callable[..., Terminal]
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Open:
+    """Opens a terminal without colours of so many columns."""
+
+    def opened(columns: int, *, wide: bool = False) -> Terminal:
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("TERM", "xterm")
+        monkeypatch.setenv("COLUMNS", str(columns))
+        monkeypatch.setenv("NO_COLOR", "1")
+        return open_console(wide=wide)
+
+    return opened
+
+
+def plain(printed: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", printed)
+
+
+def words(printed: str) -> set[str]:
+    return set(re.split(r"[\s│┃━─┏┓┡┩└┘┳╇┴┬(),]+", plain(printed)))
+
+
+@pytest.mark.parametrize(
+    ("ids", "expected"),
+    [
+        ([FIRST, OTHER], {FIRST: "6C7CC50F", OTHER: "B75890D2"}),
+        ([FIRST, SECOND, OTHER], {OTHER: "B75890D2"}),
+        ([FIRST, FIRST], {FIRST: "6C7CC50F"}),
+        (["c1", "12345678"], {}),
+        (["12345678", "123456789"], {}),
+        ([f"{FIRST}/target/3"], {f"{FIRST}/target/3": "6C7CC50F"}),
+        (
+            [f"{FIRST}/target/3", f"{FIRST}/target/4"],
+            {f"{FIRST}/target/3": "6C7CC50F/target/3", f"{FIRST}/target/4": "6C7CC50F/target/4"},
+        ),
+        ([f"{FIRST}/target/3", f"{SECOND}/target/3"], {}),
+        (
+            [f"{FIRST}/target/3", f"{FIRST}/target/4", "6C7CC50F/target/3"],
+            {f"{FIRST}/target/4": "6C7CC50F/target/4"},
+        ),
+    ],
+)
+def test_ids_shorten_where_they_stay_unique(ids: list[str], expected: dict[str, str]) -> None:
+    assert shorten_ids(ids) == expected
+
+
+MESSAGES = [
+    {"queue": "ClaimIntakeQueue", "position": number, "message_id": id, "conversation_id": FIRST}
+    for number, id in enumerate([OTHER, f"{FIRST}/target/0"], start=1)
+]
+
+
+def test_a_table_that_has_room_is_as_it_is(terminal: Open, capsys: pytest.CaptureFixture[str]) -> None:
+    print_rows(terminal(140), "Next", MESSAGES, [*MESSAGES[0]])
+    printed = plain(capsys.readouterr().out)
+    assert printed.startswith("Next\n")
+    assert {FIRST, OTHER, "ClaimIntakeQueue"} <= words(printed)
+    assert "--wide" not in printed
+
+
+def table_rows(printed: str) -> list[list[str]]:
+    lines = [line for line in plain(printed).splitlines() if line.startswith("│")]
+    return [[each.strip() for each in line.strip("│").split("│")] for line in lines]
+
+
+def test_what_all_rows_share_moves_into_the_title(terminal: Open, capsys: pytest.CaptureFixture[str]) -> None:
+    shared = {"instance": "ERP1", "contract": "x" * 40, "block": None}
+    rows = [{**shared, "position": 1, "why": "late"}, {**shared, "position": 2, "why": None}]
+    print_rows(terminal(60), "Next", rows, [*rows[0]])
+    printed = capsys.readouterr().out
+    first, second = plain(printed).splitlines()[:2]
+    assert (first, second) == ("Next (instance ERP1, contract", f"{'x' * 40}, block none)")
+    assert table_rows(printed) == [["1", "late"], ["2", ""]]
+
+
+def test_a_cell_that_a_row_does_not_have_is_no_value(
+    terminal: Open, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = [[BLANK, "group", "x" * 60], ["SubmitClaim", "conversation", "y"], [BLANK, "message", "z"]]
+    print_table(terminal(80), "Next", Sheet(["contract", "what", "id"], rows))
+    printed = capsys.readouterr().out
+    assert plain(printed).splitlines()[0] == "Next (contract SubmitClaim)"
+    assert [row[0] for row in table_rows(printed)] == ["group", "conversation", "message"]
+
+
+def test_one_row_keeps_its_columns(terminal: Open, capsys: pytest.CaptureFixture[str]) -> None:
+    print_rows(terminal(30), "Next", MESSAGES[:1], [*MESSAGES[0]])
+    printed = plain(capsys.readouterr().out)
+    assert printed.splitlines()[0] == "Next"
+    assert {"ClaimIntakeQueue", "B75890D2", "6C7CC50F"} <= words(printed)
+
+
+def test_a_terminal_shows_short_ids_and_says_so_once(
+    terminal: Open, capsys: pytest.CaptureFixture[str]
+) -> None:
+    console = terminal(40)
+    for _ in range(2):
+        print_rows(console, "Next", MESSAGES, ["position", "message_id"])
+    printed = capsys.readouterr().out
+    assert table_rows(printed) == [["1", "B75890D2"], ["2", "6C7CC50F"]] * 2
+    assert plain(printed).count("--wide") == 1
+
+
+def test_wide_and_a_file_have_whole_ids(
+    terminal: Open, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    print_rows(terminal(40, wide=True), "Next", MESSAGES, [*MESSAGES[0]])
+    whole = [["ClaimIntakeQueue", str(row["position"]), row["message_id"], FIRST] for row in MESSAGES]
+    assert table_rows(capsys.readouterr().out) == whole
+    monkeypatch.delenv("FORCE_COLOR")
+    rows = [{**row, "why": "x" * 60} for row in MESSAGES]
+    print_rows(open_console(), "Next", rows, [*rows[0]])
+    assert {row["message_id"] for row in MESSAGES} <= words(capsys.readouterr().out)
+
+
+def test_times_and_numbers_stay_whole(terminal: Open, capsys: pytest.CaptureFixture[str]) -> None:
+    why = "valid from 2026-01-01T00:00:00Z, which is 3,426.64 s later: see //acme/portal/Gold"
+    for columns in range(40, 60):
+        print_rows(terminal(columns), "", [{"why": why, "count": 1}], ["why", "count"])
+        printed = table_rows(capsys.readouterr().out)
+        assert " ".join(line for line, _ in printed) == why
+
+
+@pytest.mark.parametrize("columns", [100, 80, 60, 50, 40, 30, 20])
+def test_no_word_is_broken_inside(columns: int, terminal: Open, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = ["//acme/portal/Gold", "SubmitClaim and ReviewClaim", "ClaimIntakeQueue", FIRST, SECOND]
+    rows = [
+        dict(zip("abcdef", [*texts[number:], *texts[:number], at(number)], strict=True)) for number in (0, 1)
+    ]
+    print_rows(terminal(columns), "Title", rows, "abcdef")
+    printed = plain(capsys.readouterr().out)
+    whole = {"acme/", "portal/", "Gold", "SubmitClaim", "and", "ReviewClaim", "ClaimIntakeQueue"}
+    parts = re.split(r"[\s│]+|(?<=/)", printed)
+    assert whole <= set(parts)
+    assert "50A7" in printed
+
+
+def test_every_line_of_a_table_fits(terminal: Open, capsys: pytest.CaptureFixture[str]) -> None:
+    """Eight columns of eight letters need 64 cells and seven blanks between them."""
+    rows = [{f"column_{n}": f"value_{n}{row}" for n in range(8)} for row in range(2)]
+    for columns in range(64, 100):
+        print_rows(terminal(columns), "", rows, [*rows[0]])
+        lines = plain(capsys.readouterr().out).splitlines()
+        assert max(map(len, lines)) <= columns
