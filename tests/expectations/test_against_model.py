@@ -20,12 +20,11 @@ COUNT = 150
 """Entries of a run."""
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize(
     ("first", "count", "starvation", "with_snapshots"),
     [
         (300, 20, None, False),
-        (320, 10, {"after_seconds": 3600, "raise_by": 1}, True),
+        pytest.param(320, 10, {"after_seconds": 3600, "raise_by": 1}, True, marks=pytest.mark.spark),
         pytest.param(330, 30, {"after_seconds": 3600, "raise_by": 1}, False, marks=pytest.mark.slow),
     ],
 )
