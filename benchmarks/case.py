@@ -17,7 +17,6 @@ from benchmarks.options import LAST_MIDNIGHT, Options
 from benchmarks.processes import PROJECT, Finished, run_process
 from benchmarks.readings import (
     commit_of,
-    count_jobs_of,
     count_rows,
     gibibytes,
     rule_of_a_tenth,
@@ -25,6 +24,7 @@ from benchmarks.readings import (
     steps_of,
 )
 from benchmarks.server_views import Format, snapshot_of
+from benchmarks.spark_costs import costs_of
 from schemas.events import CONTRACTS
 
 HIGHEST = 10
@@ -97,7 +97,7 @@ class Case:
         return replace(
             self._measure(engine, finished, new, self.warehouse(engine)),
             commits=len(self._commits(engine)) - before,
-            jobs=count_jobs_of(jobs) if jobs else None,
+            spark=costs_of(jobs) if jobs else {},
         )
 
     def peer(self, as_of: datetime) -> Measure:
@@ -118,7 +118,7 @@ class Case:
         jobs = self._event_log(engine)
         finished = self._job(engine, "benchmarks.lean", options, event_log=jobs)
         measure = self._measure(system, finished, None, self.warehouse(system))
-        return replace(measure, jobs=count_jobs_of(jobs) if jobs else None)
+        return replace(measure, spark=costs_of(jobs) if jobs else {})
 
     def ask(self, engine: str) -> Measure:
         """Ask the questions of `queries.py`: their seconds are the steps."""

@@ -24,7 +24,7 @@ class Measure:
         bytes_read: see `processes.Finished`.
         bytes_out: size of the data files that it left.
         commits: Delta commits that it made.
-        jobs: Spark's jobs; None where they were not counted.
+        spark: what it cost Spark: `spark_costs.costs_of`; nothing where that was not counted.
         steps: seconds by step, in the order in which they ended.
         rows: rows by table, of those that were compared with the peer.
         of: the moment and the commit of the code that was measured.
@@ -42,10 +42,15 @@ class Measure:
     bytes_read: int = 0
     bytes_out: int = 0
     commits: int = 0
-    jobs: int | None = None
+    spark: Mapping[str, int] = field(default_factory=dict)
     steps: Mapping[str, float] = field(default_factory=dict)
     rows: Mapping[str, int] = field(default_factory=dict)
     of: str = ""
+
+    @property
+    def jobs(self) -> int | None:
+        """Spark's jobs; None where they were not counted."""
+        return self.spark.get("jobs")
 
     @property
     def key(self) -> tuple[str, str, str]:

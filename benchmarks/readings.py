@@ -1,4 +1,4 @@
-"""What is read from a finished run: its steps, Spark's jobs, rows and bytes."""
+"""What is read from a finished run: its steps, rows and bytes."""
 
 import os
 import re
@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 DONE = re.compile(r"^(\w+) done in ([0-9.]+) s")
-JOB_START = '{"Event":"SparkListenerJobStart"'
 
 
 def rule_of_a_tenth(warehouse: Path) -> tuple[str, str, str]:
@@ -40,17 +39,6 @@ def steps_of(said: Iterable[str]) -> dict[str, float]:
 def gibibytes(memory: str) -> str:
     """An engine's way to write memory (4g, 512m) as DuckDB's."""
     return re.sub(r"(?i)^(\d+)([gm])$", lambda match: f"{match[1]}{match[2].upper()}iB", memory)
-
-
-def count_jobs_of(event_log: Path) -> int:
-    """How many jobs Spark's event log has: a few files, a line an event."""
-    count = 0
-    for file in event_log.rglob("*"):
-        # Spark marks the state of a log with an empty file, and checksums begin with a dot.
-        if file.is_file() and not file.name.startswith((".", "appstatus")):
-            with file.open(encoding="utf-8") as lines:
-                count += sum(line.startswith(JOB_START) for line in lines)
-    return count
 
 
 def commit_of(project: Path) -> str:

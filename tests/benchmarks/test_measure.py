@@ -53,7 +53,7 @@ def test_each_target_beside_what_was_measured() -> None:
 
 def test_targets_of_a_backlog() -> None:
     night = replace(RUN, experiment="backlog", case="5,000,000 messages", messages=5_000_000)
-    spark = replace(night, system=SPARK, jobs=121)
+    spark = replace(night, system=SPARK, spark={"jobs": 121})
     skewed = replace(night, experiment="skew", case="5,000,000 messages, half in one group", seconds=36.0)
     floor = replace(spark, system=FLOOR + SPARK, seconds=29.9)
     peer = replace(night, system=DUCKDB, seconds=12.0)
@@ -107,7 +107,7 @@ def test_the_last_of_many_nights_and_what_it_reads() -> None:
 
 def test_commits_and_jobs() -> None:
     small = replace(RUN, experiment="commits", case="night 2 of 2")
-    found = rows(Results([small, replace(small, system=SPARK, jobs=140)]))
+    found = rows(Results([small, replace(small, system=SPARK, spark={"jobs": 140})]))
     assert [(row.system, row.measured, row.is_met) for row in found] == [
         (EMBEDDED, "9 commits", True),
         (SPARK, "9 commits", True),
