@@ -19,7 +19,7 @@ from pipelines.config.load import Settings
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame, union_all
 from pipelines.engine.materialize import Materialize
-from pipelines.ingest.days import full_days, newest_day
+from pipelines.ingest.days import end_of, full_days, newest_day
 from pipelines.ingest.late_events import SMALL_HISTORY, Lookback
 from pipelines.ingest.read_input import InputBatch, read_new_input
 from pipelines.ingest.retention import CloseAt
@@ -285,6 +285,7 @@ def _plan_batch(
         view_events={} if snapshot_batch is None else snapshot_batch.events,
         views=views,
         close_at=close_at,
+        closed_until=None if completed.newest is None else end_of(completed.newest.date()),
         lookback=Lookback(full, by_day.keys() - full, everywhere=completed.events <= SMALL_HISTORY),
         bindings=list(settings.catalog.service_bindings()),
         has_queue_events=completed.has_queue_events or queue_events > 0,

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import partial
 
 from pyspark.sql import DataFrame, functions as F
@@ -37,6 +38,7 @@ class Batch:
         view_events: events from new snapshots by table, with the columns of accepted events.
         views: the complete views of all snapshots (`complete_views`); None if nothing is inferred from them.
         close_at: the moment up to which the batch closes rows.
+        closed_until: no earlier batch closed rows by a state after this moment; None if there is none.
         lookback: how far back closed rows are searched.
         bindings: the catalog's (instance, database, service, queue).
         has_queue_events: `Ledger.has_queue_events`, with this batch.
@@ -48,6 +50,7 @@ class Batch:
     view_events: Mapping[str, DataFrame]
     views: DataFrame | None
     close_at: CloseAt
+    closed_until: datetime | None
     lookback: Lookback
     bindings: Sequence[tuple[str, str, str, str]]
     has_queue_events: bool

@@ -1,7 +1,7 @@
 """Write a batch into the ledger: its events and the open rows, each with the day on which it closes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from pyspark.sql import DataFrame, Row, functions as F
@@ -98,7 +98,7 @@ def write_ledger(warehouse: Warehouse, batch: Batch, materialize_state: Material
                 working_set.known_late,
             ),
         )
-    return state
+    return state if batch.starts_anew else replace(state, complete_from=batch.closed_until)
 
 
 @dataclass(frozen=True)

@@ -21,15 +21,25 @@ class StateOfMessages:
         messages: `open_messages`: one row per message that has a state.
         forwarding: `messages.forwarding`.
         uncommitted: `transactions.uncommitted`.
+        complete_from: the moment before which closed rows that the ledger lacks can have a state; None if it
+            lacks none.
     """
 
     as_of: datetime
     messages: DataFrame
     forwarding: DataFrame
     uncommitted: DataFrame
+    complete_from: datetime | None = None
 
     def holds_at(self, as_of: datetime, newest_fact: datetime | None) -> bool:
-        """Whether this is the state at as_of, too: the newest row of the ledger is before both moments."""
+        """Whether this is the state at as_of, and of all messages.
+
+        Args:
+            as_of: the moment.
+            newest_fact: the time of the newest row of the ledger. Between moments after it nothing happens.
+        """
+        if self.complete_from is not None and as_of < self.complete_from:
+            return False
         if as_of == self.as_of:
             return True
         return newest_fact is not None and newest_fact < min(as_of, self.as_of)

@@ -1,8 +1,9 @@
 """What closes is all that does not stay open, in whichever way it is named."""
 
-from datetime import timedelta
+from datetime import UTC, date, datetime, timedelta
 from itertools import product
 
+import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.ingest.retention import (
@@ -51,3 +52,32 @@ def test_a_conversation_closes_or_stays_open(session: SparkSession) -> None:
         for make in (select_open_conversations, select_closing_conversations)
     ]
     assert (len(closing) > 10, found) == (True, [still_open, closing])
+
+
+@pytest.mark.parametrize(
+    ("as_of", "newest", "first_day", "closes"),
+    [
+        # Without an as_of, what is settled at the end of the log's newest day.
+        (None, "20 12:00", None, ("20", "21 00:00", "20 11:45")),
+        # Midnight: the log goes on for four minutes.
+        ("21 00:00", "21 00:04", None, ("20", "21 00:00", "20 23:49")),
+        # An older moment closes less: what has an event since stays open.
+        ("20 06:00", "20 12:00", None, ("20", "20 06:00", "20 06:00")),
+        ("20 00:00", "20 12:00", None, ("19", "20 00:00", "20 00:00")),
+        # Far ahead of the log: rows get no day on which nothing happened.
+        ("28 00:00", "20 12:00", None, ("20", "21 00:00", "20 11:45")),
+        # Rows of the day before were pruned.
+        ("20 00:00", "20 12:00", "20", ("20", "20 00:00", "20 00:00")),
+    ],
+)
+def test_the_moments_by_which_a_night_closes(
+    as_of: str | None, newest: str, first_day: str | None, closes: tuple[str, str, str]
+) -> None:
+    def moment(text: str) -> datetime:
+        return datetime.strptime(f"2026-11-{text}", "%Y-%m-%d %H:%M").replace(tzinfo=UTC)
+
+    found = CloseAt.at(
+        as_of and moment(as_of), moment(newest), date(2026, 11, int(first_day)) if first_day else None
+    )
+    day, state_at, settled_before = closes
+    assert found == CloseAt(date(2026, 11, int(day)), moment(state_at), moment(settled_before))

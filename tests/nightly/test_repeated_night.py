@@ -168,8 +168,9 @@ def test_queue_events_that_come_for_the_first_time_on_a_later_night(
     assert difference(project.table("receive_schedule", columns), expected) != []
 
 
-def test_the_end_of_the_newest_day_is_described_by_what_the_fold_has_found(
-    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("moment", ["end of the newest day", "long after the log"])
+def test_an_as_of_is_described_by_what_the_fold_has_found(
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
     """Nobody finds it a second time; a job that does so from the tables writes the same."""
     log = stretched(one_log(random_logs(15, 62)), 3)
@@ -178,7 +179,10 @@ def test_the_end_of_the_newest_day_is_described_by_what_the_fold_has_found(
     for events in earlier:
         project.add(events)
         project.take_in(session)
-    as_of = end_of(max(row["newest"] for row in project.table("batches")).date())
+    as_of = {
+        "end of the newest day": end_of(max(row["newest"] for row in project.table("batches")).date()),
+        "long after the log": log.as_of + timedelta(days=400),
+    }[moment]
     project.add(last)
 
     def again(*_: object, **__: object) -> None:
@@ -199,3 +203,18 @@ def test_the_end_of_the_newest_day_is_described_by_what_the_fold_has_found(
     require_equal(project, replace(log, as_of=as_of))
     describe(project.warehouse(session), project.settings(), as_of)
     assert changed(before, contents(project)) == {}
+
+
+def test_an_as_of_before_what_earlier_nights_closed(session: SparkSession, tmp_path: Path) -> None:
+    """The fold has not read all rows that it needs."""
+    log = stretched(one_log(random_logs(15, 62)), 3)
+    project = project_of(tmp_path, log)
+    *earlier, last = nights(log.events, Random(62))
+    for events in earlier:
+        project.add(events)
+        project.take_in(session)
+    closed = [row["closed_on"] for row in project.table("message_events") if row["closed_on"]]
+    assert max(closed) > log.as_of.date()
+    project.add(last)
+    project.run(session, log.as_of)
+    require_equal(project, log)
