@@ -170,7 +170,9 @@ def _endpoints(warehouse: Warehouse, batch: Batch, facts: _Facts, materialize: M
     moves = materialize(latest_moves(facts.ledger.endpoint_events))
     kinds = materialize(find_kinds(facts.ledger.endpoint_events, places))
     bindings = small_frame(warehouse.spark, batch.bindings, BINDINGS)
-    levels = materialize(with_queue(levels_of_kinds(kinds, warehouse.read(PRIORITY_RULES)), bindings))
+    # The ladder reads the rules once a step.
+    rules = materialize(warehouse.read(PRIORITY_RULES))
+    levels = materialize(with_queue(levels_of_kinds(kinds, rules), bindings))
     return _Endpoints(
         sides, resolve_endpoints(facts.creations, sides, moves, places, facts.ledger.endpoints, levels)
     )

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from functools import partial
 
 from pyspark.sql import Column, functions as F
 
 from pipelines.config.errors import ReconciliationError
 from pipelines.config.load import Settings
-from pipelines.engine.concurrency import run_concurrently
+from pipelines.engine.frames import union_all
 from pipelines.nightly.runs import Run, RunFigures, write_run
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.versions import versions_of
@@ -124,15 +123,21 @@ def reconcile(
 
 def _counted(warehouse: Warehouse, as_of: datetime) -> dict[str, dict[str | None, int]]:
     """Rows of this as_of by table and part of it, as a reader would count them now."""
-    parts: dict[str, Column] = dict.fromkeys(COUNTED, F.lit(None).cast("string"))
-    parts |= {"unresolved": F.col("kind"), "transmission_schedule": F.col("forwarded").cast("string")}
-
-    def count(name: str) -> dict[str | None, int]:
-        found = warehouse.read_as_of(TABLES[name], as_of).groupBy(parts[name].alias("part"))
-        return {row.part: row.rows for row in found.agg(F.count(F.lit(1)).alias("rows")).collect()}
-
-    counted = run_concurrently(warehouse.spark, *[partial(count, name) for name in COUNTED])
-    return dict(zip(COUNTED, counted, strict=True))
+    parts: dict[str, Column] = dict.fromkeys(COUNTED, F.lit(""))
+    # Literals, as a column's comment goes along with it, and a union refuses different ones.
+    is_forwarded = F.when(F.col("forwarded"), "true").otherwise("false")
+    kinds = [F.when(F.col("kind") == kind, kind) for kind in UNRESOLVED_KINDS]
+    parts |= {"unresolved": F.coalesce(*kinds), "transmission_schedule": is_forwarded}
+    rows = union_all(
+        [
+            warehouse.read_as_of(TABLES[name], as_of).select(F.lit(name).alias("name"), part.alias("part"))
+            for name, part in parts.items()
+        ]
+    )
+    counted: dict[str, dict[str | None, int]] = {name: {} for name in COUNTED}
+    for row in rows.groupBy("name", "part").agg(F.count(F.lit(1)).alias("rows")).collect():
+        counted[row["name"]][row["part"]] = row["rows"]
+    return counted
 
 
 def _written(

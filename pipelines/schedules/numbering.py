@@ -19,8 +19,6 @@ def are_many(rows: DataFrame, within: Sequence[str]) -> bool:
         rows: any frame, materialized.
         within: the columns by which rows are numbered separately.
     """
-    if rows.count() <= MOST_TOGETHER:
-        return False
     counted = rows.groupBy(*within).agg(F.count(F.lit(1)).alias("rows"))
     return not counted.where(F.col("rows") > MOST_TOGETHER).isEmpty()
 

@@ -2,10 +2,11 @@
 
 from datetime import datetime
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.load import Settings
 from pipelines.engine.concurrency import run_concurrently
+from pipelines.engine.frames import union_all
 from pipelines.schedules.groups import group_priorities
 from pipelines.schedules.messages import unresolved
 from pipelines.schedules.orders import on_their_way, orders, queued
@@ -13,6 +14,7 @@ from pipelines.schedules.read import catalog_frames, read_backlog
 from pipelines.schedules.transmission import forwarded_elsewhere
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.storage.batches import CompletedBatches
+from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
 
@@ -74,8 +76,11 @@ def write_schedules(
 
 
 def _count_open(received: DataFrame, sent: DataFrame, forwarding: DataFrame) -> dict[str, int]:
-    return {
-        "open_receive": received.count(),
-        "open_transmission": sent.where("waits").count(),
-        "open_forwarded": forwarded_elsewhere(sent, forwarding).count(),
+    parts = {
+        "open_receive": received,
+        "open_transmission": sent.where("waits"),
+        "open_forwarded": forwarded_elsewhere(sent, forwarding),
     }
+    named = union_all([rows.select(F.lit(name).alias("part")) for name, rows in parts.items()])
+    counted = collect_rows(named.groupBy("part").agg(F.count(F.lit(1)).alias("rows")))
+    return dict.fromkeys(parts, 0) | {row["part"]: row["rows"] for row in counted}
