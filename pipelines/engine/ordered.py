@@ -1,9 +1,9 @@
-"""Rows by key: sorted for Python workers, and single and repeated keys."""
+"""Rows by key: sorted for Python workers, single and repeated keys, and a constant by key."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import DataFrame, Window, functions as F
+from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.engine.session import is_embedded
 
@@ -66,3 +66,39 @@ def single_and_repeated(rows: DataFrame, key: Sequence[str]) -> tuple[DataFrame,
     counted = rows.groupBy(*key).agg(F.count(F.lit(1)).alias("rows_of_key"))
     several = counted.where("rows_of_key > 1").select(*key)
     return rows.join(several, list(key), "left_anti"), rows.join(several, list(key), "left_semi")
+
+
+def with_value_by_key(
+    rows: DataFrame,
+    keys: DataFrame,
+    name: str,
+    *,
+    if_in_keys: Column,
+    otherwise: Column,
+    is_cheap: bool,
+) -> DataFrame:
+    """Add a column that has one of two constants, by whether the row's key is among the keys.
+
+    The embedded engine sorts rows by partition before it writes them, unless a plan says that all rows of a
+    branch have the same partition. Two branches cost less than the sort if the rows are cheap to read twice:
+    on a log of 100,000 messages, one branch takes 8 percent more processor time, and two branches for rows
+    that are computed take 6 percent more.
+
+    Args:
+        rows: rows with the columns of the keys.
+        keys: materialized and unique; all its columns are the key.
+        name: the column to add.
+        if_in_keys: its value for rows of the keys.
+        otherwise: its value for all other rows.
+        is_cheap: the rows are read from files rather than computed.
+    """
+    key = keys.columns
+    if is_cheap and is_embedded(rows.sparkSession):
+        in_keys, others = (rows.join(keys, key, how) for how in ("left_semi", "left_anti"))
+        return others.withColumn(name, otherwise).unionByName(in_keys.withColumn(name, if_in_keys))
+    is_in_keys = F.col("is_in_keys").isNotNull()
+    return (
+        rows.join(keys.withColumn("is_in_keys", F.lit(True)), key, "left")
+        .withColumn(name, F.when(is_in_keys, if_in_keys).otherwise(otherwise))
+        .drop("is_in_keys")
+    )

@@ -11,6 +11,7 @@ from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame
 from pipelines.engine.housekeeping import sql_text
 from pipelines.engine.materialize import Materialize
+from pipelines.engine.ordered import with_value_by_key
 from pipelines.engine.small_jobs import is_set_for_small_jobs, materialize_if_small
 from pipelines.ingest.endpoints import find_first_arrivals, find_kinds, resolve_endpoints
 from pipelines.ingest.retention import (
@@ -94,7 +95,7 @@ def write_ledger(warehouse: Warehouse, batch: Batch, materialize_state: Material
             partial(
                 write,
                 ENDPOINTS,
-                _with_closed_on(made.rows, still_open.conversations, close_at),
+                _with_closed_on(made.rows, still_open.conversations, close_at, is_cheap=False),
                 working_set.known_late,
             ),
         )
@@ -235,17 +236,18 @@ def _still_open(
     return _StillOpen(_Keys(messages.where("is_first").select("message_id")), of_endpoints, of_queues)
 
 
-def _with_closed_on(rows: DataFrame, still_open: _Keys, close_at: CloseAt) -> DataFrame:
+def _with_closed_on(
+    rows: DataFrame, still_open: _Keys, close_at: CloseAt, *, is_cheap: bool = True
+) -> DataFrame:
     """Add `closed_on`: null for rows whose key stays open, else the day on which the batch closes."""
     stays, closes = F.lit(None).cast("date"), F.lit(close_at.closed_on)
-    is_named = F.col("is_named").isNotNull()
-    closed_on = F.when(is_named, stays).otherwise(closes) if still_open.stay else F.when(is_named, closes)
-    # The small side stands on the left, which is held in memory.
-    named = still_open.named.withColumn("is_named", F.lit(True))
-    return (
-        named.join(rows, still_open.named.columns, "right")
-        .withColumn("closed_on", closed_on.cast("date"))
-        .drop("is_named")
+    return with_value_by_key(
+        rows,
+        still_open.named,
+        "closed_on",
+        if_in_keys=stays if still_open.stay else closes,
+        otherwise=closes if still_open.stay else stays,
+        is_cheap=is_cheap,
     )
 
 
