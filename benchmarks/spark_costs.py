@@ -12,11 +12,11 @@ def costs_of(event_log: Path) -> dict[str, int]:
     """Sum up Spark's event log: a few files, a line an event.
 
     Returns:
-        `jobs`, `tasks`; of all tasks `milliseconds` and `processor_milliseconds`, `input_bytes`,
+        `jobs`, `tasks`; of all tasks `milliseconds` and `processor_milliseconds`,
         `shuffle_bytes` (written for other tasks), `spilled_bytes` and `output_bytes`; and `peak_task_bytes`,
         the most that one task held for sorts, joins and aggregations.
     """
-    names = ("milliseconds", "processor_milliseconds", "input_bytes", "shuffle_bytes", "spilled_bytes")
+    names = ("milliseconds", "processor_milliseconds", "shuffle_bytes", "spilled_bytes")
     costs = dict.fromkeys(("jobs", "tasks", *names, "output_bytes", "peak_task_bytes"), 0)
     for event in _events(event_log):
         if event["Event"] == JOB_START:
@@ -25,7 +25,6 @@ def costs_of(event_log: Path) -> dict[str, int]:
             costs["tasks"] += 1
             costs["milliseconds"] += metrics["Executor Run Time"]
             costs["processor_milliseconds"] += metrics["Executor CPU Time"] // 1_000_000
-            costs["input_bytes"] += metrics["Input Metrics"]["Bytes Read"]
             costs["shuffle_bytes"] += metrics["Shuffle Write Metrics"]["Shuffle Bytes Written"]
             costs["spilled_bytes"] += metrics["Disk Bytes Spilled"]
             costs["output_bytes"] += metrics["Output Metrics"]["Bytes Written"]

@@ -12,7 +12,6 @@ def task(milliseconds: int, *, shuffle: int, held: int) -> dict[str, object]:
         "Executor CPU Time": milliseconds * 500_000,
         "Peak Execution Memory": held,
         "Disk Bytes Spilled": 1,
-        "Input Metrics": {"Bytes Read": 10},
         "Output Metrics": {"Bytes Written": 20},
         "Shuffle Write Metrics": {"Shuffle Bytes Written": shuffle},
     }
@@ -39,7 +38,6 @@ def test_costs_are_sums_over_tasks(tmp_path: Path) -> None:
         "tasks": 2,
         "milliseconds": 400,
         "processor_milliseconds": 200,
-        "input_bytes": 20,
         "shuffle_bytes": 12,
         "spilled_bytes": 2,
         "output_bytes": 40,
