@@ -70,8 +70,8 @@ def _ahead(ahead: Row | None) -> Iterable[str]:
     for which, name in (("first", "the first"), ("median", "the median one")):
         found = ahead[which]
         if found["messages"]:
-            receives = (
-                "" if found["receives"] is None else f" in {format_count(found['receives'], 'RECEIVE')}"
+            receives = {None: "", 0: " in the same RECEIVE"}.get(
+                found["receives"], f" in {format_count(found['receives'] or 0, 'RECEIVE')}"
             )
             of = format_list([_kind(row) for row in found["kinds"][:KINDS_NAMED]], len(found["kinds"]))
             yield (
