@@ -36,29 +36,29 @@ def without_order(rows: DataFrame) -> DataFrame:
 def _by_levels(rows: DataFrame) -> DataFrame:
     """The order without blocks: what counts more is ahead, so the positions of a level follow each other."""
     first = rows.groupBy(*PLACE, "counts_as").agg(F.min("position").alias("first"))
-    in_unit = Window.partitionBy(*PLACE, "unit").orderBy("position")
-    at_level = Window.partitionBy(*PLACE, "unit", "counts_as").orderBy("position")
-    higher, same = F.col("first") - 1, F.col("position") - F.col("first")
-    own_same = F.col("own_at_level")
-    own_higher = F.col("own") - own_same
-    return (
-        F.broadcast(first)
-        .join(rows, [*PLACE, "counts_as"])
-        .withColumns(
-            {
-                "own": F.row_number().over(in_unit) - 1,
-                "own_at_level": F.row_number().over(at_level) - 1,
-            }
-        )
-        .withColumns(
-            {
-                "is_outranked": higher > own_higher,
-                "is_behind_own": F.col("own") > 0,
-                "is_behind_older": same > own_same,
-            }
-        )
-        .select(*rows.columns, *FLAGS)
+    # One order serves both: in a unit, what counts more is ahead.
+    by_level = Window.partitionBy(*PLACE, "unit").orderBy(F.desc("counts_as"))
+    own, own_higher = (
+        F.row_number().over(by_level.orderBy(F.desc("counts_as"), "position")),
+        F.rank().over(by_level),
     )
+    narrow = rows.select(*PLACE, "unit", "counts_as", "position")
+    counted = narrow.select(
+        *PLACE, "position", "counts_as", (own - 1).alias("own"), (own_higher - 1).alias("own_higher")
+    )
+    higher, same = F.col("first") - 1, F.col("position") - F.col("first")
+    flags = (
+        F.broadcast(first)
+        .join(counted, [*PLACE, "counts_as"])
+        .select(
+            *PLACE,
+            "position",
+            (higher > F.col("own_higher")).alias("is_outranked"),
+            (F.col("own") > 0).alias("is_behind_own"),
+            (same > F.col("own") - F.col("own_higher")).alias("is_behind_older"),
+        )
+    )
+    return flags.join(rows, [*PLACE, "position"]).select(*rows.columns, *FLAGS)
 
 
 def _one_by_one(rows: DataFrame) -> DataFrame:
