@@ -2,13 +2,15 @@
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.config.rules.limits import CRITERIA
 from pipelines.ingest.sides import arrivals
-from pipelines.ladder.ladder import KIND, with_level
+from pipelines.ladder.ladder import with_level
 from pipelines.state.endpoints import SIDE, group_after_moves
 from pipelines.state.events_before import moment_and_id, moment_rank_and_id
 from schemas.events import CREATIONS
+from schemas.keys import ENDPOINT_NAMES
 
-RESOLVED_FROM = ("created_at", *KIND, "level_source", "server_level")
+RESOLVED_FROM = ("created_at", *ENDPOINT_NAMES, "level_source", "server_level")
 """The columns that decide a priority; a stored priority is resolved again only if one of them changes."""
 RESOLVED = ("priority", "rule_name", "ladder_step")
 
@@ -124,7 +126,7 @@ def find_kinds(endpoint_events: DataFrame, arrivals_by_conversation: DataFrame) 
         arrivals_by_conversation: `find_first_arrivals` of the conversations without a creation of the target.
     """
     creations = endpoint_events.where(F.col("event_type").isin(*CREATIONS))
-    of_initiators = creations.where("is_initiator").select("conversation_id", *KIND[2:])
+    of_initiators = creations.where("is_initiator").select("conversation_id", *CRITERIA)
     inferred = arrivals_by_conversation.join(of_initiators, "conversation_id").select(
         F.col("arrival_instance").alias("instance"),
         F.col("arrival_database").alias("database"),
@@ -132,7 +134,7 @@ def find_kinds(endpoint_events: DataFrame, arrivals_by_conversation: DataFrame) 
         F.col("remote_service").alias("local_service"),
         F.col("local_service").alias("remote_service"),
     )
-    return creations.select(*KIND).unionByName(inferred).distinct()
+    return creations.select(*ENDPOINT_NAMES).unionByName(inferred).distinct()
 
 
 def resolve_endpoints(

@@ -3,10 +3,9 @@
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.config.rules.limits import CRITERIA, STEPS
+from schemas.keys import ENDPOINT_NAMES
 
 DEFAULT_PRIORITY = 5
-KIND = ("instance", "database", "contract", "local_service", "remote_service")
-"""The columns of an endpoint that rules look at."""
 
 
 def with_priority(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
@@ -53,12 +52,13 @@ def levels_of_kinds(kinds: DataFrame, rules: DataFrame) -> DataFrame:
     Endpoints have few kinds, so the ladder looks at each kind once and not at each endpoint.
 
     Args:
-        kinds: the columns of `KIND`, unique.
+        kinds: the columns of ENDPOINT_NAMES, unique.
         rules: the rule history.
 
     Returns:
-        One row per kind and period between two changes of its database's rules: `KIND`, `since` and `until`
-        (half-open; null is open), `priority`, `rule_name` and `ladder_step`, as `with_priority` has them.
+        One row per kind and period between two changes of its database's rules: ENDPOINT_NAMES, `since` and
+        `until` (half-open; null is open), and `priority`, `rule_name` and `ladder_step`, as those of
+        `with_priority`.
     """
     database = ["instance", "database"]
     always = F.lit(None).cast("timestamp")
@@ -74,7 +74,7 @@ def with_level(endpoints: DataFrame, levels: DataFrame) -> DataFrame:
     """Give each endpoint its priority: the ladder's, or the server's if its creation was not logged.
 
     Args:
-        endpoints: any frame with the columns of `KIND`, created_at, `level_source` (server or ladder; null is
+        endpoints: any frame with ENDPOINT_NAMES, created_at, `level_source` (server or ladder; null is
             ladder) and `logged_priority`, which is the server's level; any grain.
         levels: `levels_of_kinds` of all their kinds; its other columns are added, too.
 
@@ -90,11 +90,11 @@ def with_level(endpoints: DataFrame, levels: DataFrame) -> DataFrame:
     )
     rows = endpoints.withColumn("moment", moment)
     condition = is_of_period
-    for name in KIND:
+    for name in ENDPOINT_NAMES:
         condition &= F.col(f"endpoint.{name}") == F.col(f"kind.{name}")
     # The small side stands on the left, which is held in memory.
     decided = levels.alias("kind").join(rows.alias("endpoint"), condition, "right")
-    added = [name for name in levels.columns if name not in (*KIND, "since", "until")]
+    added = [name for name in levels.columns if name not in (*ENDPOINT_NAMES, "since", "until")]
     is_same = ~by_server | (F.col("priority") == F.col("logged_priority"))
     return (
         decided.select("endpoint.*", *added)

@@ -2,7 +2,8 @@
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.ladder.ladder import KIND, levels_of_kinds, with_level
+from pipelines.ladder.ladder import levels_of_kinds, with_level
+from schemas.keys import ENDPOINT_NAMES
 
 DECIDED = ("priority", "rule_name", "ladder_step")
 """The columns that the ladder decides at the creation of an endpoint."""
@@ -22,7 +23,7 @@ def restated(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
         creation, the previous values as `was_priority`, `was_rule_name` and `was_ladder_step`, and `changes`,
         whether any of the three differs.
     """
-    levels = levels_of_kinds(endpoints.select(*KIND).distinct(), rules)
+    levels = levels_of_kinds(endpoints.select(*ENDPOINT_NAMES).distinct(), rules)
     resolved = with_level(endpoints.withColumnsRenamed(WAS), levels)
     changes = F.lit(False)
     for name, was in WAS.items():
