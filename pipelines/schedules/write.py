@@ -15,6 +15,7 @@ from pipelines.schedules.transmission import forwarded_elsewhere
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.storage.batches import CompletedBatches
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.freshness import latest_as_of
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE, UNRESOLVED
 
@@ -42,13 +43,14 @@ def write_schedules(
     """
     with warehouse.materializing() as materialize:
         catalog = catalog_frames(warehouse, settings)
+        all_counts_from = latest_as_of(batches) if batches.has_newest_data else None
         waiting = read_backlog(
             warehouse,
             catalog,
             as_of,
             materialize,
             has_queue_events=batches.has_queue_events,
-            known=known if known and known.holds_at(as_of, batches.newest_fact) else None,
+            known=known if known and known.holds_at(as_of, all_counts_from) else None,
         )
         received, sent = run_concurrently(
             warehouse.spark,

@@ -31,18 +31,19 @@ class StateOfMessages:
     uncommitted: DataFrame
     complete_from: datetime | None = None
 
-    def holds_at(self, as_of: datetime, newest_fact: datetime | None) -> bool:
+    def holds_at(self, as_of: datetime, all_counts_from: datetime | None) -> bool:
         """Whether this is the state at as_of, and of all messages.
 
         Args:
             as_of: the moment.
-            newest_fact: the time of the newest row of the ledger. Between moments after it nothing happens.
+            all_counts_from: the first as_of for which all data counts, after which nothing happens; None if
+                it is not known.
         """
         if self.complete_from is not None and as_of < self.complete_from:
             return False
         if as_of == self.as_of:
             return True
-        return newest_fact is not None and newest_fact < min(as_of, self.as_of)
+        return all_counts_from is not None and all_counts_from <= min(as_of, self.as_of)
 
 
 def state_of_messages(ledger: Ledger, *, as_of: datetime, materialize: Materialize) -> StateOfMessages:

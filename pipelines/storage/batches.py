@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from pipelines.storage.collect import collect_rows
@@ -11,7 +11,6 @@ from schemas.outputs import BATCHES
 
 SNAPSHOTS = "snapshots"
 """What all snapshots are called in `batches` and `rejected_events`."""
-MICROSECOND = timedelta(microseconds=1)
 SMALL_LEDGER = 500_000
 """Accepted events up to which Spark runs a night faster with the settings for small jobs."""
 
@@ -67,19 +66,9 @@ class CompletedBatches:
         return max(filter(None, of_snapshots), default=None)
 
     @property
-    def newest_fact(self) -> datetime | None:
-        """The time of the newest row of the ledger; null if it is not known.
-
-        The rows of a snapshot are before its taken_at.
-        """
-        moments = [
-            row["newest_data"] - MICROSECOND
-            if row["newest_data"] and row["source"] == SNAPSHOTS
-            else row["newest_data"]
-            for row in self.batches
-            if row["accepted"] or row["newest_data"]
-        ]
-        return max(moments) if moments and None not in moments else None
+    def has_newest_data(self) -> bool:
+        """Whether every batch says how far its data goes; those of older versions do not."""
+        return all(row["newest_data"] for row in self.batches if row["accepted"])
 
     @property
     def has_snapshots(self) -> bool:
