@@ -18,9 +18,9 @@ from pipelines.state.ledger import Ledger
 from pipelines.state.messages import order_of_events
 from pipelines.state.open_messages import StateOfMessages
 from pipelines.state.transactions import LOCKING, TRANSACTION
+from pipelines.storage.freshness import RESOLUTION
 from schemas.keys import QUEUE
 
-MICROSECOND = timedelta(microseconds=1)
 SETTLING = timedelta(minutes=15)
 """Rows with an event this close to the log's newest moment stay open, whatever their state."""
 
@@ -49,7 +49,7 @@ class CloseAt:
             first_day: the first day that was not pruned; rows of earlier days would be lost.
         """
         state_at = end_of(newest.date()) if as_of is None else min(as_of, end_of(newest.date()))
-        last_day = (state_at - MICROSECOND).astimezone(UTC).date()
+        last_day = (state_at - RESOLUTION).astimezone(UTC).date()
         return cls(
             last_day if first_day is None else max(last_day, first_day),
             state_at,
@@ -82,11 +82,12 @@ def select_open_messages(
     others = union_all([frame.select(*named) for frame in frames]).distinct()
     numbered = others.withColumn("number", F.row_number().over(of_message))
     # Messages with a state may be many; the others are few.
-    known = with_state.select(*named, F.lit(True).alias("has_state"))
-    rest = numbered.join(known.withColumnRenamed("conversation_id", "known_id"), "message_id", "left")
-    is_new = F.col("has_state").isNull()
-    rest = rest.where(is_new | (F.col("conversation_id") != F.col("known_id")))
-    return known.select(*named, F.lit(True).alias("is_first")).unionByName(
+    known = with_state.select("message_id", F.col("conversation_id").alias("known_id"))
+    is_new = F.col("known_id").isNull()
+    rest = numbered.join(known, "message_id", "left").where(
+        is_new | (F.col("conversation_id") != F.col("known_id"))
+    )
+    return with_state.select(*named, F.lit(True).alias("is_first")).unionByName(
         rest.select(*named, (is_new & (F.col("number") == 1)).alias("is_first"))
     )
 

@@ -96,20 +96,18 @@ def describe_messages(
     seen_at = F.col("seen_at")
     is_shown = seen_at.isNotNull() if shown_until is None else seen_at <= F.lit(shown_until)
     says_why = (F.col("event_type") == "SENT") & is_shown
-    numbers = events.withColumn("sent_by_initiator", F.col("sent_by_initiator").cast("int"))
     extremes = materialize(
-        numbers.groupBy("message_id").agg(
+        events.groupBy("message_id").agg(
             *[F.min(name).alias(name) for name in OF_ANY_EVENT],
             *[F.max(name).alias(f"greatest_{name}") for name in OF_ANY_EVENT],
             *_times(),
             F.max(F.when(says_why, F.col("transmission_status"))).alias("why_still_here"),
             F.count(F.when(says_why, 1)).alias("times_shown"),
         )
-    ).withColumn("sent_by_initiator", F.col("sent_by_initiator") == 1)
+    )
     agree = F.col("times_shown") < 2
     for name in OF_ANY_EVENT:
-        least = F.col(name).cast("int") if name == "sent_by_initiator" else F.col(name)
-        agree &= least.eqNullSafe(F.col(f"greatest_{name}"))
+        agree &= F.col(name).eqNullSafe(F.col(f"greatest_{name}"))
     differing = extremes.where(~agree).select("message_id").join(message_events, "message_id")
     names = ["message_id", *OF_ANY_EVENT, "sent_at", "arrived_at", "unknown_handle", "why_still_here"]
     latest = F.max_by("transmission_status", F.when(says_why, seen_at)).alias("why_still_here")
