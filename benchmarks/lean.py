@@ -31,24 +31,14 @@ from pipelines.commands.launch import launch
 from pipelines.commands.open import opened
 from pipelines.commands.options import Parser, instant
 from pipelines.config.load import Settings
+from pipelines.config.rules.limits import CRITERIA
 from pipelines.engine.files import engine_path
 from pipelines.engine.frames import small_frame
+from pipelines.state.messages import ARRIVALS, OF_ANY_EVENT
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import CREATIONS, ENDS
+from schemas.keys import ENDPOINT_NAMES
 from schemas.reading import as_of_key
-
-KIND = ("instance", "database", "contract", "local_service", "remote_service")
-"""What the priority and the queue of an endpoint depend on."""
-CRITERIA = KIND[2:]
-ATTRIBUTES = (
-    "conversation_id",
-    "sent_by_initiator",
-    "message_type",
-    "message_sequence_number",
-    "queuing_order",
-    "size_bytes",
-)
-ARRIVALS = ("DELIVERED", "RECEIVED")
 
 
 def run(settings: Settings, out: Warehouse, as_of: datetime) -> None:
@@ -89,13 +79,11 @@ def run(settings: Settings, out: Warehouse, as_of: datetime) -> None:
             left = materialize(_open_messages(message_events, as_of))
             _require_none(left.where("differs"), "messages whose events contradict each other")
         with _step("message_events"):
-            still = left.select("message_id", F.lit(True).alias("is_open"))
-            _write(_closed(still, message_events, "message_id", as_of), out, "message_events", "closed_on")
+            _write(_closed(left, message_events, "message_id", as_of), out, "message_events", "closed_on")
         with _step("endpoint_events"):
             over = conversations.where("initiator_ended_at is not null and target_ended_at is not null")
             open_ones = conversations.join(over, "conversation_id", "left_anti")
-            still = open_ones.select("conversation_id", F.lit(True).alias("is_open"))
-            closed = _closed(still, endpoint_events, "conversation_id", as_of)
+            closed = _closed(open_ones, endpoint_events, "conversation_id", as_of)
             _write(closed, out, "endpoint_events", "closed_on")
         with _step("ready_messages"):
             ids = left.select("conversation_id").distinct()
@@ -135,15 +123,15 @@ def _kinds(settings: Settings, endpoint_events: DataFrame, services: DataFrame) 
     step = sum((F.col(f"if_{name}").isNull().cast("int") * weight for weight, name in weights), F.lit(1))
     found = (
         endpoint_events.where(_is_creation())
-        .select(*KIND)
+        .select(*ENDPOINT_NAMES)
         .distinct()
         .join(F.broadcast(rules), fits, "left")
         .withColumn("ladder_step", F.when(F.col("level").isNotNull(), step).cast("int"))
-        .withColumn("choice", F.row_number().over(Window.partitionBy(*KIND).orderBy("ladder_step")))
+        .withColumn("choice", F.row_number().over(Window.partitionBy(*ENDPOINT_NAMES).orderBy("ladder_step")))
         .where("choice = 1")
     )
     return found.join(F.broadcast(services), ["instance", "database", "local_service"], "left").select(
-        *KIND, "queue", F.coalesce("level", F.lit(5)).alias("priority"), "rule_name", "ladder_step"
+        *ENDPOINT_NAMES, "queue", F.coalesce("level", F.lit(5)).alias("priority"), "rule_name", "ladder_step"
     )
 
 
@@ -178,12 +166,12 @@ def _conversations(endpoint_events: DataFrame, message_events: DataFrame) -> Dat
 def _endpoints(endpoint_events: DataFrame, kinds: DataFrame, conversations: DataFrame) -> DataFrame:
     """The table of endpoints: one row per creation."""
     ends = conversations.select("conversation_id", "initiator_ended_at", "target_ended_at", "arrived_at")
-    created = F.broadcast(kinds).join(endpoint_events.where(_is_creation()), list(KIND), "right")
+    created = F.broadcast(kinds).join(endpoint_events.where(_is_creation()), list(ENDPOINT_NAMES), "right")
     side = F.col("is_initiator")
     return ends.join(created, "conversation_id", "right").select(
         "conversation_id",
         "is_initiator",
-        *KIND,
+        *ENDPOINT_NAMES,
         "queue",
         "conversation_handle",
         "conversation_group_id",
@@ -196,11 +184,11 @@ def _endpoints(endpoint_events: DataFrame, kinds: DataFrame, conversations: Data
 
 
 def _open_messages(message_events: DataFrame, as_of: datetime) -> DataFrame:
-    """The messages that nobody had received at as_of, with what all their events say: a row each."""
+    """The messages without a RECEIVED before as_of, one row each, with the attributes of their events."""
     type_, time_ = F.col("event_type"), F.col("event_time")
-    least = [F.min(name).alias(name) for name in ATTRIBUTES]
-    greatest = [F.max(name).alias(f"{name}_too") for name in ATTRIBUTES]
-    differs = [~F.col(name).eqNullSafe(F.col(f"{name}_too")) for name in ATTRIBUTES]
+    least = [F.min(name).alias(name) for name in OF_ANY_EVENT]
+    greatest = [F.max(name).alias(f"{name}_too") for name in OF_ANY_EVENT]
+    differs = [~F.col(name).eqNullSafe(F.col(f"{name}_too")) for name in OF_ANY_EVENT]
     return (
         message_events.where(time_ < F.lit(as_of))
         .groupBy("message_id")
@@ -213,15 +201,18 @@ def _open_messages(message_events: DataFrame, as_of: datetime) -> DataFrame:
         )
         .where("received = 0")
         .withColumn("differs", F.greatest(*[each.cast("int") for each in differs]) == 1)
-        .drop("received", *[f"{name}_too" for name in ATTRIBUTES])
+        .drop("received", *[f"{name}_too" for name in OF_ANY_EVENT])
     )
 
 
-def _closed(still: DataFrame, events: DataFrame, key: str, as_of: datetime) -> DataFrame:
+def _closed(still_open: DataFrame, events: DataFrame, key: str, as_of: datetime) -> DataFrame:
     """Events with the day on which they closed, null for those of the keys that are still open."""
     day = F.lit((as_of - timedelta(microseconds=1)).date())
-    rows = still.join(events, key, "right").withColumn("closed_on", F.when(F.col("is_open").isNull(), day))
-    return rows.drop("is_open").withColumns({"batch": F.lit(1), "fold": F.lit(1)})
+    # The embedded engine takes a literal for a constant behind the join. Then it leaves out the sort by
+    # closed_on, and writes a file for each batch of rows.
+    still = still_open.select(key, F.col(key).alias("open_key"))
+    rows = still.join(events, key, "right").withColumn("closed_on", F.when(F.col("open_key").isNull(), day))
+    return rows.drop("open_key").withColumns({"batch": F.lit(1), "fold": F.lit(1)})
 
 
 def _is_creation() -> Column:

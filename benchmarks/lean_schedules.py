@@ -3,10 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.engine.materialize import Materialize
-
-QUEUE = ("instance", "database", "queue")
-GROUP = (*QUEUE, "conversation_group_id")
-SIDE = ("conversation_id", "is_initiator")
+from pipelines.state.endpoints import SIDE
+from schemas.keys import GROUP, QUEUE
 
 
 def ready_messages(left: DataFrame, endpoints: DataFrame) -> DataFrame:
@@ -15,7 +13,7 @@ def ready_messages(left: DataFrame, endpoints: DataFrame) -> DataFrame:
         *SIDE, *GROUP, "conversation_handle", "contract", "local_service", "remote_service", "priority"
     )
     arrived = left.where("arrived_at is not null").withColumn("is_initiator", ~F.col("sent_by_initiator"))
-    return arrived.drop("sent_by_initiator", "sent_at", "size_bytes", "differs").join(receivers, list(SIDE))
+    return arrived.drop("sent_by_initiator", "sent_at", "size_bytes", "differs").join(receivers, SIDE)
 
 
 def group_priorities(ready: DataFrame, materialize: Materialize) -> tuple[DataFrame, DataFrame]:
@@ -58,7 +56,7 @@ def receive_schedule(ready: DataFrame, conversations: DataFrame, groups: DataFra
         *GROUP, F.col("priority").alias("group_priority"), F.col("position").alias("receive_number")
     )
     heads = conversations.select(*SIDE, "head_at", "head_id")
-    rows = heads.join(receives.join(ready, list(GROUP), "right"), list(SIDE), "right")
+    rows = heads.join(receives.join(ready, GROUP, "right"), SIDE, "right")
     order = (
         "receive_number",
         F.desc("priority"),
@@ -101,7 +99,7 @@ def transmission_schedule(
     level = F.when(F.col("honors"), F.col("priority")).otherwise(F.lit(5))
     rows = (
         waiting.drop("arrived_at", "queuing_order", "differs")
-        .join(senders, list(SIDE))
+        .join(senders, SIDE)
         .join(F.broadcast(honors), ["instance", "database"])
         .join(F.broadcast(destinations), "to_service", "left")
         .withColumns(

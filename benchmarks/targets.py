@@ -17,7 +17,7 @@ DIGITS = {"s": 1, "x": 2, "GiB": 1, "commits": 0, "jobs": 0}
 """Of the numbers in a unit, the digits behind the point."""
 
 Number: TypeAlias = Callable[[Results, Measure], float | None]
-"""A number of a run, from it and the runs beside it; None where one of these was not measured."""
+"""The number of a run, which may need other runs of the call; None if one of them is missing."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Target:
         most: the greatest that meets the target; for some it follows from the run.
         unit: of both; see `DIGITS`.
         number: of a run.
-        least, below: it is about runs of at least and below so many messages.
+        least, below: the target is for logs of at least `least` and fewer than `below` messages.
     """
 
     experiment: str
