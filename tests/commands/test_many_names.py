@@ -5,6 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import yaml
 from pyspark.sql import SparkSession
 
 from pipelines.engine.frames import small_frame
@@ -21,6 +22,7 @@ from tests.support.factories import (
     queue_event,
 )
 from tests.support.harness import Project
+from tests.support.server import Place, Views, snapshots
 
 AS_OF = at(60)
 PERIOD = ("--from", at(0).isoformat(), "--to", AS_OF.isoformat())
@@ -152,3 +154,17 @@ def test_all_queues_of_a_name_and_all_leaks_are_counted(many: Project) -> None:
     assert leaks["endpoints"] == count
     [met] = many.table("expectations", ["value", "met"])
     assert met == {"value": count, "met": False}
+
+
+def test_snapshots_of_all_databases_differ_from_the_catalog(many: Project) -> None:
+    settings = yaml.safe_load(Path(many.config).read_text())
+    names = [each.name for each in many.settings().catalog.instances[0].databases]
+    views: dict[Place, Views] = {
+        ("SQL1", name): {"databases": [{"name": name, "is_honor_broker_priority_on": False}]}
+        for name in names
+    }
+    settings["snapshots"] = snapshots(many.folder, views, at(10), "csv")
+    config = many.folder / "settings-shown.yaml"
+    config.write_text(yaml.safe_dump(settings))
+    shown = run("differences", "--config", config, "--format", "json").json
+    assert [row["database"] for row in shown["catalog"]] == names
