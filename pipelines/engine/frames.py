@@ -1,4 +1,4 @@
-"""Frames: unions, hashes of rows, and frames of a few rows."""
+"""Frames: unions, hashes of rows, frames of a few rows, and rows by few keys."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -60,6 +60,21 @@ def small_frame(spark: SparkSession, rows: Iterable[Sequence[Any]], schema: T.St
     constant = F.from_json(F.lit(json.dumps(named, default=_text)), T.ArrayType(as_text))
     frame = spark.range(0, 1, 1, 1).select(F.inline(constant))
     return frame.select(*[F.col(field.name).cast(field.dataType) for field in struct.fields])
+
+
+def among(rows: DataFrame, keys: Iterable[Sequence[Any]], columns: str) -> DataFrame:
+    """The rows that have one of the keys in the columns.
+
+    A condition would grow with the keys, and both engines walk through conditions by recursion: the embedded
+    one takes no chain of fifty, and ends without a message at a few hundred.
+
+    Args:
+        rows: anything.
+        keys: values in the order of the columns; the driver knows them.
+        columns: the columns and their types, as DDL.
+    """
+    few = small_frame(rows.sparkSession, keys, columns)
+    return rows.join(F.broadcast(few), few.columns, "left_semi")
 
 
 def empty_frame(spark: SparkSession, schema: T.StructType) -> DataFrame:

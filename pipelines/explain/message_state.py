@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.instants import format_instant
 from pipelines.console.invocation import command_line
-from pipelines.engine.frames import small_frame
+from pipelines.engine.frames import among, small_frame
 from pipelines.explain.positions import ReceivePosition, TransmissionPosition
 from pipelines.explain.read import collect_open_first
 from pipelines.state.events_before import events_before
@@ -195,10 +195,9 @@ def _find_uncommitted(
     if not rows:
         return {}
     spark = queue_events.sparkSession
-    took = small_frame(spark, rows, "instance string, transaction_id string").withColumn(
-        "event_type", F.lit("RECEIVED")
-    )
-    of_them = queue_events.where(F.col("transaction_id").isin([row[1] for row in rows]))
+    names = "instance string, transaction_id string"
+    took = small_frame(spark, rows, names).withColumn("event_type", F.lit("RECEIVED"))
+    of_them = among(queue_events, rows, names)
     found = collect_rows(uncommitted(took, events_before(of_them, as_of)))
     return {_transaction_key(row): row["is_open"] for row in found}
 

@@ -9,6 +9,7 @@ from pipelines.config.errors import PipelineError
 from pipelines.console.wording import format_list
 from pipelines.explain.endpoint import Endpoint
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.ranges import few_ranges, in_ranges
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS
 from schemas.ledger import ENDPOINTS
@@ -24,14 +25,14 @@ def collect_open_first(rows: DataFrame, *columns: str, moment: str) -> list[dict
         moment: a time column; files were written roughly in its order.
 
     Most questions concern open rows, and these lie together. Files are not ordered by id, so the first query
-    reads the id and the moment of all files. The second reads the columns at these moments only, which the
-    statistics of the files locate.
+    reads the id and the moment of all files. The second reads the columns around these moments only, which
+    the statistics of the files locate.
     """
     for partitions in ("closed_on is null", "closed_on is not null"):
         found = rows.where(partitions)
         moments = {row[moment] for row in collect_rows(found.select(moment))}
         if moments:
-            return collect_rows(found.where(F.col(moment).isin(sorted(moments))).select(*columns))
+            return collect_rows(found.where(in_ranges(moment, few_ranges(moments))).select(*columns))
     return []
 
 

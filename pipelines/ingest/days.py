@@ -3,7 +3,11 @@
 from collections.abc import Collection, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 
-from pyspark.sql import Column, functions as F
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.engine.frames import among
+from pipelines.storage.freshness import RESOLUTION
+from pipelines.storage.ranges import few_ranges, in_ranges
 
 DAY = timedelta(days=1)
 FULL_SHARE = 0.01
@@ -44,16 +48,11 @@ def end_of(day: date) -> datetime:
     return datetime.combine(day, time.min, UTC) + DAY
 
 
-def in_days(days: Collection[date]) -> Column:
-    """Whether event_time is on one of the UTC days, as ranges by which engines skip files."""
-    ranges: list[list[date]] = []
-    for day in sorted(days):
-        if ranges and day == ranges[-1][1] + DAY:
-            ranges[-1][1] = day
-        else:
-            ranges.append([day, day])
-    within = F.lit(False)
-    for first, last in ranges:
-        start = datetime.combine(first, time.min, UTC)
-        within |= (F.col("event_time") >= F.lit(start)) & (F.col("event_time") < F.lit(end_of(last)))
-    return within
+def on_days(rows: DataFrame, days: Collection[date]) -> DataFrame:
+    """The rows whose event_time is on one of the UTC days, by ranges by which engines skip files."""
+    ranges = few_ranges(days, DAY)
+    moments = [(datetime.combine(first, time.min, UTC), end_of(last) - RESOLUTION) for first, last in ranges]
+    found = rows.where(in_ranges("event_time", moments))
+    if sum((last - first) // DAY + 1 for first, last in ranges) == len(days):
+        return found
+    return among(found.withColumn("day", F.to_date("event_time")), zip(days), "day date").drop("day")

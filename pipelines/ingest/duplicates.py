@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.engine.frames import row_hash
 from pipelines.engine.materialize import Materialize
-from pipelines.ingest.days import in_days
+from pipelines.ingest.days import on_days
 from pipelines.ingest.ids import has_more_than_case, is_in_other_case
 from schemas import EventContract
 
@@ -53,10 +53,10 @@ def find_repeated_hashes(
     """
     hashes = narrow_rows.select("identity")
     if full_days:
-        hashes = hashes.unionByName(recorded.where(in_days(full_days)).select(_identity().alias("identity")))
+        hashes = hashes.unionByName(on_days(recorded, full_days).select(_identity().alias("identity")))
     if other_days:
-        few = narrow_rows.where(in_days(other_days)).select("identity").distinct()
-        known = recorded.where(in_days(other_days)).select(_identity().alias("identity"))
+        few = on_days(narrow_rows, other_days).select("identity").distinct()
+        known = on_days(recorded, other_days).select(_identity().alias("identity"))
         hashes = hashes.unionByName(known.join(F.broadcast(few), "identity", "left_semi"))
     counted = hashes.groupBy("identity").agg(F.count(F.lit(1)).alias("rows"))
     return counted.where("rows > 1").select("identity")

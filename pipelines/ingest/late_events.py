@@ -6,7 +6,7 @@ from datetime import date
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.ingest.days import in_days
+from pipelines.ingest.days import on_days
 
 SMALL_HISTORY = 2_000_000
 """Accepted events up to which a batch searches all closed rows, as that costs little."""
@@ -51,7 +51,7 @@ def select_closed_rows(
     found = closed.where(F.col("closed_on") >= F.lit(since)).join(keys, list(key), "left_semi")
     if not lookback.other_days or min(lookback.other_days) >= since:
         return found
-    few = F.broadcast(new.where(in_days(lookback.other_days)).select(*key).distinct())
+    few = F.broadcast(on_days(new, lookback.other_days).select(*key).distinct())
     earlier = closed.where(
         (F.col("closed_on") < F.lit(since)) & (F.col("closed_on") >= F.lit(min(lookback.other_days)))
     )

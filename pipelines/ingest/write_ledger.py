@@ -1,15 +1,13 @@
 """Write a batch into the ledger: its events and the open rows, each with the day on which it closes."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from pyspark.sql import DataFrame, Row, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.catalog import BINDINGS
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame
-from pipelines.engine.housekeeping import sql_text
 from pipelines.engine.materialize import Materialize
 from pipelines.engine.ordered import with_value_by_key
 from pipelines.engine.small_jobs import is_set_for_small_jobs, materialize_if_small
@@ -31,14 +29,12 @@ from pipelines.ladder.ladder import levels_of_kinds
 from pipelines.state.endpoints import latest_moves, with_queue
 from pipelines.state.ledger import Ledger
 from pipelines.state.open_messages import StateOfMessages, state_of_messages
+from pipelines.storage.ranges import of_partitions
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES
 from schemas.table import Table
-
-MOST_NAMED = 500
-"""Keys up to which closed rows are replaced by key; more are replaced with their whole partitions."""
 
 
 def write_ledger(warehouse: Warehouse, batch: Batch, materialize_state: Materialize) -> StateOfMessages:
@@ -258,29 +254,14 @@ def _write(warehouse: Warehouse, batch: Batch, table: Table, rows: DataFrame, la
         warehouse.replace(table, stamped)
         return
     where = f"closed_on IS NULL OR fold = {batch.number}"
-    key = KEYS[table.name]
-    if late is None:
-        warehouse.replace(table, stamped, where=where)
-        return
     # Rows of a key in partitions beyond the lookback stay.
-    moving = late.select(*key, *table.partition_by).distinct()
-    moved = moving.limit(MOST_NAMED + 1).collect()
-    if len(moved) > MOST_NAMED:
-        # The other rows of the partitions are written again unchanged.
-        partitions = moving.select(*table.partition_by).distinct().collect()
-        touched = " OR ".join(f"({_partition(row)})" for row in partitions)
+    moving = None if late is None else late.select(*KEYS[table.name], *table.partition_by).distinct()
+    partitions = [] if moving is None else moving.select(*table.partition_by).distinct().collect()
+    if moving is not None and partitions:
+        # Other rows of the partitions are written again unchanged. A condition that names the keys would grow
+        # with them, and save little: files are replaced as a whole, and keys have no order in them.
+        touched = of_partitions((row.closed_on, row.fold) for row in partitions)
         others = warehouse.read(table).where(touched).join(moving, moving.columns, "left_anti")
         stamped = stamped.unionByName(others.select(*table.names))
         where += f" OR {touched}"
-    elif moved:
-        where += " OR " + " OR ".join(f"({_partition(row)} AND {_key(row, key)})" for row in moved)
     warehouse.replace(table, stamped, where=where)
-
-
-def _partition(row: Row) -> str:
-    return f"closed_on = DATE'{row.closed_on}' AND fold = {row.fold}"
-
-
-def _key(row: Row, key: Sequence[str]) -> str:
-    # An engine may replace rows for which a predicate is null, such as those without a transaction.
-    return " AND ".join(f"{name} IS NOT NULL AND {name} = {sql_text(row[name])}" for name in key)

@@ -16,6 +16,7 @@ from pipelines.ladder.write import stored_history
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.pruned_days import require_left
 from pipelines.storage.published import require_whole
+from pipelines.storage.ranges import of_partitions
 from pipelines.storage.warehouse import Warehouse
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES
@@ -83,7 +84,8 @@ def reassign(
     with warehouse.materialized(restated(endpoints, rules).where("changes")) as changing:
         outcome = _outcome(endpoints.count(), changing)
         if apply and outcome.changing:
-            where = _partitions(changing)
+            partitions = changing.select(*ENDPOINTS.partition_by).distinct().collect()
+            where = of_partitions((row.closed_on, row.fold) for row in partitions)
             resolved = restated(warehouse.read(ENDPOINTS).where(where), rules)
             decided = {name: F.when(in_interval, F.col(name)).otherwise(F.col(WAS[name])) for name in DECIDED}
             warehouse.replace(ENDPOINTS, resolved.withColumns(decided).select(*ENDPOINTS.names), where=where)
@@ -107,19 +109,3 @@ def _outcome(endpoints: int, changing: DataFrame) -> Reassignment:
 def _in_words(kind: Mapping[str, Any]) -> tuple[str, str, int, str | None, int, str | None, int]:
     instance, database, was_level, was_rule, level, rule, endpoints = (kind[name] for name in KIND)
     return instance, database, was_level, was_rule, level, rule, endpoints
-
-
-def _partitions(rows: DataFrame) -> str:
-    """The partitions that hold these rows, as one SQL predicate."""
-    predicates = sorted(
-        " AND ".join(
-            f"{name} IS NULL" if value is None else f"{name} = {_literal(value)}"
-            for name, value in row.items()
-        )
-        for row in collect_rows(rows.select(*ENDPOINTS.partition_by).distinct())
-    )
-    return " OR ".join(f"({predicate})" for predicate in predicates)
-
-
-def _literal(value: object) -> str:
-    return str(value) if isinstance(value, int) else f"DATE'{value}'"

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.snapshots.views import ENDPOINTS as VIEW
+from pipelines.engine.frames import among
 from pipelines.ingest.snapshots.view_events import CLOSED, NAMED_STATES
 from pipelines.state.endpoints import SIDE
 from pipelines.storage.collect import collect_rows
@@ -16,6 +17,7 @@ from schemas.events import ENDPOINT_FACTS, ENDS
 from schemas.outputs import SNAPSHOTS
 
 VIEW_PATH = f"/{VIEW}/"
+SHOWN = "instance string, database string, seen_at timestamp"
 FAR_END_STATE = "DI"
 """The state that is stored as an end of the far endpoint."""
 
@@ -72,12 +74,14 @@ def find_closed_endpoints(warehouse: Warehouse, as_of: datetime) -> DataFrame | 
     newest = collect_rows(taken.groupBy("instance", "database").agg(F.max("taken_at").alias("seen_at")))
     if not newest:
         return None
-    is_newest = F.lit(False)
-    for row in newest:
-        is_newest |= _is_of_snapshot(row)
     events = warehouse.read(ENDPOINT_FACTS)
+    # Files of events that only earlier snapshots show are passed over.
+    is_recent = F.col("seen_at") >= F.lit(min(row["seen_at"] for row in newest))
+    shown = events.where(
+        is_recent & F.col("event_id").endswith(f"/{CLOSED}") & F.col("event_type").isin(*ENDS)
+    )
     closed = (
-        events.where(is_newest & F.col("event_id").endswith(f"/{CLOSED}") & F.col("event_type").isin(*ENDS))
+        among(shown, [tuple(row.values()) for row in newest], SHOWN)
         .groupBy(*SIDE)
         .agg(F.max("seen_at").alias("closed_seen_at"))
     )
@@ -88,8 +92,3 @@ def find_closed_endpoints(warehouse: Warehouse, as_of: datetime) -> DataFrame | 
         .agg(F.min("event_time").alias("logged_end"))
     )
     return closed.join(ends, SIDE, "left")
-
-
-def _is_of_snapshot(row: Mapping[str, Any]) -> Column:
-    is_here: Column = (F.col("instance") == row["instance"]) & (F.col("database") == row["database"])
-    return is_here & (F.col("seen_at") == F.lit(row["seen_at"]))

@@ -3,12 +3,13 @@
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from pipelines.engine.housekeeping import FILE_SIZE, HousekeptTable, Partition, housekept_table
+from pipelines.storage.ranges import few_ranges
 from schemas.events import FOLD, LEDGER_PARTITIONS
 from schemas.outputs import AS_OF_KEY
 from schemas.reading import as_of_key, as_of_of_key, closed_before
@@ -129,8 +130,10 @@ class Upkeep:
             days: `Needs.spread`.
             last_fold: the last fold that was completed.
         """
-        named = ", ".join(f"DATE '{day}'" for day in days)
-        where = f"closed_on IN ({named}) AND {FOLD.name} <= {last_fold}"
+        # Days between them may be written again; what they have stays.
+        ranges = few_ranges(days, timedelta(days=1))
+        named = " OR ".join(f"closed_on BETWEEN DATE '{first}' AND DATE '{last}'" for first, last in ranges)
+        where = f"({named}) AND {FOLD.name} <= {last_fold}"
         self._opened(table).set_column(FOLD.name, last_fold, where=where, partition_by=table.partition_by)
 
     def join_files(self, table: Table) -> None:

@@ -12,7 +12,7 @@ from pipelines.activation.read import ENOUGH, queues_off_at, rollbacks
 from pipelines.config.catalog import Catalog
 from pipelines.config.rules.limits import CRITERIA
 from pipelines.console.wording import format_queue
-from pipelines.engine.frames import small_frame
+from pipelines.engine.frames import among, small_frame
 from pipelines.engine.materialize import Materialize
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
 from pipelines.state.endpoints import SIDE
@@ -117,9 +117,9 @@ def _in_use_apart(warehouse: Warehouse, catalog: Catalog, near: DataFrame, as_of
     ]
     endpoints = warehouse.read(ENDPOINTS).where(F.col("created_at") < F.lit(as_of))
     for criterion in CRITERIA:
-        names = sorted({row["rule_has"] for row in spelled if row["criterion"] == criterion})
+        names = sorted({(row["rule_has"],) for row in spelled if row["criterion"] == criterion})
         if names:
-            found = endpoints.where(F.col(criterion).isin(names))
+            found = among(endpoints, names, f"{criterion} string")
             used += [
                 (row["instance"], row["database"], criterion, row[criterion])
                 for row in collect_rows(found.select("instance", "database", criterion).distinct())

@@ -9,6 +9,7 @@ from pipelines.config.catalog import Catalog
 from pipelines.config.errors import ConfigError
 from pipelines.config.nearest import suggest_nearest
 from pipelines.config.queue_filter import KnownQueues, QueueFilter
+from pipelines.engine.frames import among
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.ids import canonical_text
@@ -58,13 +59,9 @@ class Filters:
             queues: what `queue` means; empty without it.
         """
         if self.queue is not None:
-            is_one = F.lit(False)
-            for queue in queues:
-                same = F.col("kind") == "receive"
-                for name, value in zip(QUEUE, queue, strict=True):
-                    same &= F.col(name) == value
-                is_one |= same
-            rows = rows.where(is_one)
+            rows = among(
+                rows.where("kind = 'receive'"), queues, "instance string, database string, queue string"
+            )
         if self.is_transmission:
             rows = rows.where("kind = 'transmission'")
         if self.instance is not None:

@@ -9,7 +9,7 @@ from random import Random
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.ingest import days, ingest as fold, late_events as late, write_ledger as close
+from pipelines.ingest import days, ingest as fold, late_events as late
 from pipelines.nightly.night import describe
 from tests.support.factories import Events, at, by_source, catalog, endpoint_event, message_event, queue_event
 from tests.support.harness import SOURCES, Project, difference, one_log
@@ -28,17 +28,16 @@ SHARE_OF_LATE = 0.15
 
 
 WAYS_BACK = {
-    "all history, named": (late.SMALL_HISTORY, close.MOST_NAMED, days.FULL_SHARE),
-    "in reach, by partition, on days of few events": (0, 0, 0.1),
+    "all history": (late.SMALL_HISTORY, days.FULL_SHARE),
+    "in reach, on days of few events": (0, 0.1),
 }
 
 
 @pytest.fixture(params=WAYS_BACK)
 def way_back(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """How closed rows are found, how they are moved, and which days are full."""
-    history, named, share = WAYS_BACK[request.param]
+    """How closed rows are found, and which days are full."""
+    history, share = WAYS_BACK[request.param]
     monkeypatch.setattr(fold, "SMALL_HISTORY", history)
-    monkeypatch.setattr(close, "MOST_NAMED", named)
     monkeypatch.setattr(days, "FULL_SHARE", share)
 
 

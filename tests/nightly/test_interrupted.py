@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.ingest import write_ledger as close
 from pipelines.storage.warehouse import Warehouse
 from tests.support.factories import (
     at,
@@ -76,16 +75,10 @@ COMMITS = 7
 """Of a fold that moves rows."""
 
 
-@pytest.mark.parametrize(
-    ("named", "deaths"),
-    [(close.MOST_NAMED, range(0, COMMITS, 2)), (0, range(1, COMMITS, 2))],
-    ids=["named", "by partition"],
-)
 def test_a_fold_that_broke_off_is_done_again(
-    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: int, deaths: range
+    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The second fold, which moves what was closed: dead after any of its commits, the ledger is the same."""
-    monkeypatch.setattr(close, "MOST_NAMED", named)
     project = project_in(tmp_path)
     project.add(a_bit_of_everything())
     project.take_in(session)
@@ -99,7 +92,7 @@ def test_a_fold_that_broke_off_is_done_again(
     for table in ("message_events", "endpoint_events", "endpoints"):
         moved = [row for row in project.table(table) if row["fold"] == 2 and row["closed_on"]]
         assert moved, table
-    for after in deaths:
+    for after in range(COMMITS):
         shutil.rmtree(warehouse)
         shutil.copytree(before, warehouse)
         with dying(monkeypatch, after), pytest.raises(BrokenOffError):

@@ -16,7 +16,7 @@ from pipelines.config.instants import format_instant
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
 from pipelines.config.snapshots.view_file import EPOCH, ViewFile, changed_at, file_system
 from pipelines.config.snapshots.views import is_queue, queue_of
-from pipelines.engine.frames import small_frame
+from pipelines.engine.frames import among, small_frame
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.outputs import CAPTURES, SNAPSHOTS
@@ -96,8 +96,8 @@ def _known_captures(warehouse: Warehouse, captures: CapturesRead, batch: int) ->
     """
     if not captures.new or not warehouse.exists(CAPTURES):
         return {}
-    ids = [each.id for each in captures.new]
-    rows = warehouse.read(CAPTURES).where((F.col("batch") <= batch) & F.col("capture_id").isin(ids))
+    taken = warehouse.read(CAPTURES).where(F.col("batch") <= batch)
+    rows = among(taken, ((each.id,) for each in captures.new), "capture_id string")
     known = {row["capture_id"]: KnownCapture.of_row(row) for row in collect_rows(rows)}
     problems = []
     for each in captures.new:

@@ -10,7 +10,7 @@ from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.config.exports.foreign import TRACE, is_trace, sample
 from pipelines.config.exports.form import ForeignFileError, TextForm
-from pipelines.engine.frames import union_all
+from pipelines.engine.frames import among, small_frame, union_all
 from pipelines.storage.inputs.contract import contract_problems, problems_of_each, raise_together
 from pipelines.storage.inputs.paths import read_unended_line
 from pipelines.storage.inputs.plain_copies import find_form, write_plain_copy
@@ -60,7 +60,7 @@ def read_csv(
 
 def _cut_off(lines: DataFrame, unended: Mapping[str, int]) -> list[str]:
     """Of the last lines without a line end, with how many there are, those that no whole line equals."""
-    same = lines.where(F.col("raw").isin(*unended)).groupBy("raw").agg(F.count(F.lit(1)).alias("lines"))
+    same = among(lines, zip(unended), "raw string").groupBy("raw").agg(F.count(F.lit(1)).alias("lines"))
     return sorted(row.raw for row in same.collect() if row.lines <= unended[row.raw])
 
 
@@ -140,16 +140,18 @@ def _from_lines(
     cut_off: Collection[str],
     file: Sequence[str],
 ) -> DataFrame:
-    rows = lines.select("raw", "is_text", *file, _cut().alias("fields"))
+    is_cut_off = F.lit(False)
+    if cut_off:
+        ends = small_frame(lines.sparkSession, zip(cut_off), "raw string").withColumn("is_end", F.lit(True))
+        lines, is_cut_off = lines.join(F.broadcast(ends), "raw", "left"), F.col("is_end").isNotNull()
+    rows = lines.select("raw", "is_text", *file, is_cut_off.alias("is_cut_off"), _cut().alias("fields"))
     others = F.array_join(F.array_remove("fields", NUL), ",")
     has_nul = F.when(F.contains("raw", F.lit(NUL)), F.contains(others, F.lit(NUL))).otherwise(F.lit(False))
     broken = ~F.col("is_text") | has_nul | (F.size("fields") != len(header)) | ~_is_cut_whole()
-    if cut_off:
-        broken |= F.col("raw").isin(*cut_off)
     rows = rows.select(
         "raw",
         *file,
-        broken.alias("broken"),
+        (broken | F.col("is_cut_off")).alias("broken"),
         *[_field(header.index(name)).alias(name) for name in contract.names],
     )
     rows = compute_once(rows, ["raw", *file, "broken", *contract.names])

@@ -1,0 +1,43 @@
+"""field-53: a night after each capture of a server, whose conversations outlive their messages by far."""
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.support.capture_project import CaptureProject
+from tests.support.captures import capture_lines
+from tests.support.factories import NOON
+from tests.support.snapshot_views import ready, shown, views
+
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("session")]
+
+CLOSED = [450, pytest.param(1000, marks=pytest.mark.long)]
+"""Messages that have closed when their conversation goes on: up to 500 keys of them were one condition."""
+
+
+def capture(taken_at: datetime, messages: range) -> list[str]:
+    """One conversation, with messages of these numbers in the queue of its target."""
+    endpoints = [shown(1, side, lifetime=NOON.replace(year=2094)) for side in (True, False)]
+    in_queue = [ready(1, False, number, queuing_order=number) for number in messages]
+    given = views(conversation_endpoints=endpoints, dbo_TargetQueue=in_queue)
+    return capture_lines({"B": given}, taken_at=taken_at, id=f"{taken_at}")
+
+
+@pytest.mark.parametrize("closed", CLOSED)
+def test_a_conversation_goes_on_after_many_closed_messages(tmp_path: Path, closed: int) -> None:
+    project = CaptureProject(tmp_path / "project")
+    nights = [[range(closed), range(0)], [range(0)], [range(closed, closed + 1)]]
+    taken_at = NOON
+    for night in nights:
+        for messages in night:
+            taken_at += timedelta(hours=1)
+            project.add(capture(taken_at, messages), f"{taken_at:%H}.jsonl")
+        project.run(taken_at)
+    [waiting] = [row for row in project.table("receive_schedule") if row["as_of"] == taken_at]
+    assert waiting["message_id"].endswith(f"/{closed}")
+    events = project.table("message_events", ["message_id", "event_type", "closed_on", "fold"])
+    assert len({row["message_id"] for row in events}) == closed + 1
+    assert len(events) == len({(row["message_id"], row["event_type"]) for row in events})
+    # What the second night closed was written anew, and has closed again.
+    assert {(row["closed_on"] is None, row["fold"]) for row in events} == {(False, 3), (True, 3)}
