@@ -5,18 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.config.errors import ConfigError
 from pipelines.config.yaml_file import Position, UnquotedTimestamp, YamlFile, load_yaml
 from tests.support.cases import cases, lines_of_error
 
 
-def load(tmp_path: Path, content: str | bytes) -> YamlFile:
+def load(tmp_path: Path, content: str) -> YamlFile:
     path = tmp_path / "x.yaml"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    path.write_bytes(content.encode())
     return load_yaml(str(path))
 
 
-def refusal(tmp_path: Path, content: str | bytes) -> list[str]:
+def refusal(tmp_path: Path, content: str) -> list[str]:
     """The lines of the error, without the folder."""
     return lines_of_error(tmp_path, load, tmp_path, content)
 
@@ -139,22 +138,6 @@ def test_an_unusual_number(tmp_path: Path, number: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "line"),
-    [
-        (b"a: \xff\x81\n", ":1:4: is not UTF-8 (byte 4)"),
-        (
-            b"name: Auftr\xe4ge\n",
-            ":1:12: is not UTF-8 (byte 12) and looks like code page 1252 ('Auftr\u00e4ge')",
-        ),
-        ("name: x\n".encode("utf-16-le"), ": is UTF-16 (little-endian) without a byte order mark"),
-    ],
-)
-def test_another_encoding(tmp_path: Path, content: bytes, line: str) -> None:
-    remedy = "save it as UTF-8, or as UTF-16 with a byte order mark"
-    assert refusal(tmp_path, content) == [f"x.yaml{line}; {remedy}"]
-
-
-@pytest.mark.parametrize(
     ("content", "place"),
     [
         pytest.param("[" * 50_000, "1:100", id="lists"),
@@ -175,25 +158,6 @@ def test_nested_too_deeply(tmp_path: Path, content: str, place: str) -> None:
     assert refusal(tmp_path, content) == [
         f"x.yaml:{place}: nested too deeply to be read; write it with fewer than 100 levels"
     ]
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_a_byte_order_mark_is_no_text(tmp_path: Path, encoding: str) -> None:
-    (tmp_path / "x.yaml").write_bytes("name: Größe\r\n".encode(encoding))
-    assert load_yaml(str(tmp_path / "x.yaml")).data == {"name": "Größe"}
-
-
-def test_a_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError) as caught:
-        load_yaml(str(tmp_path / "gone.yaml"))
-    assert str(caught.value) == f"{tmp_path}/gone.yaml: no such file; correct the path or create it"
-    assert caught.value.exit_code == 2
-
-
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError) as caught:
-        load_yaml(str(tmp_path))
-    assert str(caught.value) == f"{tmp_path}: can't be read (Is a directory); correct path or permissions"
 
 
 def test_aliases_can_not_make_a_small_file_endless(tmp_path: Path) -> None:

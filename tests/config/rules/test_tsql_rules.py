@@ -1,6 +1,5 @@
 """Rules written as T-SQL: what scripts say, what is passed over, and what is refused where."""
 
-import codecs
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -529,37 +528,7 @@ def test_rules_under_a_condition_are_refused(tmp_path: Path, before: str, after:
     assert f"stands under the {where}, so the script alone can't say whether it is carried out" in line
 
 
-# --- Files ------------------------------------------------------------------------------------------------
-
-SCRIPT = "USE D;\r\nDROP BROKER PRIORITY [Größe 😀];\r\n"
-
-
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16-le", "utf-16-be"])
-def test_encodings(tmp_path: Path, encoding: str) -> None:
-    mark = {"utf-16-le": codecs.BOM_UTF16_LE, "utf-16-be": codecs.BOM_UTF16_BE}.get(encoding, b"")
-    [found] = read_bytes(tmp_path, mark + SCRIPT.encode(encoding)).statements
-    assert (found.name, found.location.line, found.location.column) == ("Größe 😀", 2, 1)
-
-
-@pytest.mark.parametrize(
-    ("content", "line"),
-    [
-        (
-            SCRIPT.encode("cp1252", "replace"),
-            ":2:25: is not UTF-8 (byte 33) and looks like code page 1252 ('[Größe ?];')",
-        ),
-        (SCRIPT.encode("utf-16-le"), ": is UTF-16 (little-endian) without a byte order mark"),
-        ("DROP".encode("utf-16-be"), ": is UTF-16 (big-endian) without a byte order mark"),
-        (b"DROP\0", ":1:5: a NUL character, which no text has"),
-        (b"DROP \x81\xff", ":1:6: is not UTF-8 (byte 6)"),
-        (codecs.BOM_UTF16_LE + b"x", ":1:1: is not UTF-16-LE (byte 3)"),
-        (codecs.BOM_UTF32_LE + SCRIPT.encode("utf-32-le"), ": is UTF-32"),
-    ],
-)
-def test_other_encodings(tmp_path: Path, content: bytes, line: str) -> None:
-    remedy = "save it as UTF-8, or as UTF-16 with a byte order mark"
-    assert lines_of_error(tmp_path, read_bytes, tmp_path, content) == [f"r.sql{line}; {remedy}"]
-
+# --- Any bytes --------------------------------------------------------------------------------------------
 
 WORDS = [
     "CREATE", "ALTER", "DROP", "BROKER", "PRIORITY", "FOR", "CONVERSATION", "SET", "CONTRACT_NAME",
@@ -590,8 +559,3 @@ def test_anything_is_read_or_refused(tmp_path_factory: Any, content: bytes, sour
         lines = str(error).split("\n")
     assert all(line.startswith(str(path)) for line in lines)
     assert all(statement.database and statement.name for statement in statements)
-
-
-def test_a_folder_is_no_script(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="can't be read"):
-        read_tsql_rules(str(tmp_path))
