@@ -50,7 +50,7 @@ def test_an_empty_file_is_none(tmp_path: Path) -> None:
 
 
 def test_a_byte_order_mark_moves_no_column(tmp_path: Path) -> None:
-    file = load(tmp_path, "\ufeffa: 1\n".encode())
+    file = load(tmp_path, "\ufeffa: 1\n")
     assert file.data == {"a": 1}
     assert file.position(("a",), key=True) == Position(1, 1)
 
