@@ -18,12 +18,12 @@ def table(name: str, rows: int = 2) -> pa.Table:
     return pa.table({column: [f"{column} {row}" for row in range(rows)] for column in COMPARED[name]})
 
 
-def write(folder: Path, name: str, ours: pa.Table, theirs: pa.Table) -> None:
-    partitions = None
-    if name in OF_AS_OF:
+def write(folder: Path, name: str, ours: pa.Table | None, theirs: pa.Table) -> None:
+    if ours is not None and name in OF_AS_OF:
         ours = ours.append_column("as_of_key", pa.array([as_of_key(AS_OF)] * len(ours)))
-        partitions = ["as_of_key"]
-    write_deltalake(folder / "warehouse" / name, ours, partition_by=partitions)
+    if ours is not None:
+        partitions = ["as_of_key"] if name in OF_AS_OF else None
+        write_deltalake(folder / "warehouse" / name, ours, partition_by=partitions)
     pq.write_table(theirs, folder / "peer" / f"{name}.parquet")
 
 
@@ -46,24 +46,22 @@ def test_equal_tables_in_any_order(folder: Path) -> None:
     assert check(folder) == dict.fromkeys(COMPARED, 2) | {"endpoints": 3}
 
 
-def test_one_other_value(folder: Path) -> None:
-    rows = table("endpoints")
-    changed = rows.set_column(1, rows.column_names[1], pa.array(["other", rows[1][1].as_py()]))
-    write(folder, "endpoints", rows, changed)
-    with pytest.raises(UnequalError, match=r"only the pipeline has 1 rows(.|\n)*only the peer has 1 rows"):
-        check(folder)
+ROWS = table("endpoints")
+OTHER_VALUE = ROWS.set_column(1, ROWS.column_names[1], pa.array(["other", ROWS[1][1].as_py()]))
 
 
-def test_a_row_that_stands_twice(folder: Path) -> None:
-    rows = table("endpoints")
-    write(folder, "endpoints", pa.concat_tables([rows, rows.slice(0, 1)]), rows)
-    with pytest.raises(UnequalError, match="only the pipeline has 1 rows"):
-        check(folder)
-
-
-def test_a_missing_table(folder: Path) -> None:
-    pq.write_table(table("endpoints"), folder / "peer" / "endpoints.parquet")
-    with pytest.raises(UnequalError, match="endpoints: missing"):
+@pytest.mark.parametrize(
+    ("ours", "theirs", "said"),
+    [
+        (ROWS, OTHER_VALUE, r"only the pipeline has 1 rows(.|\n)*only the peer has 1 rows"),
+        (pa.concat_tables([ROWS, ROWS.slice(0, 1)]), ROWS, "only the pipeline has 1 rows"),
+        (None, ROWS, "endpoints: missing"),
+    ],
+    ids=["another value", "a row twice", "no table"],
+)
+def test_tables_that_differ(folder: Path, ours: pa.Table | None, theirs: pa.Table, said: str) -> None:
+    write(folder, "endpoints", ours, theirs)
+    with pytest.raises(UnequalError, match=said):
         check(folder)
 
 

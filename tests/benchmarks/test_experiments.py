@@ -96,9 +96,7 @@ def cases(bench: Bench, system: str = EMBEDDED) -> list[str]:
 def test_cold_runs_all_in_each_round(recorder: Recorder) -> None:
     bench = run("cold", recorder, rounds=2)
     systems = (EMBEDDED, SPARK, DUCKDB)
-    assert {system: cases(bench, system) for system in systems} == dict.fromkeys(
-        systems, ["150 messages"] * 2
-    )
+    assert [cases(bench, system) for system in systems] == [["150 messages"] * 2] * 3
     assert {measure.events for measure in bench.measures} == {3 * ROWS}
     assert len(recorder.of("nightly")) == 4
     ours = bench.measures[1]
@@ -111,12 +109,8 @@ def test_the_cold_night_is_run_once_for_all_that_need_it(recorder: Recorder) -> 
         EXPERIMENTS[name](bench)
     assert len(recorder.of("nightly")) == 4
     assert len(recorder.of("queries")) == 2
-    assert [(m.experiment, m.system) for m in bench.measures[3:]] == [
-        ("activation", EMBEDDED),
-        ("activation", SPARK),
-        ("queries", EMBEDDED),
-        ("queries", SPARK),
-    ]
+    asked = [(name, system) for name in ("activation", "queries") for system in (EMBEDDED, SPARK)]
+    assert [(m.experiment, m.system) for m in bench.measures[3:]] == asked
 
 
 def test_small_nights_come_one_after_the_other(recorder: Recorder) -> None:
@@ -128,7 +122,6 @@ def test_small_nights_come_one_after_the_other(recorder: Recorder) -> None:
 
 def test_the_peer_takes_the_whole_history_at_once(recorder: Recorder) -> None:
     bench = run("history", recorder, nights=3)
-    assert recorder.logs == [(200, ("--days", "4", "--history", "daily"))]
     assert cases(bench) == ["night 1 of 3", "night 2 of 3", "night 3 of 3"]
     assert cases(bench, DUCKDB) == ["night 3 of 3"]
     assert bench.measures[-1].events == 9 * ROWS
@@ -136,34 +129,37 @@ def test_the_peer_takes_the_whole_history_at_once(recorder: Recorder) -> None:
     assert moments == [f"2026-11-{day}" for day in (21, 21, 22, 22, 23, 23, 23)]
 
 
-def test_little_memory(recorder: Recorder) -> None:
-    run("memory", recorder)
-    assert recorder.memory == ["4g", "2g", None]
-
-
-def test_growth_keeps_the_proportions(recorder: Recorder) -> None:
-    bench = run("growth", recorder)
-    assert [messages for messages, _ in recorder.logs] == [10, 50, 150]
-    assert [measure.messages for measure in bench.measures if measure.system == SPARK] == [10, 50, 150]
-
-
 def test_backlog_runs_once_and_counts_jobs(recorder: Recorder) -> None:
     bench = run("backlog", recorder)
     EXPERIMENTS["skew"](bench)
-    assert cases(bench) == [
-        "150 messages",
-        "150 messages, 90 % in one queue",
-        "150 messages, half in one group",
-        "150 messages, 99 % at one level",
-    ]
+    skews = ["90 % in one queue", "half in one group", "99 % at one level"]
+    assert cases(bench) == ["150 messages", *(f"150 messages, {skew}" for skew in skews)]
     assert [more[1] for _, more in recorder.logs] == ["even", "queue", "group", "level"]
     assert {m.jobs for m in bench.measures if m.system == SPARK} == {JOBS}
     assert cases(bench, FLOOR + EMBEDDED) == ["150 messages"]
 
 
-def test_rules(recorder: Recorder) -> None:
-    run("rules", recorder)
-    assert [more for _, more in recorder.logs] == [("--rules", "10"), ("--rules", "10000")]
+@pytest.mark.parametrize(
+    ("name", "nights", "logs"),
+    [
+        ("history", 3, [(200, ("--days", "4", "--history", "daily"))]),
+        ("growth", 30, [(10, ()), (50, ()), (150, ())]),
+        ("rules", 30, [(150, ("--rules", "10")), (150, ("--rules", "10000"))]),
+    ],
+)
+def test_logs_of_an_experiment(
+    recorder: Recorder, name: str, nights: int, logs: list[tuple[int, tuple[str, ...]]]
+) -> None:
+    """Messages and options of the generator."""
+    bench = run(name, recorder, nights=nights)
+    assert recorder.logs == logs
+    if name == "growth":
+        assert [measure.messages for measure in bench.measures if measure.system == SPARK] == [10, 50, 150]
+
+
+def test_little_memory(recorder: Recorder) -> None:
+    run("memory", recorder)
+    assert recorder.memory == ["4g", "2g", None]
 
 
 def test_jobs_are_counted_where_spark_says_them(recorder: Recorder) -> None:

@@ -54,14 +54,8 @@ def test_clean_files_are_plain(content: str) -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (
-            "service_id,name\n1,A\nMsg 229, Level 14, State 5, Line 1\nNo.\n",
-            "an error in place of rows, 'Msg 229,",
-        ),
-        (
-            "Msg 208, Level 16, State 1, Line 1\nInvalid object name.\n",
-            "an error in place of rows, 'Msg 208,",
-        ),
+        ("service_id,name\n1,A\nMsg 229, Level 14, State 5, Line 1\nNo.\n", "in place of rows, 'Msg 229,"),
+        ("Msg 208, Level 16, State 1, Line 1\nInvalid object name.\n", "in place of rows, 'Msg 208,"),
         ("Sqlcmd: Error: no login\n", "an error in place of rows, 'Sqlcmd: Error"),
         ("service_id;name\n--;--\n1;A\n\n(1 row affected)\na;b\n", "line 6 is of a second table"),
         ("service_id;name\n--;--\n1;A\na;b\n-;-\n", "line 5 is of a second table"),
@@ -70,11 +64,6 @@ def test_clean_files_are_plain(content: str) -> None:
 def test_what_is_not_one_whole_table_is_refused(content: str, told: str) -> None:
     with pytest.raises(ForeignFileError, match=re.escape(told)):
         anew(content.encode())
-
-
-def test_names_that_look_like_errors_are_rows() -> None:
-    content = "service_id,name\n1,Msg 208\nMsg 208,Level 16\n"
-    assert values_of(content.encode()) == [["1", "Msg 208"], ["Msg 208", "Level 16"]]
 
 
 @pytest.mark.parametrize(
@@ -113,13 +102,22 @@ def test_files_of_tools_are_written_anew(content: str, expected: str, encoding: 
     assert anew(content.encode(encoding)) == expected
 
 
-def test_null_is_a_word_without_quotes() -> None:
-    content = b'service_id,name\nNULL,"NULL"\nnull,\\N\n"","NULLS"\n,\0\n'
-    assert values_of(content) == [[None, "NULL"], ["null", None], [None, "NULLS"], [None, None]]
-
-
-def test_blanks_belong_to_a_name_where_the_header_has_none() -> None:
-    assert values_of(b"service_id,name\n1, A \n") == [["1", " A "]]
+@pytest.mark.parametrize(
+    ("content", "rows"),
+    [
+        # Null is a word without quotes.
+        (
+            'service_id,name\nNULL,"NULL"\nnull,\\N\n"","NULLS"\n,\0\n',
+            [[None, "NULL"], ["null", None], [None, "NULLS"], [None, None]],
+        ),
+        # Blanks belong to a name where the header has none.
+        ("service_id,name\n1, A \n", [["1", " A "]]),
+        # Names that look like errors are rows.
+        ("service_id,name\n1,Msg 208\nMsg 208,Level 16\n", [["1", "Msg 208"], ["Msg 208", "Level 16"]]),
+    ],
+)
+def test_values(content: str, rows: list[list[str | None]]) -> None:
+    assert values_of(content.encode()) == rows
 
 
 def test_notes_are_found_far_behind_the_header() -> None:
@@ -161,15 +159,22 @@ def test_other_files_say_what_they_seem_to_be(content: bytes, told: str) -> None
         form_of(content)
 
 
-def test_bytes_of_a_code_page_are_shown_with_their_line() -> None:
-    content = "service_id,name\n1,A\n2,Müller\n".encode("cp1252")
-    with pytest.raises(ForeignFileError, match="line 3 is no UTF-8: it is '2,Müller' if the file is in code"):
-        values_of(content)
-
-
-def test_half_a_pair_in_utf_16_is_no_text() -> None:
-    content = "service_id,name\n1,A\n".encode("utf-16") + b"2\0,\0\x00\xd8\n\0"
-    with pytest.raises(ForeignFileError, match="bytes that are no UTF-16"):
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (
+            "service_id,name\n1,A\n2,Müller\n".encode("cp1252"),
+            "line 3 is no UTF-8: it is '2,Müller' if the file is in code",
+        ),
+        # Half a pair is no text.
+        (
+            "service_id,name\n1,A\n".encode("utf-16") + b"2\0,\0\x00\xd8\n\0",
+            "bytes that are no UTF-16",
+        ),
+    ],
+)
+def test_bytes_that_are_no_text(content: bytes, told: str) -> None:
+    with pytest.raises(ForeignFileError, match=told):
         values_of(content)
 
 

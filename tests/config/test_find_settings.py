@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.config.errors import ConfigError
 from pipelines.config.find_settings import FILE, VARIABLE, find_settings
+from tests.support.cases import lines_of_error
 
 
 @pytest.fixture(autouse=True)
@@ -39,9 +39,7 @@ def test_the_command_line_comes_first_and_then_the_environment(
 
 
 def test_none_is_found() -> None:
-    with pytest.raises(ConfigError) as raised:
-        find_settings()
-    assert str(raised.value) == (
+    assert lines_of_error(Path(), find_settings) == [
         "settings: none found; name the file with --config or PRIORITIES_CONFIG, or run this in a folder "
         "with a priorities.yaml, or below it; init writes one"
-    )
+    ]

@@ -11,19 +11,17 @@ from pipelines.config.instants import format_instant, parse_instant
 @pytest.mark.parametrize(
     ("text", "instant"),
     [
-        pytest.param("2026-01-02", datetime(2026, 1, 2, tzinfo=UTC), id="date"),
-        pytest.param("2026-01-02T03:04:05Z", datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC), id="UTC"),
-        pytest.param("2026-01-02 03:04", datetime(2026, 1, 2, 3, 4, tzinfo=UTC), id="no offset is UTC"),
-        pytest.param("2026-01-02T03:04:05+02:00", datetime(2026, 1, 2, 1, 4, 5, tzinfo=UTC), id="east"),
-        pytest.param("2026-01-02 23:04:05 -0130", datetime(2026, 1, 3, 0, 34, 5, tzinfo=UTC), id="west"),
-        pytest.param("2026-01-02T03:04:05+02", datetime(2026, 1, 2, 1, 4, 5, tzinfo=UTC), id="hours only"),
-        pytest.param(
-            "2026-01-02t03:04:05.12z", datetime(2026, 1, 2, 3, 4, 5, 120000, tzinfo=UTC), id="fraction"
-        ),
+        ("2026-01-02", datetime(2026, 1, 2)),
+        ("2026-01-02T03:04:05Z", datetime(2026, 1, 2, 3, 4, 5)),
+        ("2026-01-02 03:04", datetime(2026, 1, 2, 3, 4)),
+        ("2026-01-02T03:04:05+02:00", datetime(2026, 1, 2, 1, 4, 5)),
+        ("2026-01-02 23:04:05 -0130", datetime(2026, 1, 3, 0, 34, 5)),
+        ("2026-01-02T03:04:05+02", datetime(2026, 1, 2, 1, 4, 5)),
+        ("2026-01-02t03:04:05.12z", datetime(2026, 1, 2, 3, 4, 5, 120000)),
     ],
 )
 def test_parse(text: str, instant: datetime) -> None:
-    assert parse_instant(text) == instant
+    assert parse_instant(text) == instant.replace(tzinfo=UTC)
     assert parse_instant(text).tzinfo is UTC
 
 

@@ -22,6 +22,13 @@ def validator(name: str) -> Any:
     return jsonschema.Draft7Validator(schema)
 
 
+def problems(name: str, text: str) -> list[str]:
+    """What a schema finds in a text; `expect` is an entry of settings."""
+    if name == "expect":
+        name, text = "settings", f"{{warehouse: w, inputs: {{}}, catalog: c, expect: [{text}]}}"
+    return [error.message for error in validator(f"{name}.json").iter_errors(yaml.safe_load(text))]
+
+
 def test_the_files_are_current() -> None:
     """`make schemas` writes them."""
     written = {path.name: path.read_text(encoding="utf-8") for path in FOLDER.glob("*.json")}
@@ -40,57 +47,39 @@ def test_samples_name_their_schema(sample: str) -> None:
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("settings.json", "{warehouse: w, inputs: {endpoint_events: {path: a, format: csv}}, catalog: c}"),
-        (
-            "settings.json",
-            "{warehouse: {schema: s}, inputs: {}, catalog: c, snapshots: [], activation: null}",
-        ),
-        ("settings.json", "{warehouse: w, inputs: null, catalog: c, variables: {a: 1, b: '2'}}"),
-        (
-            "settings.json",
-            "{warehouse: w, inputs: {}, catalog: c, expect: [{unresolved: 0, oldest_wait: null}]}",
-        ),
-        (
-            "settings.json",
-            "{warehouse: w, inputs: {}, catalog: c, expect: [{name: a, p95_wait: 5 min, queue: Q}]}",
-        ),
-        (
-            "settings.json",
-            "{warehouse: w, inputs: {}, catalog: c, expect: [{leaked_conversations: 3, days: 0.5}]}",
-        ),
-        ("catalog.json", "{instances: [{name: a, databases: [{name: b, honor_broker_priority: on}]}]}"),
-        ("catalog.json", "{instances: [{name: a, databases: [{name: b, honor_broker_priority: 'off'}]}]}"),
-        (
-            "rules.json",
-            "[{create: {name: a, contract: ANY, local_service: {name: b}, level: 3}, drop: null}]",
-        ),
+        ("settings", "{warehouse: w, inputs: {endpoint_events: {path: a, format: csv}}, catalog: c}"),
+        ("settings", "{warehouse: {schema: s}, inputs: {}, catalog: c, snapshots: [], activation: null}"),
+        ("settings", "{warehouse: w, inputs: null, catalog: c, variables: {a: 1, b: '2'}}"),
+        ("expect", "{unresolved: 0, oldest_wait: null}"),
+        ("expect", "{name: a, p95_wait: 5 min, queue: Q}"),
+        ("expect", "{leaked_conversations: 3, days: 0.5}"),
+        ("catalog", "{instances: [{name: a, databases: [{name: b, honor_broker_priority: on}]}]}"),
+        ("catalog", "{instances: [{name: a, databases: [{name: b, honor_broker_priority: 'off'}]}]}"),
+        ("rules", "[{create: {name: a, contract: ANY, local_service: {name: b}, level: 3}, drop: null}]"),
     ],
 )
 def test_what_is_right_is_taken(name: str, text: str) -> None:
-    assert [error.message for error in validator(name).iter_errors(yaml.safe_load(text))] == []
+    assert problems(name, text) == []
 
 
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("settings.json", "{warehouse: w}"),
-        ("settings.json", "{warehouse: w, snapshots: []}"),
-        ("settings.json", "{warehouse: w, inputs: {}, catalog: c, recieve: {}}"),
-        ("settings.json", "{warehouse: w, inputs: {queue_events: {path: a, format: xml}}, catalog: c}"),
-        ("settings.json", "{warehouse: w, inputs: {}, catalog: c, expect: [{queue: Q}]}"),
-        (
-            "settings.json",
-            "{warehouse: w, inputs: {}, catalog: c, expect: [{unresolved: 0, oldest_wait: 1 h}]}",
-        ),
-        ("settings.json", "{warehouse: w, inputs: {}, catalog: c, expect: [{unresolved: null}]}"),
-        ("settings.json", "{warehouse: w, inputs: {}, catalog: c, expect: [{unresolved: 0, queue: Q}]}"),
-        ("settings.json", "{warehouse: w, inputs: {}, catalog: c, expect: [{oldest_wait: 10}]}"),
-        ("catalog.json", "{instances: [{databases: []}]}"),
-        ("rules.json", "[{create: {name: a, level: 11}}]"),
+        ("settings", "{warehouse: w}"),
+        ("settings", "{warehouse: w, snapshots: []}"),
+        ("settings", "{warehouse: w, inputs: {}, catalog: c, recieve: {}}"),
+        ("settings", "{warehouse: w, inputs: {queue_events: {path: a, format: xml}}, catalog: c}"),
+        ("expect", "{queue: Q}"),
+        ("expect", "{unresolved: 0, oldest_wait: 1 h}"),
+        ("expect", "{unresolved: null}"),
+        ("expect", "{unresolved: 0, queue: Q}"),
+        ("expect", "{oldest_wait: 10}"),
+        ("catalog", "{instances: [{databases: []}]}"),
+        ("rules", "[{create: {name: a, level: 11}}]"),
     ],
 )
 def test_what_is_wrong_is_marked(name: str, text: str) -> None:
-    assert [*validator(name).iter_errors(yaml.safe_load(text))]
+    assert problems(name, text)
 
 
 @pytest.mark.parametrize(("name", "sample"), [*zip(KINDS, SAMPLES, strict=True)])

@@ -13,12 +13,12 @@ KNOWN = ["InitiatorService", "TargetService", "OrderService", "ReorderService", 
 @pytest.mark.parametrize(
     ("name", "near"),
     [
-        pytest.param("InitiatorSerivce", "InitiatorService", id="the slip of the documentation"),
-        pytest.param("InitatorService", "InitiatorService", id="a letter left out"),
-        pytest.param("OrdersService", "OrderService", id="a letter too many"),
-        pytest.param("Payments", None, id="nothing like it"),
-        pytest.param("InitiatorService", None, id="not the name itself"),
-        pytest.param("", None, id="nothing at all"),
+        ("InitiatorSerivce", "InitiatorService"),
+        ("InitatorService", "InitiatorService"),
+        ("OrdersService", "OrderService"),
+        ("Payments", None),
+        ("InitiatorService", None),
+        ("", None),
     ],
 )
 def test_the_nearest_of_many_names(name: str, near: str | None) -> None:
@@ -38,16 +38,13 @@ def test_of_equally_near_names_the_first_by_code_points() -> None:
         ("O\u0301rders", "\u00d3rders", ["Unicode form"]),
         ("order service", "OrderService", ["case", "blanks"]),
         ("STRASSE", "Straße", ["case"]),
+        ("InitiatorSerivce", None, []),
+        ("OrderService", None, []),
     ],
 )
-def test_same_but_for_spelling(name: str, known: str, how: list[str]) -> None:
+def test_same_but_for_spelling(name: str, known: str | None, how: list[str]) -> None:
     assert NearestNames(KNOWN).same_but_spelling(name) == known
-    assert differences(name, known) == how
-
-
-def test_another_name_is_not_a_spelling() -> None:
-    assert NearestNames(KNOWN).same_but_spelling("InitiatorSerivce") is None
-    assert NearestNames(KNOWN).same_but_spelling("OrderService") is None
+    assert known is None or differences(name, known) == how
 
 
 @given(st.sampled_from(KNOWN[:4]), st.data())
@@ -58,12 +55,12 @@ def test_any_two_neighbours_swapped_find_the_name(name: str, data: st.DataObject
         assert name in (NearestNames(KNOWN).nearest(slip), NearestNames(KNOWN).same_but_spelling(slip))
 
 
-def test_thousands_of_names_take_seconds() -> None:
+def test_a_hundred_of_thousands_of_names_take_seconds() -> None:
     names = NearestNames(f"Customer{number}Orders{number % 7}Service" for number in range(5_000))
     began = time.process_time()
-    found = [names.nearest(f"Customer{number}Odrers{number % 7}Service") for number in range(0, 5_000, 5)]
-    assert time.process_time() - began < 20
-    assert found == [f"Customer{number}Orders{number % 7}Service" for number in range(0, 5_000, 5)]
+    found = [names.nearest(f"Customer{number}Odrers{number % 7}Service") for number in range(0, 5_000, 50)]
+    assert time.process_time() - began < 4
+    assert found == [f"Customer{number}Orders{number % 7}Service" for number in range(0, 5_000, 50)]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,9 @@
 """Paths of Windows in settings, as far as another system can tell: `os` has the paths of Windows."""
 
 import ntpath
+from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -18,32 +20,25 @@ def windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "path"),
+    ("read", "written", "path"),
     [
-        (r"C:\data\events", "C:/data/events"),
-        ("c:/data/events/", "c:/data/events"),
-        (r"\\server\share\x", "//server/share/x"),
-        (r"events\endpoints", "C:/work/settings/events/endpoints"),
-        (r"..\events", "C:/work/events"),
-        ("s3a://bucket/events", "s3a://bucket/events"),
-        ("file:///C:/data", "file:///C:/data"),
+        # A path of tables is absolute with slashes, or a URI.
+        (table_path, r"C:\data\events", "C:/data/events"),
+        (table_path, "c:/data/events/", "c:/data/events"),
+        (table_path, r"\\server\share\x", "//server/share/x"),
+        (table_path, r"events\endpoints", "C:/work/settings/events/endpoints"),
+        (table_path, r"..\events", "C:/work/events"),
+        (table_path, "s3a://bucket/events", "s3a://bucket/events"),
+        (table_path, "file:///C:/data", "file:///C:/data"),
+        # A path of rules is one of the system.
+        (local_path, r"rules\levels.sql", r"C:\work\settings\rules\levels.sql"),
+        (local_path, r"D:\rules", r"D:\rules"),
+        (local_path, r"\\server\share\rules", r"\\server\share\rules"),
     ],
 )
-def test_a_path_of_tables_is_absolute_with_slashes_or_a_uri(written: str, path: str) -> None:
-    assert table_path(written, INFO) == path  # type: ignore[arg-type]
-    assert with_slashes(path) == path
-
-
-@pytest.mark.parametrize(
-    ("written", "path"),
-    [
-        (r"rules\levels.sql", r"C:\work\settings\rules\levels.sql"),
-        (r"D:\rules", r"D:\rules"),
-        (r"\\server\share\rules", r"\\server\share\rules"),
-    ],
-)
-def test_a_path_of_rules_is_one_of_the_system(written: str, path: str) -> None:
-    assert local_path(written, INFO) == path  # type: ignore[arg-type]
+def test_a_path_of_the_settings(read: Callable[[str, Any], str], written: str, path: str) -> None:
+    assert read(written, INFO) == path
+    assert read is local_path or with_slashes(path) == path
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,14 @@
-"""The numbers of docs/order.md, derived anew by the naive model."""
+"""The numbers of docs/order.md, derived anew by the naive model from the rules and events of the page."""
 
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.support.factories import Row, by_source, create_rule, database, endpoint_event, message_event
 from tests.support.model import simulate
-
-Row = dict[str, Any]
 
 PAGE = (Path(__file__).parents[2] / "docs" / "order.md").read_text(encoding="utf-8")
 CATALOG: Row = {
@@ -16,30 +16,19 @@ CATALOG: Row = {
         {
             "name": "WEB",
             "databases": [
-                {
-                    "name": "ShopDB",
-                    "honor_broker_priority": True,
-                    "queues": [{"name": "ShopQueue"}],
-                    "services": [{"name": "ShopService", "queue": "ShopQueue"}],
-                },
-                {
-                    "name": "BatchDB",
-                    "queues": [{"name": "BatchQueue"}],
-                    "services": [{"name": "BatchService", "queue": "BatchQueue"}],
-                },
+                database("ShopDB", "ShopService", "ShopQueue"),
+                database("BatchDB", "BatchService", "BatchQueue", honor=False),
             ],
         },
-        {
-            "name": "ERP",
-            "databases": [
-                {
-                    "name": "OrderDB",
-                    "queues": [{"name": "OrderQueue"}],
-                    "services": [{"name": "OrderService", "queue": "OrderQueue"}],
-                },
-            ],
-        },
+        {"name": "ERP", "databases": [database("OrderDB", "OrderService", "OrderQueue", honor=False)]},
     ]
+}
+INSTANCES = {"ShopDB": "WEB", "BatchDB": "WEB", "OrderDB": "ERP"}
+CONVERSATIONS = {
+    "gold": ("GoldOrder", "ShopDB", "basket 7"),
+    "chat": ("Chat", "ShopDB", "basket 7"),
+    "plain": ("PlainOrder", "ShopDB", "basket 8"),
+    "batch": ("PlainOrder", "BatchDB", "night"),
 }
 
 
@@ -47,84 +36,53 @@ def at(clock: str) -> datetime:
     return datetime.fromisoformat(f"2026-11-20T{clock}:00").replace(tzinfo=UTC)
 
 
-def rule(instance: str, database: str, name: str, level: int, **criteria: str) -> Row:
-    return {
-        "effective_from": at("00:00"),
-        "instance": instance,
-        "database": database,
-        "create": {"name": name, "level": level, **criteria},
-    }
+def rules() -> list[Row]:
+    """The rules in the table of the page."""
+    found = re.findall(r"^\| (\w+DB) \| (\w+) \| (\w+) \| ANY \| (\d+) \|$", PAGE, re.MULTILINE)
+    assert len(found) == 4
+    criteria = {"effective_from": at("00:00")}
+    return [
+        create_rule(
+            name, int(level), instance=INSTANCES[where], database=where, contract=contract, **criteria
+        )
+        for where, name, contract, level in found
+    ]
 
 
-RULES = [
-    rule("ERP", "OrderDB", "Gold", 9, contract="GoldOrder"),
-    rule("ERP", "OrderDB", "Chat", 2, contract="Chat"),
-    rule("WEB", "ShopDB", "Gold", 8, contract="GoldOrder"),
-    rule("WEB", "BatchDB", "Everything", 10),
-]
+def messages() -> list[Row]:
+    """The events in the table of the page."""
+    found = re.findall(r"^\| (\S+) \| (\w+/\d) (?:arrives|is sent in (\w+DB))", PAGE, re.MULTILINE)
+    assert len(found) == 9
+    return [
+        message_event(
+            "SENT" if sender else "DELIVERED",
+            name,
+            event_time=at(clock),
+            database=sender or "OrderDB",
+            instance=INSTANCES[sender or "OrderDB"],
+        )
+        for clock, name, sender in found
+    ]
 
 
-def endpoint(conversation: str, contract: str, *, initiator: bool, database: str, group: str) -> Row:
-    own, other = ("ShopService" if database == "ShopDB" else "BatchService"), "OrderService"
-    return {
-        "event_id": f"{conversation} {'begins' if initiator else 'is created'}",
-        "event_time": at("09:00") if initiator else at("09:59"),
-        "instance": "WEB" if initiator else "ERP",
-        "database": database if initiator else "OrderDB",
-        "event_type": "BEGIN_DIALOG" if initiator else "DIALOG_CREATED",
-        "conversation_id": conversation,
-        "is_initiator": initiator,
-        "conversation_group_id": group,
-        "contract": contract,
-        "local_service": own if initiator else other,
-        "remote_service": other if initiator else own,
-    }
-
-
-def message(event_type: str, name: str, clock: str) -> Row:
-    conversation, number = name.split("/")
-    return {
-        "event_id": f"{event_type} {name}",
-        "event_time": at(clock),
-        "instance": "WEB" if event_type == "SENT" else "ERP",
-        "database": "OrderDB" if event_type != "SENT" else "BatchDB" if conversation == "batch" else "ShopDB",
-        "event_type": event_type,
-        "message_id": name,
-        "conversation_id": conversation,
-        "sent_by_initiator": True,
-        "message_sequence_number": int(number),
-        "message_type": "Order",
-    }
-
-
-CONVERSATIONS = [
-    ("gold", "GoldOrder", "ShopDB", "basket 7"),
-    ("chat", "Chat", "ShopDB", "basket 7"),
-    ("plain", "PlainOrder", "ShopDB", "basket 8"),
-    ("batch", "PlainOrder", "BatchDB", "night"),
-]
-EVENTS = {
-    "endpoint_events": [
-        endpoint(name, contract, initiator=side, database=database, group=group)
-        for name, contract, database, group in CONVERSATIONS
-        for side in (True, False)
-    ],
-    "message_events": [
-        message("DELIVERED", "chat/0", "10:01"),
-        message("DELIVERED", "plain/0", "10:02"),
-        message("DELIVERED", "gold/0", "10:03"),
-        message("DELIVERED", "plain/1", "10:04"),
-        message("DELIVERED", "chat/1", "10:05"),
-        message("SENT", "plain/2", "11:01"),
-        message("SENT", "batch/0", "11:02"),
-        message("SENT", "gold/2", "11:03"),
-        message("SENT", "gold/1", "11:04"),
-    ],
-}
+def endpoints() -> list[Row]:
+    """Of each conversation the initiator, and the target an hour later."""
+    found = []
+    for name, (contract, where, group) in CONVERSATIONS.items():
+        of = {"conversation": name, "contract": contract, "conversation_group_id": group}
+        ours, theirs = {"ShopDB": "ShopService", "BatchDB": "BatchService"}[where], "OrderService"
+        begins = {"instance": "WEB", "database": where, "event_time": at("09:00")}
+        created = {"instance": "ERP", "database": "OrderDB", "event_time": at("09:59")}
+        found += [
+            endpoint_event(**of, **begins, local_service=ours, remote_service=theirs),
+            endpoint_event("DIALOG_CREATED", **of, **created, local_service=theirs, remote_service=ours),
+        ]
+    return found
 
 
 def run(**settings: Any) -> dict[str, list[Row]]:
-    return simulate(EVENTS, catalog=CATALOG, rules=RULES, as_of=at("12:00"), **settings)
+    events = by_source(*endpoints(), *messages())
+    return simulate(events, catalog=CATALOG, rules=rules(), as_of=at("12:00"), **settings)
 
 
 def table(tables: dict[str, list[Row]], name: str, *columns: str) -> str:
@@ -135,20 +93,10 @@ def table(tables: dict[str, list[Row]], name: str, *columns: str) -> str:
 
 def test_priorities_of_the_endpoints() -> None:
     found = {(row["conversation_id"], row["is_initiator"]): row["priority"] for row in run()["endpoints"]}
-    assert {name: found[name, False] for name, *_ in CONVERSATIONS} == {
-        "gold": 9,
-        "chat": 2,
-        "plain": 5,
-        "batch": 5,
-    }
-    assert {name: found[name, True] for name, *_ in CONVERSATIONS} == {
-        "gold": 8,
-        "chat": 5,
-        "plain": 5,
-        "batch": 10,
-    }
-    for name, *_ in CONVERSATIONS:
-        assert f"| {name} | {found[name, True]} | {found[name, False]} |\n" in PAGE
+    expected = {"gold": (8, 9), "chat": (5, 2), "plain": (5, 5), "batch": (10, 5)}
+    assert {name: (found[name, True], found[name, False]) for name in CONVERSATIONS} == expected
+    for name, (initiator, target) in expected.items():
+        assert f"| {name} | {initiator} | {target} |\n" in PAGE
 
 
 def test_groups() -> None:
@@ -161,9 +109,9 @@ def test_groups() -> None:
 @pytest.mark.parametrize(
     ("top", "expected"),
     [
-        pytest.param(None, "1 9 gold/0, 1 9 chat/0, 1 9 chat/1, 2 5 plain/0, 2 5 plain/1", id="whole groups"),
-        pytest.param(1, "1 9 gold/0, 2 5 plain/0, 3 5 plain/1, 4 2 chat/0, 5 2 chat/1", id="TOP(1)"),
-        pytest.param(2, "1 9 gold/0, 1 9 chat/0, 2 5 plain/0, 2 5 plain/1, 3 2 chat/1", id="TOP(2)"),
+        (None, "1 9 gold/0, 1 9 chat/0, 1 9 chat/1, 2 5 plain/0, 2 5 plain/1"),
+        (1, "1 9 gold/0, 2 5 plain/0, 3 5 plain/1, 4 2 chat/0, 5 2 chat/1"),
+        (2, "1 9 gold/0, 1 9 chat/0, 2 5 plain/0, 2 5 plain/1, 3 2 chat/1"),
     ],
 )
 def test_receive_schedule(top: int | None, expected: str) -> None:
@@ -177,11 +125,10 @@ def test_receive_schedule(top: int | None, expected: str) -> None:
 @pytest.mark.parametrize(
     ("starvation", "expected"),
     [
-        pytest.param(None, "gold/1 8 8, gold/2 8 8, plain/2 5 5, batch/0 10 5", id="documented order"),
-        pytest.param(
+        (None, "gold/1 8 8, gold/2 8 8, plain/2 5 5, batch/0 10 5"),
+        (
             {"after_seconds": 3500, "raise_by": 4},
             "plain/2 5 9, gold/1 8 8, gold/2 8 8, batch/0 10 5",
-            id="starvation prevention",
         ),
     ],
 )

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime
 
+import pyarrow as pa
 import pytest
 
 from pipelines.generator import presets
@@ -13,7 +14,7 @@ from pipelines.generator.rush import Station
 from pipelines.generator.rush_log import rush_tables
 from pipelines.generator.world import Rush
 from schemas.events import CONTRACTS
-from tests.support.packing import Row, packing_rows
+from tests.support.packing import Row
 
 
 def plan_of(seed: int) -> Plan:
@@ -25,9 +26,19 @@ def rush_of(plan: Plan) -> Rush:
     return plan.world.rush
 
 
+def tables_of(seed: int) -> dict[str, pa.Table]:
+    plan = plan_of(seed)
+    return dict(rush_tables(rush_of(plan), plan=plan))
+
+
 @pytest.fixture(scope="module")
-def rows() -> dict[str, list[Row]]:
-    return packing_rows()
+def tables() -> dict[str, pa.Table]:
+    return tables_of(1)
+
+
+@pytest.fixture(scope="module")
+def rows(tables: dict[str, pa.Table]) -> dict[str, list[Row]]:
+    return {source: table.to_pylist() for source, table in tables.items()}
 
 
 def passed_by_tasks(rows: dict[str, list[Row]]) -> list[Row]:
@@ -75,13 +86,10 @@ def test_each_injected_answer_is_near_a_receive_that_passed_its_group(rows):
         assert any(0 < (answer["event_time"] - at).total_seconds() < 0.01 for at in passing)
 
 
-def test_an_operator_names_what_he_receives(rows):
+def test_the_log_is_that_of_real_readers_and_of_an_operator_who_names_what_he_receives(rows):
     named = [row for row in rows["queue_events"] if row["has_where"]]
     assert {row["event_type"] for row in named} == {"RECEIVE"}
     assert len(named) == len(rush_of(plan_of(1)).by_hand)
-
-
-def test_the_log_of_waits_tasks_and_rollbacks_is_that_of_real_readers(rows):
     counted = Counter(row["event_type"] for row in rows["queue_events"])
     assert counted["TASK_STARTED"] == counted["TASK_EXITED"] == 2
     assert counted["WAIT_STARTED"] == counted["WAIT_ENDED"] > 100
@@ -93,13 +101,12 @@ def test_the_log_of_waits_tasks_and_rollbacks_is_that_of_real_readers(rows):
 
 def test_what_is_required_is_there(rows):
     for source, contract in CONTRACTS.items():
-        for column in contract.columns:
-            if not column.nullable:
-                assert all(row[column.name] is not None for row in rows[source]), column.name
+        required = [column.name for column in contract.columns if not column.nullable]
+        assert [name for name in required if any(row[name] is None for row in rows[source])] == []
         assert len({row["event_id"] for row in rows[source]}) == len(rows[source])
 
 
-@pytest.mark.parametrize("seed", range(1, 7))
+@pytest.mark.parametrize("seed", range(1, 4))
 def test_every_message_is_committed_once_whatever_the_seed(seed):
     plan = plan_of(seed)
     station = Station(rush_of(plan), plan.volume.draws)
@@ -115,13 +122,11 @@ def test_every_message_is_committed_once_whatever_the_seed(seed):
     assert len(taken) == sum(len(talk.messages) for talk in station.talks)
 
 
-def test_the_same_seed_gives_the_same_rush():
-    first, second, other = (
-        {source: table.to_pylist() for source, table in rush_tables(rush_of(plan), plan=plan)}
-        for plan in (plan_of(1), plan_of(1), plan_of(2))
-    )
-    assert first == second
-    assert first != other
+def test_the_same_seed_gives_the_same_rush(tables):
+    again = tables_of(1)
+    assert tables.keys() == again.keys() == set(CONTRACTS)
+    assert all(tables[source].equals(again[source]) for source in tables)
+    assert not tables["queue_events"].equals(tables_of(2)["queue_events"])
 
 
 @pytest.mark.parametrize("daily", [False, True], ids=["single", "daily"])

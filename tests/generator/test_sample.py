@@ -50,8 +50,10 @@ def waiting(sample, services) -> pd.DataFrame:
     return first
 
 
-def test_size(sample):
+def test_size_and_kinds(sample):
     assert 18_000 < sample["message_events"].message_id.nunique() < 25_000
+    triples = [(talk.contract, talk.initiator, talk.target) for talk in TALKS]
+    assert len(set(triples)) == len(triples)
 
 
 def test_services_are_in_the_catalog_but_for_the_two_forgotten_ones(sample, services):
@@ -62,67 +64,41 @@ def test_services_are_in_the_catalog_but_for_the_two_forgotten_ones(sample, serv
 
 
 def test_endpoints_are_where_the_catalog_says(sample):
-    places = {
-        name: place[:2]
-        for name, place in places_of(load_yaml(str(ROOT / "conf" / "catalog.yaml")).data).items()
-    }
+    places = places_of(load_yaml(str(ROOT / "conf" / "catalog.yaml")).data)
     created = sample["endpoint_events"].dropna(subset="local_service")
     created = created[created.local_service.isin(places)]
     found = zip(created.local_service, created.instance, created.database, strict=True)
-    assert all(places[service] == (instance, database) for service, instance, database in found)
+    assert all(places[service][:2] == (instance, database) for service, instance, database in found)
 
 
-def test_kinds_are_distinct():
-    triples = [(talk.contract, talk.initiator, talk.target) for talk in TALKS]
-    assert len(set(triples)) == len(triples)
-
-
-def test_tiers_wait_in_one_queue(waiting):
-    orders = waiting[(waiting.queue == "OrderQueue") & waiting.delivered]
-    assert {"GoldCheckoutService", "SilverCheckoutService", "BronzeCheckoutService"} <= set(
-        orders.local_service
-    )
-
-
-def test_the_backlog_is_of_the_evening(sample, waiting):
-    begun = (
-        sample["endpoint_events"]
-        .query("event_type == 'BEGIN_DIALOG'")
-        .set_index("conversation_id")
-        .event_time
-    )
-    started = waiting[waiting.queue == "OrderQueue"].conversation_id.map(begun)
-    assert (started > "2026-11-20T18:00:00").mean() > 0.9
-
-
-def test_a_service_that_is_not_in_the_catalog_has_messages_waiting(waiting):
+def test_what_waits_at_midnight(sample, waiting):
+    """Tiers in one queue, mostly of the evening; one long conversation; messages of an unknown service."""
+    orders = waiting[waiting.queue == "OrderQueue"]
+    tiers = {f"{tier}CheckoutService" for tier in ("Gold", "Silver", "Bronze")}
+    assert tiers <= set(orders[orders.delivered].local_service)
+    begun = sample["endpoint_events"].query("event_type == 'BEGIN_DIALOG'").set_index("conversation_id")
+    assert (orders.conversation_id.map(begun.event_time) > "2026-11-20T18:00:00").mean() > 0.9
     assert (waiting[waiting.service == "LegacyFaxService"].delivered).any()
-
-
-def test_the_ledger_backlog_is_one_conversation(waiting):
     ledger = waiting[waiting.queue == "LedgerQueue"]
     assert len(ledger) == 120
     assert ledger.conversation_id.nunique() == 1
-
-
-def test_the_second_ledger_reader_waits(sample):
-    events = sample["queue_events"].query("queue == 'LedgerQueue' and event_type.str.startswith('WAIT')")
-    last = events.sort_values("event_time").groupby("session_id").event_type.last()
-    assert (last == "WAIT_STARTED").sum() == 1
-
-
-def test_the_order_readers_are_all_busy_at_midnight(sample):
-    tasks = sample["queue_events"].query("queue == 'OrderQueue' and event_type.str.startswith('TASK')")
-    last = (
-        tasks[tasks.event_time < MIDNIGHT].sort_values("event_time").groupby("session_id").event_type.last()
-    )
-    assert list(last) == ["TASK_STARTED"] * 4
-
-
-def test_the_payment_reader_keeps_up(sample, waiting):
     assert len(waiting[waiting.queue == "PaymentQueue"]) == 0
-    events = sample["queue_events"].query("queue == 'PaymentQueue' and event_type.str.startswith('WAIT')")
-    assert len(events) > 1_000
+
+
+def last_event(events: pd.DataFrame, kind: str, queue: str) -> pd.Series:
+    """The last WAIT or TASK event of each session of a queue."""
+    found = events[(events.queue == queue) & events.event_type.str.startswith(kind)]
+    return found.sort_values("event_time").groupby("session_id").event_type.last()
+
+
+def test_what_readers_do_at_midnight(sample):
+    """The second reader of the ledger waits, those of orders are busy, that of payments keeps up."""
+    events = sample["queue_events"]
+    assert (last_event(events, "WAIT", "LedgerQueue") == "WAIT_STARTED").sum() == 1
+    before = events[events.event_time < MIDNIGHT]
+    assert list(last_event(before, "TASK", "OrderQueue")) == ["TASK_STARTED"] * 4
+    payments = events.query("queue == 'PaymentQueue' and event_type.str.startswith('WAIT')")
+    assert len(payments) > 1_000
 
 
 def test_the_invoice_queue_is_switched_off_by_five_rollbacks(sample, waiting):
@@ -142,10 +118,8 @@ def test_messages_wait_while_the_stock_queue_is_off(sample):
     events = sample["queue_events"].query("queue == 'StockQueue'")
     altered = events[events.event_type == "QUEUE_ALTERED"].sort_values("event_time")
     assert list(altered.queue_status) == ["OFF", "ON"]
-    times = events[events.event_type == "RECEIVE"].event_time
-    assert not (
-        (times > "2026-11-20T13:05:00") & (times < "2026-11-20T13:30:00") & (events.row_count > 0)
-    ).any()
+    received = events[(events.event_type == "RECEIVE") & (events.row_count > 0)].event_time
+    assert not received.between("2026-11-20T13:05:00", "2026-11-20T13:30:00", inclusive="neither").any()
 
 
 def test_the_carrier_answers_late(sample):

@@ -1,17 +1,17 @@
-"""What is installed: all of PySpark, or its client alone (make setup ENGINE=embedded)."""
+"""What is installed: all of PySpark or its client alone (make setup ENGINE=embedded), and further tools."""
 
-from collections.abc import Callable
+import os
 from pathlib import Path
-from typing import Any, TypeVar
 
 import pyspark
 import pytest
 
 JARS = Path(pyspark.__file__).parent / "jars"
-T = TypeVar("T", bound=Callable[..., Any])
 
 
-def needs_whole_pyspark(test: T) -> T:
-    """Skip it where the client alone is installed; `make test-spark` runs it too, which has all."""
-    skip = pytest.mark.skipif(not JARS.is_dir(), reason="PySpark's client alone is installed")
-    return pytest.mark.spark(skip(test))
+def needs(found: object, name: str, reason: str) -> pytest.MarkDecorator:
+    """Skip a test where something is not found, unless REQUIRE_<name> is set: then it fails there."""
+    return pytest.mark.skipif(not found and not os.environ.get(f"REQUIRE_{name}"), reason=reason)
+
+
+needs_whole_pyspark = needs(JARS.is_dir(), "SPARK", "PySpark's client alone is installed")

@@ -22,9 +22,10 @@ sys.exit(int(os.environ.get("EXIT", 0)))
 """
 TELL = """#!/bin/bash
 exec "$PYSPARK_DRIVER_PYTHON" -c 'import json, os, sys; \
-json.dump({"args": sys.argv[1:], "env": dict(os.environ)}, sys.stdout); \
-sys.exit(int(os.environ.get("EXIT", 0)))' "$@"
+json.dump({"args": sys.argv[1:], "env": dict(os.environ)}, sys.stdout)' "$@"
 """
+JARS = ["delta-spark_4.2_2.13-4.4.0.jar", "delta-storage-4.4.0.jar"]
+MUCH_TO_TAKE_IN = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4"
 
 
 class Result(NamedTuple):
@@ -42,10 +43,15 @@ class Result(NamedTuple):
         env: dict[str, str] = json.loads(self.out)["env"]
         return env
 
+    @property
+    def ours(self) -> list[str]:
+        """What stands before the job."""
+        return self.args[: self.args.index("jobs/nightly.py")]
+
     def option(self, name: str) -> str:
         """The value that counts: spark-submit takes the last one."""
-        last = len(self.args) - 1 - self.args[::-1].index(name)
-        return self.args[last + 1]
+        last = len(self.ours) - 1 - self.ours[::-1].index(name)
+        return self.ours[last + 1]
 
 
 def executable(path: Path, text: str) -> None:
@@ -54,63 +60,166 @@ def executable(path: Path, text: str) -> None:
     path.chmod(0o755)
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Path:
-    root = tmp_path / "a project"
+def make_project(root: Path) -> Path:
     shutil.copytree(ROOT / "conf" / "spark", root / "conf" / "spark")
     (root / "tools").mkdir()
     for tool in ("local_spark.py", "package.py"):
         shutil.copy(ROOT / "tools" / tool, root / "tools")
     shutil.copy(ROOT / "spark-submit.sh", root)
     executable(root / ".venv" / "bin" / "python", f'#!/bin/bash\nexec "{sys.executable}" "$@"\n')
-    spark = root / ".venv" / "lib" / "python3.11" / "site-packages" / "pyspark"
-    executable(spark / "bin" / "spark-submit", TELL)
-    (root / ".jars").mkdir()
-    (root / ".jars" / "delta-spark_4.2_2.13-4.4.0.jar").touch()
-    (root / ".jars" / "delta-storage-4.4.0.jar").touch()
-    (root / "jobs").mkdir()
-    (root / "jobs" / "nightly.py").write_text(JOB)
+    executable(root / ".venv/lib/python3.11/site-packages/pyspark/bin/spark-submit", TELL)
+    for name in JARS:
+        executable(root / ".jars" / name, "")
+    executable(root / "jobs" / "nightly.py", JOB)
     return root
 
 
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project that the test may change."""
+    return make_project(tmp_path / "a project")
+
+
+@pytest.fixture(scope="module")
+def unchanged(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project that all tests use as it is."""
+    return make_project(tmp_path_factory.mktemp("spark") / "a project")
+
+
 def submit(
-    project: Path, *args: str, cwd: Path | None = None, env: Mapping[str, str] = MappingProxyType({})
+    project: Path,
+    *args: str,
+    job: str = "jobs/nightly.py",
+    cwd: Path | None = None,
+    env: Mapping[str, str] = MappingProxyType({}),
 ) -> Result:
     unset = ("ENGINE", "SPARK_", "PYSPARK_")
     inherited = {k: v for k, v in os.environ.items() if not k.startswith(unset)}
     done = subprocess.run(
-        [str(project / "spark-submit.sh"), *args],
+        [str(project / "spark-submit.sh"), *([job] if job else []), *args],
         cwd=cwd or project,
         env=inherited | dict(env),
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=60,
         check=False,
     )
     return Result(done.returncode, done.stdout, done.stderr)
 
 
-def test_job_options_follow_the_job_as_they_are(project: Path) -> None:
-    result = submit(project, "jobs/nightly.py", "--name", "two words", "", "*", 'q"é')
-
-    assert result.args[-5:] == ["--name", "two words", "", "*", 'q"é']
-    assert result.args[-6].endswith("jobs/nightly.py")
+def variables(text: str) -> dict[str, str]:
+    return dict(word.split("=", 1) for word in text.split())
 
 
-def test_what_follows_spark_goes_before_the_job(project: Path) -> None:
-    result = submit(project, "jobs/nightly.py", "--config", "c", "--spark", "--conf", "a=b c")
-
-    assert result.args[-5:] == ["--conf", "a=b c", "jobs/nightly.py", "--config", "c"]
+def test_a_job_in_a_folder_of_its_own(unchanged: Path) -> None:
+    """Its options as they are, the project's own environment, jars and packages, and half of the memory."""
+    given = ["--name", "two words", "", "*", 'q"é', "--master", "yarn"]
+    foreign = {
+        "SPARK_HOME": "/elsewhere",
+        "PYSPARK_PYTHON": "x",
+        "TZ": "Asia/Tokyo",
+        "SPARK_REMOTE": "sc://a",
+    }
+    result = submit(unchanged, *given, env=foreign | {"EXIT": "3"})
+    assert result.code == 3
+    assert result.args[-8:] == ["jobs/nightly.py", *given]
+    assert (result.option("--master"), "SPARK_REMOTE" in result.env) == ("local[*]", False)
+    assert [Path(jar).name for jar in result.option("--jars").split(",")] == JARS
+    assert Path(result.option("--py-files")).is_file()
+    half = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2**21
+    expected = {
+        "ENGINE": "spark",
+        "SPARK_HOME": f"{unchanged}/.venv/lib/python3.11/site-packages/pyspark",
+        "PYSPARK_PYTHON": f"{unchanged}/.venv/bin/python",
+        "TZ": "UTC",
+        "LOG4J_CONFIGURATION_FILE": f"{unchanged}/conf/spark/log4j2.properties",
+        "SPARK_DRIVER_MEMORY": f"{half}m",
+    }
+    assert {name: result.env[name] for name in expected} == expected
+    assert result.env["PATH"].startswith(f"{unchanged}/.venv/bin:")
 
 
 @pytest.mark.parametrize(
-    "options", [["--deploy-mode", "cluster"], ["--conf", "spark.submit.deployMode=cluster"]], ids=" ".join
+    ("options", "env", "expected"),
+    [
+        ("", "ENGINE_MEMORY=3g", "local[*] local 3g 16777216b"),
+        ("", "ENGINE_MEMORY=3g SPARK_MASTER=local[2]", "local[2] local 3g 16777216b"),
+        ("", "ENGINE_MEMORY=3g SPARK_DRIVER_MEMORY=9g", "local[*] local 9g 50331648b"),
+        # A cluster has its own memory and broadcasts, unless the profile of one machine is named.
+        ("", "ENGINE_MEMORY=3g SPARK_MASTER=yarn", "yarn cluster - -"),
+        ("--master yarn", "ENGINE_MEMORY=3g", "yarn cluster - -"),
+        ("", "ENGINE_MEMORY=3g SPARK_MASTER=yarn SPARK_PROFILE=local", "yarn local 3g 16777216b"),
+        # What follows from memory must fit it: a JVM does not start with a heap that is larger.
+        ("--driver-memory 2g", "SPARK_DRIVER_MEMORY=9g", "local[*] local 2g 11184810b"),
+        ("--driver-memory=2g", "SPARK_DRIVER_MEMORY=9g", "local[*] local 2g 11184810b"),
+        ("--conf spark.driver.memory=2g", "SPARK_DRIVER_MEMORY=9g", "local[*] local 2g 11184810b"),
+        ("-c spark.driver.memory=2g", "SPARK_DRIVER_MEMORY=9g", "local[*] local 2g 11184810b"),
+    ],
 )
-def test_where_the_cluster_runs_the_job_spark_starts_it(project: Path, options: list[str]) -> None:
-    result = submit(project, "jobs/nightly.py", "--config", "c", "--spark", *options)
+def test_what_follows_from_master_profile_and_memory(
+    unchanged: Path, options: str, env: str, expected: str
+) -> None:
+    """Master, profile, memory, and what is broadcast."""
+    more = ["--spark", *options.split()] if options else []
+    result = submit(unchanged, *more, env=variables(env))
+    broadcast = [arg.partition("Threshold=")[2] for arg in result.args if "autoBroadcastJoin" in arg]
+    profile = Path(result.option("--properties-file"))
+    assert profile.parent == unchanged / "conf" / "spark"
+    memory = result.env.get("SPARK_DRIVER_MEMORY", "-")
+    assert [result.option("--master"), profile.stem, memory, *(broadcast or "-")] == expected.split()
 
+
+def test_what_follows_spark_goes_before_the_job_and_on_top(unchanged: Path) -> None:
+    own = ["--conf", "a=b c", "--jars", "a b.jar,c.jar", "--py-files=own.zip"]
+    result = submit(unchanged, "--config", "c", "--spark", *own)
+    assert result.args[-3:] == ["jobs/nightly.py", "--config", "c"]
+    assert " ".join(own) in " ".join(result.ours)
+    assert [Path(jar).name for jar in result.option("--jars").split(",")] == [*JARS, "a b.jar", "c.jar"]
+    packages, zipped = result.option("--py-files").split(",")
+    assert (Path(packages).is_file(), zipped) == (True, "own.zip")
+
+
+def test_on_a_cluster_the_workers_python_can_be_named(unchanged: Path) -> None:
+    env = submit(unchanged, env=variables("SPARK_MASTER=yarn PYSPARK_PYTHON=/opt/python")).env
+    assert env["PYSPARK_PYTHON"] == "/opt/python"
+    assert env["PYSPARK_DRIVER_PYTHON"] == str(unchanged / ".venv/bin/python")
+
+
+@pytest.mark.parametrize("length", [300_000_000, 100_000_000])
+@pytest.mark.parametrize("master", ["local[*]", "yarn"])
+def test_both_compilers_where_much_is_new(project: Path, length: int, master: str) -> None:
+    """A cluster has its own. Of two values of one setting the last one counts: what the user says."""
+    (project / "log.parquet").touch()
+    os.truncate(project / "log.parquet", length)
+    settings = "warehouse: w\ninputs: {message_events: {path: log.parquet, format: parquet}}\n"
+    (project / "settings.yaml").write_text(settings)
+    options = ["--config", "settings.yaml", "--spark", "--master", master, "--conf", "a=b"]
+    args = submit(project, *options).args
+    both = length > 150_000_000 and master != "yarn"
+    assert (MUCH_TO_TAKE_IN in args) == both
+    assert not both or args.index(MUCH_TO_TAKE_IN) < args.index("a=b")
+
+
+# --- Who starts the job ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "--deploy-mode cluster",
+        "--conf spark.submit.deployMode=cluster",
+        # PySpark would wait for a Java that has answered and ended, without end.
+        "--help",
+        "-h",
+        "--version",
+        "--status=1",
+        "--kill=1",
+    ],
+)
+def test_spark_starts_the_job_on_the_cluster_and_answers_questions(unchanged: Path, options: str) -> None:
+    result = submit(unchanged, "--config", "c", "--spark", *options.split())
     assert "PYSPARK_SUBMIT_ARGS" not in result.env
-    assert result.args[-5:] == [*options, "jobs/nightly.py", "--config", "c"]
+    assert result.args[-3 - len(options.split()) :] == [*options.split(), "jobs/nightly.py", "--config", "c"]
 
 
 @pytest.mark.parametrize("file", ["conf/spark/cluster.conf", "own.conf", "defaults/spark-defaults.conf"])
@@ -119,258 +228,82 @@ def test_a_file_may_say_that_the_cluster_runs_the_job(project: Path, file: str) 
     (project / file).write_text("# spark.submit.deployMode client\n  spark.submit.deployMode=cluster\n")
     own = ["--properties-file", "own.conf"] if file == "own.conf" else []
     env = {"SPARK_CONF_DIR": str(project / "defaults")}
-
-    def is_submitted(*options: str) -> bool:
-        given = ["jobs/nightly.py", "--spark", "--master", "yarn", *own, *options]
-        return "PYSPARK_SUBMIT_ARGS" not in submit(project, *given, env=env).env
-
-    assert is_submitted()
-    assert not is_submitted("--deploy-mode", "client")
+    given = ["--spark", "--master", "yarn", *own]
+    assert "PYSPARK_SUBMIT_ARGS" not in submit(project, *given, env=env).env
+    assert "PYSPARK_SUBMIT_ARGS" in submit(project, *given, "--deploy-mode", "client", env=env).env
 
 
-@pytest.mark.parametrize("option", ["--help", "-h", "--version", "--status=1", "--kill=1"])
-def test_a_question_to_spark_starts_no_job(project: Path, option: str) -> None:
-    """PySpark would wait for a Java that has answered and ended, without end."""
-    assert "PYSPARK_SUBMIT_ARGS" not in submit(project, "jobs/nightly.py", "--spark", option).env
-
-
-@pytest.mark.parametrize("memory", ["0m", "lots", "2gb", "-1g", "4 g", "1.5g"])
-def test_memory_that_is_no_size(project: Path, memory: str) -> None:
-    result = submit(project, "jobs/nightly.py", env={"SPARK_DRIVER_MEMORY": memory})
-
-    assert (result.code, result.out, len(result.err.splitlines())) == (2, "", 1)
-    assert result.err.endswith("write a size such as 4g or 512m\n")
+# --- Folders -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("sign", ["#", "%20", "[", "]", ",", "?", "*", ":", "\\", "\n", '"', "{", "}"])
-def test_a_folder_from_which_spark_loads_no_jars(project: Path, tmp_path: Path, sign: str) -> None:
-    moved = project.rename(tmp_path / f"a{sign}b")
-
-    result = submit(moved, "jobs/nightly.py", cwd=tmp_path)
-
+def test_a_folder_from_which_spark_loads_no_jars(tmp_path: Path, sign: str) -> None:
+    executable(tmp_path / f"a{sign}b" / "spark-submit.sh", (ROOT / "spark-submit.sh").read_text())
+    result = submit(tmp_path / f"a{sign}b", cwd=tmp_path)
     assert (result.code, result.out, len(result.err.splitlines())) == (2, "", 1)
     assert result.err.startswith("spark-submit.sh: Spark can't load jars from ")
 
 
-@pytest.mark.parametrize("name", ["a b", "é日本", "a'b", "a&b;$c", "a(b)"])
-def test_a_folder_of_other_characters(project: Path, tmp_path: Path, name: str) -> None:
-    assert submit(project.rename(tmp_path / name), "jobs/nightly.py", cwd=tmp_path).code == 0
+@pytest.mark.parametrize("name", ["a b", "é日本", "a'b&b;$c(d)"])
+def test_a_folder_of_other_characters(tmp_path: Path, name: str) -> None:
+    assert submit(make_project(tmp_path / name), cwd=tmp_path).code == 0
 
 
-def test_a_job_has_a_spark_of_its_own(project: Path) -> None:
-    env = submit(project, "jobs/nightly.py", env={"SPARK_REMOTE": "sc://localhost"}).env
+def test_from_another_folder_through_a_link_and_a_job_of_that_folder(unchanged: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "spark-submit.sh").symlink_to(unchanged / "spark-submit.sh")
+    assert submit(tmp_path / "bin", cwd=tmp_path).args[-1] == str(unchanged / "jobs" / "nightly.py")
+    executable(tmp_path / "jobs" / "nightly.py", JOB)
+    assert submit(unchanged, cwd=tmp_path).args[-1] == "jobs/nightly.py"
 
-    assert env["ENGINE"] == "spark"
-    assert "SPARK_REMOTE" not in env
+
+# --- Refused -----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("args", "env", "master", "profile"),
+    ("job", "env", "said"),
     [
-        pytest.param([], {}, "local[*]", "local", id="default"),
-        pytest.param([], {"SPARK_MASTER": "local[2]"}, "local[2]", "local", id="local"),
-        pytest.param([], {"SPARK_MASTER": "yarn"}, "yarn", "cluster", id="cluster"),
-        pytest.param(
-            [], {"SPARK_MASTER": "yarn", "SPARK_PROFILE": "local"}, "yarn", "local", id="profile named"
+        ("", "", "usage: ./spark-submit.sh jobs/JOB.py [job options] [--spark spark-submit options]"),
+        ("jobs/nihgtly.py", "", "spark-submit.sh: no such job: PROJECT/jobs/nihgtly.py"),
+        (
+            "jobs/nightly.py",
+            "SPARK_PROFILE=huge",
+            "spark-submit.sh: no such profile: huge (SPARK_PROFILE; there is no conf/spark/huge.conf)",
         ),
-        pytest.param(["--spark", "--master", "yarn"], {}, "yarn", "cluster", id="master after --spark"),
-        pytest.param(["--master", "yarn"], {}, "local[*]", "local", id="the job's own --master"),
-    ],
-)
-def test_master_decides_the_profile(
-    project: Path, args: list[str], env: dict[str, str], master: str, profile: str
-) -> None:
-    result = submit(project, "jobs/nightly.py", *args, env=env)
-
-    job = result.args.index("jobs/nightly.py")
-    ours = result._replace(out=json.dumps({"args": result.args[:job], "env": result.env}))
-    assert ours.option("--master") == master
-    assert ours.option("--properties-file") == str(project / "conf" / "spark" / f"{profile}.conf")
-
-
-def test_the_environment_is_the_projects_own(project: Path) -> None:
-    env = submit(
-        project,
-        "jobs/nightly.py",
-        env={"SPARK_HOME": "/elsewhere", "PYSPARK_PYTHON": "x", "TZ": "Asia/Tokyo"},
-    ).env
-
-    assert env["SPARK_HOME"] == str(project / ".venv/lib/python3.11/site-packages/pyspark")
-    assert env["PYSPARK_PYTHON"] == str(project / ".venv/bin/python")
-    assert env["PATH"].startswith(f"{project}/.venv/bin:")
-    assert env["TZ"] == "UTC"
-    assert env["LOG4J_CONFIGURATION_FILE"] == str(project / "conf/spark/log4j2.properties")
-
-
-HALF = f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') // 2**21}m"
-
-
-@pytest.mark.parametrize(
-    ("given", "memory"),
-    [
-        pytest.param({}, HALF, id="half of the machine's"),
-        pytest.param({"ENGINE_MEMORY": "3g"}, "3g", id="as for either engine"),
-        pytest.param({"ENGINE_MEMORY": "3g", "SPARK_DRIVER_MEMORY": "9g"}, "9g", id="Spark's own"),
-        pytest.param({"ENGINE_MEMORY": "3g", "SPARK_MASTER": "yarn"}, None, id="a cluster's own"),
-    ],
-)
-def test_driver_memory(project: Path, given: dict[str, str], memory: str | None) -> None:
-    assert submit(project, "jobs/nightly.py", env=given).env.get("SPARK_DRIVER_MEMORY") == memory
-
-
-@pytest.mark.parametrize(
-    "given",
-    [
-        ["--driver-memory", "2g"],
-        ["--driver-memory=2g"],
-        ["--conf", "spark.driver.memory=2g"],
-        ["-c", "spark.driver.memory=2g"],
-    ],
-    ids=" ".join,
-)
-def test_memory_after_spark_goes_before_all_others(project: Path, given: list[str]) -> None:
-    """What follows from memory must fit it: a JVM does not start with a heap that is larger."""
-    result = submit(project, "jobs/nightly.py", "--spark", *given, env={"SPARK_DRIVER_MEMORY": "9g"})
-    assert result.env["SPARK_DRIVER_MEMORY"] == "2g"
-    assert "spark.sql.autoBroadcastJoinThreshold=11184810b" in result.args
-
-
-MUCH_TO_TAKE_IN = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=4"
-
-
-@pytest.mark.parametrize(
-    ("length", "env", "both"),
-    [
-        pytest.param(300_000_000, {}, True, id="much"),
-        pytest.param(100_000_000, {}, False, id="little"),
-        pytest.param(300_000_000, {"SPARK_MASTER": "yarn"}, False, id="a cluster has its own"),
-    ],
-)
-def test_both_compilers_where_much_is_new(
-    project: Path, length: int, env: dict[str, str], both: bool
-) -> None:
-    log = project / "log.parquet"
-    log.touch()
-    os.truncate(log, length)
-    settings = "warehouse: w\ninputs: {message_events: {path: log.parquet, format: parquet}}\n"
-    (project / "settings.yaml").write_text(settings)
-
-    result = submit(
-        project, "jobs/nightly.py", "--config", "settings.yaml", "--spark", "--conf", "a=b", env=env
-    )
-
-    assert (MUCH_TO_TAKE_IN in result.args) == both
-    # Of two values of one setting the last one counts: what the user says.
-    assert not both or result.args.index(MUCH_TO_TAKE_IN) < result.args.index("a=b")
-
-
-@pytest.mark.parametrize(
-    ("env", "setting"),
-    [
-        pytest.param(
-            {"ENGINE_MEMORY": "3g"}, "spark.sql.autoBroadcastJoinThreshold=16777216b", id="one machine"
+        *(
+            (
+                "jobs/nightly.py",
+                f"SPARK_DRIVER_MEMORY={memory}",
+                f"spark-submit.sh: the driver's memory is {memory}; write a size such as 4g or 512m",
+            )
+            for memory in ("0m", "lots", "2gb", "-1g", "1.5g")
         ),
-        pytest.param({"ENGINE_MEMORY": "3g", "SPARK_MASTER": "yarn"}, None, id="a cluster has its own"),
     ],
 )
-def test_broadcasts_by_memory(project: Path, env: dict[str, str], setting: str | None) -> None:
-    args = submit(project, "jobs/nightly.py", env=env).args
-
-    assert [arg for arg in args if "autoBroadcast" in arg] == ([setting] if setting else [])
-
-
-def test_on_a_cluster_the_workers_python_can_be_named(project: Path) -> None:
-    env = submit(
-        project, "jobs/nightly.py", env={"SPARK_MASTER": "yarn", "PYSPARK_PYTHON": "/opt/python"}
-    ).env
-
-    assert env["PYSPARK_PYTHON"] == "/opt/python"
-    assert env["PYSPARK_DRIVER_PYTHON"] == str(project / ".venv/bin/python")
+def test_refused_in_a_line(unchanged: Path, job: str, env: str, said: str) -> None:
+    result = submit(unchanged, job=job, env=variables(env))
+    assert (result.code, result.out) == (2, "")
+    assert result.err == said.replace("PROJECT", str(unchanged)) + "\n"
 
 
-def test_the_jars_and_the_packages_travel_along(project: Path) -> None:
-    result = submit(project, "jobs/nightly.py")
-
-    jars = result.option("--jars").split(",")
-    assert [Path(jar).name for jar in jars] == ["delta-spark_4.2_2.13-4.4.0.jar", "delta-storage-4.4.0.jar"]
-    assert Path(result.option("--py-files")).is_file()
+def test_memory_with_a_blank_is_refused_as_well(unchanged: Path) -> None:
+    result = submit(unchanged, env={"SPARK_DRIVER_MEMORY": "4 g"})
+    assert (result.code, result.err.split("; ")[1]) == (2, "write a size such as 4g or 512m\n")
 
 
-def test_the_users_jars_and_files_come_on_top(project: Path) -> None:
-    result = submit(project, "jobs/nightly.py", "--spark", "--jars", "a b.jar,c.jar", "--py-files=own.zip")
-
-    ours = "delta-spark_4.2_2.13-4.4.0.jar", "delta-storage-4.4.0.jar"
-    assert [Path(jar).name for jar in result.option("--jars").split(",")] == [*ours, "a b.jar", "c.jar"]
-    packages, own = result.option("--py-files").split(",")
-    assert (Path(packages).is_file(), own) == (True, "own.zip")
-
-
-def test_runs_from_any_directory_and_through_a_link(project: Path, tmp_path: Path) -> None:
-    elsewhere = tmp_path / "elsewhere"
-    (elsewhere / "bin").mkdir(parents=True)
-    (elsewhere / "bin" / "spark-submit.sh").symlink_to(project / "spark-submit.sh")
-
-    result = submit(elsewhere / "bin", "jobs/nightly.py", cwd=elsewhere)
-
-    assert result.args[-1] == str(project / "jobs" / "nightly.py")
-
-
-def test_a_job_in_the_callers_directory_comes_first(project: Path, tmp_path: Path) -> None:
-    (tmp_path / "jobs").mkdir()
-    (tmp_path / "jobs" / "nightly.py").write_text(JOB)
-
-    assert submit(project, "jobs/nightly.py", cwd=tmp_path).args[-1] == "jobs/nightly.py"
-
-
-def test_the_exit_code_is_the_jobs(project: Path) -> None:
-    assert submit(project, "jobs/nightly.py", env={"EXIT": "3"}).code == 3
-
-
-def test_without_arguments_one_usage_line(project: Path) -> None:
-    result = submit(project)
-
-    assert result.code == 2
-    assert result.out == ""
-    assert result.err.splitlines() == [
-        "usage: ./spark-submit.sh jobs/JOB.py [job options] [--spark spark-submit options]"
-    ]
-
-
-def test_help_goes_to_stdout(project: Path) -> None:
-    result = submit(project, "--help")
-
+def test_help_goes_to_stdout(unchanged: Path) -> None:
+    result = submit(unchanged, job="--help")
     assert (result.code, result.err) == (0, "")
     assert "SPARK_MASTER" in result.out
 
 
-def test_a_missing_job_is_named(project: Path) -> None:
-    result = submit(project, "jobs/nihgtly.py")
-
-    assert result.code == 2
-    assert len(result.err.splitlines()) == 1
-    assert "no such job" in result.err
-    assert "jobs/nihgtly.py" in result.err
-
-
-def test_an_unknown_profile_is_named(project: Path) -> None:
-    result = submit(project, "jobs/nightly.py", env={"SPARK_PROFILE": "huge"})
-
-    assert result.code == 2
-    assert "conf/spark/huge.conf" in result.err
-
-
-@pytest.mark.parametrize("missing", [".venv", ".jars", ".venv/lib", ".jars/delta-storage-4.4.0.jar"])
-def test_without_a_setup_it_says_so(project: Path, missing: str) -> None:
-    (project / missing).rename(project / "gone")
-
-    result = submit(project, "jobs/nightly.py")
-
-    assert (result.code, result.err) == (2, "spark-submit.sh: run make setup first\n")
-
-
-def test_a_setup_that_was_interrupted_does_not_count(project: Path) -> None:
-    (project / ".venv" / ".incomplete").touch()
-
-    result = submit(project, "jobs/nightly.py")
-
+@pytest.mark.parametrize(
+    "missing", [".venv", ".jars", ".venv/lib", ".jars/delta-storage-4.4.0.jar", ".incomplete"]
+)
+def test_without_a_whole_setup_it_says_so(project: Path, missing: str) -> None:
+    if missing == ".incomplete":
+        (project / ".venv" / missing).touch()
+    else:
+        (project / missing).rename(project / "gone")
+    result = submit(project)
     assert (result.code, result.err) == (2, "spark-submit.sh: run make setup first\n")

@@ -1,19 +1,17 @@
 """What may be wrong with one capture, and what is said of it: one line with its place."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.support.capture_tools import driver, sqlcmd, studio_json
 from tests.support.captures import ID, change_line, find_lines
-from tests.support.factories import Row
 from tests.support.read_captures import fault_of, read_file, read_lines, small_lines
 
 LINES = small_lines()
 OTHER = small_lines(id="11111111-2222-3333-4444-555555555555")
-ROW = LINES[4]
+LAST, ROWS = len(LINES), json.loads(LINES[-1])["rows"]
 QUEUE = find_lines(LINES, view="queue", count=3)[0]
 
 
@@ -23,16 +21,24 @@ def refuse(folder: Path, content: bytes | list[str], name: str = "c.txt") -> str
     return fault_of(path)
 
 
-def with_keys(**changes: object) -> Callable[[Row], Row]:
-    return lambda line: {**line, **changes}
+def changed(place: int, **keys: object) -> list[str]:
+    """The lines with other values of some keys in one of them."""
+    return change_line(LINES, place, lambda line: {**line, **keys})
 
 
-def without(key: str) -> Callable[[Row], Row]:
-    return lambda line: {name: value for name, value in line.items() if name != key}
+def without(place: int, key: str) -> list[str]:
+    """The lines without a key of one of them."""
+    return change_line(LINES, place, lambda line: {name: line[name] for name in line if name != key})
 
 
 def inserted(place: int, *lines: str) -> list[str]:
     return [*LINES[:place], *lines, *LINES[place:]]
+
+
+def about(view: str) -> int:
+    """The place of the line about a view, which counts its rows."""
+    [place] = [at for at in find_lines(LINES, view=view) if "count" in json.loads(LINES[at])]
+    return place
 
 
 @pytest.mark.parametrize(
@@ -74,138 +80,109 @@ def test_blank_lines_dashes_and_the_heading_may_stand_there(tmp_path: Path, line
     assert read_file(path) == read_lines(tmp_path, LINES)
 
 
-@pytest.mark.parametrize("kept", [slice(1, None), slice(3, None), slice(5, None), slice(-1, None)])
-def test_the_first_line_is_missing(tmp_path: Path, kept: slice) -> None:
-    fault = refuse(tmp_path, ["Changed database context to 'B'.", *LINES[kept]])
-    assert fault.startswith("c.txt:2: the first line of the capture is missing; ")
+NO_CAPTURE = "there is no capture in it: "
+SECOND = "a second capture begins here; "
+NOT_THERE = f"{LAST - 1}: the capture ends here without its last line"
+NOT_WHOLE = ": it is not whole, or still being written; "
+FIRST_LINE = "the first line of the capture is missing; "
 
 
 @pytest.mark.parametrize(
-    ("content", "start", "begins"),
+    ("content", "begins"),
     [
-        (b"", "c.txt: ", "empty"),
-        (b" \r\n\n", "c.txt: ", "empty"),
-        (b"\n\nMsg 229, Level 14\nmore\n", "c.txt:3: ", "Msg 229, Level 14"),
-        (b"conversation_handle,priority\r\n1,5\r\n", "c.txt:1: ", "conversation_handle,priority"),
-        (b"PAR1\x15\x04\x15\x18\xff\xfe", "c.txt:1: ", "PAR1"),
+        (b"\n\nMsg 229, Level 14\nmore\n", f"3: {NO_CAPTURE}it begins with 'Msg 229, Level 14"),
+        (
+            b"conversation_handle,priority\r\n1,5\r\n",
+            f"1: {NO_CAPTURE}it begins with 'conversation_handle,priority",
+        ),
+        (b"PAR1\x15\x04\x15\x18\xff\xfe", f"1: {NO_CAPTURE}it begins with 'PAR1"),
+        # The first line is missing.
+        *(
+            (["Changed database context to 'B'.", *LINES[begin:]], f"2: {FIRST_LINE}")
+            for begin in (1, 3, 5, -1)
+        ),
+        # The last line is missing: what the tool or the server says behind the last object is told.
+        (LINES[:-1], NOT_THERE + NOT_WHOLE),
+        (sqlcmd(LINES[:-1]), f"{NOT_THERE}, and '({LAST - 1} rows affected)' follows{NOT_WHOLE}"),
+        (
+            [*LINES[:-1], "Msg 1105, Level 17", "more"],
+            f"{NOT_THERE}, and 'Msg 1105, Level 17' follows{NOT_WHOLE}",
+        ),
+        # A second capture, or a part of one.
+        ([*LINES, *OTHER], f"{LAST + 1}: {SECOND}"),
+        ([*LINES, "", *OTHER], f"{LAST + 2}: {SECOND}"),
+        ([*LINES, LINES[4]], f"{LAST + 1}: {SECOND}"),
+        ([*LINES, LINES[-1]], f"{LAST + 1}: {SECOND}"),
+        ([*LINES, LINES[QUEUE]], f"{LAST + 1}: {SECOND}"),
+        (inserted(6, OTHER[0]), f"7: {SECOND}"),
+        ([*LINES[:9], *OTHER], f"10: {SECOND}"),
+        ([*LINES[:-1], *OTHER], f"{LAST}: {SECOND}"),
     ],
 )
-def test_no_capture_is_in_it(tmp_path: Path, content: bytes, start: str, begins: str) -> None:
-    fault = refuse(tmp_path, content)
-    assert fault.startswith(start + "there is no capture in it: ")
-    assert begins in fault
+def test_a_capture_that_is_not_there_not_whole_or_not_alone(
+    tmp_path: Path, content: bytes | list[str], begins: str
+) -> None:
+    assert refuse(tmp_path, content).startswith(f"c.txt:{begins}")
 
 
-@pytest.mark.parametrize("content", [b"[]", b"[ ]\n"])
-def test_an_empty_array_is_no_capture(tmp_path: Path, content: bytes) -> None:
-    assert "there is no capture in it" in refuse(tmp_path, content, "c.json")
-
-
-@pytest.mark.parametrize("version", [2, 0, "1", True, None, 1.5])
-def test_another_version(tmp_path: Path, version: object) -> None:
-    fault = refuse(tmp_path, change_line(LINES, 0, with_keys(capture=version)))
-    assert fault.startswith("c.txt:1: ")
-    assert f"version {json.dumps(version)}" in fault
-    assert "this reads version 1" in fault
+@pytest.mark.parametrize("content", [b"", b" \r\n\n", b"[]", b"[ ]\n"])
+def test_nothing_is_no_capture(tmp_path: Path, content: bytes) -> None:
+    name = "c.json" if b"[" in content else "c.txt"
+    fault = refuse(tmp_path, content, name)
+    assert NO_CAPTURE in fault
+    assert "empty" in fault
 
 
 @pytest.mark.parametrize(
-    ("key", "change"),
+    ("lines", "place", "words"),
     [
-        ("taken_at", without("taken_at")),
-        ("taken_at", with_keys(taken_at=None)),
-        ("taken_at", with_keys(taken_at="yesterday")),
-        ("taken_at", with_keys(taken_at=17)),
-        ("server", without("server")),
-        ("server", with_keys(server=None)),
-        ("server", with_keys(server="")),
-        ("id", without("id")),
+        *(
+            (changed(0, capture=version), 1, [f"version {json.dumps(version)}", "this reads version 1"])
+            for version in (2, 0, "1", True, None, 1.5)
+        ),
+        *((without(0, key), 1, [key]) for key in ("taken_at", "server", "id")),
+        *((changed(0, taken_at=value), 1, ["taken_at"]) for value in (None, "yesterday", 17)),
+        *((changed(0, server=value), 1, ["server"]) for value in (None, "")),
+        *(
+            (changed(-1, id=id), LAST, ["parts of two captures", ID])
+            for id in ("11111111-2222-3333-4444-555555555555", None)
+        ),
+        # Another number of rows, of the capture and of views.
+        *(
+            (changed(-1, rows=count), LAST, [json.dumps(count), f"{ROWS} are there"])
+            for count in (17, 0, None, "18")
+        ),
+        *(
+            (changed(about(view), count=count), about(view) + 1, [f"{count} rows", f"{rows} are there"])
+            for view, rows in (("queue", 3), ("conversation_endpoints", 6), ("services", 2))
+            for count in (1, 99)
+        ),
+        # Rows without a line about their view.
+        *(
+            ([*LINES[: about(view)], *LINES[about(view) + 1 :]], LAST - 1, [f"{rows} are there"])
+            for view, rows in (("queue", 3), ("conversation_endpoints", 6), ("services", 2))
+        ),
+        (changed(QUEUE, error="x" * (1 << 20)), QUEUE + 1, ["1,048,576 characters"]),
     ],
 )
-def test_a_header_without_a_key(tmp_path: Path, key: str, change: Callable[[Row], Row]) -> None:
-    fault = refuse(tmp_path, change_line(LINES, 0, change))
-    assert fault.startswith("c.txt:1: ")
-    assert key in fault
-
-
-@pytest.mark.parametrize(
-    ("lines", "line"),
-    [
-        ([*LINES, *OTHER], len(LINES) + 1),
-        ([*LINES, "", *OTHER], len(LINES) + 2),
-        ([*LINES, ROW], len(LINES) + 1),
-        ([*LINES, LINES[-1]], len(LINES) + 1),
-        ([*LINES, LINES[QUEUE]], len(LINES) + 1),
-        (inserted(6, OTHER[0]), 7),
-        ([*LINES[:9], *OTHER], 10),
-        ([*LINES[:-1], *OTHER], len(LINES)),
-    ],
-)
-def test_a_second_capture(tmp_path: Path, lines: list[str], line: int) -> None:
+def test_a_line_that_contradicts(tmp_path: Path, lines: list[str], place: int, words: list[str]) -> None:
     fault = refuse(tmp_path, lines)
-    assert fault.startswith(f"c.txt:{line}: a second capture begins here; ")
-
-
-def test_no_end_line(tmp_path: Path) -> None:
-    """The line is the last object's; what the tool or the server says behind it is told."""
-    place = f"c.txt:{len(LINES) - 1}: the capture ends here without its last line"
-    why = ": it is not whole, or still being written; "
-    assert refuse(tmp_path, LINES[:-1]).startswith(place + why)
-    follows = f", and '({len(LINES) - 1} rows affected)' follows"
-    assert refuse(tmp_path, sqlcmd(LINES[:-1])).startswith(place + follows + why)
-    message = refuse(tmp_path, [*LINES[:-1], "Msg 1105, Level 17", "more"])
-    assert message.startswith(place + ", and 'Msg 1105, Level 17' follows" + why)
-
-
-@pytest.mark.parametrize("id", ["11111111-2222-3333-4444-555555555555", None])
-def test_the_end_of_another_capture(tmp_path: Path, id: str | None) -> None:
-    fault = refuse(tmp_path, change_line(LINES, -1, with_keys(id=id)))
-    assert fault.startswith(f"c.txt:{len(LINES)}: ")
-    assert "parts of two captures" in fault
-    assert ID in fault
+    assert fault.startswith(f"c.txt:{place}: ")
+    assert [word for word in words if word not in fault] == []
 
 
 def test_ids_are_guids_in_any_spelling(tmp_path: Path) -> None:
-    other = change_line(LINES, -1, with_keys(id=f"{{{ID.lower()}}}"))
+    other = changed(-1, id=f"{{{ID.lower()}}}")
     assert read_lines(tmp_path, other) == read_lines(tmp_path, LINES)
-
-
-@pytest.mark.parametrize("count", [17, 0, None, "18"])
-def test_another_number_of_rows(tmp_path: Path, count: object) -> None:
-    total = json.loads(LINES[-1])["rows"]
-    fault = refuse(tmp_path, change_line(LINES, -1, with_keys(rows=count)))
-    assert fault.startswith(f"c.txt:{len(LINES)}: ")
-    assert json.dumps(count) in fault
-    assert f"{total} are there" in fault
-
-
-@pytest.mark.parametrize("view", ["queue", "conversation_endpoints", "services"])
-@pytest.mark.parametrize("count", [1, 99])
-def test_another_number_of_rows_of_a_view(tmp_path: Path, view: str, count: int) -> None:
-    [place] = [at for at in find_lines(LINES, view=view) if "count" in json.loads(LINES[at])]
-    rows = json.loads(LINES[place])["count"]
-    fault = refuse(tmp_path, change_line(LINES, place, with_keys(count=count)))
-    assert fault.startswith(f"c.txt:{place + 1}: ")
-    assert f"{count} rows" in fault
-    assert f"{rows} are there" in fault
-
-
-@pytest.mark.parametrize("view", ["queue", "conversation_endpoints", "services"])
-def test_rows_without_a_line_about_their_view(tmp_path: Path, view: str) -> None:
-    [place] = [at for at in find_lines(LINES, view=view) if "count" in json.loads(LINES[at])]
-    fault = refuse(tmp_path, [*LINES[:place], *LINES[place + 1 :]])
-    assert fault.startswith(f"c.txt:{len(LINES) - 1}: ")
-    assert f"{json.loads(LINES[place])['count']} are there" in fault
 
 
 def test_rows_of_views_that_the_reader_does_not_know_count(tmp_path: Path) -> None:
     routes = [f'{{"database":"B","view":"routes","row":{{"name":"r{number}"}}}}' for number in range(2)]
-    about = '{"database":"B","view":"routes","count":2,"complete":true,"error":null,"read_at":null}'
-    kind = '{"something":"new"}'
-    lines = inserted(4, *routes, about, kind)
-    total = json.loads(LINES[-1])["rows"]
-    assert f"{total + 2} are there" in refuse(tmp_path, lines)
-    found = read_lines(tmp_path, change_line(lines, -1, with_keys(rows=total + 2)))
+    counted = '{"database":"B","view":"routes","count":2,"complete":true,"error":null,"read_at":null}'
+    lines = inserted(4, *routes, counted, '{"something":"new"}')
+    assert f"{ROWS + 2} are there" in refuse(tmp_path, lines)
+    lines = change_line(lines, -1, lambda line: {**line, "rows": ROWS + 2})
+    found = read_lines(tmp_path, lines)
     found["databases"]["B"]["views"].pop("routes of B", None)
     assert found == read_lines(tmp_path, LINES)
 
@@ -218,27 +195,17 @@ def test_bytes_that_are_no_utf8(tmp_path: Path) -> None:
     assert "not UTF-8" in fault
 
 
-def test_a_line_that_is_too_long(tmp_path: Path) -> None:
-    long = change_line(LINES, QUEUE, with_keys(error="x" * (1 << 20)))
-    fault = refuse(tmp_path, long)
-    assert fault.startswith(f"c.txt:{QUEUE + 1}: ")
-    assert "1,048,576 characters" in fault
-
-
 def test_a_line_of_the_greatest_length(tmp_path: Path) -> None:
-    short = len(change_line(LINES, QUEUE, with_keys(error=""))[QUEUE])
-    lines = change_line(LINES, QUEUE, with_keys(error="x" * ((1 << 20) - short)))
-    view = read_lines(tmp_path, lines)["databases"]["B"]["views"]["queue dbo.TargetQueue of B"]
-    assert len(view["error"]) == (1 << 20) - short
+    length = (1 << 20) - len(changed(QUEUE, error="")[QUEUE])
+    content = read_lines(tmp_path, changed(QUEUE, error="x" * length))
+    view = content["databases"]["B"]["views"]["queue dbo.TargetQueue of B"]
+    assert len(view["error"]) == length
 
 
 def test_the_line_of_a_fault_in_an_array(tmp_path: Path) -> None:
     """Of an element it is the line of its key: the array's lines are `[`, `{`, the key, `},` and so on."""
-    lines = change_line(LINES, -1, with_keys(rows=1))
-    content = studio_json(lines)
-    number = content[: content.index(b'\\"end\\"')].count(b"\n") + 1
-    assert number == 3 * len(LINES)
-    assert refuse(tmp_path, content, "c.json").startswith(f"c.json:{number}: ")
+    fault = refuse(tmp_path, studio_json(changed(-1, rows=1)), "c.json")
+    assert fault.startswith(f"c.json:{3 * LAST}: ")
 
 
 @pytest.mark.parametrize(
@@ -250,14 +217,13 @@ def test_an_element_that_is_no_line(tmp_path: Path, element: str) -> None:
 
 
 def test_an_array_of_several_result_sets(tmp_path: Path) -> None:
-    content = studio_json(LINES) + b"\n" + studio_json(OTHER)
-    fault = refuse(tmp_path, content, "c.json")
+    fault = refuse(tmp_path, studio_json(LINES) + b"\n" + studio_json(OTHER), "c.json")
     number = studio_json(LINES).count(b"\n") + 1
     assert int(fault.split(":")[1]) in (number, number + 1)
 
 
 def test_only_the_first_fault_is_told(tmp_path: Path) -> None:
-    lines = change_line(change_line(LINES, QUEUE, with_keys(count=99)), -1, with_keys(rows=1))
+    lines = change_line(changed(QUEUE, count=99), -1, lambda line: {**line, "rows": 1})
     lines[5] = lines[5][:100]
     lines[8] = "Msg 1"
     assert refuse(tmp_path, lines).startswith("c.txt:6: the line is cut")

@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from hypothesis import given, strategies as st
 
 from pipelines.config.rules.edits import EditedPeriod, find_edited_periods
@@ -28,49 +29,36 @@ def version(since: int, until: int | None, level: int = 5, **changes: Any) -> Ru
     )
 
 
-def periods(before: list[RuleVersion], after: list[RuleVersion]) -> list[tuple[str, int, int | None]]:
-    return [
-        (p.name, p.since.day, p.until.day if p.until else None) for p in find_edited_periods(before, after)
-    ]
-
-
-def test_the_same_history_has_no_edits() -> None:
-    history = [version(1, 3), version(3, None, 6)]
-    assert periods(history, history) == []
-
-
-def test_an_alter_that_changes_nothing_is_no_edit() -> None:
-    # before  [5-----------
-    # after   [5----)[5----
-    assert periods([version(1, None)], [version(1, 3), version(3, None)]) == []
-
-
-def test_another_level_for_a_while() -> None:
-    # before  [5-----------
-    # after   [5--)[6--)[5-
-    after = [version(1, 3), version(3, 6, 6), version(6, None)]
-    assert periods([version(1, None)], after) == [("R", 3, 6)]
-
-
-def test_a_later_end_and_an_open_one() -> None:
-    assert periods([version(1, 3)], [version(1, 7)]) == [("R", 3, 7)]
-    assert periods([version(1, 3)], [version(1, None)]) == [("R", 3, None)]
-
-
-def test_other_criteria_and_names() -> None:
-    assert periods([version(1, None)], [version(1, None, contract=None)]) == [("R", 1, None)]
-    assert periods([version(1, None)], [version(1, None, name="S")]) == [("R", 1, None), ("S", 1, None)]
-
-
-def test_a_new_rule_and_one_that_is_gone() -> None:
-    assert periods([], [version(2, None)]) == [("R", 2, None)]
-    assert periods([version(2, 4)], []) == [("R", 2, 4)]
-
-
-def test_two_edits_of_a_rule_are_two_periods() -> None:
-    before = [version(1, None, 5)]
-    after = [version(1, 2, 6), version(2, 4, 5), version(4, 5, 7), version(5, None, 5)]
-    assert periods(before, after) == [("R", 1, 2), ("R", 4, 5)]
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ([version(1, 3), version(3, None, 6)], [version(1, 3), version(3, None, 6)], []),
+        # An ALTER that changes nothing is no edit.
+        ([version(1, None)], [version(1, 3), version(3, None)], []),
+        # Another level for a while, a later end, an open one.
+        ([version(1, None)], [version(1, 3), version(3, 6, 6), version(6, None)], [("R", 3, 6)]),
+        ([version(1, 3)], [version(1, 7)], [("R", 3, 7)]),
+        ([version(1, 3)], [version(1, None)], [("R", 3, None)]),
+        # Other criteria and names.
+        ([version(1, None)], [version(1, None, contract=None)], [("R", 1, None)]),
+        ([version(1, None)], [version(1, None, name="S")], [("R", 1, None), ("S", 1, None)]),
+        # A new rule, and one that is gone.
+        ([], [version(2, None)], [("R", 2, None)]),
+        ([version(2, 4)], [], [("R", 2, 4)]),
+        # Two edits of a rule are two periods.
+        (
+            [version(1, None, 5)],
+            [version(1, 2, 6), version(2, 4, 5), version(4, 5, 7), version(5, None, 5)],
+            [("R", 1, 2), ("R", 4, 5)],
+        ),
+    ],
+)
+def test_edited_periods(
+    before: list[RuleVersion], after: list[RuleVersion], expected: list[tuple[str, int, int | None]]
+) -> None:
+    """Name, first day and day of the end."""
+    found = find_edited_periods(before, after)
+    assert [(p.name, p.since.day, p.until.day if p.until else None) for p in found] == expected
 
 
 def test_databases_are_apart() -> None:

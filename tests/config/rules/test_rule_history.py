@@ -2,15 +2,17 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from itertools import count, pairwise
+from itertools import count
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 
-from pipelines.config.errors import ConfigError
 from pipelines.config.rules.history import Fault, RuleVersion, apply_statements, rule_history
 from pipelines.config.rules.statements import ANY, UNSET, RuleStatement, SourceLocation, StatementType
+from tests.support.cases import lines_of_error
+from tests.support.rule_scripts import accepted
 
 _lines: Iterator[int] = count(1)
 
@@ -39,31 +41,17 @@ def drop(at: int, name: str = "R", **said: Any) -> RuleStatement:
     return statement(StatementType.DROP, at, name, **said)
 
 
-def periods(*statements: RuleStatement) -> list[tuple[str, int, int, int | None]]:
-    """(name, level, first day, day of the end) of every version."""
-    return [
-        (v.name, v.level, v.valid_from.day, v.valid_to.day if v.valid_to else None)
-        for v in rule_history(statements)
-    ]
-
-
 def refusal(*statements: RuleStatement) -> list[str]:
-    with pytest.raises(ConfigError) as caught:
-        rule_history(statements)
-    return str(caught.value).split("\n")
+    return lines_of_error(Path(), rule_history, statements)
 
 
-def test_no_statements_no_history() -> None:
+def test_a_create_that_says_nothing_and_one_that_says_everything() -> None:
+    everything = create(1, "S", contract="C", local_service="ANY", remote_service=ANY, level=9)
     assert rule_history([]) == []
-
-
-def test_a_create_that_says_nothing_matches_everything_at_level_5() -> None:
-    assert rule_history([create(1)]) == [RuleVersion("I", "D", "R", None, None, None, 5, day(1), None)]
-
-
-def test_a_create_that_says_everything() -> None:
-    [version] = rule_history([create(1, contract="C", local_service="ANY", remote_service=ANY, level=9)])
-    assert version == RuleVersion("I", "D", "R", "C", "ANY", None, 9, day(1), None)
+    assert rule_history([create(1), everything]) == [
+        RuleVersion("I", "D", "R", None, None, None, 5, day(1), None),
+        RuleVersion("I", "D", "S", "C", "ANY", None, 9, day(1), None),
+    ]
 
 
 def test_an_alter_keeps_what_it_does_not_mention() -> None:
@@ -83,48 +71,45 @@ def test_an_alter_keeps_what_it_does_not_mention() -> None:
     ]
 
 
-def test_a_drop_ends_a_rule_and_its_name_is_free_again() -> None:
-    # R  [1---3)   [6---
-    assert periods(create(1, level=1), drop(3), create(6, level=2)) == [("R", 1, 1, 3), ("R", 2, 6, None)]
-
-
-def test_an_alter_that_changes_nothing_starts_a_version_all_the_same() -> None:
-    assert periods(create(1, level=4), alter(2, level=4)) == [("R", 4, 1, 2), ("R", 4, 2, None)]
-
-
 @pytest.mark.parametrize(
     ("statements", "expected"),
     [
-        pytest.param([create(1, level=1), alter(1, level=2)], [("R", 2, 1, None)], id="altered at once"),
-        pytest.param([create(1), drop(1)], [], id="dropped at once"),
-        pytest.param(
-            [create(1, level=1), drop(3), create(3, level=2)],
-            [("R", 1, 1, 3), ("R", 2, 3, None)],
-            id="made anew",
-        ),
-        pytest.param(
+        # A drop ends a rule, and its name is free again.
+        ([create(1, level=1), drop(3), create(6, level=2)], [("R", 1, 1, 3), ("R", 2, 6, None)]),
+        # An ALTER that changes nothing starts a version all the same.
+        ([create(1, level=4), alter(2, level=4)], [("R", 4, 1, 2), ("R", 4, 2, None)]),
+        # A version of no length leaves no row.
+        ([create(1, level=1), alter(1, level=2)], [("R", 2, 1, None)]),
+        ([create(1), drop(1)], []),
+        ([create(1, level=1), drop(3), create(3, level=2)], [("R", 1, 1, 3), ("R", 2, 3, None)]),
+        (
             [create(1, level=1), alter(3, level=2), alter(3, level=3), drop(4)],
             [("R", 1, 1, 3), ("R", 3, 3, 4)],
-            id="altered twice",
         ),
-        pytest.param(
-            [create(1, level=1), alter(3, level=2), drop(3)], [("R", 1, 1, 3)], id="altered and dropped"
+        ([create(1, level=1), alter(3, level=2), drop(3)], [("R", 1, 1, 3)]),
+        # Statements take effect by their moment, not by their place; at one moment in the order given.
+        ([drop(9), alter(5, level=2), create(1, level=1)], [("R", 1, 1, 5), ("R", 2, 5, 9)]),
+        ([create(1, level=1), alter(2, level=2), alter(2, level=3)], [("R", 1, 1, 2), ("R", 3, 2, None)]),
+        ([create(1, level=1), alter(2, level=3), alter(2, level=2)], [("R", 1, 1, 2), ("R", 2, 2, None)]),
+        # Criteria are free once their rule has left them.
+        (
+            [
+                create(1, "A", contract="C"),
+                alter(3, "A", contract="X"),
+                create(3, "B", contract="C"),
+                drop(5, "B"),
+                alter(5, "A", contract="C"),
+            ],
+            [("A", 5, 1, 3), ("A", 5, 3, 5), ("A", 5, 5, None), ("B", 5, 3, 5)],
         ),
     ],
 )
-def test_a_version_of_no_length_leaves_no_row(
-    statements: list[RuleStatement], expected: list[tuple[str, int, int, int | None]]
-) -> None:
-    assert periods(*statements) == expected
-
-
-def test_statements_take_effect_by_their_moment_not_by_their_place() -> None:
-    assert periods(drop(9), alter(5, level=2), create(1, level=1)) == [("R", 1, 1, 5), ("R", 2, 5, 9)]
-
-
-def test_at_one_moment_the_order_given_counts() -> None:
-    assert periods(create(1, level=1), alter(2, level=2), alter(2, level=3))[-1] == ("R", 3, 2, None)
-    assert periods(create(1, level=1), alter(2, level=3), alter(2, level=2))[-1] == ("R", 2, 2, None)
+def test_periods(statements: list[RuleStatement], expected: list[tuple[str, int, int, int | None]]) -> None:
+    """Name, level, first day and day of the end of every version."""
+    assert [
+        (v.name, v.level, v.valid_from.day, v.valid_to.day if v.valid_to else None)
+        for v in rule_history(statements)
+    ] == expected
 
 
 def test_rules_of_other_databases_do_not_matter() -> None:
@@ -146,108 +131,69 @@ def test_a_wildcard_is_not_a_service_named_any() -> None:
     assert len(rule_history([create(1, "A", contract=ANY), create(1, "B", contract="ANY")])) == 2
 
 
-def test_a_triple_is_free_once_its_rule_has_left_it() -> None:
-    assert periods(
-        create(1, "A", contract="C"),
-        alter(3, "A", contract="X"),
-        create(3, "B", contract="C"),
-        drop(5, "B"),
-        alter(5, "A", contract="C"),
-    ) == [("A", 5, 1, 3), ("A", 5, 3, 5), ("A", 5, 5, None), ("B", 5, 3, 5)]
+NO_SUCH_RULE = "there is no such rule at that moment (error 15151)"
+SAME = "(error 33303); change or drop one of the two"
 
 
 @pytest.mark.parametrize(
-    ("statements", "lines"),
+    ("statements", "line"),
     [
-        pytest.param(
+        (
             [create(1, line=4), create(2, line=9, file="s.yaml", contract="C")],
-            [
-                "s.yaml:9:3: CREATE 'R' in I.D: the rule exists already, see r.yaml:4:3 (error 33303); "
-                "take another name, or ALTER it"
-            ],
-            id="name taken",
+            "s.yaml:9:3: CREATE 'R' in I.D: the rule exists already, see r.yaml:4:3 (error 33303); "
+            "take another name, or ALTER it",
         ),
-        pytest.param(
+        (
             [
                 create(1, "A", line=4, contract="C", remote_service="S"),
                 create(2, "B", line=9, contract="C"),
                 alter(3, "B", line=12, remote_service="S"),
             ],
-            [
-                "r.yaml:12:3: ALTER 'B' in I.D: the rule 'A', see r.yaml:4:3, has the same contract 'C', "
-                "local service ANY and remote service 'S' (error 33303); change or drop one of the two"
-            ],
-            id="alter to a triple taken",
+            "r.yaml:12:3: ALTER 'B' in I.D: the rule 'A', see r.yaml:4:3, has the same contract 'C', local "
+            f"service ANY and remote service 'S' {SAME}",
         ),
-        pytest.param(
+        (
             [
                 create(1, "A", line=4, contract="C"),
                 alter(2, "A", line=5, contract=ANY),
                 create(3, "B", line=9),
             ],
-            [
-                "r.yaml:9:3: CREATE 'B' in I.D: the rule 'A', see r.yaml:5:3, has the same contract ANY, "
-                "local service ANY and remote service ANY (error 33303); change or drop one of the two"
-            ],
-            id="create with a triple taken",
+            "r.yaml:9:3: CREATE 'B' in I.D: the rule 'A', see r.yaml:5:3, has the same contract ANY, local "
+            f"service ANY and remote service ANY {SAME}",
         ),
-        pytest.param(
-            [create(1, "Gold", line=4), alter(2, "Gould", line=9, level=2)],
-            [
-                "r.yaml:9:3: ALTER 'Gould' in I.D: there is no such rule at that moment (error 15151); "
-                "did you mean 'Gold'?"
-            ],
-            id="alter of a rule misspelt",
-        ),
-        pytest.param(
-            [drop(2, line=9)],
-            [
-                "r.yaml:9:3: DROP 'R' in I.D: there is no such rule at that moment (error 15151); "
-                "there is none to choose from"
-            ],
-            id="drop of nothing",
-        ),
-        pytest.param(
-            [create(1, line=4), drop(2, line=9), drop(3, line=10)],
-            [
-                "r.yaml:10:3: DROP 'R' in I.D: there is no such rule at that moment (error 15151); "
-                "it was dropped at r.yaml:9:3"
-            ],
-            id="dropped twice",
-        ),
-        pytest.param(
-            [alter(1, line=4, level=2), create(2, line=9)],
-            [
-                "r.yaml:4:3: ALTER 'R' in I.D: there is no such rule at that moment (error 15151); "
-                "it is created after that, at r.yaml:9:3; change the order or effective_from"
-            ],
-            id="altered before it is there",
-        ),
-        pytest.param(
-            [create(1, line=4, database="E"), drop(2, line=9)],
-            [
-                "r.yaml:9:3: DROP 'R' in I.D: there is no such rule at that moment (error 15151); "
-                "there is none to choose from"
-            ],
-            id="a rule of another database",
-        ),
-        pytest.param(
+        # Two rules do not swap their criteria within a moment.
+        (
             [
                 create(1, "A", line=1, contract="X"),
                 create(1, "B", line=2, contract="Y"),
                 alter(2, "A", line=3, contract="Y"),
                 alter(2, "B", line=4, contract="X"),
             ],
-            [
-                "r.yaml:3:3: ALTER 'A' in I.D: the rule 'B', see r.yaml:2:3, has the same contract 'Y', "
-                "local service ANY and remote service ANY (error 33303); change or drop one of the two"
-            ],
-            id="triples are not swapped within a moment",
+            "r.yaml:3:3: ALTER 'A' in I.D: the rule 'B', see r.yaml:2:3, has the same contract 'Y', local "
+            f"service ANY and remote service ANY {SAME}",
+        ),
+        (
+            [create(1, "Gold", line=4), alter(2, "Gould", line=9, level=2)],
+            f"r.yaml:9:3: ALTER 'Gould' in I.D: {NO_SUCH_RULE}; did you mean 'Gold'?",
+        ),
+        ([drop(2, line=9)], f"r.yaml:9:3: DROP 'R' in I.D: {NO_SUCH_RULE}; there is none to choose from"),
+        (
+            [create(1, line=4, database="E"), drop(2, line=9)],
+            f"r.yaml:9:3: DROP 'R' in I.D: {NO_SUCH_RULE}; there is none to choose from",
+        ),
+        (
+            [create(1, line=4), drop(2, line=9), drop(3, line=10)],
+            f"r.yaml:10:3: DROP 'R' in I.D: {NO_SUCH_RULE}; it was dropped at r.yaml:9:3",
+        ),
+        (
+            [alter(1, line=4, level=2), create(2, line=9)],
+            f"r.yaml:4:3: ALTER 'R' in I.D: {NO_SUCH_RULE}; it is created after that, at r.yaml:9:3; "
+            "change the order or effective_from",
         ),
     ],
 )
-def test_refused(statements: list[RuleStatement], lines: list[str]) -> None:
-    assert refusal(*statements) == lines
+def test_refused(statements: list[RuleStatement], line: str) -> None:
+    assert refusal(*statements) == [line]
 
 
 def test_what_only_follows_from_an_error_is_not_reported() -> None:
@@ -263,59 +209,34 @@ def test_what_only_follows_from_an_error_is_not_reported() -> None:
     assert [line.split(":")[1] for line in lines] == ["2", "5", "7"]
 
 
-NAMES = ["A", "B", "C"]
 CRITERIA = st.sampled_from([UNSET, ANY, "ANY", "S"])
 
 
 @st.composite
-def scripts(draw: st.DrawFn) -> list[RuleStatement]:
-    """Statements that the history accepts, by dropping from random ones those that it refuses."""
-    accepted: list[RuleStatement] = []
+def statements(draw: st.DrawFn) -> list[RuleStatement]:
+    """Statements that the history accepts: random ones without those that it refuses."""
+    given = []
     for line in range(draw(st.integers(0, 25))):
+        kind, at = draw(st.sampled_from(StatementType)), draw(st.integers(1, 9))
         said = {key: draw(CRITERIA) for key in ("contract", "local_service", "remote_service")}
-        kind = draw(st.sampled_from(StatementType))
-        at, name = draw(st.integers(1, 9)), draw(st.sampled_from(NAMES))
-        level = draw(st.none() | st.integers(1, 10))
-        candidate = statement(
-            kind, at, name, line=line + 1, **({} if kind is StatementType.DROP else {**said, "level": level})
-        )
-        try:
-            rule_history([*accepted, candidate])
-        except ConfigError:
-            continue
-        accepted.append(candidate)
-    return accepted
+        said["level"] = draw(st.none() | st.integers(1, 10))
+        more = {} if kind is StatementType.DROP else said
+        given.append(statement(kind, at, draw(st.sampled_from("ABC")), line=line + 1, **more))
+    return accepted(given)
 
 
 def in_force(versions: list[RuleVersion], at: datetime) -> list[RuleVersion]:
     return [v for v in versions if v.valid_from <= at and (v.valid_to is None or at < v.valid_to)]
 
 
-@given(scripts())
-def test_versions_of_a_rule_never_overlap(script: list[RuleStatement]) -> None:
-    versions = rule_history(script)
-    assert versions == sorted(versions, key=lambda v: (v.name, v.valid_from))
-    assert all(v.valid_to is None or v.valid_from < v.valid_to for v in versions)
-    for before, after in pairwise(versions):
-        if before.name == after.name:
-            assert before.valid_to is not None
-            assert before.valid_to <= after.valid_from
-
-
-@given(scripts())
-def test_names_and_triples_are_unique_at_every_instant(script: list[RuleStatement]) -> None:
-    versions = rule_history(script)
-    for number in range(1, 11):
-        standing = in_force(versions, day(number))
-        assert len({v.name for v in standing}) == len(standing)
-        assert len({v.triple for v in standing}) == len(standing)
-
-
-@given(scripts())
+@given(statements())
 def test_the_rules_of_a_day_are_those_that_the_statements_until_then_left(
     script: list[RuleStatement],
 ) -> None:
+    """Names and criteria are unique on each day, and versions of a rule do not overlap."""
     versions = rule_history(script)
+    assert versions == sorted(versions, key=lambda v: (v.name, v.valid_from))
+    assert all(v.valid_to is None or v.valid_from < v.valid_to for v in versions)
     for number in range(1, 11):
         rules: dict[str, dict[str, Any]] = {}
         for said in sorted(script, key=lambda s: s.effective_from):
@@ -332,8 +253,10 @@ def test_the_rules_of_a_day_are_those_that_the_statements_until_then_left(
                     rule[key] = None if value is ANY else value
             if said.level is not None:
                 rule["level"] = said.level
-        expected = {name: tuple(rule.values()) for name, rule in rules.items()}
-        assert {v.name: (*v.triple, v.level) for v in in_force(versions, day(number))} == expected
+        standing = in_force(versions, day(number))
+        expected = sorted((name, *rule.values()) for name, rule in rules.items())
+        assert [(v.name, *v.triple, v.level) for v in standing] == expected
+        assert len({v.triple for v in standing}) == len(standing)
 
 
 def test_what_is_refused_is_listed_with_its_fault_and_the_other_statement() -> None:
@@ -347,9 +270,7 @@ def test_what_is_refused_is_listed_with_its_fault_and_the_other_statement() -> N
         (again, Fault.NAME_TAKEN, first),
         (missing, Fault.NO_SUCH_RULE, None),
     ]
-    with pytest.raises(ConfigError) as caught:
-        folded.require_accepted()
-    assert str(caught.value) == "\n".join(r.message for r in folded.refusals)
+    assert lines_of_error(Path(), folded.require_accepted) == [r.message for r in folded.refusals]
 
 
 def test_each_version_knows_the_statement_that_began_it() -> None:

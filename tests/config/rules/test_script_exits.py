@@ -1,38 +1,17 @@
 """Scripts that end before their last line: by THROW, RAISERROR, SET NOEXEC or GOTO, or in one branch."""
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from pipelines.config.errors import ConfigError
 from pipelines.config.rules.history import apply_statements
 from pipelines.config.rules.statements import NoteReason, RuleFile
-from pipelines.config.rules.tsql_rules import read_tsql_rules
+from tests.support.cases import lines_of_error
+from tests.support.rule_scripts import HAS_A, create
 
 Read = Callable[[str], RuleFile]
-
-
-def create(name: str) -> str:
-    return f"CREATE BROKER PRIORITY {name} FOR CONVERSATION SET (CONTRACT_NAME = C{name}, PRIORITY_LEVEL = 9)"
-
-
 A, B, C = create("A"), create("B"), create("C")
-HAS_A = "EXISTS (SELECT * FROM sys.conversation_priorities WHERE name = N'A')"
-
-
-@pytest.fixture
-def read(tmp_path: Path) -> Read:
-    """Read a script of instance I and database D."""
-
-    def read(script: str) -> RuleFile:
-        path = tmp_path / "r.sql"
-        path.write_text(script)
-        moment = datetime(2026, 1, 1, tzinfo=UTC)
-        return read_tsql_rules(str(path), instance="I", effective_from=moment, database="D")
-
-    return read
 
 
 def names(file: RuleFile) -> str:
@@ -102,28 +81,27 @@ def test_what_ends_no_script_is_not_told(read: Read, before: str) -> None:
     assert (names(file), file.notes) == ("A", ())
 
 
-def test_a_rule_behind_the_label_of_a_goto_is_refused(read: Read) -> None:
-    with pytest.raises(ConfigError) as caught:
-        read(f"{A}\nIF {HAS_A} GOTO done\n{B}\nDone:\n{C}")
-    assert str(caught.value).endswith(
+def test_a_rule_behind_the_label_of_a_goto_is_refused(read: Read, tmp_path: Path) -> None:
+    script = f"{A}\nIF {HAS_A} GOTO done\n{B}\nDone:\n{C}"
+    assert lines_of_error(tmp_path, read, script) == [
         "r.sql:5:1: stands behind the GOTO of line 2; write it before, or without GOTO"
-    )
+    ]
 
 
-def test_a_commit_that_no_rule_decides_is_told_where_else_is_a_rollback(read: Read) -> None:
-    file = read(f"BEGIN TRAN\n{A}\nIF @go = 1 COMMIT\nELSE ROLLBACK")
-    assert names(file) == "A"
-    [(line, message)] = noted(file, NoteReason.ASSUMED)
-    assert (line, message[:28]) == (2, "the IF of line 3 may keep th")
-    assert read(f"BEGIN TRAN\n{A}\nIF @own = 1 COMMIT").notes == ()
-    assert read(f"BEGIN TRAN\n{A}\nIF @@ERROR = 0 COMMIT ELSE ROLLBACK").notes == ()
-
-
-def test_what_stands_behind_a_way_out_may_not_be_reached(read: Read) -> None:
-    assert names(read(f"RETURN\nSET NOEXEC ON\nGO\n{A}")) == "A"
-    file = read(f"{A}\nIF {HAS_A} RETURN\nSET NOEXEC ON\nGO\n{B}")
-    assert names(file) == "AB"
-    assert [line for line, _ in noted(file, NoteReason.ASSUMED)] == [5]
-    file = read(f"BEGIN TRAN\n{A}\nIF {HAS_A} RETURN\nCOMMIT")
-    assert names(file) == "A"
-    assert [line for line, _ in noted(file, NoteReason.ASSUMED)] == [2]
+@pytest.mark.parametrize(
+    ("script", "rules", "lines"),
+    [
+        (f"BEGIN TRAN\n{A}\nIF @go = 1 COMMIT\nELSE ROLLBACK", "A", [2]),
+        (f"BEGIN TRAN\n{A}\nIF @own = 1 COMMIT", "A", []),
+        (f"BEGIN TRAN\n{A}\nIF @@ERROR = 0 COMMIT ELSE ROLLBACK", "A", []),
+        (f"BEGIN TRAN\n{A}\nIF {HAS_A} RETURN\nCOMMIT", "A", [2]),
+        # What stands behind a way out may not be reached.
+        (f"{A}\nIF {HAS_A} RETURN\nSET NOEXEC ON\nGO\n{B}", "AB", [5]),
+        (f"RETURN\nSET NOEXEC ON\nGO\n{A}", "A", []),
+    ],
+)
+def test_the_lines_of_rules_that_may_not_stand(read: Read, script: str, rules: str, lines: list[int]) -> None:
+    file = read(script)
+    told = noted(file, NoteReason.ASSUMED)
+    assert (names(file), [line for line, _ in told]) == (rules, lines)
+    assert all(message.startswith("the IF of line ") for _, message in told)
