@@ -1,130 +1,89 @@
-"""Levels that the server logged beside ours, against explanations found one by one."""
+"""Levels that the server logged beside ours, and what explains a difference."""
 
 from datetime import timedelta
 from pathlib import Path
-from random import Random
-from typing import Any
 
-import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions as F
 
-from pipelines.conformance.levels import KIND
+from pipelines.conformance.levels import conformance_levels
 from pipelines.conformance.read import levels_at
 from pipelines.conformance.report import report_levels
 from pipelines.conformance.view import sentence, why
-from pipelines.storage.collect import collect_rows
-from schemas.conformance import CONFORMANCE_LEVELS
-from tests.support.factories import Row, at, rule
-from tests.support.harness import difference
+from tests.support.factories import at, rule
+from tests.support.frames import assert_same, frame
 from tests.support.written import endpoint, warehouse_of
 
-NAMES = ("Gold", "gold", "Go ld", "Silver")
 NONE_OF_SERVER = {"of_server": 0, "differing_today": 0}
-COLUMNS = ("contract", "local_service", "remote_service")
+ENDPOINTS = """
+    contract | local_service | priority int | logged_priority int | created_at timestamp
+    Gold     | Target        | 9            | 9                   | 08:00
+    Gold     | Target        | 9            | -                   | 08:00
+    Gold     | Target        | 9            | 7                   | 08:00
+    Gold     | Target        | 9            | 7                   | 08:30
+    Gold     | Target        | 9            | 5                   | 08:00
+    Gold     | Target        | 9            | 4                   | 08:00
+    Gold     | Target        | 9            | 3                   | 08:00
+    Gold     | Target        | 9            | 2                   | 08:00
+    Lead     | Target        | 5            | 2                   | 08:00
+    Lead     | Target        | 5            | 8                   | 08:00
+    Lead     | Other         | 5            | 8                   | 08:00
+"""
+RULES = """
+    name      | contract | local_service | level int | valid_from timestamp | valid_to timestamp | database
+    later     | Gold     | -             | 7         | 08:31                | -                  | B
+    nearer    | Gold     | Target        | 7         | 07:00                | 08:29              | B
+    same      | -        | -             | 7         | 07:00                | 08:29              | B
+    elsewhere | Gold     | -             | 7         | 07:00                | -                  | C
+    default   | Gold     | -             | 6         | 07:00                | -                  | B
+    in case   | go LD    | -             | 4         | 07:00                | -                  | B
+    two       | GOLD     | target        | 3         | 07:00                | -                  | B
+    one       | Gold     | tar get       | 3         | 07:00                | 07:30              | B
+    both      | Lead     | TARGET        | 8         | 08:00                | -                  | B
+    exact     | Lead     | Target        | 8         | 09:00                | -                  | B
+"""
+LEVELS = """
+    contract | local_service | priority int | logged_priority int | endpoints bigint | explanation       | explaining_rule | explaining_valid_from timestamp | off_by_seconds double
+    Gold     | Target        | 9            | 9                   | 1                | -                 | -               | -                               | -
+    Gold     | Target        | 9            | -                   | 1                | -                 | -               | -                               | -
+    Gold     | Target        | 9            | 7                   | 2                | other_version     | nearer          | 07:00                           | 0.0
+    Gold     | Target        | 9            | 5                   | 1                | default_on_server | -               | -                               | -
+    Gold     | Target        | 9            | 4                   | 1                | near_miss         | in case         | 07:00                           | 0.0
+    Gold     | Target        | 9            | 3                   | 1                | near_miss         | one             | 07:00                           | 1800.0
+    Gold     | Target        | 9            | 2                   | 1                | unexplained       | -               | -                               | -
+    Lead     | Target        | 5            | 2                   | 1                | rule_unknown      | -               | -                               | -
+    Lead     | Target        | 5            | 8                   | 1                | other_version     | exact           | 09:00                           | 3600.0
+    Lead     | Other         | 5            | 8                   | 1                | rule_unknown      | -               | -                               | -
+"""  # noqa: E501
 
 
-def random_rules(random: Random) -> list[Row]:
-    return [
-        rule(
-            f"Rule {number % 7}",
-            random.choice((3, 5, 8)),
-            database=random.choice("AB"),
-            valid_from=at(number),
-            valid_to=random.choice((None, at(number + 2))),
-            **{name: random.choice((None, None, *NAMES)) for name in COLUMNS},
-        )
-        for number in range(14)
+def test_each_difference_has_the_first_explanation_that_holds(session: SparkSession) -> None:
+    """Of several versions the nearest to a creation, then the earliest, then by name."""
+    place = {"instance": F.lit("SQL1"), "remote_service": F.lit("Initiator")}
+    endpoints = frame(session, ENDPOINTS).withColumns(place | {"database": F.lit("B")})
+    rules = frame(session, RULES).withColumns(place | {"remote_service": F.lit(None).cast("string")})
+    found = conformance_levels(endpoints, rules)
+    expected = frame(session, LEVELS)
+    assert_same(found.select(*expected.columns), expected)
+
+
+def test_levels_of_a_window_are_told(session: SparkSession, tmp_path: Path) -> None:
+    """Those created before as_of; with a window of an hour, since then."""
+    made = {0: 7, 1: 5, 59: None, 60: 7}
+    rows = [
+        endpoint(f"c{minute}", created_at=at(minute), logged_priority=level) for minute, level in made.items()
     ]
-
-
-def random_endpoints(random: Random) -> list[Row]:
-    return [
-        endpoint(
-            f"c{number}",
-            database=random.choice("AB"),
-            created_at=at(random.randrange(20), day=random.choice((0, 0, 0, -2))),
-            priority=random.choice((3, 5, 8)),
-            logged_priority=random.choice((None, 3, 5, 8)),
-            **{name: random.choice(NAMES) for name in COLUMNS},
-        )
-        for number in range(400)
-    ]
-
-
-def explained(row: Row, endpoints: list[Row], rules: list[Row]) -> tuple[Any, ...]:
-    """(explanation, rule, valid_from, seconds) of a kind whose levels differ, version by version."""
-    exact, near = [], []
-    for version in rules:
-        if version["database"] != row["database"] or version["level"] != row["logged_priority"]:
-            continue
-        missed = [name for name in COLUMNS if version[name] is not None and version[name] != row[name]]
-        alike = [
-            name
-            for name in missed
-            if version[name].replace(" ", "").lower() == row[name].replace(" ", "").lower()
-        ]
-        if not missed:
-            exact.append(version)
-        elif len(missed) == 1 and alike:
-            near.append(version)
-
-    def nearest(versions: list[Row]) -> tuple[Any, ...]:
-        def away(version: Row) -> float:
-            offs = []
-            for created_at in (each["created_at"] for each in endpoints):
-                if created_at < version["valid_from"]:
-                    offs.append((version["valid_from"] - created_at).total_seconds())
-                elif version["valid_to"] is not None and created_at >= version["valid_to"]:
-                    offs.append((created_at - version["valid_to"]).total_seconds())
-                else:
-                    offs.append(0.0)
-            return min(offs)
-
-        best = min(versions, key=lambda each: (away(each), each["valid_from"], each["name"]))
-        return best["name"], best["valid_from"], away(best)
-
-    nothing = (None, None, None)
-    if exact:
-        return "other_version", *nearest(exact)
-    if row["logged_priority"] == 5:
-        return "default_on_server", *nothing
-    if near:
-        return "near_miss", *nearest(near)
-    return ("rule_unknown" if row["priority"] == 5 else "unexplained"), *nothing
-
-
-@pytest.mark.slow
-@pytest.mark.spark
-def test_each_difference_has_the_first_explanation_that_holds(session: SparkSession, tmp_path: Path) -> None:
-    random = Random(4)
-    rules, endpoints = random_rules(random), random_endpoints(random)
-    warehouse = warehouse_of(session, tmp_path, {"endpoints": endpoints, "priority_rules": rules})
-    window = timedelta(hours=24)
-    asked = [each for each in endpoints if at(60) - window <= each["created_at"] < at(60)]
-    assert len(asked) < len(endpoints)
-    expected = []
-    for key in {tuple(each[name] for name in KIND) for each in asked}:
-        row = dict(zip(KIND, key, strict=True))
-        own = [each for each in asked if tuple(each[name] for name in KIND) == key]
-        differs = row["logged_priority"] not in (None, row["priority"])
-        found = explained(row, own, rules) if differs else (None,) * 4
-        expected.append(
-            row | {"endpoints": len(own)} | dict(zip(CONFORMANCE_LEVELS.names[-4:], found, strict=True))
-        )
-    levels = levels_at(warehouse, as_of=at(60), window=window)
-    assert difference(collect_rows(levels), expected) == []
-    kinds = {row["explanation"] for row in expected}
-    assert kinds == {None, "other_version", "default_on_server", "near_miss", "rule_unknown", "unexplained"}
-    report = report_levels(levels, NONE_OF_SERVER, limit=3)
-    logged = [each for each in asked if each["logged_priority"] is not None]
-    differing = sum(each["logged_priority"] != each["priority"] for each in logged)
-    counts = {"endpoints": len(asked), "logged": len(logged), "differing": differing}
-    assert report["endpoints"] == counts | NONE_OF_SERVER
-    assert len(report["levels"]) == 3
-    assert sentence(report) == (
-        f"Of {len(logged)} endpoints whose level the server logged, {differing} have "
-        "another level than we found."
+    warehouse = warehouse_of(session, tmp_path, {"endpoints": rows, "priority_rules": []})
+    always, lately = (
+        report_levels(levels_at(warehouse, as_of=at(60), window=window), NONE_OF_SERVER, limit=0)
+        for window in (None, timedelta(minutes=59))
     )
+    assert always["endpoints"] == {"endpoints": 3, "logged": 2, "differing": 1} | NONE_OF_SERVER
+    assert lately["endpoints"] == {"endpoints": 2, "logged": 1, "differing": 0} | NONE_OF_SERVER
+    assert always["levels"] == []
+    assert sentence(always) == (
+        "Of 2 endpoints whose level the server logged, 1 have another level than we found."
+    )
+    assert sentence(lately) == "All 1 endpoints whose level the server logged have the level that we found."
 
 
 def test_a_rule_of_a_snapshot_is_first_seen(session: SparkSession, tmp_path: Path) -> None:

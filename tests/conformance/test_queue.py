@@ -1,6 +1,5 @@
-"""The machine of conformance alone, without an engine, and beside the running sums."""
+"""The machine of conformance alone, without an engine."""
 
-from collections import Counter
 from collections.abc import Iterable
 from random import Random
 from typing import Any
@@ -12,10 +11,8 @@ from pipelines.conformance import event_codes as codes
 from pipelines.conformance.queue import Queue
 from pipelines.conformance.timeline import PAYLOAD
 from pipelines.queue_machine.timeline import BITS
-from tests.support.running_sums import FIGURES, facts, figures_of
 
 TYPES = {"string": pa.string(), "bigint": pa.int64(), "int": pa.int32(), "boolean": pa.bool_()}
-GROUPS = ("g1", "g2", "g3", "g4")
 Row = dict[str, Any]
 
 
@@ -99,53 +96,140 @@ def test_an_order_that_the_engine_did_not_keep_is_seen() -> None:
         play(rows.take([1, 0]))
 
 
-def busy(random: Random) -> list[Row]:
-    """A queue where all that may happen does."""
-    rows, messages = [], []
-    homes = {f"c{each}": (random.choice(GROUPS), random.choice((2, 5, 5, 9))) for each in range(8)}
-    last = {endpoint: random.choice((20, 60, 60, 60)) for endpoint in homes}
-    for endpoint, (group, _) in homes.items():
-        if last[endpoint] < 60:
-            rows.append(row(last[endpoint], codes.END, endpoint=endpoint, group_id=group))
-        moments = random.sample(range(60), random.choice((0, 0, 1, 2)))
-        rows += [
-            row(each, codes.MOVE, endpoint=endpoint, group_id=random.choice((*GROUPS, "g5")))
-            for each in moments
-        ]
-    for number in range(50):
-        endpoint, time = random.choice(list(homes)), random.randrange(60)
-        messages.append((f"m{number}", endpoint, time))
-        rows.append(
-            arrival(time, f"m{number}", *homes[endpoint], endpoint) | {"is_outside": time > last[endpoint]}
-        )
-    for number in range(40):
-        time, by = random.randrange(60), random.choice((f"t{number}", f"t{number}", f"t{number}", None))
-        committed = random.choice((None, time, time + random.randrange(12)))
-        rolled_back = random.choice((None, None, time + random.randrange(12)))
-        ends = {"committed": committed, "rolled_back": rolled_back} if by else {}
-        for moment in {time, time + random.randrange(6)}:
-            for kind in random.sample((codes.RECEIVE, codes.RECEIVE, codes.GET_GROUP), random.randrange(3)):
-                named = random.choice((*GROUPS, None)) if kind == codes.RECEIVE else random.choice(GROUPS)
-                where = {"has_where": random.choice((None, False, True))} if kind == codes.RECEIVE else {}
-                rows.append(row(moment, kind, transaction_id=by, group_id=named, **where, **ends))
-            there = [each for each in messages if each[2] <= moment + random.choice((0, 0, 0, 3))]
-            for name, endpoint, came in random.sample(there, min(len(there), random.randrange(4))):
-                what = {"endpoint": endpoint, "is_outside": moment < came, **ends}
-                rows.append(taken(moment, name, homes[endpoint][0], by, **what))
-    for name, endpoint, came in random.sample(messages, min(len(messages), random.randrange(6))):
-        moment = came + random.randrange(-2, 12)
-        ids = {"message_id": name, "endpoint": endpoint, "group_id": homes[endpoint][0]}
-        rows.append(row(max(moment, 0), codes.GONE, is_outside=moment < came, **ids))
-    return rows
+GET_HIGH = row(20, codes.GET_GROUP, group_id="high", transaction_id="t2", committed=99)
+OVER, OWN = {"committed": 40}, {"transaction_id": "t"}
+WAITING = [arrival(0, "a", "high", 8), arrival(0, "b", "low", 5)]
+CHOOSES = {"decisions": 1, "with_choice": 1, "conforming": 1, "passable": 1}
+PASSES = {"decisions": 1, "with_choice": 1, "passed": 1, "passable": 1, "unexplained": 1}
+ALONE = {"decisions": 1}
+LOCKED = {"decisions": 1, "lock_skipped": 1}
+TAKES_LOW = taken(50, "b", "low", "t", committed=50)
+"""Of two groups, at levels 8 and 5, the lower one is received at 50."""
 
 
-def test_the_machine_and_the_running_sums_agree() -> None:
-    seen: Counter[str] = Counter()
-    for number in range(150):
-        rows, counts = table(busy(Random(number))), number % 10 == 0
-        evaluator = play(rows, has_queue_events=not counts).evaluator
-        found = figures_of(facts(rows), 0, has_queue_events=not counts)
-        assert {name: evaluator.counts[name] for name in FIGURES} == {name: found[name] for name in FIGURES}
-        assert found["blind"] == pytest.approx(evaluator.blind, abs=1e-9)
-        seen.update(found)
-    assert all(seen[name] > 100 for name in FIGURES)
+ENDED = [
+    arrival(0, "a", "high", 8),
+    arrival(0, "c", "high", 8),
+    arrival(0, "b", "low", 5),
+    row(5, codes.END, endpoint="a", group_id="high"),
+]
+"""Two messages of the group high; the endpoint of one of them ends at 5."""
+
+
+def gone(time: int, message: str, **what: Any) -> Row:
+    """A snapshot shows no more of a message of the group high."""
+    return row(
+        time, codes.GONE, message_id=message, endpoint=message, group_id="high", is_outside=False, **what
+    )
+
+
+CASES: dict[str, tuple[list[Row], dict[str, int]]] = {
+    "the higher one": ([*WAITING, taken(50, "a", "high", "t", committed=50)], CHOOSES),
+    "the lower one": ([*WAITING, TAKES_LOW], PASSES),
+    "what arrives at that instant is there": (
+        [arrival(50, "a", "high", 8), WAITING[1], TAKES_LOW],
+        {"decisions": 1, "with_choice": 1, "passed": 1, "passable": 1, "timing": 1},
+    ),
+    "what arrives later is not": ([arrival(51, "a", "high", 8), WAITING[1], TAKES_LOW], ALONE),
+    "gone at that instant": ([*WAITING, gone(50, "a"), TAKES_LOW], ALONE),
+    "gone later": ([*WAITING, gone(51, "a"), TAKES_LOW], PASSES),
+    "gone before its endpoint was there": (
+        [gone(1, "a") | {"is_outside": True}, arrival(9, "a", "high", 8), WAITING[1], TAKES_LOW],
+        ALONE,
+    ),
+    "gone, and received nevertheless": (
+        [*WAITING, gone(5, "a"), taken(50, "a", "high", "t", committed=50)],
+        {"decisions": 1, "not_ready": 1},
+    ),
+    "gone after its endpoint ended, and received then": (
+        [*ENDED, gone(6, "a"), taken(20, "a", "high", "t2", committed=99), TAKES_LOW],
+        PASSES | {"decisions": 2, "with_choice": 2, "conforming": 1, "passable": 2, "partial": 1},
+    ),
+    "received after its endpoint ended": (
+        [*ENDED, taken(20, "a", "high", "t2", committed=99), TAKES_LOW],
+        CHOOSES | {"decisions": 2, "partial": 1, "lock_skipped": 1},
+    ),
+    "received early, of an endpoint that had ended when it arrived": (
+        [
+            *ENDED[1:3],
+            taken(1, "a", "high", "t2", committed=99, is_outside=True),
+            arrival(9, "a", "high", 8) | {"is_outside": True},
+            TAKES_LOW,
+        ],
+        CHOOSES | {"decisions": 2, "partial": 1, "lock_skipped": 1},
+    ),
+    "received again while it is in flight": (
+        [
+            *ENDED,
+            taken(20, "a", "high", "t2", rolled_back=30),
+            taken(25, "a", "high", "t3", rolled_back=99),
+            TAKES_LOW,
+        ],
+        {"decisions": 3, "with_choice": 2, "conforming": 2, "passable": 2, "partial": 2, "lock_skipped": 1},
+    ),
+    "received again as it is rolled back": (
+        [
+            *ENDED,
+            taken(3, "a", "high", "t2", rolled_back=20),
+            taken(20, "a", "high", "t3", rolled_back=99),
+            TAKES_LOW,
+        ],
+        {"decisions": 3, "with_choice": 2, "conforming": 2, "passable": 2, "partial": 2, "lock_skipped": 1},
+    ),
+    "received for good as it is rolled back, and again": (
+        [
+            *ENDED,
+            taken(3, "a", "high", "t2", rolled_back=20),
+            taken(20, "a", "high", "t3", committed=20),
+            taken(30, "a", "high", "t4", rolled_back=99),
+            TAKES_LOW,
+        ],
+        {"decisions": 4, "with_choice": 4, "conforming": 3, "passable": 4, "partial": 3,
+         "passed": 1, "unexplained": 1},
+    ),
+    "a statement names the group": ([*WAITING, GET_HIGH, TAKES_LOW], LOCKED),
+    "every group is held, its own by itself": (
+        [
+            *WAITING,
+            GET_HIGH,
+            arrival(0, "c", "other", 9),
+            GET_HIGH | {"group_id": "other", "transaction_id": "t3"},
+            GET_HIGH | OWN | {"group_id": "low"},
+            TAKES_LOW,
+        ],
+        LOCKED,
+    ),
+    "a statement of a transaction that is over": ([*WAITING, GET_HIGH | OVER, TAKES_LOW], PASSES),
+    "its own transaction named the group": ([*WAITING, GET_HIGH | OWN, TAKES_LOW], PASSES),
+    "WHERE without a group is that of the transaction": (
+        [*WAITING, row(50, codes.RECEIVE, transaction_id="t", has_where=True), TAKES_LOW],
+        {"where_clause": 1},
+    ),
+    "no WHERE, no group": ([*WAITING, row(50, codes.RECEIVE, transaction_id="t"), TAKES_LOW], PASSES),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_was_there_at_a_decision(case: str) -> None:
+    rows, expected = CASES[case]
+    counts = play(table(rows)).evaluator.counts
+    assert {name: count for name, count in counts.items() if count} == expected
+
+
+def test_of_what_chance_would_pass() -> None:
+    """Of three groups at levels 9, 5 and 5, a random choice passes one in two of three cases."""
+    rows = [arrival(0, "a", "g1", 9), arrival(0, "b", "g2", 5), arrival(0, "c", "g3", 5)]
+    assert play(table([*rows, taken(50, "a", "g1", None)])).evaluator.blind == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize("by_level", [True, False])
+def test_a_reader_that_draws_lots_has_no_skill(by_level: bool) -> None:
+    """One that takes the highest level first passes nothing; one that draws passes what chance would."""
+    random = Random(2)
+    levels = [random.choice((9, 6, 2)) for _ in range(300)]
+    order = sorted(range(300), key=lambda each: (-levels[each] if by_level else 0, random.random()))
+    rows = [arrival(0, f"m{number}", f"g{number}", level) for number, level in enumerate(levels)]
+    rows += [taken(10 + at, f"m{number}", f"g{number}", None) for at, number in enumerate(order)]
+    evaluator = play(table(rows)).evaluator
+    skill = 1 - evaluator.counts["passed"] / evaluator.blind
+    assert skill == 1 if by_level else abs(skill) < 0.1

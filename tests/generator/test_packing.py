@@ -7,10 +7,8 @@ from deltalake import DeltaTable
 from pyspark.sql import SparkSession
 
 from pipelines.commands import conformance, replay
-from pipelines.conformance.read import request_at
-from tests.support.harness import Project, difference, same
-from tests.support.packing import BEGIN, CONF, END, MIDNIGHT, Row, packing_night
-from tests.support.running_sums import comparable, figures_at
+from tests.support.harness import Project
+from tests.support.packing import BEGIN, CONF, END, Row, packing_night
 
 pytestmark = pytest.mark.slow
 
@@ -34,9 +32,8 @@ def rows_of(folder: Path, table: str) -> list[Row]:
     return [row for row in rows if row["queue"] == "PackingQueue"]
 
 
-def test_each_class_that_is_injected_is_found(session: SparkSession, night: Project, tmp_path: Path) -> None:
+def test_each_class_that_is_injected_is_found(night: Project, tmp_path: Path) -> None:
     assert conformance.main(["--config", night.config, "--out", str(tmp_path / "out")]) == 0
-    all_queues = DeltaTable(str(tmp_path / "out" / "conformance")).to_pyarrow_table().to_pylist()
     [figures] = rows_of(tmp_path / "out", "conformance")
     assert {name: figures[name] for name in FOUND} == FOUND
     assert figures["lock_skipped"] > 0
@@ -44,10 +41,6 @@ def test_each_class_that_is_injected_is_found(session: SparkSession, night: Proj
     assert 0.97 < figures["fitness"] < 0.98
     deviations = rows_of(tmp_path / "out", "conformance_deviations")
     assert len(deviations) == sum(FOUND.values())
-    request = request_at(
-        night.warehouse(session), night.settings(), as_of=MIDNIGHT, window=None, materialize=same
-    )
-    assert difference(figures_at(request), comparable(all_queues)) == []
     stray = sorted(row["at"] for row in deviations if row["class"] == "unexplained")
     assert (stray[-1] - stray[0]).total_seconds() < 180
 

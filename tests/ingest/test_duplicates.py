@@ -1,8 +1,6 @@
-"""Which of several rows with one event_id stand, against the rule in plain Python."""
+"""Which of several rows with one event_id stand."""
 
-from collections import Counter
-from datetime import UTC, date, datetime
-from random import Random
+from datetime import date
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession, functions as F
@@ -17,138 +15,212 @@ from pipelines.ingest.duplicates import (
     select_suspects,
     select_with_hashes,
 )
-from schemas import CONTRACTS
-from tests.support.factories import Row, at, queue_event
+from schemas.events import EventContract
+from schemas.table import optional, required
+from tests.support.frames import assert_same, frame
+from tests.support.harness import same
 
-CONTRACT = CONTRACTS["queue_events"]
-COLUMNS = ", ".join(f"`{column.name}` {column.type}" for column in CONTRACT.columns)
-DAY = at().date()
-Case = tuple[list[int], int | None]
-"""The contents that came in one batch, and the content that was recorded before."""
-
-
-def verdicts(contents: list[int], recorded: int | None) -> Counter[tuple[int, str]]:
-    """(content, verdict) of each row; twins are what is recorded once."""
-    if recorded is not None:
-        return Counter((content, "duplicate" if content == recorded else "conflict") for content in contents)
-    if len(set(contents)) > 1:
-        return Counter((content, "conflict") for content in contents)
-    return Counter((content, "twin" if len(contents) > 1 else "accepted") for content in contents)
-
-
-def event(event_id: str, content: int, **changes: object) -> Row:
-    return queue_event(event_id=event_id, row_count=content, **changes)
+THINGS = EventContract(
+    source="things",
+    columns=(
+        required("event_id", "string", "unique per UTC day"),
+        required("event_time", "timestamp", "time"),
+        optional("message_id", "string", "content"),
+        optional("size", "int", "content"),
+    ),
+    event_types=(),
+    required_for={},
+)
+FRIDAY, SATURDAY = date(2026, 11, 20), date(2026, 11, 21)
 
 
-def came(session: SparkSession, *rows: Row) -> DataFrame:
-    """Rows as the reasons leave them: row_count 7 is no event."""
-    reasons = F.when(F.col("row_count") == 7, "broken_row")
-    return session.createDataFrame(list(rows), COLUMNS).withColumns(
-        {"reasons": reasons, "mistyped": F.lit(None).cast("string"), "raw": F.lit(None).cast("string")}
+def read(session: SparkSession, drawing: str) -> DataFrame:
+    """Rows as they are read: all of them are events unless they have reasons."""
+    rows = frame(session, drawing)
+    for name in {"reasons", "mistyped"}.difference(rows.columns):
+        rows = rows.withColumn(name, F.lit(None).cast("string"))
+    return rows
+
+
+def test_few_bytes_of_a_row_find_its_repeats(session: SparkSession) -> None:
+    rows = read(
+        session,
+        """
+        event_id | event_time timestamp | message_id | size int | reasons       | mistyped
+        once     | 12:00                | M1         | 1        | -             | -
+        wrong    | 12:01                | M1         | 1        | missing_queue | -
+        mistyped | 12:02                | M1         | -        | -             | size STRING
+        no time  | -                    | m1         | 1        | missing_time  | -
+        """,
     )
-
-
-class Taken:
-    """What becomes of a batch's rows, given what is recorded."""
-
-    def __init__(self, session: SparkSession, rows: list[Row], recorded: list[Row], full: set[date]) -> None:
-        batch, known = came(session, *rows), session.createDataFrame(recorded, COLUMNS)
-        days = {row["event_time"].date() for row in rows}
-        hashes = find_repeated_hashes(
-            narrow_rows(batch, CONTRACT), known, full_days=full & days, other_days=days - full
-        )
-        beside = select_near_suspects(batch, narrow_rows(batch, CONTRACT), hashes)
-        few = select_suspects(beside, hashes)
-        repeats = find_repeated(few.where("reasons is null"), select_with_hashes(known, hashes), CONTRACT)
-        apart = decide_duplicates(few, repeats, CONTRACT)
-        self.verdicts = apart.collect()
-        self.accepted = select_accepted(batch, beside, apart, CONTRACT, lambda rows: rows).collect()
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("full", [{DAY}, set()], ids=["many events of the day", "few"])
-def test_verdicts_follow_the_rule(session: SparkSession, full: set[date]) -> None:
-    random = Random(1)
-    cases: dict[str, Case] = {
-        f"e{number}": (
-            [random.randint(-1, 1) for _ in range(random.randint(1, 4))],
-            random.choice([None, -1, 0, 1]),
-        )
-        for number in range(300)
-    }
-    rows = [event(event_id, content) for event_id, (contents, _) in cases.items() for content in contents]
-    # A row that is no event has its own verdict, also where its id came more than once.
-    rows += [event("e0", 7), event("e1", 7)]
-    recorded = [event(event_id, known) for event_id, (_, known) in cases.items() if known is not None]
-    # What was recorded of another day is another event.
-    recorded += [event(event_id, 0, event_time=at(2, day=-1)) for event_id in cases]
-    taken = Taken(session, rows, recorded, full)
-
-    assert [row.event_id for row in taken.verdicts if row.verdict == "invalid"] == ["e0", "e1"]
-    found: dict[str, Counter[tuple[int, str]]] = {event_id: Counter() for event_id in cases}
-    for row in taken.verdicts:
-        if row.verdict != "invalid":
-            found[row.event_id][row.row_count, row.verdict] += 1
-    expected = {event_id: verdicts(*case) for event_id, case in cases.items()}
-    more_than_once = {
-        event_id: Counter({key: rows for key, rows in each.items() if key[1] != "accepted"})
-        for event_id, each in expected.items()
-    }
-    assert found == more_than_once
-    assert len({verdict for each in expected.values() for _, verdict in each}) == 4
-
-    once = sorted((row.event_id, row.row_count) for row in taken.accepted)
-    assert once == sorted(
-        (event_id, content)
-        for event_id, each in expected.items()
-        for content, verdict in each
-        if verdict in ("accepted", "twin")
+    expected = frame(
+        session,
+        """
+        event_time timestamp | is_event boolean | is_mistyped boolean | is_in_other_case boolean
+        12:00                | true             | false               | false
+        12:01                | false            | false               | false
+        12:02                | true             | true                | false
+        -                    | false            | false               | true
+        """,
     )
+    found = narrow_rows(rows, THINGS).drop("identity", "has_more_than_case")
+    assert_same(found, expected)
 
 
-def test_only_rows_that_may_have_come_twice_are_looked_at_closer(session: SparkSession) -> None:
-    batch = came(
-        session, event("once", 0), event("twice", 0), event("twice", 0), event("known", 0), event("broken", 7)
+BATCH = """
+    event_id | event_time timestamp | message_id | size int
+    once     | 12:00                | M          | 1
+    twice    | 12:00                | M          | 1
+    twice    | 23:59:59.999999      | M          | 1
+    two days | 23:59:59.999999      | M          | 1
+    two days | 11-21 00:00          | M          | 1
+    known    | 12:30                | M          | 1
+    tomorrow | 12:30                | M          | 1
+"""
+RECORDED = """
+    event_id  | event_time timestamp | message_id | size int
+    known     | 00:00                | X          | 9
+    tomorrow  | 11-21 12:30          | M          | 1
+    forgotten | 12:00                | M          | 1
+"""
+
+
+@pytest.mark.parametrize(
+    ("full", "others", "known"),
+    [
+        pytest.param({FRIDAY, SATURDAY}, set(), ["known"], id="days with many events"),
+        pytest.param(set(), {FRIDAY, SATURDAY}, ["known"], id="days with few"),
+        pytest.param({FRIDAY}, {SATURDAY}, ["known"], id="both kinds of days"),
+        pytest.param({SATURDAY}, set(), [], id="recorded events of other days are not looked at"),
+    ],
+)
+def test_an_event_repeats_within_its_utc_day(
+    session: SparkSession, full: set[date], others: set[date], known: list[str]
+) -> None:
+    batch, recorded = read(session, BATCH), frame(session, RECORDED)
+    narrow = narrow_rows(batch, THINGS)
+    hashes = find_repeated_hashes(narrow, recorded, full_days=full, other_days=others)
+    near = select_near_suspects(batch, narrow, hashes)
+    suspects = select_suspects(near, hashes).select("event_id", "event_date")
+    day_of = [f"{name} | 2026-11-20" for name in ("twice", "twice", *known)]
+    assert_same(suspects, frame(session, "\n".join(["event_id | event_date date", *day_of])))
+    before = select_with_hashes(recorded, hashes)
+    assert before.columns == recorded.columns
+    assert [row.event_id for row in before.collect()] == known
+    # Beside the suspects stand the rows of their times, which are looked at no further.
+    of_times = ["once", "twice", "twice", "two days"] + ["known", "tomorrow"] * bool(known)
+    assert sorted(row.event_id for row in near.collect()) == sorted(of_times)
+
+
+def test_rows_that_are_no_events_are_suspects_too(session: SparkSession) -> None:
+    batch = read(
+        session,
+        """
+        event_id | event_time timestamp | message_id | size int | reasons
+        good     | 12:00                | M          | 1        | -
+        beside   | 12:01                | M          | 1        | -
+        bad      | 12:01                | M          | 1        | unknown_event_type
+        no time  | -                    | M          | 1        | missing_event_time
+        """,
     )
-    recorded = session.createDataFrame([event("known", 0), event("gone", 0)], COLUMNS)
-    hashes = find_repeated_hashes(narrow_rows(batch, CONTRACT), recorded, full_days={DAY}, other_days=set())
-    few = sorted(
-        row.event_id
-        for row in select_suspects(
-            select_near_suspects(batch, narrow_rows(batch, CONTRACT), hashes), hashes
-        ).collect()
-    )
-    assert few == ["broken", "known", "twice", "twice"]
-    assert [row.event_id for row in select_with_hashes(recorded, hashes).collect()] == ["known"]
+    narrow = narrow_rows(batch, THINGS)
+    none = find_repeated_hashes(narrow, frame(session, RECORDED), full_days={FRIDAY}, other_days=set())
+    near = select_near_suspects(batch, narrow, none)
+    assert_same(near, batch.where("event_id <> 'good'"))
+    expected = batch.where("reasons is not null").withColumn("event_date", F.to_date("event_time"))
+    assert_same(select_suspects(near, none), expected)
 
 
-def test_content_is_every_declared_column(session: SparkSession) -> None:
-    """A repeat with any change is a conflict; without one, a duplicate."""
-    changes: list[Row] = [
-        {},
-        {"session_id": 1},
-        {"row_count": 1},
-        {"transaction_id": "x"},
-        {"conversation_group_id": "x"},
-        {"has_where": False},
-        {"has_where": True},
-        {"queue": "TargetQueue "},
-        {"event_time": at(2).replace(microsecond=1)},
-    ]
-    rows = [queue_event(event_id=f"e{number}") | change for number, change in enumerate(changes)]
-    recorded = [queue_event(event_id=f"e{number}") for number in range(len(changes))]
-    found = {row.event_id: row.verdict for row in Taken(session, rows, recorded, {DAY}).verdicts}
-    assert found == {f"e{number}": "conflict" if number else "duplicate" for number in range(len(changes))}
+SUSPECTS = """
+    event_id  | event_time timestamp | message_id | size int | reasons
+    alone     | 12:00                | M          | 1        | -
+    twins     | 12:00                | M          | 1        | -
+    twins     | 12:00                | M          | 1        | -
+    differ    | 12:00                | M          | 1        | -
+    differ    | 12:00                | M          | 2        | -
+    moments   | 12:00                | M          | 1        | -
+    moments   | 12:00:00.000001      | M          | 1        | -
+    nulls     | 12:00                | M          | -        | -
+    nulls     | 12:00                | -          | 1        | -
+    repeated  | 12:00                | M          | 1        | -
+    repeated  | 12:00                | M          | 1        | -
+    corrected | 12:00                | M          | 1        | -
+    one right | 12:00                | M          | 1        | -
+    one right | 12:00                | M          | 2        | -
+    other day | 11-21 12:00          | M          | 1        | -
+    twins     | 12:00                | M          | 1        | unknown_event_type
+"""
+KNOWN = """
+    event_id  | event_time timestamp | message_id | size int
+    repeated  | 12:00                | M          | 1
+    corrected | 12:00                | M          | 7
+    one right | 12:00                | M          | 2
+    other day | 12:00                | M          | 7
+    not here  | 12:00                | M          | 1
+"""
 
 
-@pytest.mark.spark
-def test_an_event_belongs_to_the_utc_day_of_its_time(session: SparkSession) -> None:
-    """The last microsecond of a day, the first of the next, and one that is a day older in UTC."""
-    moments = [
-        datetime(2026, 11, 20, 23, 59, 59, 999999, tzinfo=UTC),
-        datetime(2026, 11, 21, tzinfo=UTC),
-        datetime.fromisoformat("2026-11-21T00:30:00+01:00").astimezone(UTC),
-    ]
-    found = Taken(session, [queue_event(event_id="e", event_time=moment) for moment in moments], [], {DAY})
-    assert Counter(row.verdict for row in found.verdicts) == {"conflict": 2}
-    assert [row.event_time.day for row in found.accepted] == [21]
+def judged(session: SparkSession) -> tuple[DataFrame, DataFrame]:
+    """`find_repeated` and `decide_duplicates`."""
+    few = read(session, SUSPECTS).withColumn("event_date", F.to_date("event_time"))
+    repeats = find_repeated(few.where("reasons is null"), frame(session, KNOWN), THINGS)
+    return repeats, decide_duplicates(few, repeats, THINGS)
+
+
+def test_events_that_repeat_or_contradict_each_other(session: SparkSession) -> None:
+    repeats, _ = judged(session)
+    told = repeats.select("event_id", F.isnotnull("recorded_content").alias("was_recorded"), "conflicting")
+    expected = """
+        event_id  | was_recorded boolean | conflicting boolean
+        twins     | false                | false
+        differ    | false                | true
+        moments   | false                | true
+        nulls     | false                | true
+        repeated  | true                 | false
+        corrected | true                 | false
+        one right | true                 | true
+    """
+    assert_same(told, frame(session, expected))
+
+
+def test_the_verdict_on_each_row(session: SparkSession) -> None:
+    """What was recorded stands; of contradicting rows none does; of equal ones one does."""
+    _, verdicts = judged(session)
+    expected = """
+        event_id  | size int | verdict
+        alone     | 1        | accepted
+        twins     | 1        | twin
+        twins     | 1        | twin
+        differ    | 1        | conflict
+        differ    | 2        | conflict
+        moments   | 1        | conflict
+        moments   | 1        | conflict
+        nulls     | -        | conflict
+        nulls     | 1        | conflict
+        repeated  | 1        | duplicate
+        repeated  | 1        | duplicate
+        corrected | 1        | conflict
+        one right | 1        | conflict
+        one right | 2        | duplicate
+        other day | 1        | accepted
+        twins     | 1        | invalid
+    """
+    assert_same(verdicts.select("event_id", "size", "verdict"), frame(session, expected))
+    assert {*verdicts.columns} == {*THINGS.names, "reasons", "mistyped", "event_date", "verdict"}
+
+
+def test_what_is_accepted(session: SparkSession) -> None:
+    """The others of the batch, those beside the suspects that are none, and one of each twin."""
+    _, verdicts = judged(session)
+    near = read(session, SUSPECTS + "    bystander | 12:00 | M | 3 | -\n    no time | - | M | 1 | missing")
+    others = read(session, "event_id | event_time timestamp | message_id | size int\nfar off | 13:00 | M | 4")
+    rows = near.select(*others.columns).unionByName(others)
+    expected = """
+        event_id  | event_time timestamp | message_id | size int
+        far off   | 13:00                | M          | 4
+        bystander | 12:00                | M          | 3
+        alone     | 12:00                | M          | 1
+        twins     | 12:00                | M          | 1
+        other day | 11-21 12:00          | M          | 1
+    """
+    assert_same(select_accepted(rows, near, verdicts, THINGS, same), frame(session, expected))

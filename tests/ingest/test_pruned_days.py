@@ -26,12 +26,12 @@ from tests.support.strategies.base import START
 
 pytestmark = pytest.mark.slow
 
-LOGS = 15
+LOGS = 8
 DAY = timedelta(days=1)
 FIRST_LEFT = START.date() + 2 * DAY
 """Of a log of four days, of which a batch each was ingested; the day before the newest one."""
 LEDGER = ENDPOINTS.name, "endpoint_events", "message_events", "queue_events"
-AS_OFS = (START + timedelta(hours=34), START + timedelta(hours=60), START + timedelta(hours=80))
+AS_OFS = (START + timedelta(hours=34), START + timedelta(hours=80))
 """Moments of days that are left, from the first one on."""
 
 
@@ -134,7 +134,7 @@ def of_rows_left(late: Events, before: Mapping[str, Sequence[Row]]) -> Events:
     }
 
 
-@pytest.mark.parametrize("history", [pytest.param("large", marks=pytest.mark.spark), "small"])
+@pytest.mark.parametrize("history", ["large", "small"])
 def test_later_as_ofs_are_those_of_a_whole_ledger(
     session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, history: str
 ) -> None:

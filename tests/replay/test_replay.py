@@ -205,7 +205,7 @@ def test_random_logs_play_as_the_model_does(
         (None, 1, True),
         (1, None, True),
         (2, 1, False),
-        pytest.param(2, 5, True, marks=pytest.mark.spark),
+        (2, 5, True),
         (3, 2, False),
     ],
 )
@@ -223,7 +223,7 @@ def test_busy_queues_play_as_the_model_does(
 @pytest.mark.parametrize(
     ("first", "last", "readers", "top", "drain"),
     [
-        pytest.param(0, 6, None, None, False, marks=pytest.mark.spark),
+        (0, 6, None, None, False),
         (0, 6, None, 1, True),
         (-3, 1, 1, 2, True),
         (1, 3, 2, 1, False),

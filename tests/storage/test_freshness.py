@@ -76,7 +76,6 @@ COMPLETED = CompletedBatches(
         pytest.param(at(301), at(300), id="after all"),
     ],
 )
-@pytest.mark.spark
 def test_the_newest_data(warehouse: Warehouse, as_of: datetime, newest: datetime | None) -> None:
     assert find_newest_data(warehouse, COMPLETED, as_of) == newest
 

@@ -57,7 +57,6 @@ def test_what_a_fold_wrote_is_missed_before_anything_is_published(
     ]
 
 
-@pytest.mark.spark
 def test_what_was_published_is_compared(session: SparkSession, tmp_path: Path) -> None:
     versions = {"runs": 0, "files": 0, "batches": 2}
     run = ended_run("one", at(60), versions=versions)

@@ -1,7 +1,6 @@
 """What a session has to have before tables are opened in it."""
 
 import os
-import re
 import subprocess
 import sys
 from pathlib import Path
@@ -48,7 +47,6 @@ def test_a_session_that_lacks_something_is_told_what_to_add(conf: dict[str, Any]
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.spark
 def test_a_table_is_opened_by_settings_and_name(session: SparkSession, tmp_path: Path) -> None:
     settings = settings_in(tmp_path)
     warehouse_of(session, tmp_path / "warehouse", {"runs": [ended_run("one", at(60))]})
@@ -80,34 +78,3 @@ def test_without_a_session_the_embedded_engine_is_opened(tmp_path: Path) -> None
         check=False,
     )
     assert (done.stdout, done.returncode) == ("0\n", 0), done.stderr
-
-
-@pytest.mark.spark
-@pytest.mark.parametrize("zone", ["UTC", "Etc/UTC", "Z"])
-def test_utc_has_many_names(spark: SparkSession, tmp_path: Path, zone: str) -> None:
-    session = spark.newSession()
-    session.conf.set(ZONE, zone)
-    assert open_table(session, settings_in(tmp_path), "runs").isEmpty()
-
-
-@pytest.mark.spark
-@pytest.mark.usefixtures("spark")
-@pytest.mark.slow
-def test_the_documented_shell_works_to_the_letter() -> None:
-    text = (ROOT / "docs" / "running.md").read_text("utf-8").split("## In a pyspark shell")[1]
-    line, snippet = re.findall(r"```(?:python)?\n(.*?)```", text, re.DOTALL)[:2]
-    # Without -i, a Python whose input is no terminal skips the start-up file that makes `spark`.
-    env = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
-    env["PYSPARK_DRIVER_PYTHON_OPTS"] = "-i"
-    shell = subprocess.run(
-        ["bash", "-c", line],
-        cwd=ROOT,
-        env=env,
-        input=snippet,
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    assert "|as_of" in shell.stdout, shell.stderr
-    assert "Error" not in shell.stderr

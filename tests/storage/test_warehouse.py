@@ -27,7 +27,6 @@ from tests.support.written import warehouse_of, write
 Change = Callable[[pa.Table], pa.Table]
 
 
-@pytest.mark.spark
 def test_a_column_that_came_later_is_null_until_the_next_write(session: SparkSession, tmp_path: Path) -> None:
     """A table of an older version lacks a column that may be null, in the middle."""
     file = {"batch": 1, "source": "s", "path": "p", "length": 5, "version": 7}
@@ -89,7 +88,6 @@ def tables_of(id: str) -> dict[str, list[Row]]:
     return {"endpoint_events": [ends], "batches": [dict(zip(BATCHES.names, BATCH, strict=True))]}
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("id", ["c1", LOWER.upper(), f"{LOWER}/0"])
 def test_ids_in_their_one_spelling_are_read_and_marked(
     session: SparkSession, tmp_path: Path, id: str
@@ -109,7 +107,6 @@ def test_ids_in_their_one_spelling_are_read_and_marked(
     assert is_marked(session, found.path(BATCHES))
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("id", [LOWER, f"{{{LOWER.upper()}}}", f"{LOWER}/target/3"])
 def test_ids_in_another_spelling_are_of_an_older_version(
     session: SparkSession, tmp_path: Path, id: str
@@ -124,7 +121,6 @@ def test_ids_in_another_spelling_are_of_an_older_version(
     assert f"run {name_command('nightly')} --as-of latest again" in str(error.value)
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -157,7 +153,6 @@ def test_a_table_with_other_columns_is_named(
     assert changed_by(change, session, tmp_path) == said
 
 
-@pytest.mark.spark
 def test_every_declared_table_has_its_columns(session: SparkSession, tmp_path: Path) -> None:
     warehouse = Warehouse(session, str(tmp_path))
     for table in TABLES.values():
@@ -167,7 +162,6 @@ def test_every_declared_table_has_its_columns(session: SparkSession, tmp_path: P
     assert versions_of(str(tmp_path)) == dict.fromkeys(TABLES, 0)
 
 
-@pytest.mark.spark
 def test_a_table_whose_creation_broke_off_is_none(session: SparkSession, tmp_path: Path) -> None:
     """A kill may leave a log without a commit: it reads as empty, and the first write creates the table."""
     (tmp_path / FILES.name / "_delta_log" / "_staged_commits").mkdir(parents=True)

@@ -14,7 +14,6 @@ from schemas.reading import as_of_key
 from tests.support.factories import at
 
 
-@pytest.mark.spark
 def test_a_write_is_told_with_its_rows(
     session: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -138,7 +138,6 @@ def test_the_random_logs_have_what_matters(night: tuple[Project, Log]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.spark
 @pytest.mark.parametrize("since", [None, SINCE], ids=["always", "from then on"])
 def test_changes_equal_the_model(
     session: SparkSession, night: tuple[Project, Log], since: timedelta | None
@@ -172,7 +171,6 @@ def require_equal(found: dict[str, list[Row]], expected: dict[str, list[Row]]) -
 
 
 @pytest.mark.slow
-@pytest.mark.spark
 @pytest.mark.parametrize("since", [None, SINCE], ids=["always", "from then on"])
 def test_other_rules_equal_the_model(
     session: SparkSession, night: tuple[Project, Log], since: timedelta | None
@@ -189,7 +187,6 @@ def test_other_rules_equal_the_model(
 
 
 @pytest.mark.slow
-@pytest.mark.spark
 def test_only_queues_with_another_level_are_reordered(
     session: SparkSession, night: tuple[Project, Log], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,7 +105,6 @@ def test_without_snapshots_inputs_and_catalog_are_needed(tmp_path: Path) -> None
     assert "catalog: is missing" in str(caught.value)
 
 
-@pytest.mark.spark
 def test_spellings_of_a_servers_tools_are_read(session: SparkSession, tmp_path: Path) -> None:
     """Braces, lower case, bits as words, blanks behind the state, upper-case headers, long fractions."""
     server = Server(tmp_path)
@@ -205,7 +204,6 @@ def test_nanoseconds_are_listed_as_another_type(tmp_path: Path) -> None:
     load_settings(path)
 
 
-@pytest.mark.spark
 def test_parquet_of_other_writers_is_read(session: SparkSession, tmp_path: Path) -> None:
     """Texts in dictionaries, and times without a zone, in 96 bits too."""
     server = Server(tmp_path)
@@ -262,7 +260,6 @@ def test_small_views_that_can_not_be_read_are_named(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("view", ["conversation_endpoints", "dbo.TargetQueue"])
 def test_a_large_view_that_can_not_be_read_is_named(session: SparkSession, tmp_path: Path, view: str) -> None:
     # The embedded engine takes a column with one value from the footer.

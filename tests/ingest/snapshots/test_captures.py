@@ -59,7 +59,6 @@ def server_at(log: Log, moment: datetime) -> dict[Place, Views]:
     ("count", "number"),
     [(2, 14), pytest.param(4, 11, marks=pytest.mark.long), pytest.param(4, 23, marks=pytest.mark.long)],
 )
-@pytest.mark.spark
 def test_captures_give_the_tables_of_csv(tmp_path: Path, count: int, number: int) -> None:
     """Two moments of random servers; all views are complete, so what has gone has ended."""
     log = guid_log(count, number)
@@ -137,7 +136,6 @@ SPELLINGS = {
 }
 
 
-@pytest.mark.spark
 def test_other_spellings_of_values_are_read(tmp_path: Path) -> None:
     """One night on a server for each spelling, and on one whose capture is spelled as the script does it."""
     project = CaptureProject(tmp_path / "p")

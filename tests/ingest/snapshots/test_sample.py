@@ -30,7 +30,6 @@ RULE = {
 }
 
 
-@pytest.mark.spark
 @pytest.mark.usefixtures("session")
 def test_the_schedules_are_those_of_the_log(tmp_path: Path) -> None:
     events = {}

@@ -161,7 +161,6 @@ def talk(number: int, minute: float) -> list[Row]:
     ]
 
 
-@pytest.mark.spark
 def test_what_a_complete_view_does_not_show_has_gone(session: SparkSession, server: Server) -> None:
     # 1: all is there. 2: its endpoints are, its messages are not. 3: nothing is there. 4: too young to tell.
     events = [row for number in (1, 2, 3) for row in talk(number, -10)] + talk(4, -0.5)

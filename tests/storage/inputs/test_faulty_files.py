@@ -12,8 +12,6 @@ from pipelines.storage.inputs.listing import InputFile
 from pipelines.storage.inputs.read import read_input
 from schemas import CONTRACTS
 
-pytestmark = pytest.mark.spark
-
 CUT = b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
 """The beginning of a gz file."""
 

@@ -151,7 +151,6 @@ def taken_of(session: SparkSession, path: Path, before: list[InputFile]) -> tupl
     return files, sorted(values(found, "event_id"))
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("partition_by", [None, ["day"]])
 def test_delta_versions_are_taken_once(
     session: SparkSession, tmp_path: Path, partition_by: list[str] | None
@@ -174,7 +173,6 @@ def test_delta_versions_are_taken_once(
     assert (third, found) == ([InputFile(SOURCE, str(path), version=4, since=3)], [])
 
 
-@pytest.mark.spark
 def test_rows_that_spark_or_sail_appended_are_read(session: SparkSession, tmp_path: Path) -> None:
     path = tmp_path / "table"
     for version, number in enumerate((1, 2)):
@@ -188,7 +186,6 @@ def test_rows_that_spark_or_sail_appended_are_read(session: SparkSession, tmp_pa
         assert (found.size_bytes, found.broken, found.unreadable, found.raw) == (100, False, None, None)
 
 
-@pytest.mark.spark
 def test_delta_differences_are_listed(session: SparkSession, tmp_path: Path) -> None:
     write_deltalake(tmp_path, pa.table({"event_id": ["e"], "event_time": [MOMENT.date()], "instance": [5]}))
     with pytest.raises(InputError) as caught:

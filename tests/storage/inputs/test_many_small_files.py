@@ -41,10 +41,5 @@ def test_the_new_versions_of_a_delta_input_count_alone(tmp_path: Path) -> None:
     assert not taken(1, last)
 
 
-@pytest.mark.spark
-def test_apache_spark_is_never_slow_to_open_files(spark: SparkSession) -> None:
-    assert not is_slow_to_open_files(spark)
-
-
 def test_the_embedded_engine_is_slow_to_open_files(embedded: SparkSession) -> None:
     assert is_slow_to_open_files(embedded)

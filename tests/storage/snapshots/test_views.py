@@ -26,7 +26,6 @@ def orders_by_view(session: SparkSession, folder: Path, format: str) -> set[tupl
     return {(row["view"], row["queuing_order"]) for row in rows}
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("format", ["csv", "parquet", "delta"])
 def test_a_row_is_of_the_view_that_its_file_is_named_after(
     session: SparkSession, tmp_path: Path, format: str
@@ -38,7 +37,6 @@ def test_a_row_is_of_the_view_that_its_file_is_named_after(
     assert orders_by_view(session, tmp_path / "snap", format) == expected
 
 
-@pytest.mark.spark
 def test_files_of_several_shapes_are_read_side_by_side(session: SparkSession, tmp_path: Path) -> None:
     """A folder of Parquet files, a column as text, and a column that is spelt and placed otherwise."""
     row = ready(1, False, 0)
@@ -66,7 +64,6 @@ def test_files_of_several_shapes_are_read_side_by_side(session: SparkSession, tm
     }
 
 
-@pytest.mark.spark
 def test_csv_files_of_several_headers_are_read_side_by_side(session: SparkSession, tmp_path: Path) -> None:
     """One has its columns in another order, one is cut in its last line."""
     row = ready(1, False, 0)

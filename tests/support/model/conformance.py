@@ -9,7 +9,7 @@ from typing import Any
 
 from .catalog import Catalog
 from .endpoints import Endpoint, read_endpoints
-from .messages import Message, arrival_order, conversation_order, read_messages, sending_order
+from .messages import Message, arrival_order, conversation_order, read_messages
 from .rules import rule_history
 from .vocabulary import CREATIONS, ENDS, Events, QueueKey, Row, Side, by_time, utf8
 
@@ -442,81 +442,3 @@ def _was_named(log: Log, decision: Decision, group: str, tolerance: timedelta) -
         and log.group_at(side, time) == group
         for side, time in log.statements
     )
-
-
-def conformance_links(
-    accepted_events: Events,
-    *,
-    catalog: Row,
-    rules: list[Row],
-    as_of: datetime,
-    since: datetime,
-    fragment_bytes: int | None,
-) -> list[Row]:
-    """The table conformance_links, pair by pair."""
-    places = Catalog(catalog)
-    messages = read_messages(accepted_events.get("message_events") or [])
-    endpoints = read_endpoints(
-        accepted_events.get("endpoint_events") or [],
-        messages,
-        places,
-        rule_history(rules),
-    )
-    endpoints = {side: each for side, each in endpoints.items() if each.created_at < as_of}
-    links: dict[tuple[str, str], list[tuple[Message, int, datetime]]] = defaultdict(list)
-    there = [
-        message
-        for message in messages
-        if message.sent_at and message.arrived_at and max(message.sent_at, message.arrived_at) < as_of
-    ]
-    for message in there:
-        sender, receiver = endpoints.get(message.sender), endpoints.get(message.receiver)
-        if sender is None or receiver is None or sender.instance == receiver.instance:
-            continue
-        if any(
-            event["event_type"] == "FORWARD_ACCEPTED"
-            and event["event_time"] < as_of
-            and event["instance"] != sender.instance
-            for event in message.events
-        ):
-            continue
-        assert message.arrived_at
-        if message.arrived_at < since:
-            continue
-        level = sender.priority if places.honors_priority(sender.instance, sender.database) else 5
-        sendable = max(
-            other.sent_at
-            for other in there
-            if other.sender == message.sender
-            and sending_order(other) <= sending_order(message)
-            and other.sent_at
-        )
-        links[sender.instance, receiver.instance].append((message, level, sendable))
-    rows = []
-    for (sending, receiving), own in links.items():
-        pairs = [
-            (a, b)
-            for a, level_a, sendable_a in own
-            for b, level_b, sendable_b in own
-            if level_a > level_b and sendable_a <= sendable_b and _arrived(a) > _arrived(b)
-        ]
-        fragmented = [
-            a for a, _ in pairs if fragment_bytes is not None and (a.size_bytes or 0) > fragment_bytes
-        ]
-        rows.append(
-            {
-                "as_of": as_of,
-                "sending_instance": sending,
-                "receiving_instance": receiving,
-                "messages": len(own),
-                "with_inversion": len({b.message_id for _, b in pairs}),
-                "inversions": len(pairs),
-                "inversions_fragmented": None if fragment_bytes is None else len(fragmented),
-            }
-        )
-    return rows
-
-
-def _arrived(message: Message) -> datetime:
-    assert message.arrived_at
-    return message.arrived_at

@@ -1,5 +1,6 @@
 """What a scene is, and the short words with which scenes are written."""
 
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -20,8 +21,6 @@ from tests.support.model.moment import Moment
 from tests.support.model.snapshots import Snapshot
 
 AS_OF = at(60)
-TARGET_GROUP = "group {} False"
-"""The group of the target endpoint of a conversation."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +68,60 @@ class Scene:
         )
 
 
+def scene(name: str, text: str, causes: str, details: Mapping[str, Sequence[Row]] = {}, **more: Any) -> Scene:
+    """A scene whose log and causes are written as `events` and `causes_of` read them."""
+    return Scene(name, events(text), causes_of(causes), details, **more)
+
+
+def causes_of(text: str) -> dict[str, list[str]]:
+    """`c1/0: older_first, not_received; c2/0: first_in_line`."""
+    parts = [part.partition(": ") for part in text.split("; ") if part]
+    return {message: codes.split(", ") for message, _, codes in parts}
+
+
+def events(text: str) -> list[Row]:
+    """Events, with commas between; numbers are minutes after noon, and `contract=Gold` changes a column.
+
+    `talk c1 0` creates both endpoints, `begin c1` and `create c1` one of them, `end c1 3` ends the initiator.
+    `ready c1/0 1` and `sent c1/0 1` are messages of the initiator, `reply c1/0 1` arrives from the target;
+    `forward c1/0 2` is accepted by HUB, and `received c1/0 t1 5` is taken in a transaction, or in none (-).
+    A word in capitals is an event of the target queue, such as `RECEIVE 5 transaction=t1 of=c1`.
+    """
+    rows: list[Row] = []
+    for part in filter(str.strip, text.split(",")):
+        verb, *words = shlex.split(part)
+        given = [word for word in words if "=" not in word]
+        changes = dict(_change(*word.split("=")) for word in words if "=" in word)
+        if verb.isupper():
+            rows.append(on_queue(verb, float(given[0]), **changes))
+        elif verb == "received":
+            transaction = None if given[1] == "-" else given[1]
+            rows.append(received(given[0], transaction, float(given[2]), **changes))
+        else:
+            rows += VERBS[verb](given[0], *map(float, given[1:]), **changes)
+    return rows
+
+
+WORDS = {
+    "transaction": "transaction_id",
+    "session": "session_id",
+    "group": "conversation_group_id",
+    "local": "local_service",
+    "rows": "row_count",
+    "where": "has_where",
+    "status": "queue_status",
+}
+"""Short words for columns."""
+
+
+def _change(name: str, value: str) -> tuple[str, Any]:
+    if name == "of":
+        return "conversation_group_id", f"group {value} False"
+    if name in ("session", "rows"):
+        return WORDS[name], int(value)
+    return WORDS.get(name, name), {"true": True, "false": False}.get(value, value)
+
+
 def talk(conversation: str = "c1", minute: float = 0, **changes: Any) -> list[Row]:
     """A conversation that begins at a minute: its initiator in SQL1.A, its target in SQL1.B."""
     changes = {"event_time": at(minute), **changes}
@@ -88,6 +141,24 @@ def sent(message: str = "c1/0", minute: float = 1, **changes: Any) -> Row:
     return message_event("SENT", message, event_time=at(minute), **changes)
 
 
+VERBS = {
+    "talk": talk,
+    "begin": lambda *given, **changes: talk(*given, **changes)[:1],
+    "create": lambda *given, **changes: talk(*given, **changes)[1:],
+    "ready": lambda *given, **changes: [ready(*given, **changes)],
+    "sent": lambda *given, **changes: [sent(*given, **changes)],
+    "reply": lambda *given, **changes: [ready(*given, sent_by_initiator=False, **changes)],
+    "end": lambda conversation, minute=0, **changes: [
+        endpoint_event("END_CONVERSATION", conversation, event_time=at(minute), **changes)
+    ],
+    "forward": lambda message, minute, instance="HUB", database="H": [
+        message_event(
+            "FORWARD_ACCEPTED", message, event_time=at(minute), instance=instance, database=database
+        )
+    ],
+}
+
+
 def received(message: str, transaction: str | None, minute: float, **changes: Any) -> Row:
     """A RECEIVED of a message from the target queue."""
     return message_event(
@@ -102,7 +173,8 @@ def received(message: str, transaction: str | None, minute: float, **changes: An
 
 def on_queue(event_type: str, minute: float, **changes: Any) -> Row:
     """An event of the target queue."""
-    return queue_event(event_type, f"{event_type} {minute}", event_time=at(minute), **changes)
+    event_id = f"{event_type} {minute} {changes.get('transaction_id')}"
+    return queue_event(event_type, event_id, event_time=at(minute), **changes)
 
 
 def rule(name: str, level: int, **criteria: Any) -> Row:
@@ -137,16 +209,16 @@ NO_NAMES = dict.fromkeys(TARGET_NAMES)
 SPECIAL = {"contract": "Contract", "local_service": "TargetService"}
 """Criteria of the second step."""
 IN_A, IN_B = ({"instance": "SQL1", "database": database} for database in "AB")
+RECEIVE = {"kind": "receive", **TARGET_QUEUE}
+TRANSMISSION = {"kind": "transmission", "instance": "SQL1", "database": None, "queue": None}
 
-ONE = [*talk(), ready()]
+ONE = "talk c1, ready c1/0"
 """One conversation begun at noon, one message a minute later; the target endpoint is asked about."""
-FIRST = ["first_in_line"]
 
 
-def one(name: str, rules: list[Row], *codes: str, **more: Any) -> Scene:
+def one(name: str, rules: list[Row], *codes: str, rows: str = ONE, **more: Any) -> Scene:
     """A scene about the one message of ONE, which is the first of its queue."""
-    rows = more.pop("rows", ONE)
-    return Scene(name, rows, {"c1/0": [*codes, *FIRST]}, rules=rules, **more)
+    return scene(name, rows, f"c1/0: {', '.join([*codes, 'first_in_line'])}", rules=rules, **more)
 
 
 def unplaced(code: str, schedule: str, where: Row, names: Row) -> dict[str, list[Row]]:

@@ -1,68 +1,46 @@
 """Scenes about messages that cannot be placed."""
 
-from tests.support.factories import at, endpoint_event, message_event
-
-from .scene import (
-    FIRST,
-    IN_A,
-    IN_B,
-    INITIATOR_NAMES,
-    NO_NAMES,
-    TARGET_NAMES,
-    Scene,
-    ready,
-    sent,
-    talk,
-    unplaced,
-)
+from .scene import IN_A, IN_B, INITIATOR_NAMES, NO_NAMES, TARGET_NAMES, scene, unplaced
 
 UNKNOWN, NO_SERVICE = "endpoint_unknown", "service_not_in_catalog"
 SCENES = [
-    Scene(
+    scene(
         "endpoint_unknown: neither endpoint of an arrived message is known",
-        [ready()],
-        {"c1/0": [UNKNOWN]},
+        "ready c1/0",
+        "c1/0: endpoint_unknown",
         unplaced(UNKNOWN, "receive", IN_B, NO_NAMES),
     ),
-    Scene(
+    scene(
         "endpoint_unknown: the other endpoint is known, so its names are swapped",
-        [*talk()[1:], message_event("DELIVERED", "c1/0", sent_by_initiator=False)],
-        {"c1/0": [UNKNOWN]},
+        "create c1, reply c1/0",
+        "c1/0: endpoint_unknown",
         unplaced(UNKNOWN, "receive", IN_A, INITIATOR_NAMES),
     ),
-    Scene(
+    scene(
         "endpoint_unknown: the receiver is created at as_of",
-        [
-            endpoint_event("BEGIN_DIALOG", event_time=at(60)),
-            endpoint_event("DIALOG_CREATED"),
-            message_event("DELIVERED", "c1/0", sent_by_initiator=False),
-        ],
-        {"c1/0": [UNKNOWN]},
+        "begin c1 60, create c1, reply c1/0",
+        "c1/0: endpoint_unknown",
     ),
-    Scene(
+    scene(
         "endpoint_unknown: the receiver is created before as_of",
-        [
-            endpoint_event("BEGIN_DIALOG", event_time=at(59.99)),
-            endpoint_event("DIALOG_CREATED"),
-            message_event("DELIVERED", "c1/0", sent_by_initiator=False),
-        ],
-        {"c1/0": FIRST},
+        "begin c1 59.99, create c1, reply c1/0",
+        "c1/0: first_in_line",
     ),
-    Scene(
+    scene(
         "endpoint_unknown: the sender of a message that was sent",
-        [*talk()[1:], sent()],
-        {"c1/0": [UNKNOWN]},
+        "create c1, sent c1/0",
+        "c1/0: endpoint_unknown",
         unplaced(UNKNOWN, "transmission", IN_A, INITIATOR_NAMES),
     ),
-    Scene(
+    scene(
         "service_not_in_catalog: the receiver's service has no queue",
-        [*talk()[:1], *talk(local_service="Nowhere")[1:], ready()],
-        {"c1/0": [NO_SERVICE]},
+        "begin c1, create c1 local=Nowhere, ready c1/0",
+        "c1/0: service_not_in_catalog",
         unplaced(NO_SERVICE, "receive", IN_B, {**TARGET_NAMES, "local_service": "Nowhere"}),
     ),
-    Scene(
+    scene(
         "service_not_in_catalog: a sender needs no queue",
-        [*talk(local_service="Nowhere")[:1], sent()],
-        {"c1/0": FIRST},
+        "begin c1 local=Nowhere, sent c1/0",
+        "c1/0: first_in_line",
     ),
 ]

@@ -1,0 +1,59 @@
+"""GUIDs of an input in their one spelling."""
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.ingest.ids import has_more_than_case, is_in_other_case, with_canonical_ids, with_written_ids
+from schemas.events import QUEUE_EVENTS, EventContract
+from schemas.table import optional
+from tests.support.frames import assert_same, frame
+
+NAMES = ("event_id", "message_id", "conversation_id")
+CONTRACT = EventContract("things", tuple(optional(name, "string", "") for name in NAMES), (), {})
+GUID = "ABCDEF00-0000-4000-8000-00000000000A"
+SPELLINGS = f"""
+    event_id | message_id       | conversation_id     | other_case boolean | more_than_case boolean
+    e1       | {GUID}           | -                   | false              | false
+    e2       | {GUID.lower()}   | {GUID}              | true               | false
+    e3       | {GUID}           | {{{GUID}}}          | false              | true
+    e4       | {GUID.lower()}/x | {{{GUID.lower()}}}  | true               | true
+    e5       | M5               | m5                  | true               | true
+"""
+CANONICAL = f"""
+    event_id | message_id       | conversation_id
+    e1       | {GUID}           | -
+    e2       | {GUID}           | {GUID}
+    e3       | {GUID}           | {GUID}
+    e4       | {GUID.lower()}/x | {GUID}
+    e5       | M5               | m5
+"""
+
+
+def test_what_a_spelling_asks_for(session: SparkSession) -> None:
+    rows = frame(session, SPELLINGS)
+    found = rows.select(
+        *NAMES,
+        is_in_other_case(CONTRACT).alias("other_case"),
+        has_more_than_case(CONTRACT).alias("more_than_case"),
+    )
+    assert_same(found, rows)
+
+
+@pytest.mark.parametrize("by_case", [True, False])
+def test_the_one_spelling_and_the_written_one(session: SparkSession, by_case: bool) -> None:
+    rows = frame(session, SPELLINGS).select(*NAMES)
+    if by_case:
+        rows = rows.where("event_id in ('e1', 'e2')")
+    expected = frame(session, CANONICAL).join(rows.select("event_id"), "event_id", "left_semi")
+    found = with_canonical_ids(rows, CONTRACT, by_case=by_case)
+    assert_same(found.drop("written"), expected)
+    assert_same(with_written_ids(found, CONTRACT).drop("written"), rows)
+    assert_same(with_written_ids(rows, CONTRACT), rows)
+
+
+def test_ids_of_an_input_are_its_guids(session: SparkSession) -> None:
+    """The id of an event and of a transaction stay as they are."""
+    drawing = "\n".join([" | ".join(QUEUE_EVENTS.names), " | ".join("a" for _ in QUEUE_EVENTS.names)])
+    found = with_canonical_ids(frame(session, drawing), QUEUE_EVENTS, by_case=True)
+    [row] = found.drop("written").collect()
+    assert {name for name in QUEUE_EVENTS.names if row[name] == "A"} == {"conversation_group_id"}

@@ -1,0 +1,199 @@
+"""The rows that a batch reads: new events, open rows, and closed rows that new events refer to."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession, functions as F
+
+from pipelines.ingest.late_events import Lookback, select_closed_rows
+from pipelines.ingest.retention import CloseAt
+from pipelines.ingest.working_set import Batch, Rows, WorkingSet, read_working_set, union_batches
+from pipelines.storage.warehouse import Warehouse
+from schemas import TABLES
+from schemas.events import CONTRACTS, QUEUE_FACTS, accepted_names
+from schemas.ledger import ENDPOINTS
+from schemas.table import Table
+from tests.support.frames import DAY, assert_same, frame, instant
+from tests.support.harness import same
+
+MOMENT = "timestamp'2026-11-18 12:00:00'"
+ANY = {"string": "'x'", "boolean": "true", "timestamp": MOMENT, "int": "5", "bigint": "1L"}
+
+
+def rows_of(session: SparkSession, table: Table, drawing: str) -> DataFrame:
+    """Rows of a table of the ledger; columns that are not drawn have any value, or none."""
+    rows = frame(session, drawing)
+    values = {
+        column.name: F.lit(None).cast(column.type) if column.nullable else F.expr(ANY[column.type])
+        for column in table.columns
+        if column.name not in rows.columns
+    }
+    return rows.withColumns(values).select(*table.names)
+
+
+@pytest.mark.parametrize(
+    ("lookback", "found"),
+    [
+        pytest.param(Lookback(set(), set(), everywhere=True), ["a 18", "a 19", "a 20", "b 18"], id="small"),
+        pytest.param(
+            Lookback({date(2026, 11, 19)}, set(), everywhere=False), ["a 19", "a 20"], id="full day"
+        ),
+        pytest.param(
+            Lookback({date(2026, 11, 20)}, {date(2026, 11, 19)}, everywhere=False),
+            ["a 20"],
+            id="of other days only what their events refer to",
+        ),
+        pytest.param(
+            Lookback({date(2026, 11, 20)}, {date(2026, 11, 18)}, everywhere=False),
+            ["a 20", "b 18"],
+            id="back to the first other day",
+        ),
+        pytest.param(
+            Lookback({date(2026, 11, 19)}, {DAY}, everywhere=False), ["a 19", "a 20"], id="a later other day"
+        ),
+        pytest.param(Lookback(set(), {date(2026, 11, 18)}, everywhere=False), ["b 18"], id="other days only"),
+    ],
+)
+def test_closed_rows_that_new_events_refer_to(
+    session: SparkSession, lookback: Lookback, found: list[str]
+) -> None:
+    """Rows that were closed on the event's day or later, of its key."""
+    closed = """
+        name | key | closed_on date
+        a 18 | a   | 2026-11-18
+        a 19 | a   | 2026-11-19
+        a 20 | a   | 2026-11-20
+        b 17 | c   | 2026-11-17
+        b 18 | b   | 2026-11-18
+    """
+    new = "key | event_time timestamp\na | 11-20 12:00\na | 11-20 13:00\nb | 11-18 12:00"
+    rows = select_closed_rows(frame(session, closed), frame(session, new), ["key"], lookback)
+    assert sorted(row.name for row in rows.collect()) == found
+    assert {*rows.columns} == {"name", "key", "closed_on"}
+
+
+def test_rows_of_a_table_together(session: SparkSession) -> None:
+    """After the table is written, late rows stand among the open ones, too."""
+    new = rows_of(session, QUEUE_FACTS, "event_id | batch bigint\nnew | 2")
+    before = rows_of(session, QUEUE_FACTS, "event_id | batch bigint\nopen | 1\nlate | 1")
+    late = rows_of(session, QUEUE_FACTS, "event_id | batch bigint\nlate | 1")
+    warehouse = Warehouse(session, "/nowhere")
+
+    def ids(frame: DataFrame) -> list[str]:
+        assert frame.columns == [*accepted_names("queue_events"), "batch"]
+        return sorted(row.event_id for row in frame.collect())
+
+    rows = Rows(QUEUE_FACTS, new, before, late)
+    assert ids(rows.all(warehouse)) == ["late", "late", "new", "open"]
+    assert ids(rows.each_once(warehouse)) == ["late", "new", "open"]
+    assert ids(Rows(QUEUE_FACTS, new, before, None).each_once(warehouse)) == ["late", "new", "open"]
+    assert ids(Rows(QUEUE_FACTS, new, None, late).each_once(warehouse)) == ["late", "new"]
+    assert ids(Rows(QUEUE_FACTS, None, None, None).all(warehouse)) == []
+    known = rows_of(session, ENDPOINTS, "conversation_id\nc1")
+    assert_same(union_batches(warehouse, ENDPOINTS, None, known), known)
+
+
+STORED = {
+    "message_events": """
+        event_id  | event_type | message_id | conversation_id | transaction_id | batch bigint | fold bigint | closed_on date
+        open      | SENT       | m1         | c1              | -              | 1            | 1           | -
+        late      | RECEIVED   | m2         | c9              | t2             | 1            | 1           | 2026-11-18
+        arrived   | DELIVERED  | m3         | c3              | -              | 1            | 1           | 2026-11-18
+        untouched | RECEIVED   | m4         | c4              | t4             | 1            | 1           | 2026-11-18
+        moved     | RECEIVED   | m5         | c9              | t5             | 1            | 2           | 2026-11-18
+        attempted | SENT       | m6         | c9              | -              | 2            | 2           | -
+    """,  # noqa: E501
+    "endpoint_events": """
+        event_id  | event_type       | conversation_id | closed_on date
+        open      | BEGIN_DIALOG     | c1              | -
+        late      | BEGIN_DIALOG     | c3              | 2026-11-18
+        late too  | END_CONVERSATION | c2              | 2026-11-18
+        untouched | BEGIN_DIALOG     | c4              | 2026-11-18
+    """,
+    "queue_events": """
+        event_id  | event_type | instance | transaction_id | closed_on date
+        open      | COMMIT     | x        | t1             | -
+        late      | COMMIT     | x        | t2             | 2026-11-18
+        late too  | COMMIT     | x        | t5             | 2026-11-18
+        late new  | COMMIT     | x        | t7             | 2026-11-18
+        late take | COMMIT     | x        | t8             | 2026-11-18
+        elsewhere | COMMIT     | y        | t2             | 2026-11-18
+        untouched | COMMIT     | x        | t4             | 2026-11-18
+        of nobody | RECEIVE    | x        | -              | 2026-11-18
+    """,
+    "endpoints": """
+        conversation_id | closed_on date
+        c1              | -
+        c3              | 2026-11-18
+        c4              | 2026-11-18
+    """,
+}
+NEW = {
+    "message_events": """
+        event_id | event_type | message_id | conversation_id | transaction_id
+        new 1    | SENT       | m2         | c2              | -
+        new 2    | SENT       | m5         | c2              | -
+        new 3    | RECEIVED   | m8         | c2              | t8
+    """,
+    "endpoint_events": """
+        event_id | event_type       | conversation_id
+        new 1    | DIALOG_CREATED   | c3
+        new 2    | END_CONVERSATION | c1
+    """,
+    "queue_events": """
+        event_id | event_type | transaction_id
+        new 1    | RECEIVE    | t7
+        new 2    | RECEIVE    | -
+    """,
+}
+
+
+def working_set(session: SparkSession, folder: Path, *, starts_anew: bool) -> WorkingSet:
+    """That of the second batch."""
+    warehouse = Warehouse(session, str(folder))
+    for name, drawing in STORED.items():
+        warehouse.replace(TABLES[name], rows_of(session, TABLES[name], drawing))
+    events = {
+        name: rows_of(session, TABLES[name], drawing).select(*CONTRACTS[name].names)
+        for name, drawing in NEW.items()
+    }
+    batch = Batch(
+        number=2,
+        events=events,
+        view_events={},
+        views=None,
+        close_at=CloseAt(DAY, instant("12:00"), instant("11:45")),
+        closed_until=None,
+        lookback=Lookback(set(), set(), everywhere=True),
+        bindings=[],
+        has_queue_events=True,
+        starts_anew=starts_anew,
+    )
+    return read_working_set(warehouse, batch, same)
+
+
+def ids(rows: DataFrame | None, name: str = "event_id") -> list[str] | None:
+    return None if rows is None else sorted(row[name] for row in rows.collect())
+
+
+def test_what_a_batch_reads(session: SparkSession, tmp_path: Path) -> None:
+    """A late message brings the outcomes of transactions that received it, a late creation its arrivals."""
+    found = working_set(session, tmp_path, starts_anew=False)
+    assert ids(found.messages.new) == ["new 1", "new 2", "new 3"]
+    assert ids(found.messages.open) == ["moved", "open"]
+    assert ids(found.messages.late) == ["late"]
+    assert ids(found.arrivals) == ["arrived"]
+    assert ids(found.conversations.open) == ["open"]
+    assert ids(found.conversations.late) == ["late", "late too"]
+    assert ids(found.transactions.open) == ["open"]
+    assert ids(found.transactions.late) == ["late", "late new", "late take", "late too"]
+    assert ids(found.known, "conversation_id") == ["c1", "c3"]
+    assert ids(found.known_late, "conversation_id") == ["c3"]
+
+
+def test_the_first_queue_events_have_all_rows_read(session: SparkSession, tmp_path: Path) -> None:
+    found = working_set(session, tmp_path, starts_anew=True)
+    assert ids(found.messages.open) == ["arrived", "late", "moved", "open", "untouched"]
+    assert (found.messages.late, found.transactions.late, found.arrivals) == (None, None, None)
+    assert ids(found.known, "conversation_id") == ["c1", "c3", "c4"]
