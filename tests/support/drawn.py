@@ -26,6 +26,11 @@ class Draw:
         """A frame of the drawn columns."""
         return frame(self.session, drawing)
 
+    def lines(self, drawing: str) -> DataFrame:
+        """A wide frame, with a line for each column: its name and type, then its value in each row."""
+        columns = [line.strip().split("|") for line in drawing.splitlines() if line.strip()]
+        return self("\n".join("|".join(row) for row in zip(*columns, strict=True)))
+
     def columns(self, types: Types) -> Callable[[str], DataFrame]:
         """Draw some columns of a declaration."""
         return lambda drawing: self(_typed(drawing, _types(types)))
@@ -42,6 +47,10 @@ class Draw:
             )
 
         return draw
+
+    def keep(self, rows: DataFrame) -> DataFrame:
+        """The rows computed once, as jobs materialize them: later plans start there."""
+        return self.session.createDataFrame(rows.collect(), rows.schema)
 
 
 @pytest.fixture
