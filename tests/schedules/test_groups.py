@@ -8,26 +8,15 @@ from pyspark.sql import DataFrame
 from pipelines.schedules.groups import group_priorities, ordered_groups, ready_conversations, ready_groups
 from schemas.outputs import GROUP_PRIORITIES
 from tests.support.drawn import Draw
-from tests.support.factories import at
 from tests.support.frames import assert_same
-from tests.support.harness import same
 
 PLACE = {"instance": "SQL1", "database": "B", "queue": "Q", "state": "ready"}
-CONVERSATIONS = (
-    "instance string, database string, queue string, conversation_group_id string, conversation_id string, "
-    "priority int, state string, messages bigint, oldest string, oldest_at timestamp, number int, "
-    "is_alone boolean"
-)
-GROUPS = (
-    "instance string, database string, queue string, conversation_group_id string, state string, "
-    "priority int, oldest_at_priority string, oldest_at timestamp, messages bigint"
-)
 
 
-def test_conversations_with_messages_in_the_order_of_their_group(
+def test_a_group_has_the_highest_level_of_its_conversations_with_messages(
     draw: Draw, ready: Callable[[str], DataFrame]
 ) -> None:
-    """By priority, then by the oldest message, not by the order of their names or the number of messages."""
+    """Conversation priorities (the vendor's page); by priority, then by the oldest message."""
     messages = ready("""
         queue | conversation_group_id | conversation_id | priority | message_id | arrived_at
         Q     | single                | c1              | 2        | m1         | 12:05
@@ -39,38 +28,35 @@ def test_conversations_with_messages_in_the_order_of_their_group(
         Q     | several               | c4              | 9        | m7         | 12:08
         P     | several               | c5              | 10       | m8         | 12:01
     """)
-    expected = draw.columns(f"before bigint, {CONVERSATIONS}")("""
-        queue | conversation_id | messages | oldest_at | number | before | is_alone
-        Q     | c1              | 2        | 12:04     | 1      | 0      | true
-        Q     | c4              | 2        | 12:08     | 1      | 0      | false
-        Q     | c3              | 1        | 12:02     | 2      | 2      | false
-        Q     | c2              | 2        | 12:03     | 3      | 3      | false
-        P     | c5              | 1        | 12:01     | 1      | 0      | true
+    conversations = draw.keep(ready_conversations(messages, draw.keep))
+    draw.require(conversations)("""
+        queue | conversation_id | messages bigint | oldest_at timestamp | number int | before bigint
+        Q     | c1              | 2               | 12:04               | 1          | 0
+        Q     | c4              | 2               | 12:08               | 1          | 0
+        Q     | c3              | 1               | 12:02               | 2          | 2
+        Q     | c2              | 2               | 12:03               | 3          | 3
+        P     | c5              | 1               | 12:01               | 1          | 0
     """)
-    assert_same(ready_conversations(messages, same).select(*expected.columns), expected)
+    draw.require(conversations.where("is_alone"))("conversation_id\n c1\n c5")
+    found = draw.keep(ready_groups(conversations))
+    draw.require(found, GROUP_PRIORITIES)("""
+        queue | priority | deciding_conversation_id | conversations | messages | oldest_arrival
+        Q     | 2        | c1                       | 1             | 2        | 12:04
+        Q     | 9        | c4                       | 3             | 5        | 12:02
+        P     | 10       | c5                       | 1             | 1        | 12:01
+    """)
+    # The deciding conversation has the oldest message at the group's priority.
+    times = draw("queue | oldest_at timestamp\n Q | 12:04\n Q | 12:08\n P | 12:01")
+    assert_same(found.select("queue", "oldest_at"), times)
+    decided = conversations.where("number = 1").select("oldest")
+    assert_same(found.select("oldest_at_priority"), decided.withColumnRenamed("oldest", "oldest_at_priority"))
 
 
-def test_a_group_has_the_highest_level_of_its_conversations_with_messages(draw: Draw) -> None:
-    """Conversation priorities (the vendor's page): conversations without messages do not count."""
-    conversations = draw.rows(CONVERSATIONS, **PLACE)("""
-        conversation_group_id | conversation_id | priority | messages | oldest | oldest_at | number | is_alone
-        single                | c1              | 2        | 2        | o1     | 12:04     | 1      | true
-        several               | c4              | 9        | 2        | o4     | 12:08     | 1      | false
-        several               | c3              | 5        | 1        | o3     | 12:02     | 2      | false
-        several               | c2              | 5        | 3        | o2     | 12:03     | 3      | false
-    """)
-    expected = draw.columns(GROUPS)("""
-        conversation_group_id | priority | deciding_conversation_id string | oldest_at_priority | oldest_at
-        single                | 2        | c1                              | o1                 | 12:04
-        several               | 9        | c4                              | o4                 | 12:08
-    """)
-    assert_same(ready_groups(conversations).select(*expected.columns), expected)
-    counted = draw("""
-        conversation_group_id | conversations bigint | messages bigint | oldest_arrival timestamp | state
-        single                | 1                    | 2               | 12:04                    | ready
-        several               | 3                    | 6               | 12:02                    | ready
-    """)
-    assert_same(ready_groups(conversations).select(*counted.columns), counted)
+GROUPS = (
+    "instance string, database string, queue string, conversation_group_id string, state string, "
+    "priority int, oldest_at_priority string, oldest_at timestamp, messages bigint, "
+    "deciding_conversation_id string, conversations bigint, oldest_arrival timestamp"
+)
 
 
 @pytest.mark.parametrize("are_many", [False, True])
@@ -85,7 +71,8 @@ def test_groups_are_chosen_by_priority_and_then_by_age(draw: Draw, are_many: boo
         P     | off                   | queue_off    | 10       | o6                 | 12:01     | 10000
         R     | other queue           | ready        | 3        | o7                 | 12:05     | 10000
     """)
-    expected = draw("""
+    found = ordered_groups(groups, are_many=are_many)
+    draw.require(found)("""
         queue | conversation_group_id | position bigint | before bigint
         Q     | old                   | 1               | 0
         Q     | not quite so new      | 2               | 10
@@ -95,13 +82,6 @@ def test_groups_are_chosen_by_priority_and_then_by_age(draw: Draw, are_many: boo
         P     | off                   | -               | -
         R     | other queue           | 1               | 0
     """)
-    assert_same(ordered_groups(groups, are_many=are_many).select(*expected.columns), expected)
-
-
-def test_the_table_of_groups(draw: Draw) -> None:
-    rows = draw.rows(GROUP_PRIORITIES, conversations=1, messages=2, oldest_arrival=at(0), **PLACE)("""
-        conversation_group_id | priority | deciding_conversation_id | position
-        g1                    | 9        | c1                       | 1
-    """).drop("as_of", "as_of_key")
-    more = draw("oldest_at_priority | oldest_at timestamp | before bigint\n o1 | 12:00 | 0")
-    assert_same(group_priorities(rows.crossJoin(more)), rows)
+    table = group_priorities(found)
+    assert {*table.columns} == {*GROUP_PRIORITIES.names} - {"as_of", "as_of_key"}
+    assert_same(table, found.select(*table.columns))

@@ -31,12 +31,14 @@ def test_endpoints_that_matter(draw: Draw) -> None:
     assert_same(needed_endpoints(messages), expected)
 
 
-def test_the_receiver_is_the_other_endpoint_if_it_exists(draw: Draw) -> None:
-    endpoints = draw.rows(ENDPOINTS, instance="SQL1", contract="Gold")("""
-        conversation_id | is_initiator | exists | database | queue | conversation_group_id | priority
-        c1              | true         | true   | A        | P     | g1                    | 9
-        c1              | false        | true   | B        | Q     | g2                    | 1
-        c2              | false        | false  | B        | Q     | g3                    | 5
+def test_the_two_endpoints_of_a_message(draw: Draw) -> None:
+    """An endpoint that is created after as_of does not exist; the sender's instance is known before."""
+    endpoints = draw.rows(ENDPOINTS, database="D", contract="Gold")("""
+        conversation_id | is_initiator | exists | instance | queue | conversation_group_id | priority
+        c1              | true         | true   | SQL1     | P     | g1                    | 9
+        c1              | false        | true   | SQL2     | Q     | g2                    | 1
+        c2              | true         | false  | SQL3     | P     | g3                    | 5
+        c2              | false        | false  | SQL4     | Q     | g4                    | 5
     """)
     messages = draw("""
         message_id | conversation_id | sent_by_initiator boolean
@@ -48,39 +50,22 @@ def test_the_receiver_is_the_other_endpoint_if_it_exists(draw: Draw) -> None:
     expected = draw.lines("""
         message_id string                     | forth | back | to come | unknown
         receiver_exists boolean               | true  | true | false   | false
-        receiver_instance string              | SQL1  | SQL1 | -       | -
-        receiver_database string              | B     | A    | -       | -
+        receiver_instance string              | SQL2  | SQL1 | -       | -
+        receiver_database string              | D     | D    | -       | -
         receiver_queue string                 | Q     | P    | -       | -
         receiver_conversation_group_id string | g2    | g1   | -       | -
         receiver_priority int                 | 1     | 9    | -       | -
         receiver_contract string              | Gold  | Gold | -       | -
     """)
     assert_same(with_receiver(messages, endpoints).select(*expected.columns), expected)
-
-
-def test_the_instance_of_a_sender_is_known_before_it_exists(draw: Draw) -> None:
-    endpoints = draw.rows(ENDPOINTS, contract="Gold")("""
-        conversation_id | is_initiator | exists | instance | database | priority | local_service
-        c1              | true         | true   | SQL1     | A        | 9        | S
-        c1              | false        | true   | SQL2     | B        | 1        | R
-        c2              | true         | false  | SQL3     | C        | 5        | S
-    """)
-    messages = draw("""
-        message_id | conversation_id | sent_by_initiator boolean
-        forth      | c1              | true
-        back       | c1              | false
-        to come    | c2              | true
-        unknown    | c3              | true
-    """)
     expected = draw.lines("""
-        message_id string           | forth | back | to come | unknown
-        sender_exists boolean       | true  | true | false   | false
-        sender_instance string      | SQL1  | SQL2 | -       | -
-        sender_database string      | A     | B    | -       | -
-        sender_priority int         | 9     | 1    | -       | -
-        sender_contract string      | Gold  | Gold | -       | -
-        sender_local_service string | S     | R    | -       | -
-        home_instance string        | SQL1  | SQL2 | SQL3    | -
+        message_id string      | forth | back | to come | unknown
+        sender_exists boolean  | true  | true | false   | false
+        sender_instance string | SQL1  | SQL2 | -       | -
+        sender_database string | D     | D    | -       | -
+        sender_priority int    | 9     | 1    | -       | -
+        sender_contract string | Gold  | Gold | -       | -
+        home_instance string   | SQL1  | SQL2 | SQL3    | -
     """)
     assert_same(with_sender(messages, endpoints).select(*expected.columns), expected)
 

@@ -14,19 +14,20 @@ from tests.support.frames import assert_same
 ROWS = "queue string, level int, time timestamp, rank int, id string, messages bigint"
 
 
-def numbered(rows: DataFrame, *, in_buckets: bool, weight: str | None = None) -> DataFrame:
-    return number_rows(
+def numbered(rows: DataFrame, *, in_buckets: bool, weight: str | None = "messages") -> DataFrame:
+    found = number_rows(
         rows,
         within=["queue"],
         buckets=level_and_minute(F.col("level"), F.col("time")) if in_buckets else (),
         order=[F.desc("level"), F.asc("time"), F.asc_nulls_last("rank"), F.asc("id")],
         weight=None if weight is None else F.col(weight),
     )
+    return found.withColumn("number", F.expr("int(number)"))
 
 
 @pytest.mark.parametrize("in_buckets", [False, True])
 def test_numbers_in_an_order(draw: Draw, in_buckets: bool) -> None:
-    """By level, time, rank without nulls first, and id; each queue for itself, also one without a name."""
+    """By level, time, rank (null comes last) and id; each queue for itself, also one without a name."""
     expected = draw.columns(f"{ROWS}, number int, before bigint")("""
         queue | level | time            | rank | id | messages | number | before
         Q     | 10    | 12:01           | 0    | a  | 100      | 1      | 0
@@ -37,48 +38,25 @@ def test_numbers_in_an_order(draw: Draw, in_buckets: bool) -> None:
         Q     | 9     | 12:00           | 3    | f  | 1        | 6      | 113
         Q     | 9     | 12:00           | 3    | g  | 1        | 7      | 114
         Q     | 9     | 12:00           | -    | a  | 1        | 8      | 115
-        q     | 1     | 12:00           | 0    | h  | 1        | 1      | 0
-        -     | 1     | 12:00           | 0    | i  | 1        | 1      | 0
-        -     | 1     | 12:00           | 0    | j  | 1        | 2      | 1
+        q     | 1     | 12:00           | 0    | h  | 7        | 1      | 0
+        -     | 1     | 12:00           | 0    | i  | 7        | 1      | 0
+        -     | 1     | 12:00           | 0    | j  | 7        | 2      | 7
     """)
     rows = expected.drop("number", "before").repartition(3)
-    found = numbered(rows, in_buckets=in_buckets, weight="messages").withColumn(
-        "number", F.expr("int(number)")
-    )
-    assert_same(found, expected)
-
-
-def test_without_a_weight_rows_count(draw: Draw) -> None:
-    expected = draw.columns(f"{ROWS}, number int, before bigint")("""
-        queue | level | time  | rank | id | number | before
-        Q     | 9     | 12:00 | 0    | a  | 1      | 0
-        Q     | 9     | 12:01 | 0    | b  | 2      | 1
-        Q     | 8     | 12:00 | 0    | c  | 3      | 2
-    """)
-    for in_buckets in (False, True):
-        found = numbered(expected.drop("number", "before"), in_buckets=in_buckets)
-        assert_same(found.withColumn("number", F.expr("int(number)")), expected)
+    assert_same(numbered(rows, in_buckets=in_buckets), expected)
+    # Without a weight, rows count.
+    counted = numbered(rows, in_buckets=in_buckets, weight=None)
+    assert_same(counted, expected.withColumn("before", F.expr("bigint(number - 1)")))
 
 
 def test_many_rows_have_the_same_numbers_in_buckets_and_together(session: SparkSession) -> None:
     random = Random(1)
-    rows = [
-        (
-            random.choice(["Q", "q", "Q "]),
-            random.choice([1, 5, 5, 10]),
-            random.choice([at(0), at(1), at(2), at(0.99), at(1.01), at(day=-365)]),
-            random.choice([None, -1, 0, 7]),
-            f"{random.choice(['', 'a', chr(0x1F600), chr(0xFF5E)])}{number}",
-            random.randint(1, 9),
-        )
-        for number in range(300)
-    ]
-    drawn = session.createDataFrame(rows, ROWS).repartition(3)
-    in_buckets, together = (
-        numbered(drawn, in_buckets=each, weight="messages").withColumn("number", F.expr("int(number)"))
-        for each in (True, False)
-    )
-    assert_same(in_buckets, together)
+    times = [at(0), at(1), at(2), at(0.99), at(1.01), at(day=-365)]
+    places = [random.choices(each, k=300) for each in (["Q", "q", "Q "], [1, 5, 10], times, [None, -1, 0, 7])]
+    letters = random.choices(["", "a", chr(0x1F600), chr(0xFF5E)], k=300)
+    rows = [(*place, f"{letters[n]}{n}", n % 9) for n, place in enumerate(zip(*places, strict=True))]
+    frame = session.createDataFrame(rows, ROWS).repartition(3)
+    assert_same(numbered(frame, in_buckets=True), numbered(frame, in_buckets=False))
 
 
 def test_buckets_go_down_by_level_and_up_by_minute(draw: Draw) -> None:
@@ -89,8 +67,9 @@ def test_buckets_go_down_by_level_and_up_by_minute(draw: Draw) -> None:
         9         | 1969-12-31 23:59:59.999999 | -9               | -1
     """)
     level, minute = level_and_minute(F.col("level"), F.col("time"))
-    found = expected.select("level", "time", level.alias("level_bucket"), minute.alias("minute"))
-    assert_same(found, expected)
+    assert_same(
+        expected.select("level", "time", level.alias("level_bucket"), minute.alias("minute")), expected
+    )
 
 
 @pytest.mark.parametrize(("most", "many"), [(2, False), (1, True)])

@@ -1,5 +1,7 @@
 """Messages: which are undecided, what their events say of them, and which are being forwarded."""
 
+from datetime import datetime
+
 import pytest
 from pyspark.sql import functions as F
 
@@ -58,13 +60,6 @@ def test_messages_without_a_committed_receive(draw: Draw, has_queue_events: bool
     assert_same(found, expected)
 
 
-DESCRIPTION = (
-    "message_id string, conversation_id string, sent_by_initiator boolean, message_type string, "
-    "message_sequence_number bigint, size_bytes bigint, queuing_order bigint, sent_at timestamp, "
-    "arrived_at timestamp, unknown_handle string, why_still_here string"
-)
-
-
 def test_the_earliest_event_that_has_it_tells_what_a_message_is(draw: Draw) -> None:
     """At one moment SENT comes before DELIVERED, and that before RECEIVED; then the event_id decides."""
     events = draw.rows(MESSAGES, conversation_id="c", sent_by_initiator=True)("""
@@ -82,45 +77,31 @@ def test_the_earliest_event_that_has_it_tells_what_a_message_is(draw: Draw) -> N
         other      | SENT       | 12:00      | a        | Order        | 10         | -
     """)
     ids = draw("message_id\n alike\n time\n rank\n id\n passing")
-    expected = draw.rows(DESCRIPTION, conversation_id="c", sent_by_initiator=True)("""
-        message_id | message_type | size_bytes | queuing_order | sent_at | arrived_at
-        alike      | Order        | 10         | 7             | 12:00   | 12:01
-        time       | First        | 20         | 8             | 12:00   | 12:01
-        rank       | First        | 10         | -             | 12:00   | 12:00
-        id         | First        | 10         | 6             | -       | 12:02
-        passing    | Order        | 10         | -             | -       | -
+    draw.require(describe_messages(events, same, ids=ids), MESSAGES)("""
+        message_id | message_type | size_bytes | queuing_order | sent_at timestamp | arrived_at timestamp
+        alike      | Order        | 10         | 7             | 12:00             | 12:01
+        time       | First        | 20         | 8             | 12:00             | 12:01
+        rank       | First        | 10         | -             | 12:00             | 12:00
+        id         | First        | 10         | 6             | -                 | 12:02
+        passing    | Order        | 10         | -             | -                 | -
     """)
-    found = describe_messages(events, same, ids=ids)
-    assert_same(found.select(*expected.columns), expected)
 
 
 @pytest.mark.parametrize(
-    ("shown_until", "why"),
-    [
-        pytest.param(None, "again unreachable", id="any snapshot"),
-        pytest.param(at(20), "again unreachable", id="up to the last one"),
-        pytest.param(at(10), "unreachable", id="up to the first one"),
-        pytest.param(at(9), "-", id="before all"),
-    ],
+    ("shown_until", "why"), [(None, "again"), (at(20), "again"), (at(10), "unreachable"), (at(9), "-")]
 )
 def test_why_a_message_still_waits_is_what_the_latest_snapshot_says(
-    draw: Draw, shown_until: object, why: str
+    draw: Draw, shown_until: datetime | None, why: str
 ) -> None:
     events = draw.rows(MESSAGES, conversation_id="c", event_time=at(0), event_id="e")("""
         message_id | event_type | seen_at | transmission_status
-        twice      | SENT       | 12:20   | again unreachable
+        twice      | SENT       | 12:20   | again
         twice      | SENT       | 12:10   | unreachable
         in a queue | DELIVERED  | 12:10   | not a transmission queue
         logged     | SENT       | -       | not a snapshot
     """)
-    expected = draw(f"""
-        message_id | why_still_here
-        twice      | {why}
-        in a queue | -
-        logged     | -
-    """)
-    found = describe_messages(events, same, shown_until=shown_until)  # type: ignore[arg-type]
-    assert_same(found.select(*expected.columns), expected)
+    found = describe_messages(events, same, shown_until=shown_until)
+    draw.require(found)(f"message_id | why_still_here\n twice | {why}\n in a queue | -\n logged | -")
 
 
 def test_a_handle_that_no_endpoint_has(draw: Draw) -> None:
@@ -130,15 +111,9 @@ def test_a_handle_that_no_endpoint_has(draw: Draw) -> None:
         known      | c1              | h1
         logged     | c1              | -
     """)
-    expected = draw("""
-        message_id | unknown_handle | is_unknown boolean
-        unknown    | h1             | true
-        known      | -              | false
-        logged     | -              | -
-    """)
-    found = describe_messages(events, same).select("message_id", "unknown_handle")
-    flags = events.select("message_id", of_unknown_endpoint().alias("is_unknown"))
-    assert_same(found.join(flags, "message_id"), expected)
+    found = describe_messages(events, same)
+    draw.require(found)("message_id | unknown_handle\n unknown | h1\n known | -\n logged | -")
+    draw.require(events.where(of_unknown_endpoint()))("message_id\n unknown")
 
 
 def test_the_order_of_the_events_of_a_message(draw: Draw) -> None:

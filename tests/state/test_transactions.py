@@ -25,7 +25,8 @@ def test_first_outcomes(draw: Draw) -> None:
     assert_same(first_outcomes(events), expected)
 
 
-def test_transactions_that_took_something_and_did_not_commit(draw: Draw) -> None:
+def test_open_transactions_lock_the_groups_that_they_name(draw: Draw) -> None:
+    """A transaction that took something is open without a COMMIT or ROLLBACK; with both, COMMIT counts."""
     messages = draw.rows(MESSAGES, instance="SQL1")("""
         event_type | transaction_id
         RECEIVED   | received
@@ -34,52 +35,38 @@ def test_transactions_that_took_something_and_did_not_commit(draw: Draw) -> None
         RECEIVED   | -
         DELIVERED  | no receive
     """)
-    queues = draw.rows(QUEUE_FACTS, instance="SQL1")("""
-        instance | event_type             | transaction_id
-        SQL1     | COMMIT                 | committed
-        SQL1     | ROLLBACK               | both
-        SQL1     | COMMIT                 | both
-        SQL1     | RECEIVE                | statement
-        SQL1     | GET_CONVERSATION_GROUP | got a group
-        SQL1     | GET_CONVERSATION_GROUP | rolled back
-        SQL1     | ROLLBACK               | rolled back
-        SQL1     | ROLLBACK               | took nothing
-        SQL1     | WAIT_STARTED           | waits
-        SQL1     | RECEIVE                | -
-        SQL2     | RECEIVE                | committed
+    queues = draw.rows(QUEUE_FACTS, database="B", queue="Q")("""
+        instance | event_type             | transaction_id | conversation_group_id
+        SQL1     | COMMIT                 | committed      | -
+        SQL1     | RECEIVE                | committed      | g1
+        SQL1     | ROLLBACK               | both           | -
+        SQL1     | COMMIT                 | both           | -
+        SQL1     | RECEIVE                | open           | g2
+        SQL1     | RECEIVE                | open           | g2
+        SQL1     | RECEIVE                | open           | -
+        SQL1     | WAIT_STARTED           | open           | g3
+        SQL1     | GET_CONVERSATION_GROUP | got a group    | g4
+        SQL1     | GET_CONVERSATION_GROUP | rolled back    | g5
+        SQL1     | ROLLBACK               | rolled back    | -
+        SQL1     | ROLLBACK               | took nothing   | -
+        SQL1     | WAIT_STARTED           | waits          | g6
+        SQL1     | RECEIVE                | -              | g7
+        SQL2     | RECEIVE                | committed      | g8
     """)
+    transactions = uncommitted(messages, queues)
     expected = draw("""
         instance | transaction_id | is_open boolean
         SQL1     | received       | true
-        SQL1     | statement      | true
+        SQL1     | open           | true
         SQL1     | got a group    | true
         SQL1     | rolled back    | false
         SQL2     | committed      | true
     """)
-    assert_same(uncommitted(messages, queues), expected)
-
-
-def test_groups_that_open_transactions_name(draw: Draw) -> None:
-    events = draw.rows(QUEUE_FACTS, database="B", queue="Q")("""
-        instance | event_type             | transaction_id | conversation_group_id
-        SQL1     | RECEIVE                | open           | g1
-        SQL1     | RECEIVE                | open           | g1
-        SQL1     | GET_CONVERSATION_GROUP | open           | g2
-        SQL1     | RECEIVE                | open           | -
-        SQL1     | RECEIVE                | rolled back    | g3
-        SQL1     | RECEIVE                | committed      | g4
-        SQL1     | RECEIVE                | -              | g5
-        SQL1     | WAIT_STARTED           | open           | g6
-        SQL2     | RECEIVE                | open           | g7
-    """)
-    transactions = draw("""
-        instance | transaction_id | is_open boolean
-        SQL1     | open           | true
-        SQL1     | rolled back    | false
-    """)
-    expected = draw("""
+    assert_same(transactions, expected)
+    locks = draw("""
         instance | database | queue | conversation_group_id
-        SQL1     | B        | Q     | g1
         SQL1     | B        | Q     | g2
+        SQL1     | B        | Q     | g4
+        SQL2     | B        | Q     | g8
     """)
-    assert_same(named_locks(events, transactions), expected)
+    assert_same(named_locks(queues, transactions), locks)
