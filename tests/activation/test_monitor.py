@@ -11,6 +11,7 @@ from pipelines.activation import event_codes as codes
 from pipelines.activation.checks import CHECKS, OCCURS, REASONS, SUPPRESSED_BY, TRIGGERS, Clock
 from pipelines.activation.monitor import Monitor, MonitorReplay
 from pipelines.activation.states import QueueEvents, Totals
+from schemas.keys import QUEUE
 from tests.support.harness import difference
 from tests.support.model import activation as model
 from tests.support.strategies import Log
@@ -86,21 +87,15 @@ def replayed(recorded: Recorded) -> tuple[list[Row], Totals]:
     pieces = [QueueEvents(*columns[:, begin : begin + 3]) for begin in range(0, len(recorded.feed) + 1, 3)]
     runs = [run for piece in pieces[:-1] for run in replay.play(piece).tolist()]
     last, totals = replay.finish(pieces[-1])
-    instance, database, queue = monitor.queue
     named = [dict(zip(CHECKS.names or (), run, strict=True)) for run in [*runs, *last.tolist()]]
     rows = [
         {
-            "instance": instance,
-            "database": database,
-            "queue": queue,
+            **dict(zip(QUEUE, monitor.queue, strict=True)),
+            **{name: run[name] for name in ("checks", "ready_messages", "running_tasks")},
+            **{name: EPOCH + timedelta(microseconds=run[name]) for name in ("first_check", "last_check")},
             "ordinal": ordinal,
-            "first_check": EPOCH + timedelta(microseconds=run["first_check"]),
-            "last_check": EPOCH + timedelta(microseconds=run["last_check"]),
-            "checks": run["checks"],
             "trigger": TRIGGERS[run["trigger"]],
             "reason": REASONS[run["reason"]],
-            "ready_messages": run["ready_messages"],
-            "running_tasks": run["running_tasks"],
             "mode": "internal" if timeout is None else "external",
             "occurs": run["suppressed_by"] == OCCURS,
             "suppressed_by": SUPPRESSED_BY[run["suppressed_by"]],
@@ -124,7 +119,7 @@ def recording(monkeypatch: pytest.MonkeyPatch) -> list[Recorded]:
     return replays
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
 @given(log=monitored_logs(), timing=st.sampled_from(TIMINGS))
 def test_the_state_machine_finds_what_checking_one_by_one_finds(
     recording: list[Recorded], log: Log, timing: Timing

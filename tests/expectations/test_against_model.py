@@ -20,33 +20,17 @@ COUNT = 150
 """Entries of a run."""
 
 
-@pytest.mark.parametrize(
-    ("first", "count", "starvation", "with_snapshots"),
-    [
-        (300, 20, None, False),
-        pytest.param(320, 10, {"after_seconds": 3600, "raise_by": 1}, True, marks=pytest.mark.spark),
-        pytest.param(330, 30, {"after_seconds": 3600, "raise_by": 1}, False, marks=pytest.mark.slow),
-    ],
-)
-def test_the_table_equals_the_model(
-    session: SparkSession,
-    tmp_path: Path,
-    first: int,
-    count: int,
-    starvation: Row | None,
-    with_snapshots: bool,
-) -> None:
-    log, snapshots = joined_backlogs(range(first, first + count))
-    log = replace(log, top=None, starvation=starvation, blocks=None)
-    shown = snapshots if with_snapshots else []
-    moment = Moment(log.events, **log.settings, activation_settings=ACTIVATION, snapshots=shown)
-    entries = random_entries(moment, COUNT, first)
+@pytest.mark.slow
+def test_the_table_equals_the_model(session: SparkSession, tmp_path: Path) -> None:
+    log, snapshots = joined_backlogs(range(320, 330))
+    log = replace(log, top=None, starvation={"after_seconds": 3600, "raise_by": 1}, blocks=None)
+    moment = Moment(log.events, **log.settings, activation_settings=ACTIVATION, snapshots=snapshots)
+    entries = random_entries(moment, COUNT, 320)
     expected = expectations(moment, entries)
     require_variety(entries, expected)
 
-    project = project_of(
-        tmp_path, log, expect=entries, activation=None, snapshots=declare_snapshots(tmp_path, shown)
-    )
+    declared = declare_snapshots(tmp_path, snapshots)
+    project = project_of(tmp_path, log, expect=entries, activation=None, snapshots=declared)
     project.add(log.events)
     project.run(session, log.as_of)
 

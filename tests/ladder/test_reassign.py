@@ -93,7 +93,6 @@ def company(session: SparkSession, tmp_path: Path) -> Company:
     return Company(session, tmp_path)
 
 
-@pytest.mark.spark
 def of_edits(caplog: pytest.LogCaptureFixture) -> list[str]:
     """The warnings about edits; the project's script without rules has one of its own."""
     return [message for message in caplog.messages if "the file has no rule statement" not in message]

@@ -9,7 +9,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError, InputError
+from pipelines.nightly.as_of import find_latest
 from pipelines.nightly.night import describe
+from pipelines.storage.batches import CompletedBatches
 from tests.support.factories import Row, at, by_source, catalog, endpoint_event, message_event, queue_event
 from tests.support.harness import Project
 from tests.support.snapshot_views import Server, ready, shown, views
@@ -31,13 +33,14 @@ def arrived(project: Project) -> set[tuple[datetime, str]]:
     return {(row["as_of"], row["message_id"]) for row in project.table("receive_schedule")}
 
 
-@pytest.mark.spark
-def test_the_latest_of_events_is_a_moment_after_the_last_one(
+def test_the_latest_of_events_is_a_moment_after_the_last_accepted_one(
     session: SparkSession, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    project = Project(tmp_path, catalog=catalog())
+    project = Project(tmp_path, catalog=catalog(), quality=ALL_REJECTED)
     begun = [endpoint_event(), endpoint_event("DIALOG_CREATED", event_time=at(1))]
-    project.add(by_source(*begun, message_event("DELIVERED", event_time=at(20))))
+    twice = [message_event("SENT", "c1/1", event_time=at(40), message_type=name) for name in ("A", "B")]
+    unknown = message_event("OTHER", "c1/2", event_time=at(50))
+    project.add(by_source(*begun, message_event("DELIVERED", event_time=at(20)), *twice, unknown))
     project.run(session, "latest")
     assert runs(project) == [succeeded(at(20) + MOMENT, at(20))]
     assert arrived(project) == {(at(20) + MOMENT, "c1/0")}
@@ -50,52 +53,34 @@ def test_the_latest_of_events_is_a_moment_after_the_last_one(
     assert runs(project) == [succeeded(at(20) + MOMENT, at(20))] * 3
 
 
-def test_rejected_events_do_not_count(session: SparkSession, tmp_path: Path) -> None:
-    project = Project(tmp_path, catalog=catalog(), quality=ALL_REJECTED)
-    twice = [message_event("SENT", "c1/1", event_time=at(40), message_type=name) for name in ("A", "B")]
-    unknown = message_event("OTHER", "c1/2", event_time=at(50))
-    project.add(by_source(endpoint_event(event_time=at(3)), *twice, unknown))
-    project.run(session, "latest")
-    assert runs(project) == [succeeded(at(3) + MOMENT, at(3))]
-
-
 def test_an_event_of_a_clock_that_is_far_ahead_counts(
-    session: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """It is after the clock of this machine, too, which is said and decides nothing."""
-    project = Project(tmp_path, catalog=catalog())
-    ahead = datetime(2999, 1, 1, tzinfo=UTC)
-    project.add(
-        by_source(*[queue_event(event_id=f"e{minute}", event_time=at(minute)) for minute in range(9)])
+    settings = Project(tmp_path, catalog=catalog()).settings()
+    for newest, says in ((datetime(2020, 1, 1, tzinfo=UTC), 0), (datetime(2999, 1, 1, tzinfo=UTC), 1)):
+        batch = {"batch": 1, "source": "queue_events", "events": 1, "accepted": 1}
+        with caplog.at_level(logging.WARNING):
+            found = find_latest(
+                settings, CompletedBatches([{**batch, "newest": newest, "newest_data": newest}])
+            )
+        assert found == newest + MOMENT
+        assert len(caplog.messages) == says
+    assert caplog.messages[0].startswith(
+        "--as-of latest: the newest snapshot or event is after the clock, which says 2"
     )
-    project.add(by_source(queue_event("COMMIT", event_time=ahead, transaction_id="t")))
-    with caplog.at_level(logging.WARNING):
-        project.run(session, "latest")
-    assert runs(project) == [succeeded(ahead + MOMENT, ahead)]
-    [warning] = [record.getMessage() for record in caplog.records]
-    assert warning.startswith("--as-of latest: the newest snapshot or event is after the clock, which says 2")
 
 
-def test_no_word_about_the_clock_if_all_data_is_past(
-    session: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    project = Project(tmp_path, catalog=catalog())
-    past = datetime(2020, 1, 1, tzinfo=UTC)
-    project.add(by_source(queue_event(event_time=past)))
-    with caplog.at_level(logging.WARNING):
-        project.run(session, "latest")
-    assert runs(project) == [succeeded(past + MOMENT, past)]
-    assert caplog.records == []
-
-
-@pytest.mark.spark
 def test_the_latest_of_snapshots_is_the_last_taken_at(session: SparkSession, tmp_path: Path) -> None:
+    """The first snapshot shows a message that arrived half an hour earlier."""
     server = Server(tmp_path)
     one = views(conversation_endpoints=[shown(1, False)], dbo_TargetQueue=[ready(1, False, 0)])
     server.snapshot(one, at(0))
     server.project.run(session, "latest")
     assert runs(server.project) == [succeeded(at(0), at(0))]
     assert server.received() == ["ABCDEF00-0000-0000-0000-000000000001/initiator/0"]
+    with pytest.raises(ConfigError, match="the first is of 2026-11-20T12:00:00Z"):
+        server.project.run(session, at(0) - MOMENT)
 
     # A snapshot whose views have no rows is newer data. An event that is newer still counts.
     server.snapshot({"transmission_queue": []}, at(10))
@@ -164,10 +149,13 @@ def test_a_night_that_fails_before_its_as_of_is_known_has_no_row(
     assert [row["as_of"] for row in runs(project)] == [at(60)]
 
 
-@pytest.mark.spark
-def test_an_as_of_before_all_events_is_refused(session: SparkSession, tmp_path: Path) -> None:
+def test_an_as_of_before_all_events_is_refused_and_later_ones_know_their_newest_data(
+    session: SparkSession, tmp_path: Path
+) -> None:
     project = Project(tmp_path, catalog=catalog())
-    project.add(by_source(endpoint_event(), message_event(event_time=at(30))))
+    project.add(
+        by_source(endpoint_event(), message_event(event_time=at(30)), queue_event(event_time=at(400)))
+    )
     says = (
         "--as-of 2026-11-20T12:00:00Z: no snapshot or event counts yet, the first is of "
         "2026-11-20T12:00:00Z; name a later moment, or --as-of latest"
@@ -181,23 +169,9 @@ def test_an_as_of_before_all_events_is_refused(session: SparkSession, tmp_path: 
     assert runs(project) == [{"as_of": at(0), "status": "failed", "newest_data": None}] * 2
     # What was ingested stays.
     assert len(project.table("message_events")) == 1
-    project.run(session, at(0) + MOMENT)
-    assert runs(project)[-1] == succeeded(at(0) + MOMENT, at(0))
-
-
-def test_an_as_of_before_all_snapshots_is_refused(session: SparkSession, tmp_path: Path) -> None:
-    """The snapshot shows a message that arrived half an hour earlier."""
-    server = Server(tmp_path)
-    one = views(conversation_endpoints=[shown(1, False)], dbo_TargetQueue=[ready(1, False, 0)])
-    for taken_at in (at(0), at(120)):
-        server.snapshot(one, taken_at)
-    with pytest.raises(ConfigError, match="the first is of 2026-11-20T12:00:00Z"):
-        server.project.run(session, at(0) - MOMENT)
-    # Between two snapshots the earlier one counts.
-    for as_of, newest in ((at(0), at(0)), (at(119), at(0)), (at(121), at(120))):
-        server.project.run(session, as_of)
-        assert runs(server.project)[-1] == succeeded(as_of, newest)
-        assert len(arrived(server.project)) == len(runs(server.project)) - 1
+    for as_of, newest in ((at(0) + MOMENT, at(0)), (at(500), at(400)), (at(60), at(30))):
+        project.run(session, as_of)
+        assert runs(project)[-1] == succeeded(as_of, newest)
 
 
 def test_without_any_data_a_night_is_empty(session: SparkSession, tmp_path: Path) -> None:
@@ -205,13 +179,3 @@ def test_without_any_data_a_night_is_empty(session: SparkSession, tmp_path: Path
     project.run(session, at(0))
     assert runs(project) == [succeeded(at(0), None)]
     assert project.table("unresolved") == []
-
-
-def test_a_backfill_knows_the_newest_data_of_its_moment(session: SparkSession, tmp_path: Path) -> None:
-    project = Project(tmp_path, catalog=catalog())
-    project.add(
-        by_source(endpoint_event(), message_event(event_time=at(30)), queue_event(event_time=at(400)))
-    )
-    for as_of, newest in ((at(500), at(400)), (at(60), at(30)), (at(300), at(30)), (at(1), at(0))):
-        project.run(session, as_of)
-        assert runs(project)[-1] == succeeded(as_of, newest)

@@ -9,9 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.storage.warehouse import Warehouse
-from tests.support.factories import (
-    at,
-)
+from tests.support.factories import at
 from tests.support.small_project import a_bit_of_everything, night_after, project_in
 from tests.support.warehouses import changed, contents
 

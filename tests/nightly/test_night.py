@@ -36,7 +36,6 @@ def told_of_runs(project: Project) -> list[tuple[str, int | None, str | None]]:
     return [(row["status"], row["last_batch"], row["error"]) for row in rows]
 
 
-@pytest.mark.spark
 def test_the_row_of_a_run_takes_the_place_of_its_announcement(session: SparkSession, tmp_path: Path) -> None:
     project = Project(tmp_path, catalog=catalog())
     warehouse, settings = project.warehouse(session), project.settings()

@@ -13,7 +13,7 @@ from tests.support.harness import Project
 from tests.support.small_project import a_bit_of_everything, night_after, project_in
 from tests.support.warehouses import contents
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = pytest.mark.slow
 
 CAME_LATER = {
     "batches": ["newest_data"],

@@ -1,4 +1,4 @@
-"""Blocks of fragments, against filling them fragment by fragment."""
+"""Blocks of fragments: what fills a block up goes with it."""
 
 from collections import defaultdict
 from random import Random
@@ -8,89 +8,92 @@ from pyspark.sql import SparkSession
 
 from pipelines.config.model import Blocks
 from pipelines.schedules import blocks
-from tests.support.factories import Row
+from pipelines.schedules.blocks import in_blocks, without_blocks
+from tests.support.drawn import Draw
+from tests.support.frames import assert_same
 
 COLUMNS = (
-    "instance string, destination_instance string, message_id string, position bigint, size_bytes bigint"
+    "instance string, destination_instance string, message_id string, size_bytes bigint, position bigint"
 )
 FRAGMENT_BYTES = 100
 
 
-def in_order(sizes: list[tuple[str | None, int | None]], instance: str = "SQL1") -> list[Row]:
-    """Messages of one instance by their destinations and sizes."""
-    return [
-        {
-            "instance": instance,
-            "destination_instance": destination,
-            "message_id": f"{instance} {position}",
-            "position": position,
-            "size_bytes": size,
-        }
-        for position, (destination, size) in enumerate(sizes, start=1)
-    ]
+def test_without_blocks_the_order_stays(draw: Draw) -> None:
+    order = draw("message_id | position bigint\n m1 | 1\n m2 | 2")
+    expected = draw("message_id | position bigint | block bigint\n m1 | 1 | -\n m2 | 2 | -")
+    assert_same(without_blocks(order), expected)
 
 
-def random_order(seed: int, count: int) -> list[Row]:
-    random = Random(seed)
-    sizes = [None, -1, 0, 1, 99, 100, 101, 250, 300, 1234]
-    places = [None, "", "SQL2", "sql2", "SQL3"]
-    return [
-        row
-        for instance in ("SQL1", "sql1")
-        for row in in_order([(random.choice(places), random.choice(sizes)) for _ in range(count)], instance)
-    ]
+@pytest.mark.parametrize("are_many", [False, True])
+def test_the_tail_of_a_block_overtakes(draw: Draw, are_many: bool) -> None:
+    """A block has 2 fragments of 100 bytes for one destination; a message is sent with its last fragment."""
+    # order  SQL2 a  SQL3 b  SQL2 c c c  - d  SQL2 e  SQL3 f  SQL2 g
+    # blocks SQL2 a c | SQL3 b f | SQL2 c c | - d | SQL2 e g
+    order = draw.columns(COLUMNS)("""
+        instance | destination_instance | message_id | size_bytes | position
+        SQL1     | SQL2                 | a          | 100        | 1
+        SQL1     | SQL3                 | b          | -          | 2
+        SQL1     | SQL2                 | c          | 201        | 3
+        SQL1     | -                    | d          | 0          | 4
+        SQL1     | SQL2                 | e          | 1          | 5
+        SQL1     | SQL3                 | f          | 100        | 6
+        SQL1     | SQL2                 | g          | 100        | 7
+        Hub      | SQL2                 | h          | 100        | 1
+    """)
+    size = Blocks(fragment_bytes=FRAGMENT_BYTES, fragments=2)
+    draw.require(in_blocks(order, size, are_many=are_many))("""
+        instance | message_id | position bigint | block bigint
+        SQL1     | a          | 1               | 1
+        SQL1     | b          | 2               | 2
+        SQL1     | f          | 3               | 2
+        SQL1     | c          | 4               | 3
+        SQL1     | d          | 5               | 4
+        SQL1     | e          | 6               | 5
+        SQL1     | g          | 7               | 5
+        Hub      | h          | 1               | 1
+    """)
 
 
-def expected(order: list[Row], fragments: int) -> dict[str, tuple[int, int]]:
-    """(position, block) by message, as the design has it: one fragment after the other."""
-    found = {}
-    for instance in {row["instance"] for row in order}:
-        filled: list[list[str | None]] = []
-        filling: dict[str | None, list[str | None]] = defaultdict(lambda: [None] * fragments)
-        for row in (row for row in order if row["instance"] == instance):
-            left = max(1, -(-(row["size_bytes"] or 0) // FRAGMENT_BYTES))
-            while left:
-                block = filling[row["destination_instance"]]
-                if len(block) == fragments:
-                    block = filling[row["destination_instance"]] = []
-                    filled.append(block)
-                left -= 1
-                block.append(None if left else row["message_id"])
-        position = 0
-        for number, block in enumerate(filled, start=1):
-            for message in filter(None, block):
-                position += 1
-                found[message] = (position, number)
-    return found
-
-
-def sent(
-    session: SparkSession, order: list[Row], fragments: int, *, are_many: bool
-) -> dict[str, tuple[int, int]]:
-    frame = session.createDataFrame(order, COLUMNS).repartition(3)
-    sizes = Blocks(fragment_bytes=FRAGMENT_BYTES, fragments=fragments)
-    rows = blocks.in_blocks(frame, sizes, are_many=are_many).collect()
-    return {row.message_id: (row.position, row.block) for row in rows}
-
-
-@pytest.mark.parametrize("fragments", [1, 2, 3, 7, 1000])
-@pytest.mark.parametrize(("bucket_rows", "are_many"), [(4, True), (100_000, True), (4, False)])
-def test_blocks_are_those_of_filling_them(
-    session: SparkSession, monkeypatch: pytest.MonkeyPatch, fragments: int, bucket_rows: int, are_many: bool
+@pytest.mark.parametrize(("fragments", "bucket_rows"), [(1, 4), (3, 4), (7, 4), (1000, 100_000)])
+def test_blocks_are_those_of_filling_them_fragment_by_fragment(
+    session: SparkSession, monkeypatch: pytest.MonkeyPatch, fragments: int, bucket_rows: int
 ) -> None:
     """Small buckets too, so that blocks and messages lie across them."""
     monkeypatch.setattr(blocks, "BUCKET_ROWS", bucket_rows)
-    order = random_order(seed=fragments, count=120)
-    assert sent(session, order, fragments, are_many=are_many) == expected(order, fragments)
-
-
-@pytest.mark.spark
-def test_the_tail_of_a_block_overtakes(session: SparkSession) -> None:
-    """The documentation's case: what fills a block up goes with it, before a higher level elsewhere."""
-    order = in_order([("SQL2", 10), ("SQL3", 10), ("SQL3", 10), ("SQL2", 10)])
-    assert sent(session, order, 2, are_many=False) == {
-        "SQL1 1": (1, 1),
-        "SQL1 4": (2, 1),
-        "SQL1 2": (3, 2),
-        "SQL1 3": (4, 2),
+    random = Random(fragments)
+    order = [
+        (
+            instance,
+            random.choice([None, "", "SQL2", "sql2", "SQL3"]),
+            f"{instance} {position}",
+            random.choice([None, -1, 0, 1, 99, 100, 101, 250, 300, 1234]),
+            position,
+        )
+        for instance in ("SQL1", "sql1")
+        for position in range(1, 81)
+    ]
+    size = Blocks(fragment_bytes=FRAGMENT_BYTES, fragments=fragments)
+    rows = in_blocks(session.createDataFrame(order, COLUMNS).repartition(3), size, are_many=True)
+    found = {row.message_id: (row.position, row.block) for row in rows.collect()}
+    assert found == {
+        message: place for each in ("SQL1", "sql1") for message, place in filled(order, each, fragments)
     }
+
+
+def filled(
+    order: list[tuple[str, str | None, str, int | None, int]], instance: str, fragments: int
+) -> list[tuple[str, tuple[int, int]]]:
+    """The messages of an instance, each with (position, block), by filling blocks one after the other."""
+    sent: list[list[str | None]] = []
+    filling: dict[str | None, list[str | None]] = defaultdict(lambda: [None] * fragments)
+    for _, destination, message, size_bytes, _ in (row for row in order if row[0] == instance):
+        count = max(1, -(-(size_bytes or 0) // FRAGMENT_BYTES))
+        for fragment in [None] * (count - 1) + [message]:
+            if len(filling[destination]) == fragments:
+                filling[destination] = []
+                sent.append(filling[destination])
+            filling[destination].append(fragment)
+    whole = [
+        (message, block) for block, messages in enumerate(sent, start=1) for message in messages if message
+    ]
+    return [(message, (position, block)) for position, (message, block) in enumerate(whole, start=1)]

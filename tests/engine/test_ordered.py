@@ -1,9 +1,8 @@
-"""Python sees rows in order, on either engine."""
+"""Python sees rows in order."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-import pytest
 from pyspark.sql import DataFrame, SparkSession, functions as F
 
 from pipelines.engine.ordered import sort_within_keys, split_by_key
@@ -41,7 +40,6 @@ def steps_back(rows: DataFrame) -> int:
     return int(rows.mapInArrow(count, "found bigint").agg(F.sum("found")).collect()[0][0])
 
 
-@pytest.mark.spark
 def test_rows_come_in_order(session: SparkSession) -> None:
     assert steps_back(sort_within_keys(shuffled(session), "key", ["number"])) == 0
 

@@ -1,0 +1,99 @@
+"""Expectations on a terminal and on the page."""
+
+import json
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from pipelines.console.terminal import open_console
+from pipelines.expectations.view import describe_not_met, format_limit, format_value, print_expectations
+from tests.support.factories import Row
+from tests.support.report_warehouse import AS_OF, OF_AS_OF, everything, page_of, write
+
+ROWS: list[Row] = [
+    {
+        "name": "<b>slow</b>",
+        "value": 1800.0,
+        "limit": 600.0,
+        "met": False,
+        "messages": 4,
+        "measure": "oldest_wait",
+    },
+    {"name": "nobody", "value": None, "limit": 300.0, "met": True, "messages": 0, "measure": "p95_wait"},
+    {"name": "share", "value": 0.5, "limit": 0.6, "met": False, "messages": 4, "measure": "level_at_least"},
+    {
+        "name": "leaks",
+        "value": 2.0,
+        "limit": 1e4,
+        "met": True,
+        "messages": None,
+        "measure": "leaked_conversations",
+    },
+]
+
+
+def test_a_table_on_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    print_expectations(open_console(), ROWS, AS_OF)
+    text = capsys.readouterr().out
+    assert "Expectations at 2026-11-20T13:00:00Z" in text
+    lines = [line for line in text.splitlines() if line.startswith("│")][-4:]
+    assert [[cell.strip() for cell in line.strip("│").split("│")] for line in lines] == [
+        ["<b>slow</b>", "no", "1,800 s", "at most 600 s", "4"],
+        ["nobody", "yes", "nothing to measure", "at most 300 s", "0"],
+        ["share", "no", "0.5", "at least 0.6", "4"],
+        ["leaks", "yes", "2", "at most 10,000", ""],
+    ]
+
+
+@pytest.mark.slow
+def test_the_page_has_them_if_there_are_any(session: SparkSession, tmp_path: Path) -> None:
+    described = json.dumps({"expect": [{"name": row["name"], "measure": row["measure"]} for row in ROWS]})
+
+    def overview(shown: list[Row]) -> str:
+        tables = everything()
+        tables["expectations"] = [
+            OF_AS_OF | {key: row[key] for key in row if key != "measure"} for row in shown
+        ]
+        tables["runs"] = [row | {"settings": described} for row in tables["runs"]]
+        page = page_of(session, write(session, tmp_path, tables), AS_OF)
+        return page[page.index('<section id="overview"') : page.index('<section id="queues"')]
+
+    title = "What the settings expect"
+    assert title not in overview([])
+    text = overview(ROWS)
+    table = text[text.index(title) :]
+    parts = ("&lt;b&gt;slow&lt;/b&gt;", "1,800 s", "at most 600 s", "nothing to measure", "at least 0.6")
+    places = [table.index(part) for part in parts]
+    assert places == sorted(places)
+    assert places[-1] < table.index("</table>")
+
+
+@pytest.mark.parametrize(
+    ("value", "measure", "text"),
+    [
+        (None, "oldest_wait", "nothing to measure"),
+        (53_994.0, "oldest_wait", "53,994 s"),
+        (1709.9999999999998, "p95_wait", "1,710 s"),
+        (0.9899999999, "level_at_least", "0.989999"),
+        (1.0, "level_at_least", "1"),
+        (12_345_678.0, "unresolved", "12,345,678"),
+        (7.0, None, "7"),
+    ],
+)
+def test_values(value: float | None, measure: str | None, text: str) -> None:
+    assert format_value(value, measure) == text
+
+
+def test_lines_of_what_is_not_met() -> None:
+    row = {"name": "n", "value": 700.0, "limit": 600.0, "met": False, "messages": 1, "measure": "oldest_wait"}
+    settings = "; the settings ask for at most 600 s"
+    few = "1 message, fewer than min_messages"
+
+    assert describe_not_met(row) == f"expectation 'n': 700 s (1 message){settings}"
+    assert describe_not_met({**row, "value": 600.0}) == f"expectation 'n': 600 s: {few}"
+    assert describe_not_met({**row, "messages": None}) == f"expectation 'n': 700 s{settings}"
+    nothing = describe_not_met({**row, "value": None, "messages": 0})
+    assert nothing == "expectation 'n': nothing to measure: 0 messages, fewer than min_messages"
+    assert format_limit({**row, "measure": "level_at_least", "limit": 0.99}) == "at least 0.99"
+    assert format_limit({**row, "measure": None}) == "600"

@@ -1,0 +1,185 @@
+"""Queues that are off, locked groups, and the order of messages in a queue and in their group."""
+
+from collections.abc import Callable
+
+from pyspark.sql import DataFrame
+
+from pipelines.schedules.groups import ready_conversations
+from pipelines.schedules.ready import (
+    groups_locked,
+    queues_off,
+    received_messages,
+    with_arrival_order,
+    with_rank,
+    with_state,
+)
+from schemas.events import QUEUE_FACTS
+from tests.support.drawn import Draw
+from tests.support.frames import assert_same
+from tests.support.harness import same
+
+IN_B = {"instance": "SQL1", "database": "B"}
+
+
+def test_a_queue_is_off_by_its_last_change_or_by_the_catalog(draw: Draw) -> None:
+    catalog = draw.rows("instance string, database string, queue string, is_on boolean", **IN_B)("""
+        queue      | is_on
+        on         | true
+        off        | false
+        turned on  | false
+        turned off | true
+        twice      | true
+        limited    | false
+        not said   | -
+    """)
+    events = draw.rows(QUEUE_FACTS, event_type="QUEUE_ALTERED", **IN_B)("""
+        queue      | event_type    | event_time | event_id | queue_status
+        turned on  | QUEUE_ALTERED | 12:00      | a        | ON
+        turned off | QUEUE_ALTERED | 12:00      | a        | ON
+        turned off | QUEUE_ALTERED | 12:01      | a        | off
+        twice      | QUEUE_ALTERED | 12:00      | a        | OFF
+        twice      | QUEUE_ALTERED | 12:00      | b        | ON
+        limited    | QUEUE_ALTERED | 12:01      | a        | -
+        on         | RECEIVE       | 12:01      | a        | OFF
+        not in it  | QUEUE_ALTERED | 12:00      | a        | OFF
+    """)
+    expected = draw("""
+        instance | database | queue
+        SQL1     | B        | off
+        SQL1     | B        | turned off
+        SQL1     | B        | limited
+        SQL1     | B        | not in it
+    """)
+    assert_same(queues_off(catalog, events), expected)
+
+
+def test_an_off_queue_counts_before_a_group_that_is_named_or_received_from(draw: Draw) -> None:
+    named = draw("""
+        instance | database | queue | conversation_group_id
+        SQL1     | B        | Q     | named
+        SQL1     | B        | Off   | named
+        SQL1     | B        | Q     | both
+    """)
+    in_flight = draw("""
+        receiver_instance | receiver_database | receiver_queue | receiver_conversation_group_id
+        SQL1              | B                 | Q              | both
+        SQL1              | B                 | Q              | in flight
+        SQL1              | B                 | Q              | in flight
+        SQL1              | B                 | -              | nowhere
+    """)
+    locked = groups_locked(named, in_flight)
+    in_queue = draw("instance | database | queue | conversation_group_id\n SQL1 | B | Q | in flight")
+    assert_same(locked, named.unionByName(in_queue))
+    expected = draw("""
+        instance | database | queue | conversation_group_id | state
+        SQL1     | B        | Off   | named                 | queue_off
+        SQL1     | B        | Off   | free                  | queue_off
+        SQL1     | B        | Q     | named                 | group_locked
+        SQL1     | B        | Q     | in flight             | group_locked
+        SQL1     | B        | Q     | free                  | ready
+        SQL1     | C        | Off   | free                  | ready
+        SQL1     | B        | P     | named                 | ready
+    """)
+    off = draw("instance | database | queue\n SQL1 | B | Off")
+    found = with_state(expected.drop("state"), off, locked)
+    assert_same(found.select(*expected.columns), expected)
+
+
+def test_a_message_in_a_queue_is_that_of_its_receiver(draw: Draw) -> None:
+    messages = draw.lines("""
+        message_id string                     | placed | nowhere
+        conversation_id string                | c1     | c2
+        sent_by_initiator boolean             | true   | false
+        message_sequence_number bigint        | 3      | -
+        message_type string                   | Order  | Bill
+        arrived_at timestamp                  | 12:00  | 12:01
+        queuing_order bigint                  | 7      | -
+        unknown_handle string                 | -      | h2
+        receiver_exists boolean               | true   | false
+        receiver_instance string              | SQL1   | -
+        receiver_database string              | B      | -
+        receiver_queue string                 | Q      | -
+        receiver_conversation_group_id string | g1     | -
+        receiver_conversation_handle string   | h1     | -
+        receiver_priority int                 | 9      | -
+        receiver_contract string              | Gold   | -
+        receiver_local_service string         | Stock  | -
+        receiver_remote_service string        | Orders | -
+    """)
+    off = draw("instance | database | queue\n SQL1 | B | Off")
+    locked = draw("instance | database | queue | conversation_group_id\n SQL1 | B | Q | g1")
+    found = received_messages(messages, off, locked)
+    expected = draw.lines("""
+        message_id string              | placed       | nowhere
+        instance string                | SQL1         | -
+        database string                | B            | -
+        queue string                   | Q            | -
+        conversation_group_id string   | g1           | -
+        conversation_id string         | c1           | c2
+        is_initiator boolean           | false        | true
+        conversation_handle string     | h1           | -
+        priority int                   | 9            | -
+        message_sequence_number bigint | 3            | -
+        message_type string            | Order        | Bill
+        arrived_at timestamp           | 12:00        | 12:01
+        queuing_order bigint           | 7            | -
+        contract string                | Gold         | -
+        local_service string           | Stock        | -
+        remote_service string          | Orders       | -
+        receiver_exists boolean        | true         | false
+        unknown_handle string          | -            | h2
+        state string                   | group_locked | ready
+    """)
+    assert {*found.columns} == {*expected.columns, "arrival_order"}
+    assert_same(found.select(*expected.columns), expected)
+
+
+def test_messages_arrive_by_time_then_number_then_id(draw: Draw) -> None:
+    """A message without the queue's number comes after those with one; negative numbers are in order."""
+    in_order = draw("""
+        arrived_at timestamp | queuing_order bigint | message_id
+        12:00                | -9223372036854775808 | z
+        12:00                | -2                   | y
+        12:00                | -1                   | x
+        12:00                | 0                    | w
+        12:00                | 9                    | v
+        12:00                | 10                   | b
+        12:00                | 10                   | u
+        12:00                | 9223372036854775807  | t
+        12:00                | -                    | a
+        12:00                | -                    | s
+        12:00:00.000001      | 0                    | a
+    """)
+    found = with_arrival_order(in_order.repartition(3)).orderBy("arrival_order").drop("arrival_order")
+    assert_same(found, in_order, in_order=True)
+
+
+def test_timers_come_first_errors_next_and_all_others_in_their_turn(
+    draw: Draw, ready: Callable[[str], DataFrame]
+) -> None:
+    """The vendor's page "Broker System Messages". Messages of an earlier conversation come before all."""
+    messages = ready("""
+        conversation_id | message_id  | message_type               | message_sequence_number | arrived_at
+        second          | order 0     | Order                      | 0                       | 12:04
+        second          | order 1     | Order                      | 1                       | 12:01
+        second          | again later | Order                      | 1                       | 12:02
+        second          | no number   | Order                      | -                       | 12:01
+        second          | timer       | /ServiceBroker/DialogTimer | 5                       | 12:05
+        second          | error       | /ServiceBroker/Error       | 4                       | 12:03
+        second          | end         | /ServiceBroker/EndDialog   | 3                       | 12:02
+        second          | own error   | Own/Error                  | 2                       | 12:02
+        first           | alone       | Order                      | 7                       | 12:00
+    """)
+    found = with_rank(messages, ready_conversations(messages, same))
+    draw.require(found)("""
+        message_id  | rank bigint
+        alone       | 1
+        timer       | 2
+        error       | 3
+        order 0     | 4
+        order 1     | 5
+        again later | 6
+        own error   | 7
+        end         | 8
+        no number   | 9
+    """)

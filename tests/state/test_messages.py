@@ -1,0 +1,166 @@
+"""Messages: which are undecided, what their events say of them, and which are being forwarded."""
+
+from datetime import datetime
+
+import pytest
+from pyspark.sql import functions as F
+
+from pipelines.state.ledger import Ledger
+from pipelines.state.messages import (
+    describe_messages,
+    forwarding,
+    is_dropped,
+    of_unknown_endpoint,
+    order_of_events,
+    undecided,
+)
+from schemas.events import MESSAGES
+from tests.support.drawn import Draw
+from tests.support.factories import at
+from tests.support.frames import assert_same
+from tests.support.harness import same
+
+
+@pytest.mark.parametrize("has_queue_events", [True, False])
+def test_messages_without_a_committed_receive(draw: Draw, has_queue_events: bool) -> None:
+    """Without queue events no transaction is known, and every RECEIVED counts."""
+    events = draw.rows(MESSAGES, instance="SQL1")("""
+        message_id  | event_type       | transaction_id | instance
+        sent        | SENT             | -              | SQL1
+        arrived     | SENT             | -              | SQL1
+        arrived     | DELIVERED        | -              | SQL2
+        received    | DELIVERED        | -              | SQL1
+        received    | RECEIVED         | committed      | SQL1
+        at once     | RECEIVED         | -              | SQL1
+        in flight   | RECEIVED         | open           | SQL1
+        rolled back | RECEIVED         | rolled back    | SQL1
+        twice       | RECEIVED         | rolled back    | SQL1
+        twice       | RECEIVED         | committed      | SQL1
+        elsewhere   | RECEIVED         | open           | SQL2
+        gone        | SENT             | -              | SQL1
+        gone        | LEFT             | -              | SQL1
+        forwarded   | FORWARD_ACCEPTED | -              | SQL1
+    """)
+    transactions = draw("""
+        instance | transaction_id | is_open boolean
+        SQL1     | open           | true
+        SQL1     | rolled back    | false
+    """)
+    found = undecided(Ledger(events, events, events, events, has_queue_events), transactions)
+    expected = draw("""
+        message_id  | held boolean | sent boolean | arrived boolean
+        sent        | false        | true         | false
+        arrived     | false        | true         | true
+        in flight   | true         | false        | true
+        rolled back | false        | false        | true
+        gone        | false        | false        | false
+    """)
+    if not has_queue_events:
+        expected = expected.where("message_id not in ('in flight', 'rolled back')")
+    assert_same(found, expected)
+
+
+def test_the_earliest_event_that_has_it_tells_what_a_message_is(draw: Draw) -> None:
+    """At one moment SENT comes before DELIVERED, and that before RECEIVED; then the event_id decides."""
+    events = draw.rows(MESSAGES, conversation_id="c", sent_by_initiator=True)("""
+        message_id | event_type | event_time | event_id | message_type | size_bytes | queuing_order
+        alike      | SENT       | 12:00      | a        | Order        | 10         | -
+        alike      | DELIVERED  | 12:01      | b        | Order        | 10         | 7
+        time       | DELIVERED  | 12:01      | a        | Second       | 20         | 8
+        time       | SENT       | 12:00      | b        | First        | -          | -
+        rank       | RECEIVED   | 12:00      | a        | Third        | 30         | -
+        rank       | DELIVERED  | 12:00      | b        | Second       | 20         | -
+        rank       | SENT       | 12:00      | c        | First        | 10         | -
+        id         | DELIVERED  | 12:02      | b        | Second       | 20         | 9
+        id         | DELIVERED  | 12:02      | a        | First        | 10         | 6
+        passing    | FORWARDED  | 12:03      | a        | Order        | 10         | -
+        other      | SENT       | 12:00      | a        | Order        | 10         | -
+    """)
+    ids = draw("message_id\n alike\n time\n rank\n id\n passing")
+    draw.require(describe_messages(events, same, ids=ids), MESSAGES)("""
+        message_id | message_type | size_bytes | queuing_order | sent_at timestamp | arrived_at timestamp
+        alike      | Order        | 10         | 7             | 12:00             | 12:01
+        time       | First        | 20         | 8             | 12:00             | 12:01
+        rank       | First        | 10         | -             | 12:00             | 12:00
+        id         | First        | 10         | 6             | -                 | 12:02
+        passing    | Order        | 10         | -             | -                 | -
+    """)
+
+
+@pytest.mark.parametrize(
+    ("shown_until", "why"), [(None, "again"), (at(20), "again"), (at(10), "unreachable"), (at(9), "-")]
+)
+def test_why_a_message_still_waits_is_what_the_latest_snapshot_says(
+    draw: Draw, shown_until: datetime | None, why: str
+) -> None:
+    events = draw.rows(MESSAGES, conversation_id="c", event_time=at(0), event_id="e")("""
+        message_id | event_type | seen_at | transmission_status
+        twice      | SENT       | 12:20   | again
+        twice      | SENT       | 12:10   | unreachable
+        in a queue | DELIVERED  | 12:10   | not a transmission queue
+        logged     | SENT       | -       | not a snapshot
+    """)
+    found = describe_messages(events, same, shown_until=shown_until)
+    draw.require(found)(f"message_id | why_still_here\n twice | {why}\n in a queue | -\n logged | -")
+
+
+def test_a_handle_that_no_endpoint_has(draw: Draw) -> None:
+    events = draw.rows(MESSAGES, event_type="DELIVERED", event_time=at(0), event_id="e")("""
+        message_id | conversation_id | conversation_handle
+        unknown    | h1/unknown      | h1
+        known      | c1              | h1
+        logged     | c1              | -
+    """)
+    found = describe_messages(events, same)
+    draw.require(found)("message_id | unknown_handle\n unknown | h1\n known | -\n logged | -")
+    draw.require(events.where(of_unknown_endpoint()))("message_id\n unknown")
+
+
+def test_the_order_of_the_events_of_a_message(draw: Draw) -> None:
+    in_order = draw("""
+        event_time timestamp | event_type       | event_id
+        12:00                | SENT             | f
+        12:00                | DELIVERED        | e
+        12:00                | RECEIVED         | d
+        12:00                | FORWARDED        | b
+        12:00                | FORWARD_ACCEPTED | c
+        12:00                | LEFT             | a
+        12:01                | SENT             | a
+    """)
+    assert_same(in_order.repartition(3).orderBy(order_of_events()), in_order, in_order=True)
+
+
+def test_messages_that_an_instance_accepted_and_did_not_pass_on(draw: Draw) -> None:
+    events = draw.rows(MESSAGES)("""
+        message_id | instance | database | event_type       | event_time | event_id
+        kept       | Hub      | late     | FORWARD_ACCEPTED | 12:02      | a
+        kept       | Hub      | second   | FORWARD_ACCEPTED | 12:01      | b
+        kept       | Hub      | first    | FORWARD_ACCEPTED | 12:01      | a
+        kept       | Next     | n        | FORWARD_ACCEPTED | 12:03      | a
+        passed on  | Hub      | h        | FORWARD_ACCEPTED | 12:01      | a
+        passed on  | Hub      | h        | FORWARDED        | 12:00      | b
+        only that  | Hub      | h        | FORWARDED        | 12:01      | a
+        delivered  | Hub      | h        | DELIVERED        | 12:01      | a
+    """)
+    expected = draw("""
+        message_id | instance | accepted_at timestamp | database
+        kept       | Hub      | 12:01                 | first
+        kept       | Next     | 12:03                 | n
+    """)
+    assert_same(forwarding(events), expected)
+
+
+def test_what_the_senders_end_drops(draw: Draw) -> None:
+    """CLEANUP drops all; WITH ERROR drops all but the Error message of the server."""
+    expected = draw("""
+        message_type               | with_error boolean | with_cleanup boolean | dropped boolean
+        Order                      | -                  | -                    | false
+        Order                      | false              | false                | false
+        Order                      | true               | false                | true
+        http://x/ServiceBroker/Err | true               | false                | true
+        Own/Error                  | true               | -                    | true
+        x/ServiceBroker/Error      | true               | false                | false
+        x/ServiceBroker/Error      | true               | true                 | true
+    """)
+    dropped = is_dropped(*map(F.col, ("message_type", "with_error", "with_cleanup")))
+    assert_same(expected.withColumn("dropped", dropped), expected)
