@@ -16,7 +16,8 @@ from tests.support.strategies.backlog_snapshots import joined_backlogs
 from tests.support.strategies.backlogs import ACTIVATION
 from tests.support.why_answers import LIMIT, answer_of, declare_snapshots, require_same_answer
 
-NO_SETTINGS: Row = {"top": None, "starvation": None, "blocks": None}
+FIRST_LARGE = 4
+"""The first run with more logs: 210 in all."""
 WINDOW = {"check_seconds": 300, "empty_seconds": 5, "window_hours": 24}
 STARVATION = {"after_seconds": 5400, "raise_by": 3}
 BLOCKS = {"fragment_bytes": 100, "fragments": 3}
@@ -31,14 +32,33 @@ def moment_of(log: Log, activation: Row, **more: Any) -> Moment:
     return Moment(log.events, **log.settings, activation_settings=activation, **more)
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize(
-    ("number", "settings"),
-    [(1, {}), (2, {"top": 2, "starvation": STARVATION}), (3, {"top": 1, "blocks": BLOCKS})],
+    ("number", "top", "starvation", "blocks"),
+    [
+        (1, None, None, None),
+        (2, 2, STARVATION, None),
+        (3, 1, None, BLOCKS),
+        *[
+            pytest.param(number, top, None, None, marks=pytest.mark.slow)
+            for number, top in ((4, None), (5, 1), (6, 3))
+        ],
+    ],
 )
 def test_the_answer_equals_the_model(
-    session: SparkSession, tmp_path: Path, number: int, settings: Row
+    session: SparkSession,
+    tmp_path: Path,
+    number: int,
+    top: int | None,
+    starvation: Row | None,
+    blocks: Row | None,
 ) -> None:
-    log = replace(one_log(random_logs(25, number)), **NO_SETTINGS | settings)
+    log = replace(
+        one_log(random_logs(20 if number < FIRST_LARGE else 50, number)),
+        top=top,
+        starvation=starvation,
+        blocks=blocks,
+    )
     project = project_of(tmp_path, log, activation=WINDOW)
     project.add(log.events)
     project.run(session, log.as_of)
@@ -46,20 +66,37 @@ def test_the_answer_equals_the_model(
     require_same_answer(found, why(moment_of(log, WINDOW), limit=LIMIT))
 
 
+@pytest.mark.spark
 @pytest.mark.parametrize(
-    ("first", "settings", "with_snapshots"),
+    ("first", "count", "top", "starvation", "blocks", "with_snapshots"),
     [
-        (0, {}, False),
-        (30, {"top": 2, "starvation": AN_HOUR}, True),
-        (45, {"top": 1, "blocks": TWO_FRAGMENTS}, True),
-        pytest.param(120, {}, True, marks=pytest.mark.slow),
+        (0, 30, None, None, None, False),
+        (30, 15, 2, AN_HOUR, None, True),
+        (45, 15, 1, None, TWO_FRAGMENTS, True),
+        *[
+            pytest.param(first, 30, top, starvation, blocks, with_snapshots, marks=pytest.mark.slow)
+            for first, top, starvation, blocks, with_snapshots in (
+                (60, 1, None, BLOCKS, False),
+                (90, None, AN_HOUR, None, False),
+                (120, None, None, None, True),
+                (150, 2, None, None, True),
+                (180, 1, AN_HOUR, TWO_FRAGMENTS, True),
+            )
+        ],
     ],
 )
 def test_backlogs_have_every_cause_as_in_the_model(
-    session: SparkSession, tmp_path: Path, first: int, settings: Row, with_snapshots: bool
+    session: SparkSession,
+    tmp_path: Path,
+    first: int,
+    count: int,
+    top: int | None,
+    starvation: Row | None,
+    blocks: Row | None,
+    with_snapshots: bool,
 ) -> None:
-    log, snapshots = joined_backlogs(range(first, first + 15))
-    log = replace(log, **NO_SETTINGS | settings)
+    log, snapshots = joined_backlogs(range(first, first + count))
+    log = replace(log, top=top, starvation=starvation, blocks=blocks)
     shown = snapshots if with_snapshots else []
     declared = declare_snapshots(tmp_path, shown)
     project = project_of(tmp_path, log, activation=ACTIVATION, snapshots=declared)

@@ -9,6 +9,7 @@ from pyspark.sql import SparkSession
 from pipelines.storage.collect import collect_rows
 from pipelines.why.codes import CODES
 from pipelines.why.explained import explained_rows
+from tests.conftest import ON_SPARK
 from tests.support.factories import Row
 from tests.support.harness import Project
 from tests.support.model.why import why
@@ -33,6 +34,12 @@ def run(session: SparkSession, folder: Path, joined: JoinedScenes) -> Told:
     project = project_of(folder, joined.log, snapshots=declared, activation=joined.activation)
     project.add(joined.log.events)
     project.run(session, joined.log.as_of)
+    rows = message_codes(project, session, joined)
+    return Told(joined, project, rows)
+
+
+def message_codes(project: Project, session: SparkSession, joined: JoinedScenes) -> list[Row]:
+    """Place, id and codes of each open message."""
     warehouse, settings = project.warehouse(session), project.settings()
     with warehouse.materializing() as materialize:
         found = explained_rows(
@@ -42,14 +49,17 @@ def run(session: SparkSession, folder: Path, joined: JoinedScenes) -> Told:
             is_activation_computed=settings.activation is not None,
             materialize=materialize,
         )
-        rows = collect_rows(found.rows.select("instance", "message_id", "codes"))
-    return Told(joined, project, rows)
+        return collect_rows(found.rows.select("instance", "message_id", "codes"))
 
 
 @pytest.fixture(scope="module")
 def told(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> list[Told]:
-    """What the engine says; scenes of the same settings share a night."""
-    return [run(session, tmp_path_factory.mktemp("scenes"), joined) for joined in join_scenes(SCENES)]
+    """What the engine says; scenes of the same settings share a night. Apache Spark tries the largest."""
+    nights = sorted(join_scenes(SCENES), key=lambda joined: -len(joined.scenes))
+    return [
+        run(session, tmp_path_factory.mktemp("scenes"), joined)
+        for joined in (nights[:1] if ON_SPARK else nights)
+    ]
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +68,7 @@ def answers(session: SparkSession, told: list[Told]) -> list[Row]:
     return [answer_of(each.project, session, each.joined.log.as_of) for each in told]
 
 
+@pytest.mark.spark
 def test_causes_hold_where_they_should_and_not_one_step_beside(told: list[Told]) -> None:
     found = {}
     for each in told:
@@ -67,7 +78,7 @@ def test_causes_hold_where_they_should_and_not_one_step_beside(told: list[Told])
         for each in told
         for scene in each.joined.scenes.values()
     }
-    assert len(expected) == len(SCENES)
+    assert ON_SPARK or len(expected) == len(SCENES)
     wrong = [
         f"{name}: {found[name]} is not {expected[name]}" for name in expected if found[name] != expected[name]
     ]
