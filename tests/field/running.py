@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 from deltalake import DeltaTable
 
-from pipelines.commands.launch import outcome_of
+from pipelines.commands import launch
 
 CASES = Path(__file__).parent / "cases"
 COMMANDS = {"fold": "ingest", "lint_rules": "lint"}
@@ -147,6 +147,8 @@ def run(job: str, *options: str | Path) -> Outcome:
     What belongs to the process alone (signals, closed streams, what the engine itself prints) is tried with
     real processes: see `tests.support.processes`.
     """
+    # A process of its own suspects no warehouse of an earlier one.
+    launch._suspects.clear()
     out, err = io.StringIO(), io.StringIO()
     warnings = logging.StreamHandler(err)
     warnings.setLevel(logging.WARNING)
@@ -160,7 +162,7 @@ def run(job: str, *options: str | Path) -> Outcome:
             except SystemExit as ended:  # --help
                 code = int(ended.code or 0)
             except Exception as error:
-                code, line = outcome_of(error)
+                code, line = launch.outcome_of(error)
                 print(f"error: {line}", file=err)
     finally:
         logging.getLogger().removeHandler(warnings)
