@@ -1,21 +1,23 @@
 """No question is answered from a warehouse that has lost tables or commits, and no job writes it."""
 
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.field.running import run
+from tests.field.running import Case
 from tests.support.factories import at
-from tests.support.harness import Project
 from tests.support.small_project import a_bit_of_everything, project_in
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = pytest.mark.slow
 
 AS_OF = "2026-11-20T13:00:00Z"
+QUEUE = ("--queue", "SQL1.B.TargetQueue")
 QUESTIONS: dict[str, tuple[str, ...]] = {
-    "next": ("--queue", "SQL1.B.TargetQueue"),
+    "next": QUEUE,
     "waiting": (),
     "explain": ("--conversation", "c1"),
     "coverage": (),
@@ -24,9 +26,9 @@ QUESTIONS: dict[str, tuple[str, ...]] = {
     "rejected": (),
     "conformance": (),
     "replay": ("--from", "2026-11-20T12:00:00Z", "--to", AS_OF, "--readers", "1"),
-    "report": (),
-    "activation": ("--as-of", AS_OF, "--queue", "SQL1.B.TargetQueue"),
-    "whatif": ("--rules", "rules.yaml"),
+    "report": ("--out", "{folder}/report.html"),
+    "activation": ("--as-of", AS_OF, *QUEUE),
+    "whatif": ("--rules", "{folder}/rules.yaml"),
 }
 WRITERS: dict[str, tuple[str, ...]] = {
     "nightly": ("--as-of", AS_OF, "--quiet"),
@@ -36,96 +38,94 @@ WRITERS: dict[str, tuple[str, ...]] = {
     "maintain": (),
     "reassign": ("--from", AS_OF, "--to", "2026-11-21T13:00:00Z"),
 }
-LOST = [
-    ("message_events",),
-    ("endpoints",),
-    ("receive_schedule",),
-    ("batches",),
-    ("files", "batches"),
-    ("runs",),
-    ("runs", "message_events"),
-    ("runs", "batches", "files"),
-]
 
 
 @pytest.fixture(scope="module")
-def published(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def case(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Case:
     project = project_in(tmp_path_factory.mktemp("published"))
     project.add(a_bit_of_everything())
     project.run(session, at(60))
-    return project
+    return Case(project.folder)
 
 
-def answer(project: Project, job: str, options: tuple[str, ...]) -> tuple[int, str]:
-    """Exit code and error of a job on the project."""
-    given = [str(project.folder / each) if each == "rules.yaml" else each for each in options]
-    if job == "report":
-        given = ["--out", str(project.folder / "report.html")]
-    done = run(job, "--config", project.config, *given)
-    return done.code, done.err
+def answers(case: Case, jobs: dict[str, tuple[str, ...]]) -> dict[str, tuple[int, str]]:
+    """Exit code and error of each job."""
+    found = {
+        job: case.job(job, *[each.format(folder=case.folder) for each in options])
+        for job, options in jobs.items()
+    }
+    return {job: (done.code, done.err) for job, done in found.items()}
 
 
-def files_of(folder: Path) -> set[Path]:
-    return {path for path in folder.rglob("*") if path.is_file() and path.name != "_writer.lock"}
-
-
-@pytest.mark.parametrize("lost", LOST, ids="-".join)
-def test_tables_that_are_gone(published: Project, tmp_path: Path, lost: tuple[str, ...]) -> None:
-    warehouse = published.folder / "warehouse"
-    for name in lost:
-        shutil.move(warehouse / name, tmp_path / name)
-    before = files_of(warehouse)
+@contextmanager
+def lost(case: Case, away: Path, names: tuple[str, ...]) -> Iterator[None]:
+    """Move parts of the warehouse away, and put them back."""
+    warehouse = case.folder / "warehouse"
+    for number, name in enumerate(names):
+        shutil.move(warehouse / name, away / str(number))
     try:
-        found = {job: answer(published, job, options) for job, options in (QUESTIONS | WRITERS).items()}
+        yield
     finally:
-        for name in lost:
+        for number, name in enumerate(names):
             shutil.rmtree(warehouse / name, ignore_errors=True)
-            shutil.move(tmp_path / name, warehouse / name)
-    assert {job for job, (code, _) in found.items() if code != 1} == set()
-    said = (
-        [f"{warehouse}/runs is gone"] if "runs" in lost else [f"{warehouse}/{name} is gone" for name in lost]
-    )
-    unsaid = {job: err for job, (_, err) in found.items() if any(each not in err for each in said)}
-    assert unsaid == {}
-    assert before <= files_of(warehouse)
+            shutil.move(away / str(number), warehouse / name)
 
 
-@pytest.mark.parametrize("table", ["endpoint_events", "receive_schedule", "activation_summary"])
-def test_a_commit_that_is_gone(published: Project, table: str) -> None:
-    warehouse = published.folder / "warehouse"
-    log = warehouse / table / "_delta_log"
-    version = max(int(file.stem) for file in log.glob("*.json"))
-    last = {file: file.read_bytes() for file in log.glob(f"*{version:020}.*")}
-    for file in last:
-        file.unlink()
-    try:
-        found = {job: answer(published, job, options) for job, options in QUESTIONS.items()}
-    finally:
-        for file, content in last.items():
-            file.write_bytes(content)
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("message_events",),
+        ("receive_schedule",),
+        ("files", "batches"),
+        ("runs",),
+        ("runs", "message_events"),
+        ("runs", "batches", "files"),
+    ],
+    ids="-".join,
+)
+def test_tables_that_are_gone(case: Case, tmp_path: Path, names: tuple[str, ...]) -> None:
+    warehouse = case.folder / "warehouse"
+
+    def files() -> set[Path]:
+        return {path for path in warehouse.rglob("*") if path.is_file() and path.name != "_writer.lock"}
+
+    with lost(case, tmp_path, names):
+        before = files()
+        found = answers(case, QUESTIONS | WRITERS)
+        assert before <= files()
+    gone = ["runs"] if "runs" in names else names
     unsaid = {
         job: (code, err)
         for job, (code, err) in found.items()
-        if code != 1 or f"{warehouse}/{table} is at version {version - 1}, but the run of" not in err
+        if code != 1 or any(f"{warehouse}/{name} is gone" not in err for name in gone)
     }
     assert unsaid == {}
 
 
-@pytest.mark.parametrize("table", ["message_events", "runs"])
-def test_a_commit_that_a_power_failure_emptied(published: Project, table: str) -> None:
-    """The engines take it for a commit that did nothing."""
-    warehouse = published.folder / "warehouse"
-    last = max((warehouse / table / "_delta_log").glob("*.json"))
-    content = last.read_bytes()
-    last.write_bytes(b"")
-    try:
-        found = {job: answer(published, job, options) for job, options in (QUESTIONS | WRITERS).items()}
-    finally:
-        last.write_bytes(content)
-    said = f"{warehouse}/{table}: its log is damaged (its commit {last.name} is empty)"
+@pytest.mark.parametrize("table", ["endpoint_events", "receive_schedule", "activation_summary"])
+def test_a_commit_that_is_gone(case: Case, tmp_path: Path, table: str) -> None:
+    folder = case.folder / "warehouse" / table
+    version = max(int(file.stem) for file in (folder / "_delta_log").glob("*.json"))
+    names = tuple(f"{table}/_delta_log/{file.name}" for file in folder.glob(f"_delta_log/*{version:020}.*"))
+    with lost(case, tmp_path, names):
+        found = answers(case, QUESTIONS)
+    said = f"{folder} is at version {version - 1}, but the run of"
     assert {job: end for job, end in found.items() if end[0] != 1 or said not in end[1]} == {}
 
 
-def test_what_is_whole_is_answered(published: Project) -> None:
-    found = {job: answer(published, job, options) for job, options in QUESTIONS.items()}
+@pytest.mark.parametrize("table", ["message_events", "runs"])
+def test_a_commit_that_a_power_failure_emptied(case: Case, tmp_path: Path, table: str) -> None:
+    """The engines take it for a commit that did nothing."""
+    folder = case.folder / "warehouse" / table
+    last = max((folder / "_delta_log").glob("*.json"))
+    with lost(case, tmp_path, (str(last.relative_to(case.folder / "warehouse")),)):
+        last.write_bytes(b"")
+        found = answers(case, QUESTIONS | WRITERS)
+        last.unlink()
+    said = f"{folder}: its log is damaged (its commit {last.name} is empty)"
+    assert {job: end for job, end in found.items() if end[0] != 1 or said not in end[1]} == {}
+
+
+def test_what_is_whole_is_answered(case: Case) -> None:
+    found = answers(case, QUESTIONS)
     assert {job: said for job, said in found.items() if said[0] not in (0, 4)} == {}

@@ -5,12 +5,20 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support.processes import COMMANDS, HAS_JAVA, PATIENCE, ROOT, environment
+from tests.support.processes import (
+    COMMANDS,
+    HAS_JAVA,
+    PATIENCE,
+    ROOT,
+    capture_settings,
+    ended,
+    environment,
+)
 
 SIGNALS = {signal.SIGTERM: 143, signal.SIGINT: 130, signal.SIGHUP: 129}
 ENDS_WITHIN = 20.0
@@ -84,23 +92,16 @@ def require_ended(job: "subprocess.Popen[bytes]", sign: signal.Signals, temporar
 
 
 @pytest.mark.parametrize("sign", SIGNALS)
-def test_while_the_reader_of_standard_error_is_gone(tmp_path: Path, sign: signal.Signals) -> None:
+@pytest.mark.parametrize("is_gone", [True, False], ids=["nobody is there", "it is full and nobody reads"])
+def test_while_nobody_reads_standard_error(tmp_path: Path, sign: signal.Signals, is_gone: bool) -> None:
     reads, writes = os.pipe()
-    job = started(tmp_path, stderr=writes)
-    os.close(reads)
-    os.close(writes)
+    job = started(tmp_path, *([] if is_gone else ["write"]), stderr=writes)
+    if is_gone:
+        os.close(reads)
     job.send_signal(sign)
     require_ended(job, sign, tmp_path)
-
-
-@pytest.mark.parametrize("sign", SIGNALS)
-def test_while_standard_error_is_full_and_nobody_reads(tmp_path: Path, sign: signal.Signals) -> None:
-    reads, writes = os.pipe()
-    job = started(tmp_path, "write", stderr=writes)
-    job.send_signal(sign)
-    require_ended(job, sign, tmp_path)
-    os.close(reads)
-    os.close(writes)
+    for end in (writes,) if is_gone else (reads, writes):
+        os.close(end)
 
 
 def test_a_closed_terminal_is_told(tmp_path: Path) -> None:
@@ -130,13 +131,7 @@ def test_nohup_keeps_its_meaning(tmp_path: Path) -> None:
 def test_before_the_job_listens_to_signals() -> None:
     """While modules are imported there is no traceback either."""
     ask = "import os, signal; import jobs; os.kill(os.getpid(), signal.SIGINT); import time; time.sleep(60)"
-    done = subprocess.run(
-        [sys.executable, "-c", f"import sys; sys.argv[0] = '-m'; {ask}"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
+    done = ended([sys.executable, "-c", f"import sys; sys.argv[0] = '-m'; {ask}"])
     assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
 
 
@@ -146,20 +141,14 @@ def test_before_the_job_listens_to_signals() -> None:
     [
         "embedded",
         pytest.param(
-            "spark",
-            marks=[
-                pytest.mark.long,
-                pytest.mark.skipif(not HAS_JAVA, reason="no java on the PATH, so no Apache Spark"),
-            ],
+            "spark", marks=[pytest.mark.long, pytest.mark.skipif(not HAS_JAVA, reason="no java on the PATH")]
         ),
     ],
 )
 def test_a_night_that_works(tmp_path: Path, engine: str) -> None:
-    temporary, settings = tmp_path / "tmp", tmp_path / "settings.yaml"
+    temporary = tmp_path / "tmp"
     temporary.mkdir()
-    text = (ROOT / "conf" / "capture.yaml").read_text()
-    text = text.replace("../build/warehouse-capture", "warehouse").replace("../samples", f"{ROOT}/samples")
-    settings.write_text(text)
+    settings = capture_settings(tmp_path)
     reads, writes = os.pipe()
     job = subprocess.Popen(
         [*COMMANDS[engine], "--config", settings, "--as-of", "2026-11-24T07:30:00Z"],
@@ -171,21 +160,17 @@ def test_a_night_that_works(tmp_path: Path, engine: str) -> None:
     )
     os.close(reads)
     os.close(writes)
+    until = time.monotonic() + PATIENCE
     try:
-        wait_for(job, lambda: any(tmp_path.glob("warehouse/*/_delta_log/*.json")))
+        while not any(tmp_path.glob("warehouse/*/_delta_log/*.json")):
+            assert job.poll() is None
+            assert time.monotonic() < until
+            time.sleep(0.01)
         job.send_signal(signal.SIGTERM)
         require_ended(job, signal.SIGTERM, temporary)
     finally:
         if job.poll() is None:
             os.killpg(job.pid, signal.SIGKILL)
-
-
-def wait_for(job: "subprocess.Popen[bytes]", moment: Callable[[], bool]) -> None:
-    until = time.monotonic() + PATIENCE
-    while not moment():
-        assert job.poll() is None
-        assert time.monotonic() < until
-        time.sleep(0.01)
 
 
 def test_what_fails_because_of_the_signal_is_no_error_of_its_own() -> None:

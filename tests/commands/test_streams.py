@@ -8,7 +8,7 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from tests.support.processes import COMMANDS, HAS_JAVA, PATIENCE, ROOT, environment
+from tests.support.processes import COMMANDS, HAS_JAVA, PATIENCE, ROOT, capture_settings, environment
 
 TALKS = """
 import logging, os, sys
@@ -61,13 +61,10 @@ def test_a_line_that_can_not_be_written_is_lost_and_the_job_goes_on(stderr: str)
     assert done.stderr == "codes 4\n"
 
 
-def test_both_streams_read_to_the_first_line() -> None:
+def test_streams_read_to_the_first_line() -> None:
+    """The exit code is what the job found, and there is no line about the pipe."""
     done = shell("JOB 2>&1 | head -1")
     assert (done.stdout, done.stderr) == ("step 0 ...\n", "codes 4 0\n")
-
-
-def test_standard_output_read_to_the_first_line() -> None:
-    """The exit code is what the job found, and there is no line about the pipe."""
     done = shell("JOB 2>/dev/null | head -1")
     assert (done.stdout, done.stderr) == ("answer 0\n", "codes 4 0\n")
     assert "Pipe" not in shell("JOB | head -1").stderr
@@ -79,21 +76,15 @@ def test_standard_output_that_can_not_be_written(stdout: str, says: str) -> None
     assert codes(done) == "codes 1"
     assert done.stderr.endswith(f"the engine\n{says}codes 1\n")
     assert shell(f"JOB {stdout} 2>&-").stderr == "codes 1\n"
+    if says == NO_ROOM:
+        assert shell(f"JOB --help {stdout}").stderr == f"{NO_ROOM}codes 1\n"
 
 
-def test_help_that_can_not_be_written() -> None:
-    done = shell("JOB --help >/dev/full")
-    assert done.stderr == f"{NO_ROOM}codes 1\n"
-
-
-def test_only_the_answer_is_on_standard_output() -> None:
+def test_only_the_answer_is_on_standard_output_and_a_line_of_the_log_is_one_line() -> None:
     done = shell("JOB")
     assert done.stdout.splitlines() == [f"answer {number}" for number in range(20000)]
     assert "the engine\n" in done.stderr
-
-
-def test_a_line_of_the_log_is_one_line() -> None:
-    log = [line for line in shell("JOB").stderr.splitlines() if "WARNING" in line]
+    log = [line for line in done.stderr.splitlines() if "WARNING" in line]
     assert [line.partition("WARNING ")[2] for line in log] == [r"a name with\u000a a line end and \u2028"]
 
 
@@ -102,10 +93,7 @@ def test_a_line_of_the_log_is_one_line() -> None:
 @pytest.mark.skipif(not HAS_JAVA, reason="no java on the PATH, so no Apache Spark")
 def test_answers_of_apache_spark(tmp_path: Path) -> None:
     """Warnings and progress go to standard error; a full disk and a reader that has gone mean the same."""
-    text = (ROOT / "conf" / "capture.yaml").read_text()
-    text = text.replace("../build/warehouse-capture", "warehouse").replace("../samples", f"{ROOT}/samples")
-    (tmp_path / "settings.yaml").write_text(text)
-    config = f"--config {tmp_path}/settings.yaml"
+    config = f"--config {capture_settings(tmp_path)}"
     night = f"{' '.join(COMMANDS['spark'])} {config} --as-of 2026-11-24T07:30:00Z"
     done = shell("JOB 2>&1 >/dev/full | grep -v WARN", night)
     assert done.stdout.splitlines()[0] == "rules ..."

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.field.running import run
 from tests.support.factories import at
-from tests.support.processes import ended
+from tests.support.processes import ROOT, ended
 from tests.support.small_project import a_bit_of_everything, project_in
 from tests.support.warehouses import changed, contents
 
@@ -39,6 +40,17 @@ def test_what_is_hidden() -> None:
     assert (done.stdout, done.stderr) == ("[]\n", "")
 
 
+ASKS = """
+import sys
+from tests.support.without_posix import hide
+hide()
+from pipelines import cli
+from pipelines.commands.launch import launch
+_, config, *lines = sys.argv
+launch(lambda _: max(cli.run([*line.split(), "--config", config]) for line in lines))
+"""
+
+
 @pytest.mark.slow
 def test_a_night_and_its_questions(embedded: SparkSession, tmp_path: Path) -> None:
     """The process has another time zone, which it can't change."""
@@ -46,36 +58,28 @@ def test_a_night_and_its_questions(embedded: SparkSession, tmp_path: Path) -> No
     for project in (here, there):
         project.add(a_bit_of_everything())
     here.run(embedded, AS_OF)
-    as_of = AS_OF.isoformat()
+    as_of, queue = AS_OF.isoformat(), "--queue SQL1.B.TargetQueue --format json"
     questions = [
-        ("next", "--queue", "SQL1.B.TargetQueue"),
-        ("explain", "--conversation", "c1"),
-        ("waiting",),
-        ("coverage",),
-        ("activation", "--as-of", as_of, "--queue", "SQL1.B.TargetQueue"),
+        f"next {queue}",
+        "explain --conversation c1 --format json",
+        "waiting --format json",
+        "coverage --format json",
+        f"activation --as-of {as_of} {queue}",
     ]
-
-    def run(job: str, *options: str) -> str:
-        command = [
-            sys.executable,
-            "-m",
-            "tests.support.without_posix",
-            f"jobs.{job}",
-            "--config",
-            there.config,
-        ]
-        done = ended([*command, *options], {"TZ": "Asia/Kolkata"})
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    run("nightly", "--as-of", as_of, "--quiet")
-    run("maintain", "--keep-hours", "0")
-    kept = [contents(each, leave_out={"path"}) for each in (here, there)]
-    assert changed(*kept) == {}
-    for job, *options in questions:
-        command = [sys.executable, "-m", f"jobs.{job}", "--config", here.config, *options, "--format", "json"]
-        expected = json.loads(ended(command).stdout)
-        assert json.loads(run(job, *options, "--format", "json")) == expected, job
+    # In a file: of python -c, the client of Spark Connect thinks that it is a doctest.
+    script = tmp_path / "asks.py"
+    script.write_text(ASKS)
+    lines = [f"nightly --as-of {as_of} --quiet", "maintain --keep-hours 0", *questions]
+    variables = {"TZ": "Asia/Kolkata", "PYTHONPATH": str(ROOT)}
+    done = ended([sys.executable, str(script), there.config, *lines], variables)
+    assert done.returncode == 0, done.stderr
+    assert changed(*[contents(each, leave_out={"path"}) for each in (here, there)]) == {}
+    said = done.stdout[done.stdout.index("{") :]
+    for question in questions:
+        answer, end = json.JSONDecoder().raw_decode(said)
+        said = said[end:].lstrip()
+        job, *options = question.split()
+        assert answer == run(job, "--config", here.config, *options).json, job
 
 
 @pytest.mark.slow
@@ -85,16 +89,12 @@ def test_a_console_of_code_page_1252(embedded: SparkSession, tmp_path: Path) -> 
     project.add(a_bit_of_everything())
     project.run(embedded, AS_OF)
     names = {"PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0", "NO_COLOR": "1"}
-
-    def run(job: str, *options: str) -> "tuple[int, str, str]":
-        done = ended([sys.executable, "-m", f"jobs.{job}", "--config", project.config, *options], names)
-        return done.returncode, done.stdout, done.stderr
-
-    code, table, _ = run("next", "--queue", "SQL1.B.TargetQueue")
-    assert code == 0
-    assert table.isascii()
-    assert "+--" in table
-    code, _, said = run("next", "--queue", "\u0141\u00f3d\u017a\u4e2d")
-    assert code == 2
-    assert "\\u0141" in said
-    assert "\ufffdd\\u017a\\u4e2d" in said  # byte F3, which is no UTF-8
+    asked = [sys.executable, "-m", "jobs.next", "--config", project.config, "--queue"]
+    done = ended([*asked, "SQL1.B.TargetQueue"], names)
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert "+--" in done.stdout
+    done = ended([*asked, "\u0141\u00f3d\u017a\u4e2d"], names)
+    assert done.returncode == 2
+    assert "\\u0141" in done.stderr
+    assert "\ufffdd\\u017a\\u4e2d" in done.stderr  # byte F3, which is no UTF-8

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from pipelines.config.rules.history import RuleVersion
 from pipelines.explain.endpoint import (
@@ -77,13 +77,12 @@ def test_the_steps_are_those_of_the_documentation() -> None:
         (7, None, None, "R"),
         (8, None, None, None),
     ]
-
-
-def test_without_rules_it_is_the_default() -> None:
-    found = explain()
-    assert found.given == found.by_present_rules == Outcome(5, None, None)
-    assert not any(step.rule or step.decides or step.near_misses for step in found.steps)
-    assert found.later == ()
+    # Without rules of the database it is the default.
+    for rules in ((), (version("R", "C", "L", "R", database="E"), version("S", "C", "X", "R", database="E"))):
+        found = explain(*rules)
+        assert found.given == found.by_present_rules == Outcome(5, None, None)
+        assert not any(step.rule or step.decides or step.near_misses for step in found.steps)
+        assert found.later == ()
 
 
 def test_the_first_hit_decides_and_later_hits_are_shown() -> None:
@@ -110,12 +109,6 @@ def test_two_other_names_are_no_near_miss() -> None:
     assert misses == {1: [], 2: [], 3: [], 4: ["Case"], 5: [], 6: ["One"], 7: [], 8: []}
 
 
-def test_rules_of_other_databases_are_none() -> None:
-    found = explain(version("R", "C", "L", "R", database="E"), version("S", "C", "X", "R", database="E"))
-    assert found.by_present_rules == Outcome(5, None, None)
-    assert found.steps[0].near_misses == ()
-
-
 def test_versions_before_and_after_the_creation() -> None:
     # Rule  [7--)[8----)    [2-     created: day 5
     #       1    4     7    9
@@ -134,12 +127,10 @@ def test_versions_before_and_after_the_creation() -> None:
         LaterOutcome(day(7), Outcome(5, None, None)),
         LaterOutcome(day(9), Outcome(2, "Rule", 4)),
     )
-
-
-def test_a_validity_begins_at_its_first_instant_and_ends_before_its_last() -> None:
-    rules = [version("R", level=9, since=5, until=6)]
-    assert explain(*rules, created_at=day(5)).by_present_rules == Outcome(9, "R", 8)
-    assert explain(*rules, created_at=day(6)).by_present_rules == Outcome(5, None, None)
+    # A validity begins at its first instant and ends before its last.
+    short = version("R", level=9, since=5, until=6)
+    assert explain(short, created_at=day(5)).by_present_rules == Outcome(9, "R", 8)
+    assert explain(short, created_at=day(6)).by_present_rules == Outcome(5, None, None)
 
 
 def of_the_server(level: int, rule_name: str | None = None, ladder_step: int | None = None) -> dict[str, Any]:
@@ -192,6 +183,7 @@ def histories(draw: st.DrawFn) -> list[RuleVersion]:
     return versions
 
 
+@settings(max_examples=60)
 @given(histories(), st.integers(1, 9))
 def test_the_outcome_is_the_models_at_every_moment(history: list[RuleVersion], created: int) -> None:
     rules = [Rule(**{name: getattr(one, name) for name in Rule.__dataclass_fields__}) for one in history]

@@ -18,7 +18,7 @@ from pipelines.explain.view import print_explanation
 from pipelines.storage.warehouse import Warehouse
 from schemas.reading import as_of_key
 from tests.support import written
-from tests.support.factories import LONG_AGO, Row, at, endpoint_event, message_event, queue_event
+from tests.support.factories import Row, at, endpoint_event, message_event, queue_event, rule
 from tests.support.written import ended_run, warehouse_of
 
 AS_OF = at(60)
@@ -77,33 +77,12 @@ def sent(message_id: str, position: int, counts: int, **changes: Any) -> Row:
 
 
 def group(conversation: str, position: int | None, level: int, **changes: Any) -> Row:
+    place = {"instance": "SQL1", "database": "B", "queue": "TargetQueue", "position": position}
     return {
-        "as_of": AS_OF,
-        "as_of_key": as_of_key(AS_OF),
-        "instance": "SQL1",
-        "database": "B",
-        "queue": "TargetQueue",
-        "conversation_group_id": f"group {conversation}",
-        "priority": level,
-        "deciding_conversation_id": conversation,
-        "conversations": 1,
-        "messages": 1,
-        "oldest_arrival": at(2),
-        "state": "ready",
-        "position": position,
+        **{"as_of": AS_OF, "as_of_key": as_of_key(AS_OF), **place},
+        **{"conversation_group_id": f"group {conversation}", "deciding_conversation_id": conversation},
+        **{"priority": level, "conversations": 1, "messages": 1, "oldest_arrival": at(2), "state": "ready"},
         **changes,
-    }
-
-
-def rule(name: str, database: str, level: int, local_service: str) -> Row:
-    return {
-        "instance": "SQL1",
-        "database": database,
-        "name": name,
-        "valid_from": LONG_AGO,
-        "contract": "Contract",
-        "local_service": local_service,
-        "level": level,
     }
 
 
@@ -170,9 +149,9 @@ def warehouse(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
             queue_event("ROLLBACK", transaction_id="undone", event_time=at(7)),
         ],
         "priority_rules": [
-            rule("Target", "B", 3, "TargetService"),
-            rule("Slip", "A", 9, "InitiatorSerivce"),
-            rule("Elsewhere", "C", 9, "InitiatorService"),
+            rule("Target", 3, database="B", contract="Contract", local_service="TargetService"),
+            rule("Slip", 9, contract="Contract", local_service="InitiatorSerivce"),
+            rule("Elsewhere", 9, database="C", contract="Contract", local_service="InitiatorService"),
         ],
         "group_priorities": [
             group("c8", 1, 9),
@@ -200,10 +179,7 @@ def warehouse(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
         ],
         "unresolved": [
             {
-                "as_of": AS_OF,
-                "as_of_key": as_of_key(AS_OF),
-                "kind": "receive",
-                "id": "c2/0",
+                **{"as_of": AS_OF, "as_of_key": as_of_key(AS_OF), "kind": "receive", "id": "c2/0"},
                 "reason": "endpoint_unknown",
             }
         ],
@@ -211,7 +187,6 @@ def warehouse(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
     return warehouse_of(session, tmp_path_factory.mktemp("explain"), rows)
 
 
-@pytest.mark.spark
 def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
     found = explain_conversation(warehouse, "c1", as_of=AS_OF)
     initiator, target = found.endpoints
@@ -236,6 +211,9 @@ def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
     )
     assert "Slip (level 9) asks for the local service InitiatorSerivce" in said
     assert "Ahead of it: 2 groups, 1 at level 9, 1 at level 3." in said
+    printed = json.loads(to_json(asdict(found)))
+    assert printed["endpoints"][1]["steps"][1]["rule"]["rule_name"] == "Target"
+    assert printed["as_of"] == "2026-11-20T13:00:00Z"
 
 
 def test_endpoints_whose_level_is_the_servers(
@@ -252,7 +230,16 @@ def test_endpoints_whose_level_is_the_servers(
             shown("c1", False, 3, "lifetime", **target),
             shown("c2", False, 4, "lifetime", **target),
         ],
-        "priority_rules": [{**rule("Target", "B", 3, "TargetService"), "valid_from": AS_OF}],
+        "priority_rules": [
+            rule(
+                "Target",
+                3,
+                database="B",
+                contract="Contract",
+                local_service="TargetService",
+                valid_from=AS_OF,
+            )
+        ],
     }
     warehouse = warehouse_of(session, tmp_path, rows)
     found = explain_conversation(warehouse, "c1", as_of=AS_OF)
@@ -284,7 +271,6 @@ def test_endpoints_whose_level_is_the_servers(
     ) in capsys.readouterr().out
 
 
-@pytest.mark.spark
 def test_a_message_in_a_queue(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
     found = explain_message(warehouse, "c1/4", as_of=AS_OF, honors=HONORS)
     assert found.receive is not None
@@ -301,7 +287,6 @@ def test_a_message_in_a_queue(warehouse: Warehouse, capsys: pytest.CaptureFixtur
     assert "Ahead of it: 3 messages, 1 at level 9, 2 at level 3." in said
 
 
-@pytest.mark.spark
 def test_a_message_that_waits_and_is_forwarded(
     warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -323,25 +308,21 @@ OTHER = "the catalog was another one when it was scheduled: A had HONOR_BROKER_P
 RAISED = "starvation prevention raised that, for it has waited long"
 
 
+OFF = "A has HONOR_BROKER_PRIORITY off, so it is sent at 5"
+
+
 @pytest.mark.parametrize(
     ("priority", "counts", "elevated", "honors", "reason"),
     [
-        pytest.param(
-            7, 7, False, True, "A honors priorities, so the sending endpoint's level counts", id="on"
-        ),
-        pytest.param(7, 5, False, False, "A has HONOR_BROKER_PRIORITY off, so it is sent at 5", id="off"),
-        pytest.param(7, 7, False, False, f"{OTHER} on then, and has it off now", id="was on"),
-        pytest.param(7, 5, False, True, f"{OTHER} off then, and has it on now", id="was off"),
-        pytest.param(
-            2, 4, True, False, f"{OTHER} on then, and has it off now; {RAISED}", id="was on, raised"
-        ),
-        pytest.param(
-            7, 6, True, True, f"{OTHER} off then, and has it on now; {RAISED}", id="was off, raised"
-        ),
-        pytest.param(
-            7, 6, True, False, f"A has HONOR_BROKER_PRIORITY off, so it is sent at 5; {RAISED}", id="raised"
-        ),
+        (7, 7, False, True, "A honors priorities, so the sending endpoint's level counts"),
+        (7, 5, False, False, OFF),
+        (7, 7, False, False, f"{OTHER} on then, and has it off now"),
+        (7, 5, False, True, f"{OTHER} off then, and has it on now"),
+        (2, 4, True, False, f"{OTHER} on then, and has it off now; {RAISED}"),
+        (7, 6, True, True, f"{OTHER} off then, and has it on now; {RAISED}"),
+        (7, 6, True, False, f"{OFF}; {RAISED}"),
     ],
+    ids=["on", "off", "was on", "was off", "was on, raised", "was off, raised", "raised"],
 )
 def test_why_a_level_counts_for_sending(
     priority: int, counts: int, elevated: bool, honors: bool, reason: str
@@ -350,75 +331,46 @@ def test_why_a_level_counts_for_sending(
     assert describe_transmit_level(row, honors) == reason
 
 
-OPEN = "in a transaction of which no end before as_of is known."
-DROPPED = "It is in no schedule: an end of its conversation dropped it"
+DROPPED = "an end of its conversation dropped it"
 HALF_PAST = "2026-11-20T12:30:00Z"
-UNKNOWN = "It is in no schedule: the events that are known don't say why."
+UNKNOWN = "the events that are known don't say why."
+LATER = "its first event, at 2026-11-20T13:00:00Z, is not before as_of."
+STATES = {
+    "c1/6": "it was received at 2026-11-20T12:03:00Z.",
+    "c1/7": "it was received at 2026-11-20T12:04:00Z.",  # at once
+    "c1/8": "a RECEIVE took it at 2026-11-20T12:05:00Z, in a transaction of which no end before as_of is "
+    "known.",
+    "c1/9": "it was received at 2026-11-20T12:08:00Z.",  # again
+    "c1/10": UNKNOWN,  # it was given back
+    "c1/11": LATER,
+    "f/1": "SQL9 passed it on at 2026-11-20T12:02:00Z, and neither its SENT nor its arrival before as_of is "
+    "known.",
+    "f/2": LATER,
+    "left/0": "the snapshot of 2026-11-20T12:41:00Z no longer shows it in the transmission queue, and no "
+    "arrival before as_of is known.",
+    "read/0": f"{DROPPED}: END_CONVERSATION of its receiver at {HALF_PAST}.",
+    "plain/0": UNKNOWN,  # a plain end of the sender drops nothing
+    "error/0": f"{DROPPED}: END_CONVERSATION_WITH_ERROR of its sender at {HALF_PAST}.",
+    "error/1": UNKNOWN,  # its own Error message survives
+    "error/2": UNKNOWN,  # and what was delivered
+    "cleanup/0": f"{DROPPED}: END_CONVERSATION_WITH_CLEANUP of its sender at {HALF_PAST}, by a snapshot.",
+    "later/0": UNKNOWN,  # an end after as_of
+}
 
 
-@pytest.mark.parametrize(
-    ("message_id", "state"),
-    [
-        pytest.param("c1/6", "It is in no schedule: it was received at 2026-11-20T12:03:00Z.", id="commit"),
-        pytest.param("c1/7", "It is in no schedule: it was received at 2026-11-20T12:04:00Z.", id="at once"),
-        pytest.param(
-            "c1/8",
-            f"It is in no schedule: a RECEIVE took it at 2026-11-20T12:05:00Z, {OPEN}",
-            id="commit after as_of",
-        ),
-        pytest.param("c1/9", "It is in no schedule: it was received at 2026-11-20T12:08:00Z.", id="again"),
-        pytest.param("c1/10", UNKNOWN, id="given back"),
-        pytest.param(
-            "c1/11",
-            "It is in no schedule: its first event, at 2026-11-20T13:00:00Z, is not before as_of.",
-            id="later",
-        ),
-        pytest.param(
-            "f/1",
-            "It is in no schedule: SQL9 passed it on at 2026-11-20T12:02:00Z, and neither its SENT nor its "
-            "arrival before as_of is known.",
-            id="forwarded",
-        ),
-        pytest.param(
-            "f/2",
-            "It is in no schedule: its first event, at 2026-11-20T13:00:00Z, is not before as_of.",
-            id="forwarded later",
-        ),
-        pytest.param(
-            "left/0",
-            "It is in no schedule: the snapshot of 2026-11-20T12:41:00Z no longer shows it in the "
-            "transmission queue, and no arrival before as_of is known.",
-            id="left",
-        ),
-        pytest.param("read/0", f"{DROPPED}: END_CONVERSATION of its receiver at {HALF_PAST}.", id="receiver"),
-        pytest.param("plain/0", UNKNOWN, id="a plain end of the sender drops nothing"),
-        pytest.param(
-            "error/0", f"{DROPPED}: END_CONVERSATION_WITH_ERROR of its sender at {HALF_PAST}.", id="error"
-        ),
-        pytest.param("error/1", UNKNOWN, id="its own Error message survives"),
-        pytest.param("error/2", UNKNOWN, id="what was delivered survives"),
-        pytest.param(
-            "cleanup/0",
-            f"{DROPPED}: END_CONVERSATION_WITH_CLEANUP of its sender at {HALF_PAST}, by a snapshot.",
-            id="cleanup",
-        ),
-        pytest.param("later/0", UNKNOWN, id="an end after as_of"),
-        pytest.param(
-            "c2/0", "It is open, but the receive schedule can't place it: endpoint_unknown.", id="unresolved"
-        ),
-    ],
-)
-def test_messages_without_a_place(warehouse: Warehouse, message_id: str, state: str) -> None:
-    assert explain_message(warehouse, message_id, as_of=AS_OF, honors=HONORS).state == state
+def test_messages_without_a_place(warehouse: Warehouse) -> None:
+    found = {id: explain_message(warehouse, id, as_of=AS_OF, honors=HONORS).state for id in STATES}
+    assert found == {id: f"It is in no schedule: {state}" for id, state in STATES.items()}
+    unresolved = explain_message(warehouse, "c2/0", as_of=AS_OF, honors=HONORS)
+    said = "It is open, but the receive schedule can't place it: endpoint_unknown."
+    assert unresolved.state == said
 
 
-@pytest.mark.parametrize("message_id", ["torn/0", "torn/1"])
-def test_the_earliest_event_says_of_which_conversation_a_message_is(
-    warehouse: Warehouse, message_id: str
-) -> None:
-    found = explain_message(warehouse, message_id, as_of=AS_OF, honors=HONORS)
-    assert found.conversation_id == "c1"
-    assert [one.is_initiator for one in found.endpoints] == [True, False]
+def test_the_earliest_event_says_of_which_conversation_a_message_is(warehouse: Warehouse) -> None:
+    for message_id in ("torn/0", "torn/1"):
+        found = explain_message(warehouse, message_id, as_of=AS_OF, honors=HONORS)
+        assert found.conversation_id == "c1"
+        assert [one.is_initiator for one in found.endpoints] == [True, False]
 
 
 AGAIN = f"run {command_line('schedules', '--as-of', '2026-11-20T13:00:00Z')} to schedule it with them."
@@ -451,42 +403,35 @@ def test_messages_that_came_in_after_the_as_of_was_published(session: SparkSessi
 
 
 def test_a_message_that_came_in_after_a_run_before_any_batch(session: SparkSession, tmp_path: Path) -> None:
+    """And without queue events every RECEIVE counts."""
     rows = {
-        "message_events": [message_event("SENT", "c1/0", batch=1)],
+        "message_events": [message_event("SENT", "c1/0", batch=1), *taken("c1/1", "t", 3)],
         "runs": [ended_run("empty", AS_OF, last_batch=None)],
         "batches": [batch(1)],
     }
-    found = explain_message(warehouse_of(session, tmp_path, rows), "c1/0", as_of=AS_OF, honors=HONORS)
+    warehouse = warehouse_of(session, tmp_path, rows)
+    states = [
+        explain_message(warehouse, f"c1/{n}", as_of=AS_OF, honors=HONORS).state.split(": ", 1)[1]
+        for n in (0, 1)
+    ]
     late = "events of it came in after this as_of was published"
-    assert found.state == f"It is in no schedule: {late}; {AGAIN}"
+    assert states == [f"{late}; {AGAIN}", "it was received at 2026-11-20T12:03:00Z."]
 
 
-def test_without_queue_events_every_receive_counts(session: SparkSession, tmp_path: Path) -> None:
-    warehouse = warehouse_of(session, tmp_path, {"message_events": taken("c1/0", "t", 3)})
-    found = explain_message(warehouse, "c1/0", as_of=AS_OF, honors=HONORS)
-    assert found.state == "It is in no schedule: it was received at 2026-11-20T12:03:00Z."
-
-
-def test_a_message_that_stands_where_the_catalog_now_has_no_queue(warehouse: Warehouse) -> None:
+def test_other_messages_and_a_group(warehouse: Warehouse) -> None:
+    """One stands where the catalog now has no queue; one arrived and is still forwarded."""
     found = explain_message(warehouse, "c3/0", as_of=AS_OF, honors=HONORS)
     assert found.receive is not None
     assert (found.receive.queue, found.receive.position) == ("TargetQueue", 6)
     assert found.group is not None
-
-
-def test_a_message_that_arrived_and_is_still_forwarded(warehouse: Warehouse) -> None:
     found = explain_message(warehouse, "c1/12", as_of=AS_OF, honors=HONORS)
     assert found.receive is not None
     assert [place.instance for place in found.transmissions] == ["SQL9"]
+    [group_found] = explain_group(warehouse, "group c1", as_of=AS_OF)
+    shown = (group_found.priority, group_found.deciding_conversation_id, group_found.messages)
+    assert shown == (3, "c1", 2)
 
 
-@pytest.mark.spark
-def test_a_group(warehouse: Warehouse) -> None:
-    [found] = explain_group(warehouse, "group c1", as_of=AS_OF)
-    assert (found.priority, found.deciding_conversation_id, found.messages) == (3, "c1", 2)
-
-
-@pytest.mark.spark
 @pytest.mark.parametrize("state", ["group_locked", "queue_off"])
 def test_conversations_without_positions_are_listed_as_they_arrived(
     session: SparkSession, tmp_path: Path, state: str
@@ -516,7 +461,6 @@ def test_conversations_without_positions_are_listed_as_they_arrived(
     assert found.listed[0].decides
 
 
-@pytest.mark.spark
 def test_ids_in_any_spelling_and_handles(session: SparkSession, tmp_path: Path) -> None:
     guid, group_id = "CC000000-0000-4000-8000-00000000000A", "E2000000-0000-4000-8000-00000000000B"
     handles = [f"BB000000-0000-4000-8000-00000000000{side}" for side in "CD"]
@@ -556,7 +500,6 @@ def test_ids_in_any_spelling_and_handles(session: SparkSession, tmp_path: Path) 
         explain_conversation(found, "C8", as_of=AS_OF)
 
 
-@pytest.mark.spark
 def test_unknown_ids(warehouse: Warehouse) -> None:
     with pytest.raises(PipelineError, match=r"conversation 'c': no endpoint has this conversation_id or"):
         explain_conversation(warehouse, "c", as_of=AS_OF)
@@ -564,9 +507,3 @@ def test_unknown_ids(warehouse: Warehouse) -> None:
         explain_message(warehouse, "m", as_of=AS_OF, honors=HONORS)
     with pytest.raises(PipelineError, match=r"group 'g': .* no ready message .* at 2026-11-20T13:00:00Z"):
         explain_group(warehouse, "g", as_of=AS_OF)
-
-
-def test_json_has_everything(warehouse: Warehouse) -> None:
-    found = json.loads(to_json(asdict(explain_conversation(warehouse, "c1", as_of=AS_OF))))
-    assert found["endpoints"][1]["steps"][1]["rule"]["rule_name"] == "Target"
-    assert found["as_of"] == "2026-11-20T13:00:00Z"

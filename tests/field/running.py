@@ -1,25 +1,28 @@
 """Runs jobs on inputs as users have them, and says what a user would see."""
 
+import csv
 import importlib
 import io
 import json
 import logging
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import yaml
 from deltalake import DeltaTable
 
-from pipelines.commands.launch import outcome_of
+from pipelines.commands import launch
 
 CASES = Path(__file__).parent / "cases"
 COMMANDS = {"fold": "ingest", "lint_rules": "lint"}
 """Commands whose job has another name."""
 AS_OF = "2026-11-20T10:00:00Z"
 """The moment that the field cases are about, unless a test says otherwise."""
+EVENTS = ("endpoint_events", "message_events", "queue_events")
 
 Row = dict[str, Any]
 
@@ -57,17 +60,69 @@ class Case:
         """Path of the settings file."""
         return str(self.folder / self.settings)
 
+    def view(self, name: str) -> Path:
+        """The CSV file of a view of the snapshot."""
+        return self.folder / "snap" / f"{name}.csv"
+
     def job(self, name: str, *options: str | Path) -> Outcome:
         """Run `jobs/<name>.py` with this case's settings, in this process and on its session."""
         return run(name, "--config", self.config, *options)
+
+    def ask(self, name: str, *options: str | Path) -> Any:
+        """What a job that ends well prints with --format json."""
+        found = self.job(name, *options, "--format", "json")
+        assert found.code == 0, found.err
+        return found.json
+
+    def lines(self, name: str, *options: str | Path) -> list[str]:
+        """What a job that ends well prints."""
+        found = self.job(name, *options)
+        assert found.code == 0, found.err
+        return found.out.splitlines()
 
     def nightly(self, as_of: str = AS_OF, *options: str) -> Outcome:
         """Run the night of an as_of."""
         return self.job("nightly", "--as-of", as_of, *options)
 
+    def published(self, as_of: str = AS_OF) -> Outcome:
+        """Run a night that ends well."""
+        night = self.nightly(as_of)
+        assert night.code == 0, night.err
+        return night
+
     def table(self, name: str, columns: Sequence[str] | None = None) -> list[Row]:
         """The rows of a table of the warehouse; of the given columns only, if there are any."""
         return table_of(self.folder / "warehouse", name, columns)
+
+    def configure(self, **changes: Any) -> None:
+        """Change sections of the settings."""
+        path = Path(self.config)
+        settings = yaml.safe_load(path.read_text()) if path.exists() else {"warehouse": "warehouse"}
+        path.write_text(yaml.safe_dump({**settings, **changes}, allow_unicode=True))
+
+    def set_log(self, events: dict[str, list[Row]]) -> None:
+        """Give the project an input of JSON lines for each kind of event."""
+        for name, rows in events.items():
+            lines = [json.dumps({"event_id": f"{number}", **row}) + "\n" for number, row in enumerate(rows)]
+            (self.folder / name).mkdir()
+            (self.folder / name / "a.jsonl").write_text("".join(lines))
+        self.configure(inputs={name: {"path": name, "format": "json"} for name in events})
+
+
+OpenCase = Callable[..., Case]
+"""The fixture that copies a case of this name: `open_case("field-08-null-word")`."""
+
+
+def rewrite(path: Path, change: Callable[[dict[str, str]], None]) -> None:
+    """Change the rows of a CSV file."""
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    for row in rows:
+        change(row)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)
 
 
 def table_of(root: Path, name: str, columns: Sequence[str] | None = None) -> list[Row]:
@@ -76,12 +131,24 @@ def table_of(root: Path, name: str, columns: Sequence[str] | None = None) -> lis
     return rows if columns is None else [{column: row[column] for column in columns} for row in rows]
 
 
+def parts_of(page: Path) -> dict[str, list[Row]]:
+    """The tables of a report page, as rows by column."""
+    text = page.read_text(encoding="utf-8")
+    data = text.split('<script type="application/json" id="data">')[1].split("</script>")[0]
+    return {
+        name: [dict(zip(part["columns"], row, strict=True)) for row in part["rows"]]
+        for name, part in json.loads(data)["parts"].items()
+    }
+
+
 def run(job: str, *options: str | Path) -> Outcome:
     """Run a job in this process, and end as its process would.
 
     What belongs to the process alone (signals, closed streams, what the engine itself prints) is tried with
     real processes: see `tests.support.processes`.
     """
+    # A process of its own suspects no warehouse of an earlier one.
+    launch._suspects.clear()
     out, err = io.StringIO(), io.StringIO()
     warnings = logging.StreamHandler(err)
     warnings.setLevel(logging.WARNING)
@@ -95,7 +162,7 @@ def run(job: str, *options: str | Path) -> Outcome:
             except SystemExit as ended:  # --help
                 code = int(ended.code or 0)
             except Exception as error:
-                code, line = outcome_of(error)
+                code, line = launch.outcome_of(error)
                 print(f"error: {line}", file=err)
     finally:
         logging.getLogger().removeHandler(warnings)

@@ -1,4 +1,4 @@
-"""Ids that are GUIDs are one id whatever their spelling."""
+"""Ids that are GUIDs are one id whatever their spelling; names that are printed paste back."""
 
 import json
 from pathlib import Path
@@ -7,21 +7,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from pyspark.sql import SparkSession
 
 from pipelines.console.wording import format_queue
-from tests.field.running import AS_OF, Case
-from tests.support.factories import Row, at, message_event
-from tests.support.open_case import OpenCase
+from tests.field.running import AS_OF, Case, OpenCase, Row
+from tests.support.factories import at, message_event
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
-def test_messages_with_lower_case_ids_are_of_their_conversations(open_case: OpenCase) -> None:
+def test_ids_are_taken_in_any_spelling_and_a_queue_in_any_form(open_case: OpenCase) -> None:
+    """Messages with ids in lower case are of their conversations."""
     case = open_case("field-19-guid-spelling")
-    night = case.nightly("2026-11-20T10:00:08Z")
-    assert night.code == 0
-    assert "can't be placed" not in night.out
+    assert "can't be placed" not in case.published("2026-11-20T10:00:08Z").out
     columns = ("position", "message_id", "conversation_id", "conversation_handle", "conversation_group_id")
     rows = case.table("receive_schedule", columns)
     assert [tuple(row.values()) for row in rows] == [
@@ -29,18 +26,12 @@ def test_messages_with_lower_case_ids_are_of_their_conversations(open_case: Open
         for number, name in ((3, "m-Report"), (4, "m-Grant"))
     ]
     assert case.table("unresolved") == []
-
-
-def test_ids_are_taken_in_any_spelling_and_a_queue_in_any_form(open_case: OpenCase) -> None:
-    case = open_case("field-19-guid-spelling")
-    assert case.nightly("2026-11-20T10:00:08Z").code == 0
     conversation = "CC000000-0000-4000-8000-000000000003"
     for name in (conversation.lower(), f"{{{conversation}}}", "bb000000-0000-4000-8000-000000000003"):
-        found = case.job("explain", "--conversation", name, "--format", "json")
-        assert (found.code, found.json["conversation_id"]) == (0, conversation)
+        assert case.ask("explain", "--conversation", name)["conversation_id"] == conversation
     for name in ("dbo.EtlQueue", "[MILL1].[EtlDB].[dbo].[EtlQueue]"):
-        found = case.job("next", "--queue", name, "--format", "json")
-        assert [row["message_id"] for row in found.json["next"]] == ["m-Report", "m-Grant"]
+        found = case.ask("next", "--queue", name)
+        assert [row["message_id"] for row in found["next"]] == ["m-Report", "m-Grant"]
     unknown = case.job("next", "--queue", "EtlDB.EtlQeue")
     assert (unknown.code, unknown.out) == (2, "")
     assert unknown.err.endswith("there is no such queue; did you mean MILL1.EtlDB.EtlQueue?\n")
@@ -51,16 +42,17 @@ LOWER = "cc000000-0000-4000-8000-00000000000a"
 
 @pytest.mark.parametrize("format", ["parquet", "json"])
 def test_repeats_are_compared_in_one_spelling_and_rejected_rows_stay_as_written(
-    session: SparkSession, tmp_path: Path, format: str
+    session: object, tmp_path: Path, format: str
 ) -> None:
-    sent = message_event(
-        "SENT", f"{LOWER}/0", event_id="e1", event_time=at(1), message_id=f"{LOWER}/target/0"
-    )
+    names = {"message_id": f"{LOWER}/target/0", "conversation_id": LOWER}
+    sent = message_event("SENT", f"{LOWER}/0", event_id="e1", event_time=at(1), **names)
     spelled = {"conversation_id": LOWER.upper(), "message_id": f"{{{LOWER}}}/target/0"}
     other = sent | {"event_id": LOWER, "transaction_id": LOWER, "message_id": f"{LOWER}/0"}
     rows = [sent, sent | spelled, other, sent | {"event_id": "e2", "message_type": None}]
     case = Case(tmp_path)
-    _write(case, rows, format)
+    write(case.folder, rows, format)
+    inputs = {name: {"path": name, "format": format} for name in ("endpoint_events", "message_events")}
+    case.configure(inputs=inputs, catalog="catalog.yaml", quality={"max_rejected_share": 1.0})
     assert case.job("fold").code == 0
     counts = case.table("batches", ("source", "events", "accepted", "duplicates", "rejected"))
     [came] = [tuple(row.values()) for row in counts if row["source"] == "message_events"]
@@ -76,47 +68,36 @@ def test_repeats_are_compared_in_one_spelling_and_rejected_rows_stay_as_written(
     assert (payload["conversation_id"], payload["message_id"]) == (LOWER, f"{LOWER}/target/0")
 
 
-def _write(case: Case, rows: list[Row], format: str) -> None:
-    folder = case.folder / "message_events"
-    folder.mkdir()
-    if format == "parquet":
-        types = {"event_time": pa.timestamp("us", "UTC"), "sent_by_initiator": pa.bool_()}
-        numbers = ("message_sequence_number", "size_bytes", "queuing_order")
-        fields = [(name, types.get(name, pa.int64() if name in numbers else pa.string())) for name in rows[0]]
-        pq.write_table(pa.Table.from_pylist(rows, pa.schema(fields)), folder / "a.parquet")
-    else:
+def write(folder: Path, rows: list[Row], format: str) -> None:
+    (folder / "catalog.yaml").write_text("instances: []\n")
+    for name in ("endpoint_events", "message_events"):
+        (folder / name).mkdir()
+    if format == "json":
         lines = [json.dumps(row | {"event_time": row["event_time"].isoformat()}) for row in rows]
-        (folder / "a.json").write_text("\n".join(lines) + "\n")
-    (case.folder / "endpoint_events").mkdir()
-    (case.folder / "catalog.yaml").write_text("instances: []\n")
-    inputs = {name: {"path": name, "format": format} for name in ("endpoint_events", "message_events")}
-    settings = {
-        "warehouse": "warehouse",
-        "inputs": inputs,
-        "catalog": "catalog.yaml",
-        "quality": {"max_rejected_share": 1.0},
-    }
-    Path(case.config).write_text(yaml.safe_dump(settings))
+        (folder / "message_events" / "a.json").write_text("\n".join(lines) + "\n")
+        return
+    types = {"event_time": pa.timestamp("us", "UTC"), "sent_by_initiator": pa.bool_()}
+    types |= dict.fromkeys(("message_sequence_number", "size_bytes", "queuing_order"), pa.int64())
+    schema = pa.schema([(name, types.get(name, pa.string())) for name in rows[0]])
+    pq.write_table(pa.Table.from_pylist(rows, schema), folder / "message_events" / "a.parquet")
 
 
 NAMES = ("Q", "my.queue", "a b", "x]y", "[z]", "-Q", "it's", 'q"q', "été", " lead", "sales.Q")
 
 
-def test_printed_names_paste_back_into_every_option(session: SparkSession, tmp_path: Path) -> None:
+def test_printed_names_paste_back_into_every_option(session: object, tmp_path: Path) -> None:
     """Two databases have the same queues; names of instance and database need brackets, too."""
     places = [("srv.dom", "My Db", name) for name in NAMES] + [("srv.dom", "B", name) for name in NAMES]
-    ends, messages = [], []
+    events: dict[str, list[Row]] = {"endpoint_events": [], "message_events": []}
     for number, (instance, database, queue) in enumerate(places):
         common = {"event_time": "2026-11-20T09:00:00Z", "instance": instance, "database": database}
-        common |= {"event_id": f"{number}", "conversation_id": f"C{number}"}
+        common |= {"conversation_id": f"C{number}"}
         names = {"contract": "C", "local_service": f"to {queue}", "remote_service": "far"}
         group = {"is_initiator": False, "conversation_group_id": f"G{number}"}
-        ends.append({**common, **names, **group, "event_type": "DIALOG_CREATED"})
+        events["endpoint_events"].append({**common, **names, **group, "event_type": "DIALOG_CREATED"})
         what = {"message_id": f"M{number}", "message_sequence_number": 0, "message_type": "T"}
-        messages.append({**common, **what, "sent_by_initiator": True, "event_type": "DELIVERED"})
-    for name, rows in (("endpoint_events", ends), ("message_events", messages)):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        sent = {"sent_by_initiator": True, "event_type": "DELIVERED"}
+        events["message_events"].append({**common, **what, **sent})
     of_database = {
         "queues": [{"name": name, "activation": {"procedure": "p"}} for name in NAMES],
         "services": [{"name": f"to {name}", "queue": name} for name in NAMES],
@@ -124,22 +105,20 @@ def test_printed_names_paste_back_into_every_option(session: SparkSession, tmp_p
     databases = [{"name": name, **of_database} for name in ("My Db", "B")]
     catalog = {"instances": [{"name": "srv.dom", "databases": databases}]}
     (tmp_path / "catalog.yaml").write_text(yaml.safe_dump(catalog, allow_unicode=True))
-    settings = {"warehouse": "warehouse", "catalog": "catalog.yaml"}
-    inputs = {name: {"path": name, "format": "json"} for name in ("endpoint_events", "message_events")}
-    (tmp_path / "settings.yaml").write_text(yaml.safe_dump({**settings, "inputs": inputs}))
     case = Case(tmp_path)
-    assert case.nightly().code == 0
-    period = ("--from", "2026-11-20T09:00:00Z", "--to", "2026-11-20T09:30:00Z", "--format", "json")
+    case.configure(catalog="catalog.yaml")
+    case.set_log(events)
+    case.published()
     printed = []
     for number, place in enumerate(places):
         columns = dict(zip(("instance", "database", "queue"), place, strict=True))
-        name = format_queue(columns)
-        printed.append(name)
-        found = case.job("next", "--queue", name, "--format", "json").json
+        printed.append(format_queue(columns))
+        found = case.ask("next", "--queue", printed[-1])
         assert (columns.items() <= found.items(), found["next"][0]["message_id"]) == (True, f"M{number}")
         if number < 5:
-            told = case.job("activation", "--as-of", AS_OF, "--queue", name, "--format", "json").json
+            told = case.ask("activation", "--as-of", AS_OF, "--queue", printed[-1])
             assert columns.items() <= told.items()
     assert printed[:3] == ["[srv.dom].[My Db].Q", "[srv.dom].[My Db].[my.queue]", "[srv.dom].[My Db].[a b]"]
-    several = case.job("replay", *period, "--queue", *printed[1:3], "--queue", printed[-1]).json
+    period = ("--from", "2026-11-20T09:00:00Z", "--to", "2026-11-20T09:30:00Z")
+    several = case.ask("replay", *period, "--queue", *printed[1:3], "--queue", printed[-1])
     assert [row["queue"] for row in several["queues"]] == ["sales.Q", "a b", "my.queue"]

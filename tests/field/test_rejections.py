@@ -1,9 +1,12 @@
-"""Rejected rows have reasons, and what is stored of them is no message's body."""
+"""Rejected rows have reasons, no body of a message is stored, and files that no engine reads are named."""
 
 import csv
 import gzip
 import json
-from collections.abc import Sequence
+import lzma
+import os
+import tarfile
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,172 +14,104 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from deltalake import write_deltalake
-from pyspark.sql import SparkSession
 
 from pipelines.console.invocation import command_line
-from tests.field.running import AS_OF, Case
-from tests.support.rejections import BODY, Row, message, project
+from tests.field.running import AS_OF, Case, Row
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
-FORMATS = ("json", "csv", "parquet", "delta")
-
-
+BODY = 'S3CRET <body>, of a "customer"'
 TYPES = {
     "event_time": pa.timestamp("us", "UTC"),
     "sent_by_initiator": pa.bool_(),
     **dict.fromkeys(("message_sequence_number", "size_bytes", "queuing_order"), pa.int64()),
 }
+LONGEST = 1 << 21
 
 
-def write(folder: Path, format: str, rows: Sequence[Row]) -> None:
+def message(event_id: str, **changes: Any) -> Row:
+    """A SENT with a body beside the declared columns, as written in a file."""
+    return {
+        **{"message_body": BODY, "event_id": event_id, "event_time": "2026-11-20T09:00:00.000001Z"},
+        **{"instance": "I", "database": "D", "event_type": "SENT", "message_id": event_id},
+        **{"conversation_id": "c1", "sent_by_initiator": True, "message_sequence_number": 0},
+        **{"message_type": "Order", "size_bytes": 3, "queuing_order": None, "transaction_id": None},
+        "other": BODY,
+        **changes,
+    }
+
+
+def project(folder: Path, format: str = "json", *, share: float = 1.0, **quality: Any) -> tuple[Case, Path]:
+    """A project of messages alone in this format, and the folder of its messages."""
+    for name in ("endpoint_events", "message_events"):
+        (folder / name).mkdir(parents=True)
+    (folder / "catalog.yaml").write_text("instances: []\n")
+    case = Case(folder)
+    case.configure(
+        inputs={
+            "endpoint_events": {"path": "endpoint_events", "format": "json"},
+            "message_events": {"path": "message_events", "format": format},
+        },
+        catalog="catalog.yaml",
+        quality={"max_rejected_share": share, **quality},
+    )
+    return case, folder / "message_events"
+
+
+def write(folder: Path, format: str, rows: Sequence[Row], name: str = "1") -> None:
     """One file of these rows."""
-    folder.mkdir(parents=True, exist_ok=True)
     if format == "json":
-        (folder / "1.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     elif format == "csv":
-        with (folder / "1.csv").open("w", newline="") as file:
+        with (folder / f"{name}.csv").open("w", newline="") as file:
             lines = csv.writer(file, lineterminator="\n")
             lines.writerow(rows[0])
             lines.writerows(row.values() for row in rows)
     else:
-        columns = {name: [_typed(name, row[name]) for row in rows] for name in rows[0]}
-        table = pa.table(
-            {name: pa.array(each, TYPES.get(name, pa.string())) for name, each in columns.items()}
-        )
+        arrays = {
+            column: pa.array([row[column] for row in rows]).cast(TYPES.get(column, pa.string()))
+            for column in rows[0]
+        }
         if format == "delta":
-            write_deltalake(str(folder), table)
+            write_deltalake(str(folder), pa.table(arrays))
         else:
-            pq.write_table(table, folder / "1.parquet")
+            pq.write_table(pa.table(arrays), folder / f"{name}.parquet")
 
 
-def _typed(name: str, value: Any) -> Any:
-    return value if name != "event_time" or value is None else pa.scalar(value).cast(TYPES[name]).as_py()
-
-
-def rejected(case: Case) -> list[tuple[str | None, str, Any]]:
-    """event_id, reason and payload of the rejected rows."""
-    rows = case.table("rejected_events", ["event_id", "reason", "payload"])
-    return sorted(((row["event_id"], row["reason"], json.loads(row["payload"])) for row in rows), key=str)
-
-
-@pytest.mark.parametrize("format", FORMATS)
-def test_a_payload_has_declared_columns_only(session: SparkSession, tmp_path: Path, format: str) -> None:
-    case = project(tmp_path / "p", format)
-    write(
-        tmp_path / "p" / "message_events",
-        format,
-        [
-            message("m1"),
-            message("m2", event_type="OTHER"),
-            message("m3", message_type=None),
-            message("m4"),
-            message("m4", size_bytes=4),
-        ],
-    )
-    assert case.nightly().code == 0
-    found = rejected(case)
-    assert [row[:2] for row in found] == [
-        ("m2", "unknown_event_type"),
-        ("m3", "missing_message_type"),
-        ("m4", "conflicting_duplicate"),
-        ("m4", "conflicting_duplicate"),
-    ]
-    assert "S3CRET" not in str(found)
-    first = {"true": True, "0": 0, "3": 3} if format == "csv" else {}
-    payload = {name: first.get(str(value).lower(), value) for name, value in found[0][2].items()}
-    expected = {name: value for name, value in message("m2", event_type="OTHER").items() if value is not None}
-    assert payload == {name: value for name, value in expected.items() if value != BODY}
-
-
-def test_text_that_is_no_value_stays_as_written(session: SparkSession, tmp_path: Path) -> None:
-    rows = [message("m1", event_time="07.12.2026 10:00"), message("m2", event_time="2026-11")]
-    for format in ("json", "csv"):
-        case = project(tmp_path / format, format)
-        write(tmp_path / format / "message_events", format, rows)
-        assert case.nightly().code == 0
-        found = rejected(case)
-        assert [(row[0], row[1], row[2]["event_time"]) for row in found] == [
-            ("m1", "unreadable_event_time", "07.12.2026 10:00"),
-            ("m2", "unreadable_event_time", "2026-11"),
-        ]
-
-
-def test_nothing_of_a_line_that_is_no_row_is_stored(session: SparkSession, tmp_path: Path) -> None:
-    case = project(tmp_path / "json")
-    folder = tmp_path / "json" / "message_events"
-    write(folder, "json", [message("m1")])
-    whole = json.dumps(message("m2"))
-    (folder / "2.jsonl").write_text(f'{whole[:60]}\n{BODY}\n["{whole[:9]}"]\n{whole}{whole}\n')
-    assert case.nightly().code == 0
-    found = rejected(case)
-    assert [row[:2] for row in found] == [(None, "broken_row")] * 4
-    assert {frozenset(row[2]) for row in found} == {frozenset({"characters", "sha256"})}
-    assert "S3CRET" not in str(found)
-
-    case = project(tmp_path / "csv", "csv")
-    folder = tmp_path / "csv" / "message_events"
-    write(folder, "csv", [message("m1"), message("m2", message_body="S3CRET\nline, of a body")])
-    assert case.nightly().code == 0
-    found = rejected(case)
-    assert {row[:2] for row in found} == {(None, "broken_row")}
-    assert "S3CRET" not in str(found)
-
-
+PAYLOADS = [
+    message("p1"),
+    message("p2", event_type="OTHER"),
+    message("p3", message_type=None),
+    message("p4"),
+    message("p4", size_bytes=4),
+]
 TIMES = {
-    "2026": False,
-    "2026-11": False,
-    "2026-11-20": False,
-    "2026-11-20T10": False,
-    "10:00": False,
-    "T10:00:00Z": False,
-    "20261120T100000Z": False,
-    "1763632800": False,
-    "now": False,
-    "2026-11-20T24:00:00Z": False,
-    "2026-06-30T23:59:60Z": False,
-    "2026-02-29T10:00:00Z": False,
-    "2026-11-20T09:00:00 Europe/Berlin": False,
-    "2026-11-20T09:00:00 PST": False,
-    "2026-11-20T09:00:00[UTC]": False,
-    "2026-11-20T09:00:00\u00a0Z": False,
-    "20.11.2026 10:00": False,
-    "11/20/2026 10:00 AM": False,
-    "2026-11-20T09:00": True,
-    "2026-11-20 9:00:00": True,
-    "2026-11-20T09:00:00": True,
-    "2026-11-20T09:00:00Z": True,
-    "2026-11-20 09:00:00 UTC": True,
-    "2026-11-20T10:00:00+01:00": True,
-    "2026-11-20T10:00:00.000+0100": True,
-    "2026-11-20 10:00:00.0000000 +01:00": True,
+    **dict.fromkeys(
+        (
+            *("2026", "2026-11", "2026-11-20", "2026-11-20T10", "10:00", "T10:00:00Z", "20261120T100000Z"),
+            *("1763632800", "now", "2026-11-20T24:00:00Z", "2026-06-30T23:59:60Z", "2026-02-29T10:00:00Z"),
+            *("2026-11-20T09:00:00 Europe/Berlin", "2026-11-20T09:00:00 PST", "2026-11-20T09:00:00[UTC]"),
+            *("2026-11-20T09:00:00\u00a0Z", "20.11.2026 10:00", "11/20/2026 10:00 AM"),
+        ),
+        "unreadable_event_time",
+    ),
+    **dict.fromkeys(
+        (
+            *("2026-11-20T09:00", "2026-11-20 9:00:00", "2026-11-20T09:00:00", "2026-11-20T09:00:00Z"),
+            *("2026-11-20 09:00:00 UTC", "2026-11-20T10:00:00+01:00", "2026-11-20T10:00:00.000+0100"),
+            "2026-11-20 10:00:00.0000000 +01:00",
+        ),
+        None,
+    ),
+    **dict.fromkeys(
+        (
+            *("0000-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z"),
+            "12026-11-20T09:00:00Z",
+        ),
+        "event_time_out_of_range",
+    ),
 }
-"""Texts, and whether each is 2026-11-20T09:00:00Z."""
-
-
-@pytest.mark.parametrize("format", ["json", "csv"])
-def test_only_full_instants_are_times(session: SparkSession, tmp_path: Path, format: str) -> None:
-    case = project(tmp_path / "p", format)
-    rows = [message(f"m{number:02d}", event_time=text) for number, text in enumerate(TIMES)]
-    write(tmp_path / "p" / "message_events", format, rows)
-    assert case.nightly().code == 0
-    accepted = {row["event_id"]: row["event_time"] for row in case.table("message_events")}
-    assert accepted.keys() == {f"m{number:02d}" for number, is_full in enumerate(TIMES.values()) if is_full}
-    assert {moment.isoformat() for moment in accepted.values()} == {"2026-11-20T09:00:00+00:00"}
-    assert {row[1] for row in rejected(case)} == {"unreadable_event_time"}
-
-
-def test_years_that_no_log_has(session: SparkSession, tmp_path: Path) -> None:
-    case = project(tmp_path / "p")
-    times = ["0000-01-01T00:00:00Z", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "12026-11-20T09:00:00Z"]
-    write(
-        tmp_path / "p" / "message_events",
-        "json",
-        [message(f"m{number}", event_time=text) for number, text in enumerate(times)],
-    )
-    assert case.nightly().code == 0
-    assert {row[1] for row in rejected(case)} == {"event_time_out_of_range"}
-    assert AS_OF
+"""Texts, and why each is no time; None if it is 2026-11-20T09:00:00Z."""
 
 
 def nested(depth: int, opening: str = '{"a":', closing: str = "}") -> str:
@@ -210,41 +145,240 @@ EXTRA: dict[str, tuple[str, bool]] = {
 """Values of a field that no contract declares, and whether the row is an event."""
 
 
-def test_extremes_of_json(session: SparkSession, tmp_path: Path) -> None:
-    case = project(tmp_path / "p")
-    folder = tmp_path / "p" / "message_events"
-    folder.mkdir()
-    for number, (value, _) in enumerate(EXTRA.values()):
-        row = json.dumps({**message(f"m{number:02d}"), "extra": "?"})
-        with (folder / "1.jsonl").open("a") as file:
-            file.write(row.replace('"extra": "?"', f'"extra": {value}') + "\n")
-    assert case.nightly().code == 0
-    accepted = {row["event_id"] for row in case.table("message_events")}
-    found = {name: f"m{number:02d}" in accepted for number, name in enumerate(EXTRA)}
-    assert found == {name: is_event for name, (_, is_event) in EXTRA.items()}
-    assert {row[:2] for row in rejected(case)} == {(None, "broken_row")}
-    assert "S3CRET" not in str(rejected(case))
+def no_rows_of_json(folder: Path) -> None:
+    """Lines that are no row, and rows with extremes of JSON."""
+    whole = json.dumps(message("m2"))
+    (folder / "lines.jsonl").write_text(f'{whole[:60]}\n{BODY}\n["{whole[:9]}"]\n{whole}{whole}\n')
+    rows = [json.dumps({**message(name), "extra": "?"}) for name in EXTRA]
+    lines = [row.replace('"?"', value) for row, (value, _) in zip(rows, EXTRA.values(), strict=True)]
+    (folder / "extra.jsonl").write_text("".join(f"{line}\n" for line in lines))
+    # Packed files have lines that are too long as well.
+    (folder / "long.jsonl.GZ").write_bytes(gzip.compress((folder / "long.jsonl").read_bytes()))
+    (folder / "long.jsonl").unlink()
 
 
-def test_a_line_that_is_too_long(session: SparkSession, tmp_path: Path) -> None:
-    for format in ("json", "csv"):
-        case = project(tmp_path / format, format, quality={"max_line_bytes": 2048})
-        folder = tmp_path / format / "message_events"
-        write(folder, format, [message("m1"), message("m2", message_body=BODY * 200), message("m3")])
+@pytest.fixture(scope="module")
+def nights(session: object, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Case]:
+    """Of each format a night on rows of every kind."""
+    cases = {}
+    for format in ("json", "csv", "parquet", "delta"):
+        case, folder = project(tmp_path_factory.mktemp("rejected") / format, format, max_line_bytes=LONGEST)
+        write(folder, format, PAYLOADS)
+        if format in ("json", "csv"):
+            write(folder, format, [message(text, event_time=text) for text in TIMES], "times")
+            long = message("too long", message_body=BODY * (LONGEST // len(BODY) + 1))
+            write(folder, format, [message("before"), long, message("behind")], "long")
         if format == "json":
-            packed = gzip.compress((folder / "1.jsonl").read_bytes())
-            (folder / "1.jsonl").unlink()
-            (folder / "1.jsonl.GZ").write_bytes(packed)
-        assert case.nightly().code == 0
-        assert {row["event_id"] for row in case.table("message_events")} == {"m1", "m3"}
-        [(event_id, reason, payload)] = rejected(case)
-        assert (event_id, reason, set(payload)) == (None, "line_too_long", {"bytes", "sha256"})
-        assert payload["bytes"] > 200 * len(BODY)
+            no_rows_of_json(folder)
+        if format == "csv":
+            write(
+                folder,
+                format,
+                [message("m1"), message("m2", message_body="S3CRET\nline, of a body")],
+                "lines",
+            )
+        case.published()
+        cases[format] = case
+    return cases
 
 
-def test_a_parquet_column_twice_and_names_with_line_ends(session: SparkSession, tmp_path: Path) -> None:
-    case = project(tmp_path / "twice", "parquet")
-    folder = tmp_path / "twice" / "message_events"
+def rejected(case: Case) -> list[tuple[str | None, str, Any]]:
+    """event_id, reason and payload of the rejected rows."""
+    rows = case.table("rejected_events", ["event_id", "reason", "payload"])
+    return sorted(((row["event_id"], row["reason"], json.loads(row["payload"])) for row in rows), key=str)
+
+
+FORMATS = pytest.mark.parametrize("format", ["json", "csv", "parquet", "delta"])
+TEXTS = pytest.mark.parametrize("format", ["json", "csv"])
+
+
+@FORMATS
+def test_a_payload_has_declared_columns_only(nights: Mapping[str, Case], format: str) -> None:
+    found = [row for row in rejected(nights[format]) if row[0] in {each["event_id"] for each in PAYLOADS}]
+    assert [row[:2] for row in found] == [
+        ("p2", "unknown_event_type"),
+        ("p3", "missing_message_type"),
+        ("p4", "conflicting_duplicate"),
+        ("p4", "conflicting_duplicate"),
+    ]
+    first = {"true": True, "0": 0, "3": 3} if format == "csv" else {}
+    payload = {name: first.get(str(value).lower(), value) for name, value in found[0][2].items()}
+    assert payload == {name: value for name, value in PAYLOADS[1].items() if value not in (None, BODY)}
+
+
+@FORMATS
+def test_no_body_is_stored(nights: Mapping[str, Case], format: str) -> None:
+    assert "S3CRET" not in str(rejected(nights[format]))
+
+
+@TEXTS
+def test_only_full_instants_are_times(nights: Mapping[str, Case], format: str) -> None:
+    """And what is none stays as written."""
+    accepted = {row["event_id"]: row["event_time"] for row in nights[format].table("message_events")}
+    times = {text: accepted[text].isoformat() for text in TIMES if text in accepted}
+    assert times == {text: "2026-11-20T09:00:00+00:00" for text, reason in TIMES.items() if reason is None}
+    found = {row[0]: (row[1], row[2]["event_time"]) for row in rejected(nights[format]) if row[0] in TIMES}
+    assert found == {text: (reason, text) for text, reason in TIMES.items() if reason}
+
+
+@TEXTS
+def test_nothing_of_a_line_that_is_no_row_is_stored(nights: Mapping[str, Case], format: str) -> None:
+    found = [row for row in rejected(nights[format]) if row[1] == "broken_row"]
+    assert {row[0] for row in found} == {None}
+    if format == "json":
+        assert len(found) == 4 + len([1 for _, is_event in EXTRA.values() if not is_event])
+        assert {frozenset(row[2]) for row in found} == {frozenset({"characters", "sha256"})}
+    else:
+        assert len(found) == 2
+
+
+def test_extremes_of_json(nights: Mapping[str, Case]) -> None:
+    accepted = {row["event_id"] for row in nights["json"].table("message_events")}
+    expected = {name: is_event for name, (_, is_event) in EXTRA.items()}
+    assert {name: name in accepted for name in EXTRA} == expected
+
+
+@TEXTS
+def test_a_line_that_is_too_long(nights: Mapping[str, Case], format: str) -> None:
+    accepted = {row["event_id"] for row in nights[format].table("message_events")}
+    assert accepted & {"before", "too long", "behind"} == {"before", "behind"}
+    [(event_id, _, payload)] = [row for row in rejected(nights[format]) if row[1] == "line_too_long"]
+    assert (event_id, set(payload)) == (None, {"bytes", "sha256"})
+    assert payload["bytes"] > LONGEST
+
+
+# --- The gate ---
+
+
+@TEXTS
+def test_the_gate_names_the_most_frequent_reason_with_a_place(
+    session: object, tmp_path: Path, format: str
+) -> None:
+    case, folder = project(tmp_path / format, format, share=0.1)
+    assert case.ask("rejected") == []
+    assert case.lines("rejected") == ["No row was rejected."]
+    bad = [message(f"m{number}", event_time="07.12.2026 10:00") for number in range(2)]
+    write(folder, format, [message("good"), message("other", event_type="SEND"), *bad])
+    done = case.nightly()
+    assert done.code == 3
+    place = {"json": f"{folder}/1.jsonl:3", "csv": f"{folder}/1.csv:4"}[format]
+    assert done.err.splitlines()[-1] == (
+        "error: 3 of 4 rows were rejected (message_events 3 of 4), more than "
+        f"quality.max_rejected_share = 0.1 allows; most often unreadable_event_time, as in {place}: "
+        "event_time is '07.12.2026 10:00'. Correct the rows and add them in new files, or allow more; "
+        f"{command_line('rejected')} lists all reasons"
+    )
+    assert case.job("schedules", "--as-of", AS_OF).code == 3
+    found = case.ask("rejected", "--limit", "1")
+    assert [(row["source"], row["reason"], row["events"]) for row in found] == [
+        ("message_events", "unreadable_event_time", 2),
+        ("message_events", "unknown_event_type", 1),
+    ]
+    assert [[sample["event_id"] for sample in row["samples"]] for row in found] == [["m0"], ["other"]]
+    assert json.loads(found[0]["samples"][0]["payload"])["event_time"] == "07.12.2026 10:00"
+    shown = "\n".join(case.lines("rejected"))
+    assert "unknown_event_type" in shown
+    assert "S3CRET" not in shown
+
+
+def test_the_gate_names_what_it_knows(session: object, tmp_path: Path) -> None:
+    case, folder = project(tmp_path / "parquet", "parquet", share=0)
+    write(folder, "parquet", [message("m1", message_type=None)])
+    said = f"; most often missing_message_type, as in {folder}/1.parquet: message_type is null. "
+    assert said in case.nightly().err
+    case, folder = project(tmp_path / "json", share=0)
+    write(folder, "json", [message("m1")])
+    (folder / "2.jsonl").write_text(json.dumps(message("m2")) + f'\n{{"message_body": "{BODY}')
+    err = case.nightly().err
+    assert f"; most often broken_row, as in {folder}/2.jsonl:2. Correct" in err
+    assert "S3CRET" not in err
+
+
+# --- Files that are none of events, or that no engine reads ---
+
+LINE = json.dumps(message("m1")).encode() + b"\n"
+UNPACK = "files of this ending can't be read; unpack it, or pack it as .gz, .bz2 or .zst"
+AS_LINES = "; export it as JSON lines"
+NO_FILE = "it is a link to nothing, a pipe or a device; put the file there, or remove it"
+
+
+def packed(codec: str) -> bytes:
+    return bytes(pa.compress(LINE, codec=codec, asbytes=True))
+
+
+def tar(path: Path) -> None:
+    (path.parent.parent / "m.jsonl").write_bytes(LINE * 3)
+    with tarfile.open(path, "w:gz" if path.suffix == ".gz" else "w") as archive:
+        archive.add(path.parent.parent / "m.jsonl", "m.jsonl")
+
+
+FILES: dict[str, tuple[str, bytes | Callable[[Path], object], str]] = {
+    "xz": ("1.jsonl.xz", lzma.compress(LINE), UNPACK),
+    "xz as text": ("1.jsonl", lzma.compress(LINE), f"it is compressed by xz{AS_LINES}"),
+    "lz4": ("1.jsonl.lz4", packed("lz4"), UNPACK),
+    "snappy": ("1.jsonl.snappy", packed("snappy"), UNPACK),
+    "zstd as text": (
+        "1.jsonl",
+        packed("zstd"),
+        f"it is compressed by zstd, though its name does not end with .zst{AS_LINES}",
+    ),
+    "tar": ("1.tar.gz", tar, UNPACK),
+    "tar as text": ("1.jsonl", tar, "it is a tar archive; unpack it, and export it as JSON lines"),
+    "an array": (
+        "1.json",
+        b"[" + LINE.strip() + b"," + LINE + b"]",
+        "it is one JSON array; write one object a line",
+    ),
+    "an object over lines": (
+        "1.json",
+        json.dumps(message("m1"), indent=2).encode(),
+        "it has an object over several lines; write one object a line",
+    ),
+    "a link to nothing": ("1.jsonl", lambda path: path.symlink_to("nothing"), NO_FILE),
+    "a pipe": ("1.jsonl", os.mkfifo, NO_FILE),
+    "UTF-16": (
+        "1.jsonl",
+        LINE.decode().encode("utf-16-le"),
+        "it is UTF-16 LE without a byte order mark; save it as UTF-8",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_that_is_no_lines_is_named(session: object, tmp_path: Path, name: str) -> None:
+    case, folder = project(tmp_path / "p")
+    write(folder, "json", [message("m1")], "0")
+    file, content, says = FILES[name]
+    if isinstance(content, bytes):
+        (folder / file).write_bytes(content)
+    else:
+        content(folder / file)
+    done = case.nightly()
+    last = done.err.splitlines()[-1].removeprefix("error:").strip()
+    assert (done.code, last) == (3, f"{folder}/{file}: {says}")
+    assert "S3CRET" not in done.err
+
+
+def test_names_of_files_that_can_not_be_told(session: object, tmp_path: Path) -> None:
+    case, folder = project(tmp_path / "p")
+    undecoded = Path(os.fsdecode(os.fsencode(folder) + b"/b\xff.jsonl"))
+    undecoded.write_bytes(LINE)
+    done = case.nightly()
+    assert (done.code, done.err.splitlines()[-1]) == (
+        3,
+        f"error: {folder}: the name b'{folder}/b\\xff.jsonl' is no UTF-8; rename that file",
+    )
+    undecoded.rename(folder / "2\nerror: no.jsonl")
+    done = case.nightly()
+    assert (done.code, done.err.splitlines()[-1]) == (
+        3,
+        f"error: inputs.message_events: the name of '{folder}/2\\nerror: no.jsonl' has a line end or a "
+        "control character; rename it",
+    )
+
+
+def test_a_parquet_column_twice(session: object, tmp_path: Path) -> None:
+    case, folder = project(tmp_path / "p", "parquet")
     write(folder, "parquet", [message("m1")])
     table = pq.read_table(folder / "1.parquet")
     twice = [*table.column_names, "EVENT_ID", "size_bytes"]
@@ -259,67 +393,14 @@ def test_a_parquet_column_twice_and_names_with_line_ends(session: SparkSession, 
             f"  {folder}/1.parquet: column size_bytes is there twice; write it once",
         ],
     )
-    case = project(tmp_path / "names")
-    folder = tmp_path / "names" / "message_events"
-    write(folder, "json", [message("m1")])
-    (folder / "2\nerror: no.jsonl").write_text("{}\n")
+
+
+def test_a_row_in_place_of_a_header_is_not_shown(session: object, tmp_path: Path) -> None:
+    case, folder = project(tmp_path / "p", "csv")
+    (folder / "1.csv").write_text(f"{BODY.replace(',', '')},m1,2026-11-20T09:00:00Z\n".replace('"', ""))
     done = case.nightly()
     assert (done.code, done.err.splitlines()[-1]) == (
         3,
-        f"error: inputs.message_events: the name of '{folder}/2\\nerror: no.jsonl' has a line end or a "
-        "control character; rename it",
+        f"  {folder}/1.csv: has no column of message_events in its first line",
     )
-
-
-def test_the_gate_names_the_most_frequent_reason_with_a_place(session: SparkSession, tmp_path: Path) -> None:
-    for format in ("json", "csv"):
-        case = project(tmp_path / format, format, share=0.1)
-        folder = tmp_path / format / "message_events"
-        bad = [message(f"m{number}", event_time="07.12.2026 10:00") for number in range(2)]
-        write(folder, format, [message("good"), message("other", event_type="SEND"), *bad])
-        done = case.nightly()
-        assert done.code == 3
-        place = {"json": f"{folder}/1.jsonl:3", "csv": f"{folder}/1.csv:4"}[format]
-        assert done.err.splitlines()[-1] == (
-            "error: 3 of 4 rows were rejected (message_events 3 of 4), more than "
-            f"quality.max_rejected_share = 0.1 allows; most often unreadable_event_time, as in {place}: "
-            "event_time is '07.12.2026 10:00'. Correct the rows and add them in new files, or allow more; "
-            f"{command_line('rejected')} lists all reasons"
-        )
-        assert case.job("schedules", "--as-of", AS_OF).code == 3
-
-
-def test_the_gate_names_what_it_knows(session: SparkSession, tmp_path: Path) -> None:
-    case = project(tmp_path / "parquet", "parquet", share=0)
-    folder = tmp_path / "parquet" / "message_events"
-    write(folder, "parquet", [message("m1", message_type=None)])
-    assert (
-        f"; most often missing_message_type, as in {folder}/1.parquet: message_type is null. "
-        in case.nightly().err
-    )
-    case = project(tmp_path / "json", share=0)
-    folder = tmp_path / "json" / "message_events"
-    write(folder, "json", [message("m1")])
-    (folder / "2.jsonl").write_text(json.dumps(message("m2")) + f'\n{{"message_body": "{BODY}')
-    err = case.nightly().err
-    assert f"; most often broken_row, as in {folder}/2.jsonl:2. Correct" in err
-    assert "S3CRET" not in err
-
-
-def test_the_job_lists_reasons_with_samples(session: SparkSession, tmp_path: Path) -> None:
-    case = project(tmp_path / "p", share=0)
-    assert case.job("rejected", "--format", "json").json == []
-    assert case.job("rejected").out == "No row was rejected.\n"
-    rows = [message(f"m{number}", event_type="SEND") for number in range(3)]
-    write(tmp_path / "p" / "message_events", "json", [*rows, message("n", event_time="2026")])
-    assert case.nightly().code == 3
-    found = case.job("rejected", "--limit", "2", "--format", "json").json
-    assert [(row["source"], row["reason"], row["events"]) for row in found] == [
-        ("message_events", "unknown_event_type", 3),
-        ("message_events", "unreadable_event_time", 1),
-    ]
-    assert [[sample["event_id"] for sample in row["samples"]] for row in found] == [["m0", "m1"], ["n"]]
-    assert json.loads(found[1]["samples"][0]["payload"])["event_time"] == "2026"
-    shown = case.job("rejected").out
-    assert "unknown_event_type" in shown
-    assert "S3CRET" not in shown
+    assert "S3CRET" not in str(case.table("runs"))

@@ -51,11 +51,7 @@ def test_no_findings_exit_0(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
 @pytest.mark.parametrize(
     ("rules", "codes"),
     [
-        pytest.param(
-            [*BOTH_ENDS, AGAIN],
-            {"error": 4, "warning": 4, "note": 4},
-            id="an error",
-        ),
+        pytest.param([*BOTH_ENDS, AGAIN], {"error": 4, "warning": 4, "note": 4}, id="an error"),
         pytest.param(SLIP, {"error": 0, "warning": 4, "note": 4}, id="a warning"),
         pytest.param(
             [*BOTH_ENDS, *[create_rule(f"C{n}", n, contract=f"C{n}") for n in (1, 3, 9)]],
@@ -72,8 +68,13 @@ def test_exit_4_from_the_severity_that_was_asked_for(
     assert linted(tmp_path, rules, capsys=capsys)[0] == codes["warning"]
 
 
-def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_table_and_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
+    _, text = linted(tmp_path, SLIP, capsys=capsys)
+    assert "it is probably 'InitiatorService'" in " ".join(text.replace("│", " ").split())
+    assert text.endswith("0 errors, 2 warnings, 0 notes\n")
     code, text = linted(tmp_path / "conf", SLIP, "--format", "json", capsys=capsys)
     findings = json.loads(text)
     assert code == FOUND
@@ -81,16 +82,9 @@ def test_json(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: p
         ("R301", "Out", "warning"),
         ("R203", "In", "warning"),
     ]
-    assert {
-        name: findings[0][name] for name in ("instance", "database", "file", "line", "column", "fix")
-    } == {
-        "instance": "SQL1",
-        "database": "A",
-        "file": "conf/rules.yaml",
-        "line": 1,
-        "column": 3,
-        "fix": "write 'InitiatorService'",
-    }
+    shown = ("instance", "database", "file", "line", "column", "fix")
+    fix = "write 'InitiatorService'"
+    assert [findings[0][name] for name in shown] == ["SQL1", "A", "conf/rules.yaml", 1, 3, fix]
 
 
 def test_sarif(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,12 +115,6 @@ def test_sarif(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: 
         assert place["region"]["startColumn"] >= 1
 
 
-def test_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    _, text = linted(tmp_path, SLIP, capsys=capsys)
-    assert "it is probably 'InitiatorService'" in " ".join(text.replace("│", " ").split())
-    assert text.endswith("0 errors, 2 warnings, 0 notes\n")
-
-
 def test_conflicts_are_findings_but_what_can_not_be_read_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -153,17 +141,9 @@ def test_the_moment_says_which_rules_are_looked_at(
 
 def test_the_shipped_rules_lint_without_a_session_and_without_java() -> None:
     """As a process of its own, whose environment has no Java; the slip of the documentation must be found."""
+    lint = [sys.executable, "-m", "jobs.lint_rules", "--config", "conf/local.yaml", "--static"]
     found = subprocess.run(
-        [
-            sys.executable,
-            "-m",
-            "jobs.lint_rules",
-            "--config",
-            "conf/local.yaml",
-            "--static",
-            "--format",
-            "json",
-        ],
+        [*lint, "--format", "json"],
         cwd=ROOT,
         env={"PATH": os.path.dirname(sys.executable), "JAVA_HOME": "/nowhere"},
         capture_output=True,
@@ -177,7 +157,6 @@ def test_the_shipped_rules_lint_without_a_session_and_without_java() -> None:
     assert slip["file"].startswith("conf/rules/documentation.")
 
 
-@pytest.mark.spark
 def test_against_a_warehouse(session: SparkSession, tmp_path: Path) -> None:
     """Before the first night only the catalog is asked; afterwards the log as well."""
     later = {"effective_from": at(30), "instance": "SQL1", "database": "A"}

@@ -61,40 +61,29 @@ def test_refused_statements_are_findings_with_their_place() -> None:
 
 
 @pytest.mark.parametrize(
-    ("statements", "expected"),
+    ("rules", "code"),
     [
-        pytest.param([create("R", "C * *", 5)], [("R201", "R")], id="the default anyway"),
-        pytest.param([create("R", "C * *", 6)], [], id="another level than the default"),
+        pytest.param([("C * *", 5)], "R201", id="the default anyway"),
+        pytest.param([("C * *", 6)], None, id="another level than the default"),
+        pytest.param([("C S *", 6), ("C * *", 6)], "R201", id="a wider rule says the same"),
+        pytest.param([("C S *", 6), ("C * T", 7), ("C * *", 6)], "R202", id="but not for one remote service"),
         pytest.param(
-            [create("R", "C S *", 6), create("All", "C * *", 6)],
-            [("R201", "R")],
-            id="a wider rule says the same",
-        ),
-        pytest.param(
-            [create("R", "C S *", 6), create("Between", "C * T", 7), create("All", "C * *", 6)],
-            [("R202", "R")],
-            id="but not for one remote service",
-        ),
-        pytest.param(
-            [
-                create("R", "C S *", 6),
-                create("First", "C S T", 6),
-                create("Between", "C * T", 7),
-                create("All", "C * *", 6),
-            ],
-            [("R201", "R")],
+            [("C S *", 6), ("C S T", 6), ("C * T", 7), ("C * *", 6)],
+            "R201",
             id="which a more specific rule decides",
         ),
         pytest.param(
-            [create("R", "C S *", 6), create("Other", "D * T", 7), create("All", "C * *", 6)],
-            [("R201", "R")],
+            [("C S *", 6), ("D * T", 7), ("C * *", 6)],
+            "R201",
             id="a rule of another contract is not in the way",
         ),
     ],
 )
-def test_redundant_rules(statements: list[RuleStatement], expected: list[tuple[str, str]]) -> None:
-    known = [pair for pair in codes(*statements) if pair[0] in ("R201", "R202") and pair[1] == "R"]
-    assert known == expected
+def test_redundant_rules(rules: list[tuple[str, int]], code: str | None) -> None:
+    """What is said of the first."""
+    statements = [create(f"R{number}", criteria, level) for number, (criteria, level) in enumerate(rules)]
+    known = [each for each, rule in codes(*statements) if each in ("R201", "R202") and rule == "R0"]
+    assert known == ([code] if code else [])
 
 
 def test_a_redundant_rule_is_told_with_the_rules_that_make_it_so() -> None:
@@ -127,33 +116,20 @@ def test_one_sided_pairs() -> None:
         assert only(FindingCode.ONE_SIDED, initiator, create("S", other, 7, I_B)), other
     # The rule is in the wrong database: the target's endpoints live in B.
     assert only(FindingCode.ONE_SIDED, initiator, create("S", "C Target Init", 7, I_A))
-
-
-def test_the_other_end_may_be_in_the_same_database() -> None:
-    both = catalog({I_A: ["Init", "Target"], I_B: ["Target"]})
-    assert (
-        only(FindingCode.ONE_SIDED, create("R", "C Init Target", 7), create("S", "C Target Init", 7), of=both)
-        == []
-    )
-    assert only(
-        FindingCode.ONE_SIDED, create("R", "C Init Target", 7), create("S", "C Target *", 7, I_B), of=both
-    )
-    assert only(FindingCode.ONE_SIDED, create("R", "C * *", 7), of=both) == []
-
-
-def test_a_rule_with_a_local_service_only_needs_some_rule_of_the_other_end_anywhere() -> None:
-    assert "and in any database no rule fits" in only(FindingCode.ONE_SIDED, create("R", "C Init *", 7))[0]
-    assert only(FindingCode.ONE_SIDED, create("R", "C Init *", 7), create("S", "C Target *", 7, I_B)) == []
-    assert only(FindingCode.ONE_SIDED, create("R", "C Init *", 7), create("S", "D Target *", 7, I_B)) != []
-
-
-def test_services_that_the_catalog_does_not_have_are_nobodys_other_end() -> None:
+    # Services that the catalog does not have are nobody's other end.
     assert only(FindingCode.ONE_SIDED, create("R", "C Init Partner", 7)) == []
-
-
-def test_a_one_sided_rule_of_the_default_level_is_only_a_note() -> None:
     [finding] = [f for f in found(create("R", "C Init Target", 5)) if f.code is FindingCode.ONE_SIDED]
     assert finding.severity is Severity.NOTE
+    # The other end may be in the same database.
+    both = catalog({I_A: ["Init", "Target"], I_B: ["Target"]})
+    assert only(FindingCode.ONE_SIDED, initiator, create("S", "C Target Init", 7), of=both) == []
+    assert only(FindingCode.ONE_SIDED, initiator, create("S", "C Target *", 7, I_B), of=both)
+    assert only(FindingCode.ONE_SIDED, create("R", "C * *", 7), of=both) == []
+    # A rule with a local service only needs some rule of the other end anywhere.
+    local = create("R", "C Init *", 7)
+    assert "and in any database no rule fits" in only(FindingCode.ONE_SIDED, local)[0]
+    assert only(FindingCode.ONE_SIDED, local, create("S", "C Target *", 7, I_B)) == []
+    assert only(FindingCode.ONE_SIDED, local, create("S", "D Target *", 7, I_B)) != []
 
 
 def test_asymmetric_pairs_are_told_once() -> None:
@@ -244,18 +220,13 @@ def levels_of_all(rules: list[RuleVersion]) -> dict[tuple[str, ...], tuple[int, 
 
 
 @given(rule_sets)
-def test_the_ladder_equals_the_model(rules: dict[Names, int]) -> None:
-    book = standing(rules)
-    for names, (level, name) in levels_of_all(versions(rules)).items():
-        first = next(book.find_fitting(names), None)  # type: ignore[arg-type]
-        assert (level_of(first), first and first.name) == (level, name)
-
-
-@given(rule_sets)
-@settings(deadline=None)
+@settings(max_examples=60)
 def test_redundant_is_exactly_what_changes_no_endpoint(rules: dict[Names, int]) -> None:
     book, all_of_them = standing(rules), versions(rules)
     before = levels_of_all(all_of_them)
+    for names, (level, name) in before.items():
+        first = next(book.find_fitting(names), None)  # type: ignore[arg-type]
+        assert (level_of(first), first and first.name) == (level, name)
     for rule in book.rules:
         after = levels_of_all([other for other in all_of_them if other != rule])
         same = all(before[names][0] == after[names][0] for names in before)
@@ -268,7 +239,7 @@ def test_redundant_is_exactly_what_changes_no_endpoint(rules: dict[Names, int]) 
 
 
 @given(rule_sets, rule_sets, st.booleans())
-@settings(deadline=None)
+@settings(max_examples=60)
 def test_pairs_are_exactly_those_of_some_conversation(
     here: dict[Names, int], there: dict[Names, int], known: bool
 ) -> None:
@@ -319,14 +290,14 @@ def one_behind_another(count: int) -> Iterator[tuple[Names, int]]:
 
 
 @pytest.mark.parametrize("made", [random_rules, one_behind_another])
-def test_ten_thousand_rules_in_a_database_take_seconds(made: object) -> None:
+def test_thousands_of_rules_in_a_database_take_seconds(made: object) -> None:
     statements = [
         create(f"R{number}", " ".join(name or "*" for name in triple), level)
-        for number, (triple, level) in enumerate(made(10_000))  # type: ignore[operator]
+        for number, (triple, level) in enumerate(made(3_000))  # type: ignore[operator]
     ]
     services = catalog({I_A: [f"Name{number}Service" for number in range(100)], I_B: ["L", "Name150Service"]})
     rules = history_of(*statements)
     began = time.process_time()
     findings = list(lint_static(rules, services, moment=None))
-    assert time.process_time() - began < 30
+    assert time.process_time() - began < 10
     assert findings

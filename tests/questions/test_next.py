@@ -21,8 +21,6 @@ from tests.support import written
 from tests.support.factories import Row, at
 from tests.support.written import ended_run, sent, warehouse_of
 
-pytestmark = pytest.mark.spark
-
 AS_OF = at(60)
 YESTERDAY: Row = {"as_of": at(60, day=-1), "as_of_key": as_of_key(at(60, day=-1))}
 
@@ -100,19 +98,25 @@ def test_the_next_of_a_queue_with_the_conversation_that_decides(
     assert "1 more held back: group_locked" in said
 
 
-def test_a_queue_of_which_all_is_held_back(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_places(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]) -> None:
+    """All of a queue is held back; an instance; and queues as every job writes them in full.
+
+    A name with dots stands in brackets where it may mean another queue.
+    """
     found = report_next(warehouse, QueueFilter("Locked"), as_of=AS_OF, limit=3)
     assert (found["next"], found["held_back"]) == ([], {"group_locked": 1})
     print_next(found)
     assert "SQL1.A.Locked: nothing can be received" in capsys.readouterr().out
-
-
-def test_the_next_of_an_instance(warehouse: Warehouse) -> None:
     found = report_next(warehouse, QueueFilter(instance="SQL1"), as_of=AS_OF, limit=1)
     columns = ("message_id", "priority", "transmit_priority", "contract", "from_service", "to_service")
     assert [tuple(row[name] for name in columns) for row in found["next"]] == [
         ("m1", 7, 5, "Contract", "InitiatorService", "TargetService")
     ]
+    in_full = report_next(warehouse, QueueFilter("SQL1.B.Two"), as_of=AS_OF, limit=1)
+    assert (in_full["instance"], in_full["database"], in_full["queue"]) == ("SQL1", "B", "Two")
+    assert [row["message_id"] for row in in_full["next"]] == ["other"]
+    dotted = report_next(warehouse, QueueFilter("[SQL1.A.Two]"), as_of=AS_OF, limit=1)
+    assert (dotted["queue"], dotted["next"][0]["message_id"]) == ("SQL1.A.Two", "dotted")
 
 
 def test_what_an_instance_sends_says_what_is_special_of_it(capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,22 +148,8 @@ def test_what_an_instance_sends_says_what_is_special_of_it(capsys: pytest.Captur
     ]
 
 
-def test_a_queue_in_full(warehouse: Warehouse) -> None:
-    """As every job writes it; a name with dots stands in brackets where it may mean another queue."""
-    in_full = report_next(warehouse, QueueFilter("SQL1.B.Two"), as_of=AS_OF, limit=1)
-    assert (in_full["instance"], in_full["database"], in_full["queue"]) == ("SQL1", "B", "Two")
-    assert [row["message_id"] for row in in_full["next"]] == ["other"]
-    dotted = report_next(warehouse, QueueFilter("[SQL1.A.Two]"), as_of=AS_OF, limit=1)
-    assert (dotted["queue"], dotted["next"][0]["message_id"]) == ("SQL1.A.Two", "dotted")
-
-
-CATALOG = Catalog.model_validate(
-    {
-        "instances": [
-            {"name": "SQL1", "databases": [{"name": "A", "queues": [{"name": "Idle"}]}, {"name": "C"}]}
-        ]
-    }
-)
+IN_A, QUIET = {"name": "A", "queues": [{"name": "Idle"}]}, {"name": "Quiet", "databases": [{"name": "D"}]}
+CATALOG = Catalog.model_validate({"instances": [{"name": "SQL1", "databases": [IN_A, {"name": "C"}]}, QUIET]})
 
 
 @pytest.mark.parametrize(
@@ -173,7 +163,7 @@ CATALOG = Catalog.model_validate(
             QueueFilter("Q", instance="SQL2"),
             "--instance SQL2: there is none of that name; did you mean 'SQL1'?",
         ),
-        (QueueFilter("Q", database="D"), "--database D: there is none of that name; write one of A, B, C"),
+        (QueueFilter("Q", database="E"), "--database E: there is none of that name; write one of A, B, C"),
         (QueueFilter("B.Q"), "--queue B.Q: there is no such queue; did you mean SQL1.A.Q?"),
     ],
     ids=["queue", "instance", "two queues", "in full", "another instance", "no database", "another database"],
@@ -186,66 +176,43 @@ def test_a_name_of_nothing_or_of_several_is_refused(
     assert complaint in str(error.value)
 
 
-@pytest.mark.parametrize(
-    ("place", "named", "line"),
-    [
-        (
-            QueueFilter("dbo.Idle"),
-            {"instance": "SQL1", "database": "A", "queue": "Idle", "queue_off": None},
-            "Received next at 2026-11-20T13:00:00Z: SQL1.A.Idle: nothing waits there\n",
-        ),
+def test_that_nothing_waits_is_an_answer_of_a_place_of_the_catalog(
+    warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
+) -> None:
+    idle = {"instance": "SQL1", "database": "A", "queue": "Idle", "queue_off": None}
+    for place, named, line in (
+        (QueueFilter("dbo.Idle"), idle, "Received next at 2026-11-20T13:00:00Z: SQL1.A.Idle"),
         (
             QueueFilter(instance="Quiet"),
             {"instance": "Quiet", "queues_off": []},
-            "Sent next at 2026-11-20T13:00:00Z: Quiet: nothing waits there\n",
+            "Sent next at 2026-11-20T13:00:00Z: Quiet",
         ),
-    ],
-)
-def test_that_nothing_waits_is_an_answer_of_a_place_of_the_catalog(
-    warehouse: Warehouse,
-    place: QueueFilter,
-    named: dict[str, Any],
-    line: str,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    catalog = Catalog.model_validate(
-        {"instances": [*CATALOG.model_dump()["instances"], {"name": "Quiet", "databases": [{"name": "D"}]}]}
-    )
-    found = report_next(warehouse, place, as_of=AS_OF, limit=1, catalog=catalog)
-    assert found == {"as_of": AS_OF, **named, "next": [], "held_back": {}}
-    print_next(found)
-    assert capsys.readouterr().out == line
+    ):
+        found = report_next(warehouse, place, as_of=AS_OF, limit=1, catalog=CATALOG)
+        assert found == {"as_of": AS_OF, **named, "next": [], "held_back": {}}
+        print_next(found)
+        assert capsys.readouterr().out == f"{line}: nothing waits there\n"
 
 
-def test_an_as_of_that_was_not_published_is_refused(embedded: SparkSession, folder: Path) -> None:
-    options = ["--config", str(folder / "settings.yaml"), "--queue", "Q", "--as-of", "2026-11-20T13:30:00Z"]
-    with pytest.raises(PipelineError, match="--as-of 2026-11-20T13:30:00Z was not published"):
-        next_job.main(options)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        [],
-        ["--queue", "Q", "--transmission"],
-        ["--transmission"],
-        ["--instance", "I", "--database", "D", "--transmission"],
-    ],
-)
-def test_half_a_question_is_refused(options: list[str]) -> None:
-    with pytest.raises(ConfigError, match="command line"):
-        next_job.main(["--config", "settings.yaml", *options])
-
-
-def test_the_command_prints_json(
+def test_the_commands_print_json_and_refuse_half_a_question(
     embedded: SparkSession, warehouse: Warehouse, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = ["--config", str(folder / "settings.yaml"), "--format", "json"]
+    with pytest.raises(PipelineError, match="--as-of 2026-11-20T13:30:00Z was not published"):
+        next_job.main([*config, "--queue", "Q", "--as-of", "2026-11-20T13:30:00Z"])
     assert next_job.main([*config, "--instance", "SQL1", "--transmission"]) == 0
     assert [row["position"] for row in json.loads(capsys.readouterr().out)["next"]] == [1, 2]
     assert waiting_job.main(config) == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["as_of"], found["transmission"]["overtaken"]) == ("2026-11-20T13:00:00Z", [])
+    for options in (
+        [],
+        ["--queue", "Q", "--transmission"],
+        ["--transmission"],
+        ["--instance", "I", "--database", "D", "--transmission"],
+    ):
+        with pytest.raises(ConfigError, match="command line"):
+            next_job.main(["--config", "settings.yaml", *options])
 
 
 def test_who_waits(warehouse: Warehouse) -> None:

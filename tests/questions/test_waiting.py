@@ -1,60 +1,29 @@
-"""Who waits, who is overtaken, and what is ahead, against counting in plain Python."""
-
-from random import Random
-from statistics import median
+"""Who waits, who is overtaken, and what is ahead."""
 
 import numpy as np
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, functions as F
 
 from pipelines.questions.overtaken import count_later_before, rank_overtaken
 from pipelines.questions.waiting import summarize_waits
-from tests.support.factories import Row, at
-
-pytestmark = pytest.mark.spark
+from tests.support.frames import assert_same, frame, instant
 
 QUEUE = ["instance", "database", "queue"]
-ROWS = (
-    "instance string, database string, queue string, message_id string, position bigint, "
-    "receive_number bigint, group_priority int, priority int, arrived_at timestamp"
-)
-
-
-def rows(count: int, seed: int) -> list[Row]:
-    """Random schedules of three queues; one in ten is held back."""
-    random = Random(seed)
-    found: list[Row] = []
-    for queue in ("Q", "q", "Q "):
-        position = 0
-        for number in range(count):
-            held = random.random() < 0.1
-            position += not held
-            receive = (position + 2) // 3
-            found.append(
-                {
-                    "instance": "SQL1",
-                    "database": "A",
-                    "queue": queue,
-                    "message_id": f"{queue}/{number}",
-                    "position": None if held else position,
-                    "receive_number": None if held else receive,
-                    "group_priority": 10 - receive // 4,
-                    "priority": random.choice([1, 5, 9]),
-                    "arrived_at": at(random.randrange(20)),
-                }
-            )
-    random.shuffle(found)
-    return found
-
-
-def passed_by(row: Row, given: list[Row]) -> int:
-    return sum(
-        other["queue"] == row["queue"]
-        and other["position"] is not None
-        and other["position"] < row["position"]
-        and other["arrived_at"] > row["arrived_at"]
-        for other in given
-    )
+SCHEDULE = """
+instance | database | queue | message_id | position bigint | priority int | arrived_at timestamp
+S        | A        | Q     | late       | 1               | 9            | 12:30:00.000001
+S        | A        | Q     | later      | 2               | 9            | 12:40
+S        | A        | Q     | early      | 3               | 5            | 12:00
+S        | A        | Q     | middle     | 4               | 5            | 12:35
+S        | A        | Q     | as middle  | 5               | 9            | 12:35
+S        | A        | Q     | first      | 6               | 5            | 11:00
+S        | A        | Q     | held       | -               | 5            | 12:59:59.5
+S        | A        | q     | alone      | 1               | 1            | 12:00
+S        | A        | q     | behind     | 2               | 1            | 12:01
+S        | A        | Q+    | one        | 1               | 5            | 12:30
+S        | A        | Q+    | two        | 2               | 5            | 12:20
+S        | B        | Q     | other      | 1               | 5            | 12:50
+"""
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 7, 8, 9, 100])
@@ -65,45 +34,37 @@ def test_later_ones_before_are_counted(size: int) -> None:
 
 
 def test_the_most_overtaken_are_those_that_most_later_ones_go_before(session: SparkSession) -> None:
-    given = rows(40, seed=1)
-    found = rank_overtaken(
-        session.createDataFrame(given, ROWS).repartition(3), within=QUEUE, since="arrived_at", most=5
-    ).collect()
-    expected = []
-    for queue in ("Q", "q", "Q "):
-        placed = [row for row in given if row["queue"] == queue and row["position"] is not None]
-        placed.sort(key=lambda row: (-passed_by(row, given), row["position"]))
-        expected += [
-            (queue, place, row["message_id"], passed_by(row, given), row["arrived_at"].replace(tzinfo=None))
-            for place, row in enumerate(placed[:5], start=1)
-        ]
-    assert sorted(
-        (row.queue, row.place, row.message_id, row.passed_by, row.arrived_at) for row in found
-    ) == sorted(expected)
-
-
-def test_first_come_first_served_overtakes_nobody(session: SparkSession) -> None:
-    given = [row | {"arrived_at": at(row["position"] or 0)} for row in rows(10, seed=2)]
-    frame = session.createDataFrame(given, ROWS)
-    assert rank_overtaken(frame, within=QUEUE, since="arrived_at").collect() == []
+    schedule = frame(session, SCHEDULE).repartition(3)
+    found = rank_overtaken(schedule, within=QUEUE, since="arrived_at", most=4, also=["priority"])
+    expected = """
+    queue | place int | message_id | passed_by bigint | position bigint | arrived_at timestamp | priority int
+    Q     | 1         | first      | 5                | 6               | 11:00                | 5
+    Q     | 2         | early      | 2                | 3               | 12:00                | 5
+    Q     | 3         | middle     | 1                | 4               | 12:35                | 5
+    Q     | 4         | as middle  | 1                | 5               | 12:35                | 9
+    Q+    | 1         | two        | 1                | 2               | 12:20                | 5
+    """
+    late = frame(session, expected)
+    assert_same(found.select(*late.columns), late)
 
 
 def test_waiting_is_told_by_queue_and_level(session: SparkSession) -> None:
-    given = rows(30, seed=3)
-    frame = session.createDataFrame(given, ROWS).repartition(3)
-    found = summarize_waits(frame, within=QUEUE, level="priority", since="arrived_at", as_of=at(60))
-    expected = []
-    for queue, level in {(row["queue"], row["priority"]) for row in given}:
-        came = [row["arrived_at"] for row in given if (row["queue"], row["priority"]) == (queue, level)]
-        seconds = sorted((at(60) - moment).total_seconds() for moment in came)
-        rank = 0.95 * (len(seconds) - 1)
-        below = seconds[int(rank)]
-        above = seconds[min(int(rank) + 1, len(seconds) - 1)]
-        p95 = below + (above - below) * (rank - int(rank))
-        oldest = min(came).replace(tzinfo=None)
-        expected.append((queue, level, len(came), oldest, median(seconds), pytest.approx(p95)))
-    rows_found = [
-        (row.queue, row.priority, row.messages, row.oldest, row.median_seconds, row.p95_seconds)
-        for row in found.collect()
-    ]
-    assert sorted(rows_found) == sorted(expected, key=lambda row: row[:2])
+    found = summarize_waits(
+        frame(session, SCHEDULE).repartition(3),
+        within=QUEUE,
+        level="priority",
+        since="arrived_at",
+        as_of=instant("13:00"),
+    )
+    # Of level 5 in Q: 7,200, 3,600, 1,500 and 0 whole seconds; 0.95 of the way are 2.85 steps.
+    expected = """
+    database | queue | priority int | messages bigint | oldest timestamp | median double | p95 double
+    A        | Q     | 9            | 3               | 12:30:00.000001  | 1500          | 1769.1
+    A        | Q     | 5            | 4               | 11:00            | 2550          | 6660
+    A        | q     | 1            | 2               | 12:00            | 3570          | 3597
+    A        | Q+    | 5            | 2               | 12:20            | 2100          | 2370
+    B        | Q     | 5            | 1               | 12:50            | 600           | 600
+    """
+    waits = frame(session, expected)
+    rounded = [F.round(f"{name}_seconds", 3).alias(name) for name in ("median", "p95")]
+    assert_same(found.select(*waits.columns[:5], *rounded), waits)

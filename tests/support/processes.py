@@ -49,6 +49,14 @@ def finish(engine: str, project: Project, as_of: datetime) -> None:
     assert code == 0, log_of(project)[-3000:]
 
 
+def capture_settings(folder: Path) -> str:
+    """The settings of the capture sample, with a warehouse in this folder."""
+    text = (ROOT / "conf" / "capture.yaml").read_text()
+    text = text.replace("../build/warehouse-capture", "warehouse").replace("../samples", f"{ROOT}/samples")
+    (folder / "settings.yaml").write_text(text)
+    return str(folder / "settings.yaml")
+
+
 def ended(command: Sequence[str | Path], changes: Mapping[str, str] | None = None) -> CompletedProcess[str]:
     """Run a command to its end, whatever its exit code, with these changes of `environment`."""
     return subprocess.run(

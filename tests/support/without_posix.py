@@ -1,6 +1,4 @@
-"""Run a module of the project as a program that finds nothing that Windows lacks.
-
-    python -m tests.support.without_posix jobs.nightly --config settings.yaml ...
+"""Make a process of the project find nothing that Windows lacks.
 
 Modules and attributes are hidden from the project and from PySpark. Other libraries have code of their own
 for Windows, which can't run here, and keep what they have.
@@ -8,7 +6,6 @@ for Windows, which can't run here, and keep what they have.
 
 import builtins
 import os
-import runpy
 import signal
 import sys
 import time
@@ -67,9 +64,3 @@ def hide() -> None:
         return imported(name, globals, *more, **options)
 
     builtins.__import__ = looked_for
-
-
-if __name__ == "__main__":
-    hide()
-    del sys.argv[0]
-    runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)

@@ -1,0 +1,305 @@
+"""Exports of views that are not whole, are something else, or hold values of a spreadsheet: what is said."""
+
+import gzip
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.field.running import Case, OpenCase
+from tests.field.servers import CLEAN, QUEUE, Table, convert, read_csv, text_of, write_texts
+
+pytestmark = pytest.mark.slow
+
+SENT, ENDPOINTS = "transmission_queue", "conversation_endpoints"
+PLACE = {"path": "snap", "instance": "MILL1", "database": "MillDB", "taken_at": "2026-11-20T10:00:00Z"}
+Change = Callable[[Path], object]
+
+
+def refused(case: Case) -> list[str]:
+    """What a night says of files of snapshots, without progress, its first line, and the folder."""
+    night = case.nightly()
+    assert night.code == 3
+    lines = night.err.partition("error: ")[2].splitlines()
+    if lines[0] == "snapshots break their contract; export these anew:":
+        del lines[0]
+    return [line.removeprefix("  ").replace(f"{case.folder}/snap/", "") for line in lines]
+
+
+def replaced(old: str, new: str, encoding: str = "utf-8") -> Change:
+    return lambda path: path.write_bytes(path.read_text().replace(old, new).encode(encoding))
+
+
+def local_time(text: str) -> Change:
+    return replaced("2026-11-20 08:00:00.000", text)
+
+
+def of_view(other: str) -> Change:
+    return lambda path: path.write_bytes((path.parent / f"{other}.csv").read_bytes())
+
+
+def many_rows(end: str = "\n", pack: Callable[[bytes], bytes] | None = None) -> Change:
+    """Make 500 more messages of a queue's first one, so that a faulty row is less than 1 % of all."""
+
+    def change(path: Path) -> None:
+        table = read_csv(path)
+        number, order = (table[0].index(name) for name in ("message_sequence_number", "queuing_order"))
+        for each in range(10, 510):
+            row = list(table[1])
+            row[number] = row[order] = str(each)
+            table.append(row)
+        path.write_text(text_of(table, line_end="\n").removesuffix("\n") + end)
+        if pack:
+            Path(f"{path}.gz").write_bytes(pack(path.read_bytes()))
+            path.unlink()
+
+    return change
+
+
+def two_tables(other: str, count: str) -> Change:
+    def sqlcmd(table: Table) -> str:
+        return text_of([table[0], ["-" * len(name) for name in table[0]], *table[1:]], ";") + count
+
+    def change(path: Path) -> None:
+        second = sqlcmd(read_csv(path.parent / f"{other}.csv"))
+        many_rows()(path)
+        path.write_text(sqlcmd(read_csv(path)) + second)
+
+    return change
+
+
+def wrap(path: Path) -> None:
+    table = read_csv(path)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    lines = [
+        "|".join(value.ljust(width) for value, width in zip(row, widths, strict=True))
+        for row in [table[0], ["-" * width for width in widths], *table[1:]]
+    ]
+    cut = [line[at : at + 60] for line in lines for at in range(0, len(line), 60)]
+    path.write_text("\n".join(cut) + "\n")
+
+
+def fill_memory(path: Path) -> None:
+    long = "0x" + "3C" * (1 << 23)
+    write_texts(path, lambda text: text.replace("0x3C6F2F3E", long, 1).replace(",", "|"))
+
+
+def make_folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+TRACE = "this is a trace; see docs/exporting.md#traces"
+SPREADSHEET = "which a spreadsheet has made of it"
+UTF_8 = "save it as UTF-8 (sqlcmd -f 65001, bcp -C 65001, Export-Csv -Encoding utf8)"
+ERROR = "Msg 1205, Level 13, State 51, Server MILL1, Line 1"
+NOT_WHOLE = "not all rows are there; export it anew"
+LINE_END = "so rows may be missing; export it anew, or end the line if the file is whole"
+
+REFUSED: list[tuple[str, bytes | Change, str]] = [
+    *[
+        (QUEUE, local_time(text), f"line 2: message_enqueue_time is {text!r}, a time in local form...")
+        for text in ("20.11.2026 08:00:00", "07.12.26 8:00", "Nov 20 2026  8:00AM", "20-nov.-2026 08:00")
+    ],
+    (
+        QUEUE,
+        local_time("11/20/2026 8:00:00 AM"),
+        "line 2: message_enqueue_time is '11/20/2026 8:00:00 AM', a time in local form; write it as "
+        "2026-11-20 08:00:00.000 (CONVERT(varchar(27), column, 121) in the query)",
+    ),
+    (QUEUE, local_time("00:00.0"), f"line 2: message_enqueue_time is '00:00.0', {SPREADSHEET}..."),
+    (QUEUE, replaced("1,9,1,E0", "1,9,1.2E+15,E0"), f"line 3: queuing_order is '1.2E+15', {SPREADSHEET}..."),
+    ("services", replaced("MillService", "Müller", "cp1252"), f"...Müller...{UTF_8}"),
+    (ENDPOINTS, replaced("GoldShop", "Müller", "cp1252"), f"...Müller...{UTF_8}"),
+    # Something else under a view's name.
+    (SENT, b"<html><body>Sign in</body></html>", "it is HTML; export it as CSV"),
+    (SENT, b"PK\x03\x04\x14\x00", "it is an Excel workbook or another zip file; export it as CSV"),
+    (SENT, b'[{"service_id": 1, "name": "A"}]', "it is JSON; export it as CSV"),
+    (SENT, b"EventClass,EventSubClass,SPID\n124,1,55\n", TRACE),
+    (SENT, b'<event name="broker_conversation"/>', TRACE),
+    (
+        SENT,
+        b"a,b\n1,2\n",
+        "has no column of transmission_queue; its first line is 'a,b'; name the columns there",
+    ),
+    (
+        SENT,
+        f"conversation_handle{' ' * 18}message_sequence_number\n{'-' * 36} {'-' * 23}\n".encode(),
+        "its columns have blanks between them, as sqlcmd without -s and .rpt files have; write it with "
+        'sqlcmd -s "," -W, or save it as CSV',
+    ),
+    (
+        SENT,
+        "conversation_handle,enqueue_time\r\n".encode("utf-16-le"),
+        "it is UTF-16 LE without a byte order mark (it begins 'conversation_handle,enqueue_time'); save it "
+        "as UTF-8",
+    ),
+    *[
+        (
+            view,
+            of_view(other),
+            f"has the columns of {other}, not of {called}; export {called} under this name",
+        )
+        for view, other, called in (
+            (SENT, "service_contracts", SENT),
+            ("services", "service_queues", "services"),
+            ("services", "service_contracts", "services"),
+            ("service_contracts", "services", "service_contracts"),
+            (QUEUE, "transmission_queue", "a queue"),
+            ("dm_broker_queue_monitors", "dm_broker_activated_tasks", "dm_broker_queue_monitors"),
+        )
+    ],
+    # Not whole views: with less than 1 % of the rows rejected, all that is missing would count as gone.
+    *[
+        (
+            QUEUE,
+            many_rows(f"\n{error}\nThe transaction was chosen as the deadlock victim.\n"),
+            f"it has an error in place of rows, {error[:60]!r}"[:-1] + f"...{NOT_WHOLE}",
+        )
+        for error in (
+            ERROR,
+            "Msg 208, Level 16, State 1, Line 3",
+            "Meldung 229, Ebene 14, Status 5, Server MILL1, Zeile 1",
+            "Msg 208, Niveau 16, État 1, Serveur MILL1, Ligne 1",
+            "Mens. 208, Nivel 16, Estado 1, Servidor MILL1, Línea 1",
+            "消息 208\uff0c级别 16\uff0c状态 1\uff0c服务器 MILL1",
+            "Sqlcmd: Error: Microsoft ODBC Driver 17 for SQL Server : Query timeout expired.",
+            "HResult 0x102, Level 16, State 1",
+        )
+    ],
+    (
+        SENT,
+        b"Msg 208, Level 16, State 1, Line 1\nInvalid object name 'sys.transmission_queue'.\n",
+        f"it has an error in place of rows, 'Msg 208, Level 16, State 1, Line 1': {NOT_WHOLE}",
+    ),
+    (QUEUE, many_rows(""), f"line 504, its last one, has no line end, {LINE_END}"),
+    (QUEUE, many_rows("\n1,3,5,E000"), f"line 505, its last one, has no line end, {LINE_END}"),
+    (QUEUE, two_tables(QUEUE, ""), "...of a second table; export one table a file"),
+    (QUEUE, two_tables(SENT, "\n(3 Zeilen betroffen)\n\n"), "...of a second table; export one table a file"),
+    *[(view, wrap, "its lines are wrapped; write it with sqlcmd -w 65535") for view in (QUEUE, "services")],
+    (QUEUE, fill_memory, "line 2 has more than 16,777,216 characters; leave bodies..."),
+    ("services", make_folder, "it is a folder; write the view into one file"),
+    (
+        SENT,
+        b"",
+        "is empty, without a header, though complete names transmission_queue: nothing says that it was "
+        "exported; write its header, or take it out of complete",
+    ),
+    ("dbo.millqueue", of_view(QUEUE), f"{QUEUE}.csv is the same view; leave one of them there"),
+]
+"""A view, what is made of its file, and what is said of it; three points stand for any text."""
+
+
+@pytest.mark.parametrize("row", range(len(REFUSED)))
+def test_a_file_is_refused_in_one_line(open_case: OpenCase, row: int) -> None:
+    case = open_case(CLEAN)
+    view, change, says = REFUSED[row]
+    case.view(view).write_bytes(change) if isinstance(change, bytes) else change(case.view(view))
+    [line] = refused(case)
+    begin, *parts = f"{view}.csv: {says}".split("...")
+    assert line.startswith(begin)
+    assert all(part in line for part in parts)
+    assert line.endswith(parts[-1] if parts else begin)
+    assert parts or line == begin
+
+
+@pytest.mark.parametrize(
+    ("pack", "cause"),
+    [
+        (lambda data: gzip.compress(data)[:-9], "is not readable as csv (Truncated compressed stream)"),
+        (
+            lambda data: gzip.compress(data + b"M\xfcll\n"),
+            "line 505 is no UTF-8: it is 'Müll' if the file is",
+        ),
+        (
+            lambda data: gzip.compress(data + f"{ERROR}\n".encode()),
+            f"it has an error in place of rows, {ERROR!r}",
+        ),
+    ],
+)
+def test_a_queue_alone_that_is_broken_far_from_its_start_is_named(
+    open_case: OpenCase, pack: Callable[[bytes], bytes], cause: str
+) -> None:
+    case = open_case(CLEAN)
+    many_rows(pack=pack)(case.view(QUEUE))
+    for path in (case.folder / "snap").glob("*.csv"):
+        path.unlink()
+    case.configure(snapshots=[{**PLACE, "format": "csv"}])
+    [line] = refused(case)
+    assert line.startswith(f"{QUEUE}.csv.gz: {cause}")
+
+
+@pytest.mark.parametrize(("view", "name"), [("conversation_priorities", "name"), (ENDPOINTS, "priority")])
+@pytest.mark.parametrize("format", ["csv", "parquet"])
+def test_a_name_that_a_join_repeats_is_refused(
+    open_case: OpenCase, view: str, name: str, format: str
+) -> None:
+    """`SELECT p.*, s.name, c.name` has three columns of one name."""
+    case = open_case(CLEAN)
+    path = case.view(view)
+    header, *rows = read_csv(path)
+    columns = [*map(list, zip(*rows, strict=True)), ["7"] * len(rows)]
+    if format == "csv":
+        path.write_text(text_of([[*header, name], *[[*row, "7"] for row in rows]]))
+    else:
+        for each in path.parent.glob("*.csv"):
+            convert(each, format)
+        pq.write_table(
+            pa.Table.from_arrays([*map(pa.array, columns)], names=[*header, name]),
+            path.with_suffix(".parquet"),
+        )
+        case.configure(snapshots=[{**PLACE, "format": format}])
+    assert refused(case) == [
+        f"{view}.{format}: column {name} is there 2 times; write the one of the view alone, or give the "
+        "others another name"
+    ]
+
+
+def test_a_name_that_may_be_two_queues_is_refused(open_case: OpenCase) -> None:
+    case = open_case(CLEAN)
+    of_view(QUEUE)(case.view("sales.MillQueue"))
+    case.configure(snapshots=[{**PLACE, "format": "csv", "complete": ["MillQueue"]}])
+    assert refused(case) == [
+        f"{case.folder}/snap: complete names MillQueue, which may be dbo.MillQueue or sales.MillQueue; "
+        "write the schema"
+    ]
+    of_view(QUEUE)(case.view("millqueue"))
+    case.configure(snapshots=[{**PLACE, "format": "csv"}])
+    assert refused(case) == [
+        "millqueue.csv: the queue may be dbo.MillQueue or sales.MillQueue; write its schema into the file's "
+        "name"
+    ]
+
+
+def test_other_packings_and_formats_are_named(open_case: OpenCase) -> None:
+    case = open_case(CLEAN)
+    case.view(QUEUE).rename(case.folder / "snap" / f"{QUEUE}.csv.xz")
+    case.view(SENT).rename(case.folder / "snap" / f"{SENT}.parquet")
+    snap = f"{case.folder}/snap"
+    assert refused(case) == [
+        f"{snap}: transmission_queue.csv is not there, though complete names it; write format: parquet "
+        "into the settings if all files are like transmission_queue.parquet, or take it out of complete",
+        f"{snap}: {QUEUE}.csv is not there, though complete names it; unpack {QUEUE}.csv.xz, or take it "
+        "out of complete",
+    ]
+
+
+def test_a_snapshot_of_something_else_says_what_is_missing(open_case: OpenCase) -> None:
+    case = open_case("field-20-partial-dumps", settings="settings-only.yaml")
+    assert refused(case) == [
+        f"{case.folder}/only: {view}.csv is not there, and conversation_endpoints needs it for its names; "
+        "export it"
+        for view in ("services", "service_contracts")
+    ]
+    case.settings = "settings-joined.yaml"
+    assert refused(case) == [
+        f"{case.folder}/joined/conversation_endpoints.csv: columns conversation_id, conversation_group_id "
+        "and priority are missing"
+    ]
+    case = open_case("field-21-support-text")
+    assert refused(case) == [
+        f"{case.folder}/snap: there is no view, such as conversation_endpoints.csv; "
+        "MILL1_SSB_DbMail_Diag.out is none: export one file a view, see docs/exporting.md#views-by-hand"
+    ]

@@ -1,0 +1,230 @@
+"""Queues whose readers did not come: what monitors and logs know of it, and what is not known."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.field.running import AS_OF, EVENTS, Case, OpenCase, Outcome, Row, rewrite
+from tests.field.servers import Change, Servers
+
+pytestmark = pytest.mark.slow
+
+STUCK = "field-13-activation-stuck"
+ONE_LATER = "2026-11-20T11:00:00Z"
+OF_MILL = ("--as-of", AS_OF, "--queue", "MillQueue")
+NOT_RECEIVED = (
+    "30 messages stand in the queue and nothing has been received since 2026-11-20T04:00:00Z; the monitor is "
+    "NOTIFIED: the procedure was started and did not RECEIVE (snapshot of 2026-11-20T10:00:00Z)."
+)
+
+
+@pytest.fixture(scope="module")
+def stuck(open_case: OpenCase) -> tuple[Case, Outcome]:
+    case = open_case(STUCK)
+    return case, case.published()
+
+
+def test_a_monitor_that_is_notified_and_nothing_received(stuck: tuple[Case, Outcome]) -> None:
+    case, night = stuck
+    assert f"- MILL1.MillDB.MillQueue: {NOT_RECEIVED}" in night.out.splitlines()
+    assert night.out.index("Look at first") < night.out.index("Waiting at")
+    shown = case.lines("activation", *OF_MILL)
+    assert NOT_RECEIVED in shown
+    assert (
+        "The monitor at 2026-11-20T10:00:00Z: NOTIFIED; last activated 2026-11-20T04:00:00Z; last empty "
+        "RECEIVE 2026-11-20T03:00:00Z; sessions in a RECEIVE 0; activated tasks not known."
+    ) in shown
+    assert not [line for line in shown if "keep" in line or "started  " in line]
+    found = case.ask("activation", *OF_MILL)
+    assert (found["advice"], found["sentence"]) == ("not_received", NOT_RECEIVED)
+    assert found["monitor"] == {
+        "taken_at": "2026-11-20T10:00:00Z",
+        "state": "NOTIFIED",
+        "last_activated_time": "2026-11-20T04:00:00Z",
+        "last_empty_rowset_time": "2026-11-20T03:00:00Z",
+        "tasks_waiting": 0,
+        "tasks_running": None,
+    }
+
+
+def test_a_level_of_the_default_is_the_default_today(stuck: tuple[Case, Outcome]) -> None:
+    explained = stuck[0].job("explain", "--conversation", "C0000000-0000-4000-8000-000000000064").out
+    assert "level 5, the server's own, and the default today, as no rule matches" in explained
+
+
+# --- Forms of the monitor ---
+
+
+def monitor(**changes: str) -> Change:
+    return lambda snap: rewrite(snap / "dm_broker_queue_monitors.csv", lambda row: row.update(changes))
+
+
+def with_a_task(snap: Path) -> None:
+    (snap / "dm_broker_activated_tasks.csv").write_text("spid,queue_id\n53,245575913\n")
+
+
+def without_procedure(snap: Path) -> None:
+    """The queue's monitor is external, and only the snapshot knows of it."""
+    nothing = {"activation_procedure": "", "is_activation_enabled": "0", "max_readers": ""}
+    rewrite(snap / "service_queues.csv", lambda row: row.update(nothing))
+
+
+MONITORS: dict[str, tuple[Change, str]] = {
+    "receiving": (monitor(state="RECEIVES_OCCURRING"), "not_known"),
+    "spelling": (monitor(state="notified "), "not_received"),
+    "just started": (monitor(last_activated_time="2026-11-20 09:59:55.000"), "not_known"),
+    "no time": (monitor(last_activated_time="1900-01-01 00:00:00.000"), "not_received"),
+    "null": (monitor(last_activated_time=""), "not_received"),
+    "a task": (with_a_task, "not_received"),
+    "no procedure": (without_procedure, "not_received"),
+    # The log knows of a RECEIVE after the monitor's last activation: its readers came.
+    "received": (lambda snap: None, "not_known"),
+    "received without procedure": (without_procedure, "not_known"),
+}
+"""What a server shows, and the advice."""
+
+
+@pytest.fixture(scope="module")
+def monitors(open_case: OpenCase) -> Servers:
+    case = open_case(STUCK)
+    receive: Row = {
+        "event_time": "2026-11-20T09:00:00Z",
+        "database": "MillDB",
+        "queue": "MillQueue",
+        "event_type": "RECEIVE",
+        "row_count": 1,
+    }
+    read = [receive | {"instance": name} for name in MONITORS if name.startswith("received")]
+    case.set_log({"endpoint_events": [], "message_events": [], "queue_events": read})
+    return Servers(case, {name: change for name, (change, _) in MONITORS.items()})
+
+
+@pytest.mark.parametrize("name", MONITORS)
+def test_what_a_monitor_shows(monitors: Servers, name: str) -> None:
+    found = monitors.case.ask("activation", "--as-of", AS_OF, "--queue", f"[{name}].MillDB.MillQueue")
+    assert found["advice"] == MONITORS[name][1]
+    assert "1900" not in found["sentence"]
+    assert "keep" not in found["sentence"]
+    assert ("did not RECEIVE" in found["sentence"]) is (found["advice"] == "not_received")
+
+
+def test_a_task_that_runs_and_does_not_receive(monitors: Servers) -> None:
+    found = monitors.case.ask("activation", "--as-of", AS_OF, "--queue", "[a task].MillDB.MillQueue")
+    assert "the procedure was started, is still running, and did not RECEIVE" in found["sentence"]
+    [shown] = monitors.rows("queue_monitors", "a task")
+    assert (shown["queue"], shown["tasks_running"]) == ("MillQueue", 1)
+
+
+def test_a_monitor_that_only_a_snapshot_knows(monitors: Servers) -> None:
+    queue = "[no procedure].MillDB.MillQueue"
+    sentence = (
+        "30 messages stand in the queue; the monitor is NOTIFIED since 2026-11-20T04:00:00Z: the application "
+        "was notified and did not RECEIVE (snapshot of 2026-11-20T10:00:00Z)"
+    )
+    assert f"- {queue}: {sentence}" in monitors.night.out.splitlines()
+    assert monitors.case.lines("activation", "--as-of", AS_OF, "--queue", queue) == [
+        f"{queue} (no monitor in the catalog), 2026-11-19 10:00 to 2026-11-20 10:00",
+        sentence,
+        "The monitor at 2026-11-20T10:00:00Z: NOTIFIED; last activated 2026-11-20T04:00:00Z; last empty "
+        "RECEIVE 2026-11-20T03:00:00Z; sessions in a RECEIVE 0; activated tasks not known.",
+    ]
+    found = monitors.case.ask("activation", "--as-of", AS_OF, "--queue", queue)
+    assert (found["ready_at_end"], found["mode"], found["runs"]) == (30, None, [])
+    assert found["monitor"]["state"] == "NOTIFIED"
+
+
+# --- Logs alone ---
+
+
+def test_without_queue_events_it_is_not_known_what_readers_did(open_case: OpenCase) -> None:
+    case = open_case(STUCK, settings="settings-log.yaml")
+    night = case.published(ONE_LATER)
+    said = (
+        "What readers did is not known: the log has no queue events of MILL1 in the window. As far as is "
+        "known, 60 messages waited at its end."
+    )
+    assert f"- MILL1.EtlDB.EtlQueue: {said}" in night.out.splitlines()
+    assert "no input has a RECEIVED event" in night.out
+    shown = case.job("activation", "--as-of", ONE_LATER, "--queue", "EtlQueue").out
+    assert said in shown.splitlines()
+    assert "keep" not in shown
+    assert "reader started" not in shown
+    assert "it is no log of what it did" in shown
+
+
+def of_database(moment: str, **more: Any) -> Row:
+    return {"event_time": f"2026-11-20T{moment}Z", "instance": "I", "database": "D", **more}
+
+
+def message(queue: str, number: int, moment: str, event_type: str = "DELIVERED", **more: Any) -> Row:
+    names = {"event_type": event_type, "message_id": f"{queue}{number}", "conversation_id": queue}
+    own = {"sent_by_initiator": True, "message_sequence_number": number, "message_type": "T"}
+    return of_database(moment, **names, **own, **more)
+
+
+def created(queue: str) -> Row:
+    names = {"contract": "C", "local_service": f"To{queue}", "remote_service": "From"}
+    own = {"event_type": "DIALOG_CREATED", "conversation_id": queue, "is_initiator": False}
+    return of_database("04:00:00", conversation_group_id=f"G{queue}", **names, **own)
+
+
+def statement(moment: str, event_type: str, **more: Any) -> Row:
+    return of_database(moment, queue="A", event_type=event_type, session_id=51, **more)
+
+
+READ = [
+    statement("09:00:00", "RECEIVE", transaction_id="T", conversation_group_id="GA", row_count=1),
+    statement("09:00:01", "COMMIT", transaction_id="T"),
+]
+
+
+def night_of(folder: Path, *queues: str, messages: list[Row], statements: list[Row]) -> tuple[Case, Outcome]:
+    """A night on a log of queues of database D of instance I, which have one reader each at most."""
+    readers = {"procedure": "p", "max_queue_readers": 1}
+    database = {
+        "name": "D",
+        "queues": [{"name": name, "activation": readers} for name in queues],
+        "services": [{"name": f"To{name}", "queue": name} for name in queues],
+    }
+    (folder / "catalog.yaml").write_text(
+        yaml.safe_dump({"instances": [{"name": "I", "databases": [database]}]})
+    )
+    case = Case(folder)
+    case.configure(catalog="catalog.yaml")
+    case.set_log(dict(zip(EVENTS, ([created(name) for name in queues], messages, statements), strict=True)))
+    return case, case.published()
+
+
+def test_that_readers_keep_up_needs_receives_of_the_queue(session: object, tmp_path: Path) -> None:
+    """Queue A is read, and of B the log has no receive at all."""
+    messages = [
+        message("A", 0, "09:00:00"),
+        message("A", 0, "09:00:00", "RECEIVED", transaction_id="T"),
+        *(message("B", number, "04:00:00") for number in range(30)),
+    ]
+    case, night = night_of(tmp_path, "A", "B", messages=messages, statements=READ)
+    said = (
+        "What readers did is not known: one was needed for 6 h 0 min, and the log has no RECEIVED of this "
+        "queue in the window; either none came, or the log lacks what they received. As far as is known, 30 "
+        "messages waited at its end."
+    )
+    assert f"- I.D.B: {said}" in night.out.splitlines()
+    found = {row["queue"]: row["advice"] for row in case.table("activation_summary")}
+    assert found == {"A": "keeps_up", "B": "not_known"}
+    assert said in case.lines("activation", "--as-of", AS_OF, "--queue", "B")
+
+
+def test_receives_without_messages_are_no_slow_readers(session: object, tmp_path: Path) -> None:
+    """The log has RECEIVE and no RECEIVED: what stands in the queue is not known, nor what readers missed."""
+    messages = [message("A", number, "04:00:00") for number in range(30)]
+    exits = [statement("08:00:00", "TASK_STARTED"), statement("09:30:00", "TASK_EXITED")]
+    case, night = night_of(tmp_path, "A", messages=messages, statements=[*READ, *exits])
+    [row] = case.table("activation_summary", ["advice", "sentence"])
+    assert row["advice"] == "not_known"
+    assert "the log lacks what they received" in row["sentence"]
+    lines = night.out.splitlines()
+    assert lines[lines.index("Note") + 1] == (
+        "- no input has a RECEIVED event: messages that were received, but not logged so, count as waiting"
+    )

@@ -1,0 +1,97 @@
+"""Messages that wait to be sent, and endpoints that the server keeps: what its views say of them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.field.running import Case, OpenCase, Outcome, parts_of, rewrite
+
+pytestmark = pytest.mark.slow
+
+STUCK = "field-16-stuck-transmission"
+SAID = [
+    "Connecting failed: '10060(no answer, within the time, from the other host)'.",
+    'Dropped: no service of the name "Warehouse", said the transport.',
+    "Reading from the peer failed: '10054(the other side closed the connection)'.",
+    "The broker of the sending database is off.",
+    "The service named in TO is not known here: check its spelling, and the routes.",
+]
+
+
+@pytest.fixture(scope="module")
+def stuck(open_case: OpenCase) -> tuple[Case, Outcome]:
+    case = open_case(STUCK)
+    return case, case.published()
+
+
+def test_what_the_server_says_stands_first(stuck: tuple[Case, Outcome], tmp_path: Path) -> None:
+    case, night = stuck
+    lines = night.out.splitlines()
+    assert lines[0] == "Why messages still wait to be sent, as the server says"
+    assert [line.split(" (oldest")[0] for line in lines[1:7]] == [
+        *(f"  1 message: {text}" for text in SAID),
+        "  1 message: (no transmission_status: not tried yet, or no snapshot shows the message)",
+    ]
+    of_instance = ("next", "--instance", "MILL1", "--transmission")
+    assert f"position 2, the server says: {SAID[4]}" in case.lines(*of_instance)
+    in_order = [None, *(SAID[number] for number in (4, 1, 2, 0, 3))]
+    assert [row["why_still_here"] for row in case.ask(*of_instance)["next"]] == in_order
+    message = ("explain", "--message", "C0000000-0000-4000-8000-0000000002BD/initiator/0")
+    assert f"Why it is still here, as the server says: {SAID[4]}" in case.lines(*message)
+    [place] = case.ask(*message)["transmissions"]
+    assert place["why_still_here"] == SAID[4]
+    assert case.lines("waiting")[0] == "Why messages still wait to be sent, as the server says"
+    case.lines("report", "--out", tmp_path / "page.html")
+    rows = parts_of(tmp_path / "page.html")["transmission_status"]
+    assert [(row["messages"], row["why_still_here"]) for row in rows] == [(1, text) for text in (*SAID, None)]
+
+
+def test_nothing_waits_is_an_answer(stuck: tuple[Case, Outcome]) -> None:
+    assert stuck[0].lines("next", "--queue", "MillQueue") == [
+        "Received next at 2026-11-20T10:00:00Z: MILL1.MillDB.MillQueue: nothing waits there"
+    ]
+    found = stuck[0].ask("next", "--queue", "MillQueue")
+    assert (found["next"], found["held_back"], found["queue_off"]) == ([], {}, None)
+
+
+def test_levels_of_a_snapshot_are_not_checkable(stuck: tuple[Case, Outcome]) -> None:
+    """The server's own levels always agree with themselves; today's rules may give others."""
+    found = stuck[0].ask("conformance")
+    counts = {"endpoints": 6, "logged": 0, "differing": 0, "of_server": 6, "differing_today": 6}
+    assert found["endpoints"] == counts
+    assert found["sentence"] == (
+        "The levels of 6 endpoints are not checkable: these levels are the server's own, shown by a "
+        "snapshot; 6 endpoints differ from today's rules. The log has no RECEIVED events: whether "
+        "receives kept to the levels is not known."
+    )
+
+
+def test_closed_endpoints_that_the_server_keeps(open_case: OpenCase) -> None:
+    case = open_case(STUCK)
+    # The last one was begun twenty minutes before the snapshot.
+    late = "2094-12-08 12:54:07.000"
+    states = iter([("CD", ""), ("ER", ""), ("DI", ""), ("CD", ""), ("CO", ""), ("CD", late)])
+
+    def change(row: dict[str, str]) -> None:
+        state, lifetime = next(states)
+        row.update({"state": state, "lifetime": lifetime or row["lifetime"]})
+
+    rewrite(case.view("conversation_endpoints"), change)
+    # Days later the newest snapshot is still the same: what it shows closed may be there.
+    for as_of in ("2026-11-20T10:00:00Z", "2026-11-23T10:00:00Z"):
+        case.published(as_of)
+        found = case.ask("leaks", "--as-of", as_of)
+        kinds = [(row["reason"], row["endpoints"]) for row in found["kinds"]]
+        assert (kinds, found["endpoints"]) == ([("closed", 2), ("far_side_ended", 1)], 3)
+    said = {
+        "BC": "CLOSED (CD): both sides have ended, and the server still keeps it.",
+        "BD": "ERROR (ER): an error has come to it, and it can neither send nor receive more messages.",
+        "BE": "DISCONNECTED_INBOUND (DI): the far side has ended, and this one has not.",
+    }
+    explain = ("explain", "--as-of", "2026-11-20T10:00:00Z", "--conversation")
+    for ending, text in said.items():
+        lines = case.lines(*explain, f"C0000000-0000-4000-8000-0000000002{ending}")
+        assert f"The snapshot of 2026-11-20T10:00:00Z shows it {text}" in lines
+    out = "\n".join(case.lines(*explain, "C0000000-0000-4000-8000-0000000002C0"))
+    assert "The snapshot of" not in out
+    assert "not known to have ended" in out
