@@ -8,7 +8,6 @@ import pytest
 
 from tests.support.model.moment import Moment
 from tests.support.model.why import CODES, EVERYTHING, Causes, Filters, causes_by_message, why
-from tests.support.strategies import Log
 from tests.support.strategies.backlog_snapshots import backlog_snapshots
 from tests.support.strategies.backlogs import ACTIVATION, backlog_log
 
@@ -17,63 +16,38 @@ OF_SNAPSHOTS = ("transmission_status", "handle_unknown")
 """The causes that no log shows."""
 
 
-def moment_of(log: Log, **more: Any) -> Moment:
-    return Moment(log.events, **log.settings, activation_settings=ACTIVATION, **more)
-
-
 @cache
-def of_log(number: int) -> tuple[Moment, Causes]:
-    """A log alone, and its causes."""
-    moment = moment_of(backlog_log(number))
-    return moment, causes_by_message(moment)
-
-
-@cache
-def of_snapshots(number: int) -> tuple[Moment, Causes]:
-    """A log beside snapshots, and its causes."""
+def told(number: int, with_snapshots: bool = False) -> tuple[Moment, Causes]:
+    """A log alone or beside snapshots, and its causes."""
     log = backlog_log(number)
-    moment = moment_of(log, snapshots=backlog_snapshots(log, number))
+    snapshots = backlog_snapshots(log, number) if with_snapshots else ()
+    moment = Moment(log.events, **log.settings, activation_settings=ACTIVATION, snapshots=snapshots)
     return moment, causes_by_message(moment)
+
+
+def codes(causes: Causes) -> set[str]:
+    return {cause.code for own in causes.values() for cause in own}
 
 
 def rare(counts: Counter[str], least: dict[str, int]) -> dict[str, int]:
     return {name: counts[name] for name, number in least.items() if counts[name] < number}
 
 
-def test_each_cause_is_in_a_tenth_of_the_logs() -> None:
+def test_each_cause_and_each_way_to_it_are_there() -> None:
     counts: Counter[str] = Counter()
     for number in range(LOGS):
-        _, causes = of_log(number)
-        counts.update({cause.code for own in causes.values() for cause in own})
-    least = dict.fromkeys(CODES, 20)
-    for code in OF_SNAPSHOTS:
-        assert counts[code] == 0
-        del least[code]
-    assert rare(counts, least) == {}
-
-
-def test_each_way_to_a_cause_is_there() -> None:
-    counts: Counter[str] = Counter()
-    for number in range(LOGS):
-        counts.update(traits(of_log(number)[1]))
+        causes = told(number)[1]
+        counts.update(codes(causes) | traits(causes))
+    both_ways = (
+        "rule_newer_than_endpoint", "rule_changed_since", "near_miss", "other_side_only", "no_rule", "queue_off",
+        "more_specific_rule", "outranked", "own_group_first", "older_first", "first_in_line",
+    )  # fmt: skip
+    reasons = (
+        "no_monitor", "activation_off", "max_queue_readers", "no_reader_started", "notified", "not_due",
+    )  # fmt: skip
     least = {
-        **{
-            f"{code} of a message to {kind}": 8
-            for code in (
-                "rule_newer_than_endpoint",
-                "rule_changed_since",
-                "near_miss",
-                "other_side_only",
-                "more_specific_rule",
-                "no_rule",
-                "outranked",
-                "own_group_first",
-                "older_first",
-                "first_in_line",
-                "queue_off",
-            )
-            for kind in ("receive", "transmission")
-        },
+        **{code: 20 for code in CODES if code not in OF_SNAPSHOTS},
+        **{f"{code} of a message to {kind}": 8 for code in both_ways for kind in ("receive", "transmission")},
         "near in case and blanks": 40,
         "near in at most two characters": 20,
         "near_miss of two rules": 4,
@@ -87,28 +61,17 @@ def test_each_way_to_a_cause_is_there() -> None:
         "rolled back five times or more": 20,
         "older at a lower level": 4,
         "forwarded": 40,
-        **{
-            f"reason {reason}": 10
-            for reason in (
-                "no_monitor",
-                "activation_off",
-                "max_queue_readers",
-                "no_reader_started",
-                "notified",
-                "not_due",
-            )
-        },
+        **{f"reason {reason}": 10 for reason in reasons},
         "last_receive known": 20,
     }
     assert rare(counts, least) == {}
+    assert {code: counts[code] for code in OF_SNAPSHOTS} == dict.fromkeys(OF_SNAPSHOTS, 0)
 
 
 def traits(causes: Causes) -> set[str]:
-    found = set()
+    found = {"forwarded"} if any(message.state == "forwarded" for message in causes) else set()
     locked = set()
     for message, own in causes.items():
-        if message.state == "forwarded":
-            found.add("forwarded")
         for cause in own:
             found.add(f"{cause.code} of a message to {message.kind}")
             first = cause.details[0] if cause.details else {}
@@ -143,21 +106,14 @@ def traits(causes: Causes) -> set[str]:
 def test_snapshots_show_what_logs_do_not() -> None:
     counts: Counter[str] = Counter()
     for number in range(WITH_SNAPSHOTS):
-        moment, causes = of_snapshots(number)
-        codes = {cause.code for own in causes.values() for cause in own}
-        counts.update(code for code in codes if code in OF_SNAPSHOTS)
-        counts.update(more_traits(moment, causes, of_log(number)[1]))
-    least = {
-        "transmission_status": 10,
-        "handle_unknown": 10,
-        "status of a forwarded message": 10,
-        "notified": 10,
-        "first seen": 10,
-    }
-    assert rare(counts, least) == {}
+        moment, causes = told(number, with_snapshots=True)
+        counts.update(codes(causes) & {*OF_SNAPSHOTS})
+        counts.update(_shown(moment, causes, told(number)[1]))
+    expected = (*OF_SNAPSHOTS, "status of a forwarded message", "notified", "first seen")
+    assert rare(counts, dict.fromkeys(expected, 10)) == {}
 
 
-def more_traits(moment: Moment, causes: Causes, before: Causes) -> set[str]:
+def _shown(moment: Moment, causes: Causes, before: Causes) -> set[str]:
     found = set()
     old = {(message.kind, message.place, message.message_id): own for message, own in before.items()}
     taken = {rule.valid_from for rule in moment.rules if rule.name in ("Shown", "Seen")}
@@ -180,37 +136,34 @@ def more_traits(moment: Moment, causes: Causes, before: Causes) -> set[str]:
 
 
 @pytest.mark.parametrize("number", range(0, WITH_SNAPSHOTS, 5))
-def test_every_open_message_has_a_cause(number: int) -> None:
-    for moment, causes in (of_log(number), of_snapshots(number)):
+def test_figures_are_sums_over_the_tables(number: int) -> None:
+    for moment, causes in (told(number), told(number, with_snapshots=True)):
         assert list(causes) == moment.open_messages
         assert all(causes.values())
-
-
-@pytest.mark.parametrize("number", range(0, LOGS, 5))
-def test_figures_are_sums_over_the_tables(number: int) -> None:
-    moment, _ = of_log(number)
-    answer = why(moment, EVERYTHING, limit=1000)
-    situation, places = answer["situation"], answer["places"]
-    tables = (moment.receive_schedule, moment.transmission_schedule, moment.unresolved)
-    assert situation["messages"] == sum(map(len, tables))
-    states = Counter(row["state"] for row in moment.receive_schedule)
-    assert {state: situation["states"][state] for state in states} == states
-    assert sum(situation["states"].values()) == situation["messages"]
-    assert sum(row["messages"] for row in situation["kinds"]) == situation["messages"]
-    assert sum(row["messages"] for row in situation["levels"]) == sum(map(len, tables[:2]))
-    assert sum(place["situation"]["messages"] for place in places) == situation["messages"]
-    for each in (answer, *places):
-        counted = {row["code"]: row["messages"] for row in each["causes"]}
-        assert list(counted.values()) == sorted(counted.values(), reverse=True)
-    totals = {row["code"]: row["messages"] for row in answer["causes"]}
-    by_place = Counter[str]()
-    for place in places:
-        by_place.update({row["code"]: row["messages"] for row in place["causes"]})
-        _require_ahead(moment, place)
-    assert totals == by_place
-    for row in answer["causes"]:
-        if row["code"] not in ("outranked", "older_first", "near_miss"):
-            assert sum(each["messages"] for each in row["details"]) == row["messages"]
+        answer = why(moment, EVERYTHING, limit=1000)
+        situation, places = answer["situation"], answer["places"]
+        tables = (moment.receive_schedule, moment.transmission_schedule, moment.unresolved)
+        placed = sum(map(len, tables[:2]))
+        states = Counter(row["state"] for row in moment.receive_schedule)
+        assert {state: situation["states"][state] for state in states} == states
+        counted = {
+            "states": sum(situation["states"].values()),
+            "kinds": sum(row["messages"] for row in situation["kinds"]),
+            "places": sum(place["situation"]["messages"] for place in places),
+        }
+        assert {*counted.values(), situation["messages"]} == {sum(map(len, tables))}
+        assert sum(row["messages"] for row in situation["levels"]) == placed
+        by_place = Counter[str]()
+        for each in (answer, *places):
+            of_codes = [row["messages"] for row in each["causes"]]
+            assert of_codes == sorted(of_codes, reverse=True)
+        for place in places:
+            by_place.update({row["code"]: row["messages"] for row in place["causes"]})
+            _require_ahead(moment, place)
+        assert by_place == {row["code"]: row["messages"] for row in answer["causes"]}
+        for row in answer["causes"]:
+            if row["code"] not in ("outranked", "older_first", "near_miss"):
+                assert sum(each["messages"] for each in row["details"]) == row["messages"]
 
 
 def _require_ahead(moment: Moment, place: dict[str, Any]) -> None:
@@ -229,10 +182,9 @@ def _require_ahead(moment: Moment, place: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("number", range(0, LOGS, 20))
 def test_filters_choose_after_the_causes(number: int) -> None:
-    moment, causes = of_log(number)
-    conversations = {message.message.conversation_id for message in causes}
+    moment, causes = told(number)
     counted = Counter[str]()
-    for conversation in conversations:
+    for conversation in {message.message.conversation_id for message in causes}:
         answer = why(moment, Filters(conversation=conversation))
         counted.update({row["code"]: row["messages"] for row in answer["causes"]})
     assert counted == {row["code"]: row["messages"] for row in why(moment)["causes"]}
