@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from tests.support.disks import disk_at, fills
 from tests.support.processes import PATIENCE, finish, log_of, start
 from tests.support.scene import (
@@ -17,8 +15,6 @@ from tests.support.scene import (
     second_night,
     tables,
 )
-
-pytestmark = pytest.mark.spark
 
 SIZES = 12
 

@@ -1,7 +1,7 @@
 """Hundreds of nights in a row, with housekeeping: a night costs what it brings, not what was there before.
 
-ATTACK_NIGHTS=400 tries that many. On Apache Spark they take hours. With ATTACK_FOLDER they are kept in that
-folder, and a test that was broken off goes on where it was.
+ATTACK_NIGHTS=400 tries that many. With ATTACK_FOLDER they are kept in that folder, and a test that was broken
+off goes on where it was.
 """
 
 import json
@@ -11,7 +11,6 @@ from datetime import datetime
 from pathlib import Path
 from statistics import mean
 
-import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.commands import maintain
@@ -20,9 +19,7 @@ from tests.support.harness import SOURCES, Project
 from tests.support.processes import finish
 from tests.support.scene import ENGINE, project
 
-pytestmark = pytest.mark.spark
-
-NIGHTS = int(os.environ.get("ATTACK_NIGHTS", 40 if ENGINE == "spark" else 200))
+NIGHTS = int(os.environ.get("ATTACK_NIGHTS", 200))
 FOLDER = os.environ.get("ATTACK_FOLDER")
 WEEK, KEPT_DAYS = 7, 14
 DAY = 24 * 60 * 60
@@ -85,11 +82,6 @@ def events_of(day: int) -> Events:
     return events
 
 
-def spent() -> float:
-    """Processor seconds, whatever else runs; of Apache Spark, another process, seconds by the clock."""
-    return time.monotonic() if ENGINE == "spark" else time.process_time()
-
-
 def alone(project: Project, as_of: datetime) -> float:
     """Processor seconds of a night with nothing new that is a process of its own, as nights are."""
     before = os.times()
@@ -106,9 +98,9 @@ def test_a_night_stays_what_it_is(session: SparkSession, tmp_path: Path) -> None
         if not all((attacked.folder / source / f"{day + 1:03d}.jsonl").exists() for source in SOURCES):
             attacked.nights = day
             attacked.add(events_of(day))
-        began = spent()
+        began = time.process_time()
         attacked.run(session, at(60, day=day))
-        nights.add(spent() - began)
+        nights.add(time.process_time() - began)
         if day in (SOME, NIGHTS - 1):
             print(f"night {day + 1} again, in a process of its own: {alone(attacked, at(60, day=day)):.2f} s")
         if day % WEEK == WEEK - 1:

@@ -28,10 +28,8 @@ from tests.support.factories import (
     message_event,
     queue_event,
 )
-from tests.support.harness import Project
+from tests.support.harness import SOURCES, Project
 from tests.support.scene import FIRST
-
-pytestmark = pytest.mark.spark
 
 HOSTILE = {
     "quotes": "a'b\"c`d]e[f",
@@ -98,23 +96,19 @@ def events_of(name: str) -> Events:
     )
 
 
+def rule_of(name: str) -> Row:
+    where = {"instance": name, "database": f"{name} A"}
+    remote = services_of(name)[1]
+    return create_rule(f"{name} rule", 9, **where, contract=f"{name} contract", remote_service=remote)
+
+
 @pytest.fixture(scope="module")
 def named(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A night with all of these names, each in every column that holds names."""
     names = list(HOSTILE.values())
-    rules = [
-        create_rule(
-            f"{name} rule",
-            9,
-            instance=name,
-            database=f"{name} A",
-            contract=f"{name} contract",
-            remote_service=services_of(name)[1],
-        )
-        for name in names
-    ]
     catalog = {"instances": [each for name in names for each in places_of(name)]}
-    made = Project(tmp_path_factory.mktemp("named") / "inside", catalog=catalog, rules=rules)
+    folder = tmp_path_factory.mktemp("named") / "inside"
+    made = Project(folder, catalog=catalog, rules=list(map(rule_of, names)))
     events = [events_of(name) for name in names]
     made.add({source: [row for each in events for row in each[source]] for source in events[0]})
     assert nightly.main(["--config", made.config, "--as-of", FIRST.isoformat()]) == 0
@@ -131,21 +125,14 @@ def steers(capsys: pytest.CaptureFixture[str]) -> set[str]:
 def test_a_name_is_a_name(named: Project, capsys: pytest.CaptureFixture[str], name: str) -> None:
     """It comes out as it went in, and steers nothing on the way."""
     columns = ["instance", "queue", "message_id", "message_type", "priority"]
-    assert [row for row in named.table("receive_schedule", columns) if row["instance"] == name] == [
-        {
-            "instance": name,
-            "queue": f"{name} queue B",
-            "message_id": f"{name} m",
-            "message_type": f"{name} type",
-            "priority": 5,
-        }
-    ]
-    columns = ["instance", "is_initiator", "rule_name", "priority"]
-    ours = [row for row in named.table("endpoints", columns) if row["instance"] == name]
-    assert sorted((row["is_initiator"], row["rule_name"], row["priority"]) for row in ours) == [
+    [received] = [row for row in named.table("receive_schedule", columns) if row["instance"] == name]
+    assert [*received.values()] == [name, f"{name} queue B", f"{name} m", f"{name} type", 5]
+    columns = ["is_initiator", "rule_name", "priority"]
+    ours = [row for row in named.table("endpoints", ["instance", *columns]) if row["instance"] == name]
+    assert {tuple(row[column] for column in columns) for row in ours} == {
         (False, None, 5),
         (True, f"{name} rule", 9),
-    ]
+    }
     config = ["--config", named.config]
     assert next_messages.main([*config, "--queue", f"{name} queue B"]) == 0
     assert explain.main([*config, "--conversation", f"{name} c"]) == 0
@@ -173,12 +160,5 @@ def test_names_in_the_page(named: Project, tmp_path: Path) -> None:
 def test_names_lead_nowhere(named: Project) -> None:
     """No file was written beside the project, or in it but where it has its tables."""
     assert {path.name for path in named.folder.parent.iterdir()} == {"inside"}
-    assert {path.name for path in named.folder.iterdir()} == {
-        "warehouse",
-        "settings.yaml",
-        "catalog.yaml",
-        "rules.yaml",
-        "endpoint_events",
-        "message_events",
-        "queue_events",
-    }
+    kept = {"settings.yaml", "catalog.yaml", "rules.yaml", *SOURCES}
+    assert {path.name for path in named.folder.iterdir()} == {"warehouse", *kept}

@@ -1,7 +1,7 @@
 """What is around a night: other moments, machines, settings of Spark, and a damaged warehouse."""
 
 from contextlib import nullcontext
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError, PipelineError
 from pipelines.engine.errors import fault_of
-from tests.support import plans
 from tests.support.factories import at, by_source, endpoint_event
 from tests.support.harness import Project
 from tests.support.processes import COMMANDS, ended
@@ -26,8 +25,6 @@ from tests.support.scene import (
     second_night,
     tables,
 )
-
-pytestmark = pytest.mark.spark
 
 BEFORE_ALL = at(day=-4000)
 """An as_of that is refused, after its night has ingested what is there."""
@@ -107,35 +104,6 @@ def test_on_another_machine(
     require_equal(expected, other)
 
 
-@pytest.mark.parametrize(
-    "drift",
-    [
-        {"ansi_enabled": "false"},
-        {"caseSensitive": "true"},
-        {"session_timeZone": "Asia/Kolkata"},
-        {"shuffle_partitions": "1", "adaptive_enabled": "false"},
-        {"shuffle_partitions": "200"},
-        {"autoBroadcastJoinThreshold": "-1"},
-        {"sources_partitionOverwriteMode": "dynamic"},
-    ],
-    ids=lambda drift: ", ".join(f"{name} {value}" for name, value in drift.items()),
-)
-def test_with_other_settings_of_spark(
-    spark: SparkSession, tmp_path: Path, both_nights: tuple[Project, Saved], drift: dict[str, str]
-) -> None:
-    """A cluster's own defaults, say."""
-    one, saved = both_nights
-    saved.restore()
-    expected = tables(one)
-    other = project(tmp_path)
-    put(other, "1.jsonl", first_night())
-    with plans.settings(spark, **drift):
-        other.run(spark, FIRST)
-        put(other, "2.jsonl", second_night())
-        other.run(spark, SECOND)
-    require_equal(expected, other)
-
-
 @pytest.mark.parametrize("name", ["message_events", "endpoints", "batches", "receive_schedule"])
 @pytest.mark.parametrize(
     "damage", ["a data file is gone", "a data file is cut", "a commit is no JSON", "a commit is gone"]
@@ -180,24 +148,16 @@ def test_a_damaged_table(
 
 def test_clocks_that_jump_between_nights(session: SparkSession, tmp_path: Path) -> None:
     """One batch is a year ahead, one a year behind: what came before and after is as it was."""
-    calm, jumpy = project(tmp_path / "calm"), project(tmp_path / "jumpy")
-    year = timedelta(days=365)
     jumps = [
-        by_source(endpoint_event(conversation=f"jump {number}", event_time=at(3) + sign * year))
-        for number, sign in enumerate((1, -1))
+        by_source(endpoint_event(conversation=f"jump {sign}", event_time=at(3, day=365 * sign)))
+        for sign in (1, -1)
     ]
+    calm, jumpy = project(tmp_path / "calm"), project(tmp_path / "jumpy")
+    for number, events in enumerate((first_night(), *jumps, second_night())):
+        for made in (calm, jumpy):
+            put(made, f"{number}.jsonl", events)
+        jumpy.run(session, FIRST)
+    calm.run(session, FIRST)
     for made in (calm, jumpy):
-        put(made, "1.jsonl", first_night())
-        if made is calm:
-            for number, jump in enumerate(jumps):
-                put(made, f"jump{number}.jsonl", jump)
-            put(made, "2.jsonl", second_night())
-        made.run(session, FIRST)
-        if made is jumpy:
-            for number, jump in enumerate(jumps):
-                put(made, f"jump{number}.jsonl", jump)
-                made.run(session, FIRST)
-            put(made, "2.jsonl", second_night())
-            made.run(session, FIRST)
         made.run(session, SECOND)
     require_equal(tables(calm), jumpy)

@@ -21,26 +21,6 @@ from tests.support.model.whatif import changed, standing as standing_by_model
 from tests.support.snapshot_views import Server, views
 from tests.support.strategies import Log, logs
 
-
-def test_rules_of_snapshots_stay_where_no_file_has_statements(tmp_path: Path) -> None:
-    """Files take the place of rule files only: two databases have rules of snapshots, one gets a file's."""
-    server = Server(tmp_path)
-    rule = {"name": "Shown", "service_contract_id": 7, "local_service_id": None, "remote_service_name": None}
-    given = views(conversation_priorities=[{**rule, "priority": 7}])
-    server.snapshot(given, NOON)
-    server.snapshot(given, NOON, database="C")
-    server.project.set_rules([create_rule("Ours", 4, database="B", contract="Contract")])
-    current = load_settings(server.path)
-    proposed = tmp_path / "proposed.yaml"
-    proposed.write_text(yaml.safe_dump({**server.settings, "rules": [{"path": "rules.yaml"}]}))
-    by_file = read_replacement(current, [str(tmp_path / "rules.yaml")])
-    assert [(rule.database, rule.name) for rule in by_file.settings.rule_history] == [
-        ("B", "Ours"),
-        ("C", "Shown"),
-    ]
-    assert by_file.folded == read_proposed_settings(current, str(proposed)).folded
-
-
 SCRIPT = "USE B; CREATE BROKER PRIORITY Gold FOR CONVERSATION;"
 ENTRY = "- {effective_from: 2026-01-01, database: B, create: {name: Gold}}"
 
@@ -65,8 +45,11 @@ def test_of_several_instances_the_command_line_names_one(
 RULE = {"service_contract_id": 7, "local_service_id": None, "remote_service_name": None}
 
 
-def shown_and_filed(tmp_path: Path) -> Settings:
-    """The rule of SQL1.C is known from a snapshot, that of B from a file; B's snapshot has another one."""
+def shown_and_filed(tmp_path: Path) -> tuple[Settings, Path]:
+    """The rule of SQL1.C is known from a snapshot, that of B from a file; B's snapshot has another one.
+
+    Settings without and with the file.
+    """
     server = Server(tmp_path)
     given = views(conversation_priorities=[{**RULE, "name": "Shown", "priority": 7}])
     server.snapshot(given, NOON)
@@ -74,7 +57,15 @@ def shown_and_filed(tmp_path: Path) -> Settings:
     server.project.set_rules([create_rule("Ours", 4, database="B", contract="Contract")])
     both = tmp_path / "both.yaml"
     both.write_text(yaml.safe_dump({**server.settings, "rules": [{"path": "rules.yaml"}]}))
-    return load_settings(both)
+    return load_settings(server.path), both
+
+
+def test_rules_of_snapshots_stay_where_no_file_has_statements(tmp_path: Path) -> None:
+    """Files take the place of rule files only: two databases have rules of snapshots, one gets a file's."""
+    current, both = shown_and_filed(tmp_path)
+    by_file = read_replacement(current, [str(tmp_path / "rules.yaml")])
+    assert stand(by_file) == [("B", "Ours", 4), ("C", "Shown", 7)]
+    assert by_file.folded == read_proposed_settings(current, str(both)).folded
 
 
 def stand(proposal: Proposal) -> list[tuple[str, str, int]]:
@@ -84,7 +75,7 @@ def stand(proposal: Proposal) -> list[tuple[str, str, int]]:
 
 
 def test_a_change_is_laid_over_rules_of_files_and_of_snapshots(tmp_path: Path) -> None:
-    current = shown_and_filed(tmp_path)
+    current = load_settings(shown_and_filed(tmp_path)[1])
     change = tmp_path / "change.sql"
     change.write_text(
         "USE C; ALTER BROKER PRIORITY Shown FOR CONVERSATION SET (PRIORITY_LEVEL = 1);\n"
@@ -99,7 +90,7 @@ def test_a_change_is_laid_over_rules_of_files_and_of_snapshots(tmp_path: Path) -
 
 
 def test_rules_say_how_many_they_replace(tmp_path: Path) -> None:
-    current = shown_and_filed(tmp_path)
+    current = load_settings(shown_and_filed(tmp_path)[1])
     other = tmp_path / "other.yaml"
     for database, replaced in (("B", 1), ("C", 2)):
         other.write_text(f"[{{instance: SQL1, database: {database}, create: {{name: Other}}}}]")

@@ -21,10 +21,9 @@ def terminal(monkeypatch: pytest.MonkeyPatch) -> Open:
     """Opens a terminal without colours of so many columns."""
 
     def opened(columns: int, *, wide: bool = False) -> Terminal:
-        monkeypatch.setenv("FORCE_COLOR", "1")
-        monkeypatch.setenv("TERM", "xterm")
+        for name, value in {"FORCE_COLOR": "1", "TERM": "xterm", "NO_COLOR": "1"}.items():
+            monkeypatch.setenv(name, value)
         monkeypatch.setenv("COLUMNS", str(columns))
-        monkeypatch.setenv("NO_COLOR", "1")
         return open_console(wide=wide)
 
     return opened
@@ -86,22 +85,15 @@ def test_what_all_rows_share_moves_into_the_title(terminal: Open, capsys: pytest
     rows = [{**shared, "position": 1, "why": "late"}, {**shared, "position": 2, "why": None}]
     print_rows(terminal(60), "Next", rows, [*rows[0]])
     printed = capsys.readouterr().out
-    first, second = plain(printed).splitlines()[:2]
-    assert (first, second) == ("Next (instance ERP1, contract", f"{'x' * 40}, block none)")
+    assert plain(printed).splitlines()[:2] == ["Next (instance ERP1, contract", f"{'x' * 40}, block none)"]
     assert table_rows(printed) == [["1", "late"], ["2", ""]]
-
-
-def test_a_cell_that_a_row_does_not_have_is_no_value(
-    terminal: Open, capsys: pytest.CaptureFixture[str]
-) -> None:
-    rows = [[BLANK, "group", "x" * 60], ["SubmitClaim", "conversation", "y"], [BLANK, "message", "z"]]
-    print_table(terminal(80), "Next", Sheet(["contract", "what", "id"], rows))
+    # A cell that a row does not have is no value.
+    cells = [[BLANK, "group", "x" * 60], ["SubmitClaim", "conversation", "y"], [BLANK, "message", "z"]]
+    print_table(terminal(80), "Next", Sheet(["contract", "what", "id"], cells))
     printed = capsys.readouterr().out
     assert plain(printed).splitlines()[0] == "Next (contract SubmitClaim)"
     assert [row[0] for row in table_rows(printed)] == ["group", "conversation", "message"]
-
-
-def test_one_row_keeps_its_columns(terminal: Open, capsys: pytest.CaptureFixture[str]) -> None:
+    # One row keeps its columns.
     print_rows(terminal(30), "Next", MESSAGES[:1], [*MESSAGES[0]])
     printed = plain(capsys.readouterr().out)
     assert printed.splitlines()[0] == "Next"

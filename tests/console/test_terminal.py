@@ -22,21 +22,29 @@ HOSTILE = "Gold\x1b[2J\x1b]0;owned\x07\x9b31m \u202etxt.exe\u2066 \x00\r[b]"
 SEEN = r"Gold\u001b[2J\u001b]0;owned\u0007\u009b31m \u202etxt.exe\u2066 \u0000\u000d[b]"
 
 
-def test_signs_that_steer_are_written_out_and_no_others() -> None:
-    assert escape_invisible(HOSTILE) == SEEN
-    assert escape_invisible("Zoë\n\t'“日本” 🙂 [x] \\u001b") == "Zoë\n\t'“日本” 🙂 [x] \\u001b"
-
-
 UNSEEN = (
     "\x0b \x0c \x85 \u00ad \u034f \u061c \u115f \u180e \u200b \u200c \u200d \u2028 \u2029 \u2060 "
     "\u2064 \u206a \u3164 \ufe0f \ufeff \uffa0 \ufff9 \U000e0041 \U000e0100"
 )
+STEERING = set("\x1b\x07\x9b\u202e\u2066\x00\r")
 
 
-def test_what_takes_no_room_is_written_out() -> None:
+def cell_lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return [line for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
+
+
+def test_signs_that_steer_or_take_no_room_are_written_out_and_no_others() -> None:
+    assert escape_invisible(HOSTILE) == SEEN
+    assert escape_invisible("Zoë\n\t'“日本” 🙂 [x] \\u001b") == "Zoë\n\t'“日本” 🙂 [x] \\u001b"
     assert escape_invisible(UNSEEN).isascii()
     assert escape_invisible("a\U000e0041\u2028b") == r"a\udb40\udc41\u2028b"
-    assert json.loads(to_json({"name": UNSEEN})) == {"name": UNSEEN}
+
+
+@pytest.mark.parametrize("name", [HOSTILE, UNSEEN])
+def test_json_is_read_back_as_it_was(name: str) -> None:
+    text = to_json({"queue": name})
+    assert not set(text) & STEERING
+    assert json.loads(text) == {"queue": name}
 
 
 def test_a_name_begins_no_line_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
@@ -62,23 +70,17 @@ def test_tables_and_lines_show_what_a_name_holds(capsys: pytest.CaptureFixture[s
     console.print(grid)
     printed = capsys.readouterr().out
     assert printed.count(SEEN) == 5
-    assert "\x1b" not in printed
-    assert not set(printed) & set("\x07\x9b\u202e\u2066\x00\r")
+    assert not set(printed) & STEERING
 
 
-def test_numbers_stand_right_and_texts_left(capsys: pytest.CaptureFixture[str]) -> None:
+def test_numbers_stand_right_with_few_decimals_and_texts_left(capsys: pytest.CaptureFixture[str]) -> None:
     rows = [{"queue": "A", "messages": 1234, "at": None}, {"queue": "Orders", "messages": 7, "at": None}]
     print_rows(open_console(), "Waiting", rows, ["queue", "messages", "at"])
-    cell_lines = capsys.readouterr().out.splitlines()
-    assert "│ A      │     1234 │    │" in cell_lines
-    assert "│ Orders │        7 │    │" in cell_lines
-
-
-def test_decimals_are_few(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cell_lines(capsys) == ["│ A      │     1234 │    │", "│ Orders │        7 │    │"]
     numbers = [15762.249999999993, 53994.0, 12.0, 0.99996, 0.1 + 0.2]
     print_rows(open_console(), "Waits", [{"p95": number} for number in numbers], ["p95"])
-    rows = [line for line in capsys.readouterr().out.splitlines() if line.startswith("│")]
-    assert [row.strip("│ ") for row in rows] == ["15762.2", "53994.0", "12", "0.99996", "0.3"]
+    found = [line.strip("│ ") for line in cell_lines(capsys)]
+    assert found == ["15762.2", "53994.0", "12", "0.99996", "0.3"]
 
 
 def test_names_of_columns_are_broken_before_what_stands_below_them(
@@ -87,8 +89,8 @@ def test_names_of_columns_are_broken_before_what_stands_below_them(
     row = {"id": "6C7CC50F-D016-50A7-5A70-E9CF31A7C6BE", "message_sequence_number": 7, "is_on": True}
     print_rows(open_console(), "Wide", [{**row, "why": "x" * (PLAIN_WIDTH - 72)}], [*row, "why"])
     printed = capsys.readouterr().out
-    cell_lines = [re.split(" *[┃│] *", line)[1:-1] for line in printed.splitlines() if line[0] in "┃│"]
-    assert [line[:3] for line in cell_lines] == [
+    cells = [re.split(" *[┃│] *", line)[1:-1] for line in printed.splitlines() if line[0] in "┃│"]
+    assert [line[:3] for line in cells] == [
         ["", "message_", ""],
         ["", "sequence_", "is_"],
         ["id", "number", "on"],
@@ -99,17 +101,10 @@ def test_names_of_columns_are_broken_before_what_stands_below_them(
 def test_times_are_broken_before_names(capsys: pytest.CaptureFixture[str]) -> None:
     row = {"rule_name": "x" * (PLAIN_WIDTH - 30), "first_use": at(0), "last_use": None}
     print_rows(open_console(), "Wide", [row], [*row])
-    cell_lines = [line for line in capsys.readouterr().out.splitlines() if line[0] == "│"]
-    assert [[each.strip() for each in line.strip("│").split("│")] for line in cell_lines] == [
+    assert [[each.strip() for each in line.strip("│").split("│")] for line in cell_lines(capsys)] == [
         [row["rule_name"], "2026-11-20", ""],
         ["", "T12:00:00Z", ""],
     ]
-
-
-def test_json_is_read_back_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
-    text = to_json({"queue": HOSTILE})
-    assert not set(text) & set("\x1b\x07\x9b\u202e\u2066\x00\r")
-    assert json.loads(text) == {"queue": HOSTILE}
 
 
 def test_findings_show_what_a_name_holds(capsys: pytest.CaptureFixture[str]) -> None:
@@ -118,7 +113,7 @@ def test_findings_show_what_a_name_holds(capsys: pytest.CaptureFixture[str]) -> 
     )
     print_findings(open_console(), [finding])
     printed = capsys.readouterr().out
-    assert not set(printed) & set("\x1b\x07\x9b\u202e\u2066\x00\r")
+    assert not set(printed) & STEERING
     assert "[b]" in printed
 
 

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from pipelines import cli
+from pipelines.config.errors import ConfigError
 from tests.support.processes import PATIENCE, ROOT, ended, environment
 
 JOBS = sorted(path for path in (ROOT / "jobs").glob("[a-z]*.py") if "    main(" in path.read_text())
@@ -37,9 +39,8 @@ def test_a_job_as_a_file_from_another_folder(tmp_path: Path, name: str) -> None:
 
 def test_settings_that_are_a_pipe_are_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    done = ended([sys.executable, "-m", "jobs.next", "--config", tmp_path / "pipe", "--queue", "Q"])
-    assert done.returncode == 2
-    assert done.stderr == f"error: {tmp_path}/pipe: is a device or a pipe; name a file\n"
+    with pytest.raises(ConfigError, match=r"^\S+/pipe: is a device or a pipe; name a file$"):
+        cli.run(["next", "--config", str(tmp_path / "pipe"), "--queue", "Q"])
 
 
 def test_a_line_end_in_a_name_begins_no_line(tmp_path: Path) -> None:

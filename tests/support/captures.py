@@ -46,69 +46,64 @@ HOSTILE_NAMES = [
 ViewName = str | tuple[str, str]
 """A view, or a queue: schema.queue, and a pair where the schema has a dot."""
 
-QUEUE = {
-    "status": "int",
-    "priority": "int",
-    "queuing_order": "int",
-    "conversation_group_id": "guid",
-    "conversation_handle": "guid",
-    "message_sequence_number": "int",
-    "message_type_name": "text",
-    "message_enqueue_time": "time",
-    "size_bytes": "int",
-}
+
+def _kinds(drawing: str) -> dict[str, str]:
+    """The kinds of columns in their order, `kind: column column` in each line."""
+    lines = [line.split(": ") for line in drawing.strip().splitlines()]
+    return {column: kind.strip() for kind, columns in lines for column in columns.split()}
+
+
+QUEUE = _kinds("""
+    int: status priority queuing_order
+    guid: conversation_group_id conversation_handle
+    int: message_sequence_number
+    text: message_type_name
+    time: message_enqueue_time
+    int: size_bytes
+""")
 SCRIPT_VIEWS: dict[str, dict[str, str]] = {
-    "transmission_queue": {
-        "enqueue_time": "time",
-        "conversation_handle": "guid",
-        "message_sequence_number": "int",
-        "message_type_name": "text",
-        "is_conversation_error": "bit",
-        "is_end_of_dialog": "bit",
-        "transmission_status": "status",
-        "size_bytes": "int",
-    },
-    "conversation_endpoints": {
-        "conversation_handle": "guid",
-        "conversation_id": "guid",
-        "is_initiator": "int",
-        "service_contract_id": "int",
-        "conversation_group_id": "guid",
-        "service_id": "int",
-        "lifetime": "time",
-        "state": "text",
-        "far_service": "text",
-        "priority": "int",
-    },
-    "conversation_priorities": {
-        "name": "text",
-        "service_contract_id": "int",
-        "local_service_id": "int",
-        "remote_service_name": "text",
-        "priority": "int",
-    },
-    "databases": {"name": "text", "is_honor_broker_priority_on": "bit", "is_broker_enabled": "bit"},
-    "dm_broker_activated_tasks": {"spid": "int", "queue_id": "int"},
-    "dm_broker_queue_monitors": {
-        "queue_id": "int",
-        "state": "text",
-        "tasks_waiting": "int",
-        "last_activated_time": "local time",
-        "last_empty_rowset_time": "local time",
-    },
-    "locked_groups": {"granted": "int", "waiting": "int"},
-    "service_contracts": {"service_contract_id": "int", "name": "text"},
-    "service_queues": {
-        "object_id": "int",
-        "schema_name": "text",
-        "name": "text",
-        "is_receive_enabled": "bit",
-        "is_enqueue_enabled": "bit",
-        "is_activation_enabled": "bit",
-        "activation_procedure": "text",
-        "max_readers": "int",
-    },
-    "services": {"service_id": "int", "name": "text", "service_queue_id": "int"},
+    "transmission_queue": _kinds("""
+        time: enqueue_time
+        guid: conversation_handle
+        int: message_sequence_number
+        text: message_type_name
+        bit: is_conversation_error is_end_of_dialog
+        status: transmission_status
+        int: size_bytes
+    """),
+    "conversation_endpoints": _kinds("""
+        guid: conversation_handle conversation_id
+        int: is_initiator service_contract_id
+        guid: conversation_group_id
+        int: service_id
+        time: lifetime
+        text: state far_service
+        int: priority
+    """),
+    "conversation_priorities": _kinds("""
+        text: name
+        int: service_contract_id local_service_id
+        text: remote_service_name
+        int: priority
+    """),
+    "databases": _kinds("text: name\nbit: is_honor_broker_priority_on is_broker_enabled"),
+    "dm_broker_activated_tasks": _kinds("int: spid queue_id"),
+    "dm_broker_queue_monitors": _kinds("""
+        int: queue_id
+        text: state
+        int: tasks_waiting
+        local time: last_activated_time last_empty_rowset_time
+    """),
+    "locked_groups": _kinds("int: granted waiting"),
+    "service_contracts": _kinds("int: service_contract_id\ntext: name"),
+    "service_queues": _kinds("""
+        int: object_id
+        text: schema_name name
+        bit: is_receive_enabled is_enqueue_enabled is_activation_enabled
+        text: activation_procedure
+        int: max_readers
+    """),
+    "services": _kinds("int: service_id\ntext: name\nint: service_queue_id"),
 }
 """Columns by view with the kinds of their values. The script reads the first view of all databases, then the
 queues, then the second view; last the others, by name within each database."""
@@ -160,18 +155,8 @@ def capture_lines(
         name: each if isinstance(each, Captured) else Captured(dict(each)) for name, each in databases.items()
     }
     read_at = taken_at
-    lines = [
-        to_line(
-            {
-                "capture": 1,
-                "id": id,
-                "server": server,
-                "product_version": product_version,
-                "taken_at": spell_time(taken_at),
-                "server_state": server_state,
-            }
-        )
-    ]
+    header = {"capture": 1, "id": id, "server": server, "product_version": product_version}
+    lines = [to_line({**header, "taken_at": spell_time(taken_at), "server_state": server_state})]
     for name, each in found.items():
         what = {"read": each.reason is None, "reason": each.reason}
         sees = each.view_definition if each.reason is None else None
@@ -253,11 +238,8 @@ def _names_of(view: ViewName) -> Row:
 def spell_row(view: ViewName, row: Mapping[str, Any]) -> Row:
     """A row with all columns that the script reads, spelled by it; others come last."""
     kinds = QUEUE if is_queue(view) else SCRIPT_VIEWS.get(str(view), {})
-    return {**{name: _spelled(row.get(name), kind) for name, kind in kinds.items()}, **_further(row, kinds)}
-
-
-def _further(row: Mapping[str, Any], kinds: Mapping[str, str]) -> Row:
-    return {name: value for name, value in row.items() if name not in kinds}
+    further = {name: value for name, value in row.items() if name not in kinds}
+    return {name: _spelled(row.get(name), kind) for name, kind in kinds.items()} | further
 
 
 def _spelled(value: Any, kind: str) -> Any:

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-import pytest
-
 from tests.support.harness import Project
+from tests.support.packages import lacks
 from tests.support.processes import PATIENCE, log_of, start
 
 ROOMY = 64 << 20
@@ -46,11 +45,11 @@ def disk_at(folder: Path) -> Iterator[Disk]:
     """Mount a roomy disk for the time of the block; skip the test where that is not allowed."""
     folder.mkdir()
     if os.geteuid() != 0 or not _mount("-t", "tmpfs", "-o", f"size={ROOMY}", "tmpfs", str(folder)):
-        pytest.skip("only root may mount a disk")
+        lacks("MOUNT", "only root may mount a disk")
     try:
         disk = Disk(folder)
         if not disk.resize():
-            pytest.skip("a disk can't be made smaller here")
+            lacks("MOUNT", "a disk can't be made smaller here")
         yield disk
     finally:
         subprocess.run(["umount", "--lazy", str(folder)], check=True)

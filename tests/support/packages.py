@@ -2,6 +2,7 @@
 
 import os
 from pathlib import Path
+from typing import NoReturn
 
 import pyspark
 import pytest
@@ -12,6 +13,13 @@ JARS = Path(pyspark.__file__).parent / "jars"
 def needs(found: object, name: str, reason: str) -> pytest.MarkDecorator:
     """Skip a test where something is not found, unless REQUIRE_<name> is set: then it fails there."""
     return pytest.mark.skipif(not found and not os.environ.get(f"REQUIRE_{name}"), reason=reason)
+
+
+def lacks(name: str, reason: str) -> NoReturn:
+    """End a test that finds out by itself that something is not there."""
+    if os.environ.get(f"REQUIRE_{name}"):
+        pytest.fail(reason)
+    pytest.skip(reason)
 
 
 needs_whole_pyspark = needs(JARS.is_dir(), "SPARK", "PySpark's client alone is installed")

@@ -15,13 +15,12 @@ import pyarrow.parquet as pq
 from deltalake import write_deltalake
 
 from schemas import CONTRACTS
-from tests.conftest import ON_SPARK
 from tests.support.factories import Events, Row, at
 from tests.support.harness import SOURCES, Project, marked
 from tests.support.small_project import a_bit_of_everything, night_after, project_in
 from tests.support.warehouses import changed, contents
 
-ENGINE = "spark" if ON_SPARK else "embedded"
+ENGINE = "embedded"
 FIRST, SECOND = at(60), at(60, day=1)
 ARROW = {
     "string": pa.string(),
@@ -37,18 +36,16 @@ OF_BATCHES = {"files", "batches"}
 
 def first_night() -> Events:
     """The events of the first night that typed files can hold: all but those that are no events."""
-    return {
-        source: [row for row in rows if row["event_type"] != "OTHER"]
-        for source, rows in a_bit_of_everything().items()
-    }
+    return _known(a_bit_of_everything())
 
 
 def second_night() -> Events:
     """Those of the second."""
-    return {
-        source: [row for row in rows if row["event_type"] != "OTHER"]
-        for source, rows in night_after().items()
-    }
+    return _known(night_after())
+
+
+def _known(events: Events) -> Events:
+    return {source: [row for row in rows if row["event_type"] != "OTHER"] for source, rows in events.items()}
 
 
 def of_marks(events: Events, marks: Iterable[str]) -> Events:
@@ -67,7 +64,6 @@ def project(folder: Path, format: str = "json", **options: Any) -> Project:
 
 def content(source: str, rows: Iterable[Row], format: str) -> bytes:
     """The rows as a file."""
-    out = io.BytesIO()
     names = [column.name for column in CONTRACTS[source].columns]
     if format == "json":
         return "".join(json.dumps(_texts(row), ensure_ascii=False) + "\n" for row in rows).encode()
@@ -77,7 +73,13 @@ def content(source: str, rows: Iterable[Row], format: str) -> bytes:
         writer.writeheader()
         writer.writerows(_texts(row) for row in rows)
         return text.getvalue().encode()
-    pq.write_table(table(source, rows), out)
+    return packed(table(source, rows))
+
+
+def packed(rows: pa.Table) -> bytes:
+    """The rows as a Parquet file."""
+    out = io.BytesIO()
+    pq.write_table(rows, out)
     return out.getvalue()
 
 

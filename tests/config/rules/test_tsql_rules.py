@@ -110,69 +110,51 @@ EXAMPLE_D = "".join(
 EXAMPLE_E = "".join(
     published(f"{tier}Priority", f"{tier}Contract", "ANY", "ANY", level) for tier, level in TIERS
 )
-CHANGED = published("SimpleContractPriority", "SimpleContract", "ANY", "ANY", 5) + published(
+ALTERED_LEVEL = """ALTER BROKER PRIORITY SimpleContractDefaultPriority
+    FOR CONVERSATION
+    SET (PRIORITY_LEVEL = 3);
+"""
+BEFORE_ALTER = published("SimpleContractPriority", "SimpleContract", "ANY", "ANY", 5)
+ALTERED = published(
     "SimpleContractPriority", "SimpleContractB", "TargetServiceB", "N'InitiatorServiceB'", 8
 ).replace("CREATE", "ALTER")
-LEVEL_ONLY = """ALTER BROKER PRIORITY SimpleContractDefaultPriority
-    FOR CONVERSATION
-    SET (PRIORITY_LEVEL = 3);"""
+PUBLISHED = {
+    "create_A": EXAMPLE_A,
+    "create_B": EXAMPLE_B,
+    "create_D": EXAMPLE_D,
+    "create_E": EXAMPLE_E,
+    "alter_A": EXAMPLE_B + ALTERED_LEVEL,
+    "alter_B": BEFORE_ALTER + ALTERED,
+    "dropped": EXAMPLE_A + "DROP BROKER PRIORITY InitiatorAToTargetPriority;  \n",
+}
+RULES = """
+alter_A   SimpleContractDefaultPriority  SimpleContract   *                       *                       3
+alter_B   SimpleContractPriority         SimpleContractB  TargetServiceB          InitiatorServiceB       8
+create_A  InitiatorAToTargetPriority     SimpleContract   InitiatorServiceA       TargetService           3
+create_A  TargetToInitiatorAPriority     SimpleContract   TargetService           InitiatorServiceA       3
+create_B  SimpleContractDefaultPriority  SimpleContract   *                       *                       7
+create_D  BronzeInitToTargetPriority     SimpleContract   BronzeInitiatorService  TargetService           2
+create_D  BronzeTargetToInitPriority     SimpleContract   TargetService           BronzeInitiatorService  2
+create_D  GoldInitToTargetPriority       SimpleContract   GoldInitiatorService    TargetService           6
+create_D  GoldTargetToInitPriority       SimpleContract   TargetService           GoldInitiatorService    6
+create_D  SilverInitToTargetPriority     SimpleContract   SilverInitiatorService  TargetService           4
+create_D  SilverTargetToInitPriority     SimpleContract   TargetService           SilverInitiatorService  4
+create_E  BronzePriority                 BronzeContract   *                       *                       2
+create_E  GoldPriority                   GoldContract     *                       *                       6
+create_E  SilverPriority                 SilverContract   *                       *                       4
+dropped   TargetToInitiatorAPriority     SimpleContract   TargetService           InitiatorServiceA       3
+"""
 
 
-@pytest.mark.parametrize(
-    ("script", "rules"),
-    [
-        pytest.param(
-            EXAMPLE_A,
-            """
-            InitiatorAToTargetPriority  SimpleContract  InitiatorServiceA  TargetService      3
-            TargetToInitiatorAPriority  SimpleContract  TargetService      InitiatorServiceA  3
-            """,
-            id="create A",
-        ),
-        pytest.param(EXAMPLE_B, "SimpleContractDefaultPriority  SimpleContract  *  *  7", id="create B"),
-        pytest.param(
-            EXAMPLE_D,
-            """
-            BronzeInitToTargetPriority  SimpleContract  BronzeInitiatorService  TargetService           2
-            BronzeTargetToInitPriority  SimpleContract  TargetService           BronzeInitiatorService  2
-            GoldInitToTargetPriority    SimpleContract  GoldInitiatorService    TargetService           6
-            GoldTargetToInitPriority    SimpleContract  TargetService           GoldInitiatorService    6
-            SilverInitToTargetPriority  SimpleContract  SilverInitiatorService  TargetService           4
-            SilverTargetToInitPriority  SimpleContract  TargetService           SilverInitiatorService  4
-            """,
-            id="create D",
-        ),
-        pytest.param(
-            EXAMPLE_E,
-            """
-            BronzePriority  BronzeContract  *  *  2
-            GoldPriority    GoldContract    *  *  6
-            SilverPriority  SilverContract  *  *  4
-            """,
-            id="create E",
-        ),
-        pytest.param(
-            EXAMPLE_B + LEVEL_ONLY, "SimpleContractDefaultPriority  SimpleContract  *  *  3", id="alter A"
-        ),
-        pytest.param(
-            CHANGED,
-            "SimpleContractPriority  SimpleContractB  TargetServiceB  InitiatorServiceB  8",
-            id="alter B",
-        ),
-        pytest.param(
-            EXAMPLE_A + "DROP BROKER PRIORITY InitiatorAToTargetPriority;  \n",
-            "TargetToInitiatorAPriority  SimpleContract  TargetService  InitiatorServiceA  3",
-            id="drop",
-        ),
-    ],
-)
-def test_published(tmp_path: Path, script: str, rules: str) -> None:
-    """Name, contract, local and remote service, and level of each rule that stands; * is ANY."""
-    history = rule_history(read(tmp_path, f"USE D\n{script}"))
-    found = [[version.name, *(name or "*" for name in version.triple), version.level] for version in history]
-    assert [" ".join(map(str, each)) for each in found] == [
-        " ".join(line.split()) for line in rules.splitlines() if line.strip()
+def test_published(tmp_path: Path) -> None:
+    """Name, criteria (* is ANY) and level of each rule that stands, by the database of an example."""
+    script = "".join(f"USE {example}\n{text}" for example, text in PUBLISHED.items())
+    history = rule_history(read(tmp_path, script))
+    found = [
+        [version.database, version.name, *(name or "*" for name in version.triple), str(version.level)]
+        for version in history
     ]
+    assert found == [line.split() for line in RULES.strip().splitlines()]
 
 
 CLAIM = "//Adventure-Works.com/Expenses/ClaimService"
