@@ -105,7 +105,6 @@ def test_housekeeping(session: SparkSession, tmp_path: Path) -> None:
         assert on_disk(project) == {"unresolved": 3, "runs": 1}
 
 
-@pytest.mark.spark
 def test_tables_stay_what_they_were_declared(session: SparkSession, tmp_path: Path) -> None:
     """What delta-rs has written is read, replaced and checked by the engine as before."""
     warehouse = Warehouse(session, str(tmp_path))

@@ -187,7 +187,6 @@ def test_a_night_is_few_commits(session: SparkSession, tmp_path: Path) -> None:
     assert found[1] <= COMMITS_A_NIGHT, found
 
 
-@pytest.mark.spark
 def test_a_night_that_is_not_little_on_spark(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -105,7 +105,6 @@ def closed_days(project: Project) -> set[str]:
     return {str(row["closed_on"]) for row in rows if row["closed_on"] is not None}
 
 
-@pytest.mark.spark
 def test_what_is_lost_is_said_before_it_is_deleted(
     session: SparkSession, unpruned: Project, tmp_path: Path
 ) -> None:

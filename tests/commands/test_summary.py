@@ -47,7 +47,6 @@ def table_rows(text: str, title: str) -> list[list[str]]:
     return [[cell.strip() for cell in line.strip("│").split("│")] for line in lines[:end] if line[0] == "│"]
 
 
-@pytest.mark.spark
 def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
     session: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -57,7 +57,6 @@ def test_rows_without_a_value_fall_to_a_predicate_that_asks_for_one(
     assert found == {"id = 'a'": [3], "id IS NOT NULL AND id = 'a'": [2, 3]}
 
 
-@pytest.mark.spark
 def test_on_spark_rows_without_a_value_stay(spark: SparkSession, tmp_path: Path) -> None:
     path = f"{tmp_path}/table"
     rows = spark.sql(ROWS)
@@ -75,7 +74,6 @@ def test_rows_outside_of_what_they_replace_are_not_refused(embedded: SparkSessio
     assert sorted(row.number for row in embedded.read.format("delta").load(path).collect()) == [2, 3, 4]
 
 
-@pytest.mark.spark
 def test_on_spark_rows_outside_of_what_they_replace_are_refused(spark: SparkSession, tmp_path: Path) -> None:
     warehouse = Warehouse(spark, str(tmp_path))
     unresolved = [(at(), "20261120T120000000000Z", "receive", "m", "endpoint_unknown")]

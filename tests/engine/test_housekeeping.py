@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pipelines.engine.housekeeping import HousekeptTable, housekept_table
 from pipelines.engine.session import is_embedded
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark]
+pytestmark = pytest.mark.slow
 
 DAY = date(2026, 11, 20)
 PARTITIONS = ["day", "fold"]

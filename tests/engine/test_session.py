@@ -34,7 +34,6 @@ def test_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-@pytest.mark.spark
 def test_spark_writes_times_as_the_embedded_engine_reads_them(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

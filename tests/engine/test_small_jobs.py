@@ -13,7 +13,7 @@ from tests.support.factories import at
 from tests.support.small_project import a_bit_of_everything, night_after, project_in
 from tests.support.warehouses import changed, contents
 
-pytestmark = [pytest.mark.spark, pytest.mark.long]
+pytestmark = pytest.mark.long
 
 MUCH = {
     "spark.sql.codegen.wholeStage": "true",

@@ -33,7 +33,6 @@ def total(text: str, name: str) -> int:
     return int(count[1])
 
 
-@pytest.mark.spark
 def test_queues_with_the_most_messages_come_first(full_page: str) -> None:
     places = part(full_page, "receive_places")
     shown = ("queue", "messages", "ready", "group_locked", "queue_off", "oldest")
@@ -49,7 +48,6 @@ def test_queues_with_the_most_messages_come_first(full_page: str) -> None:
     assert places[0]["median_seconds"] == (60 + 5.5) * 60
 
 
-@pytest.mark.spark
 def test_levels_add_up(full_page: str) -> None:
     levels = {row["level"]: row["messages"] for row in part(full_page, "receive_levels")}
     assert levels == {9: 6 + 2, 3: 6 + 2 + 1 + 1, 1: SMALL_QUEUES}
@@ -64,7 +62,6 @@ def test_levels_add_up(full_page: str) -> None:
     ]
 
 
-@pytest.mark.spark
 def test_the_top_of_each_queue_in_its_order(full_page: str) -> None:
     top = part(full_page, "receive_top")
     assert [row["position"] for row in top if row["place"] == 0] == list(range(1, 11))
@@ -74,7 +71,6 @@ def test_the_top_of_each_queue_in_its_order(full_page: str) -> None:
     assert len(top) == 10 + 3 + SMALL_QUEUES
 
 
-@pytest.mark.spark
 def test_who_is_overtaken(full_page: str) -> None:
     # The queue's messages arrived in the opposite order: the last one is passed by all others.
     late = part(full_page, "receive_overtaken")
@@ -86,7 +82,6 @@ def test_who_is_overtaken(full_page: str) -> None:
     assert [(row["message_id"], row["passed_by"]) for row in sent] == [("m2", 1), ("m3", 1)]
 
 
-@pytest.mark.spark
 def test_transmission_by_instance(full_page: str) -> None:
     places = part(full_page, "transmission_places")
     shown = ("instance", "messages", "forwarded", "elevated")
@@ -99,7 +94,6 @@ def test_transmission_by_instance(full_page: str) -> None:
     ]
 
 
-@pytest.mark.spark
 def test_rules_monitors_and_input(full_page: str) -> None:
     counted = ("rule_name", "endpoints", "messages", "open_messages")
     assert [tuple(row[name] for name in counted) for row in part(full_page, "rules")] == [
@@ -116,7 +110,6 @@ def test_rules_monitors_and_input(full_page: str) -> None:
     assert part(full_page, "unresolved") == [{"kind": "receive", "reason": "endpoint_unknown", "messages": 3}]
 
 
-@pytest.mark.spark
 def test_nights_are_those_up_to_this_one(full_page: str) -> None:
     nights = part(full_page, "nights")
     shown = ("run_id", "attempts", "failed", "seconds", "open_receive")

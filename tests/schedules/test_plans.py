@@ -52,8 +52,6 @@ from schemas import CONTRACTS, TABLES
 from tests.support.factories import at
 from tests.support.plans import SINGLE, operators
 
-pytestmark = pytest.mark.spark
-
 QUEUES = "instance string, database string, queue string, is_on boolean"
 DATABASES = "instance string, database string"
 FORBIDDEN = (SINGLE, "BroadcastNestedLoopJoin", "CartesianProduct")

@@ -14,8 +14,6 @@ from schemas.outputs import UNRESOLVED
 from schemas.reading import as_of_key
 from tests.support.factories import at
 
-pytestmark = pytest.mark.spark
-
 SCHEMA = SparkSchema.model_validate({"schema": "tables_by_name"})
 
 

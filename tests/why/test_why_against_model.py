@@ -32,7 +32,6 @@ def moment_of(log: Log, activation: Row, **more: Any) -> Moment:
     return Moment(log.events, **log.settings, activation_settings=activation, **more)
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize(
     ("number", "top", "starvation", "blocks"),
     [
@@ -66,7 +65,6 @@ def test_the_answer_equals_the_model(
     require_same_answer(found, why(moment_of(log, WINDOW), limit=LIMIT))
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize(
     ("first", "count", "top", "starvation", "blocks", "with_snapshots"),
     [

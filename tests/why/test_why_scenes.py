@@ -68,7 +68,6 @@ def answers(session: SparkSession, told: list[Told]) -> list[Row]:
     return [answer_of(each.project, session, each.joined.log.as_of) for each in told]
 
 
-@pytest.mark.spark
 def test_causes_hold_where_they_should_and_not_one_step_beside(told: list[Told]) -> None:
     found = {}
     for each in told:

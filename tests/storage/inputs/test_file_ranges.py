@@ -17,7 +17,6 @@ QUEUES = 12
 GROUPS = 12
 
 
-@pytest.mark.spark
 def test_a_queue_is_in_one_file(spark: SparkSession, tmp_path: Path) -> None:
     rows = [
         (
