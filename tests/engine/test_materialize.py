@@ -7,6 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.engine.materialize import materialized
 
+
 def columns_of(rows: DataFrame) -> set[str]:
     """The columns as the analyzer of Apache Spark tells them apart."""
     output = rows._jdf.queryExecution().analyzed().output()

@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession, functions as F
 
 from pipelines.engine.frames import small_frame
