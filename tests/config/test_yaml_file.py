@@ -42,7 +42,7 @@ def refusal(tmp_path: Path, content: str) -> list[str]:
     ],
 )
 def test_values(tmp_path: Path, written: str, value: object) -> None:
-    assert load(tmp_path, f"a: {written}\n").data["a"] == value
+    assert load(tmp_path, f"a: {written}\n").data == {"a": value}
 
 
 def test_an_empty_file_is_none(tmp_path: Path) -> None:

@@ -85,7 +85,9 @@ def test_a_midnight_before_captures_of_three_is_no_empty_night_and_an_alert_of_w
 )
 def test_alerts_of_other_codes(place: Place, call: str, mailed: str | None) -> None:
     place.sh(f"{FOLDER}/{call}")
-    assert [mailed in subject for subject in place.mails[::2]] == ([True] if mailed else [])
+    assert [mailed is not None and mailed in subject for subject in place.mails[::2]] == (
+        [True] if mailed else []
+    )
     text = "A capture or a command failed. Read the log, then run it again."
     assert place.mails[1::2] == ([text] if mailed else [])
 

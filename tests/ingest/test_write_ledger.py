@@ -1,5 +1,6 @@
 """Which rows close: those that no later as_of needs, case by case, after one night that ends on day 6."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from pyspark.sql import SparkSession
@@ -8,7 +9,7 @@ from tests.support.factories import Row, at, by_source, catalog, endpoint_event,
 from tests.support.harness import Project
 
 NEWEST = at(60, day=6)
-ROWS = {
+ROWS: dict[str, Callable[..., Row]] = {
     # The events of a conversation's first message, a day apart. RECEIVED:x is received in a transaction.
     **{
         word: lambda name, day, word=word, **more: message_event(

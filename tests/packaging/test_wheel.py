@@ -74,7 +74,10 @@ def install(wheel: Path, folder: Path) -> tuple[Path, str]:
     """Make an environment with the wheel and its extra `embedded`, and say where the packages come from."""
     venv.create(folder, with_pip=True)
     python = folder / "bin" / "python"
-    pip = [python, *["-m", "pip", "install", "--quiet", "--no-compile", "--retries", "0", "--timeout", "20"]]
+    pip: list[str | Path] = [
+        python,
+        *["-m", "pip", "install", "--quiet", "--no-compile", "--retries", "0", "--timeout", "20"],
+    ]
     done = ended([*pip, f"{wheel}[embedded]"], folder)
     if done.returncode == 0:
         return folder / "bin" / "priorities", "an index"

@@ -145,14 +145,14 @@ def test_ready_messages_before_and_after(session: SparkSession) -> None:
     expected = frame(session, MOVES)
     assert_same(found.select(*expected.columns), expected)
     told = found.select("queue", "kind", "level_after", "reordered_before", "reordered_after", "state")
-    expected = """
+    states = """
         queue | kind    | level_after int | reordered_before boolean | reordered_after boolean | state
         Q     | receive | 2               | false                    | true                    | ready
         Q     | receive | 5               | false                    | true                    | ready
         Q     | receive | 5               | false                    | true                    | group_locked
         R     | receive | 5               | false                    | false                   | ready
     """
-    assert_same(told, frame(session, expected))
+    assert_same(told, frame(session, states))
 
 
 def test_messages_to_send_before_and_after(session: SparkSession) -> None:

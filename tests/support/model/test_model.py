@@ -259,7 +259,9 @@ def test_every_row_is_accepted_counted_or_rejected() -> None:
     )
     assert result.events["endpoint_events"] == [original, next_day, one]
     assert result.duplicates == {"endpoint_events": 2, "message_events": 0, "queue_events": 0}
-    assert [(event_id.split()[-2:-1] or event_id, reason) for _, event_id, reason, _ in result.rejected] == [
+    assert [
+        (str(event_id).split()[-2:-1] or event_id, reason) for _, event_id, reason, _ in result.rejected
+    ] == [
         (["d"], "conflicting_duplicate"),
         (["d"], "conflicting_duplicate"),
         (["e"], "missing_contract"),

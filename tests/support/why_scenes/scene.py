@@ -1,7 +1,7 @@
 """What a scene is, and the short words with which scenes are written."""
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -141,7 +141,7 @@ def sent(message: str = "c1/0", minute: float = 1, **changes: Any) -> Row:
     return message_event("SENT", message, event_time=at(minute), **changes)
 
 
-VERBS = {
+VERBS: dict[str, Callable[..., list[Row]]] = {
     "talk": talk,
     "begin": lambda *given, **changes: talk(*given, **changes)[:1],
     "create": lambda *given, **changes: talk(*given, **changes)[1:],
