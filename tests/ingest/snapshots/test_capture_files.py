@@ -6,7 +6,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
+from pipelines.config.errors import PipelineError
+from pipelines.config.load import load_settings
+from pipelines.ingest.ingest import NewInput, find_new_input
+from pipelines.storage.warehouse import Warehouse
 from tests.support.capture_project import CaptureProject
 from tests.support.capture_tools import driver, powershell_5, sqlcmd, studio_json
 from tests.support.captures import capture_lines, change_line
@@ -16,21 +21,40 @@ from tests.support.snapshot_views import views
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("session")]
 LINES = small_lines()
-LATER = NOON + timedelta(days=1)
+OTHER_ID = "11111111-2222-3333-4444-555555555555"
 
 
-def taken(folder: Path) -> tuple[CaptureProject, Path]:
-    """A project whose first night has taken a capture, and the capture's file."""
-    project = CaptureProject(folder / "p")
-    path = project.add(LINES, "x.txt")
-    project.run()
-    assert len(project.table("receive_schedule")) == 3
-    return project, path
+class Taken(CaptureProject):
+    """A project whose first night has taken a capture."""
+
+    def __init__(self, folder: Path, session: SparkSession) -> None:
+        super().__init__(folder)
+        self.session = session
+        self.add(LINES, "x.txt")
+        self.run()
+        assert len(self.table("receive_schedule")) == 3
+
+    def new_input(self) -> NewInput:
+        """What the next night would take."""
+        settings = load_settings(self.config)
+        return find_new_input(Warehouse(self.session, settings.warehouse), settings)
+
+    def put_back(self) -> None:
+        """The folder of captures as the first night left it."""
+        for path in self.captures.iterdir():
+            path.unlink()
+        self.add(LINES, "x.txt")
 
 
-def messages(project: CaptureProject) -> int:
-    """The rows that nights have taken in all."""
-    return len(project.table("message_events"))
+@pytest.fixture(scope="module")
+def after_a_night(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Taken:
+    return Taken(tmp_path_factory.mktemp("taken") / "p", session)
+
+
+@pytest.fixture
+def taken(after_a_night: Taken) -> Taken:
+    after_a_night.put_back()
+    return after_a_night
 
 
 @pytest.mark.parametrize(
@@ -46,33 +70,24 @@ def messages(project: CaptureProject) -> int:
     ],
     ids=["touched", "renamed", "compressed", "compressed in place", "notes", "UTF-16", "as JSON"],
 )
-def test_the_same_capture_is_not_taken_again(tmp_path: Path, name: str, content: bytes) -> None:
-    project, path = taken(tmp_path)
-    before = messages(project)
-    path.unlink()
-    again = project.add_bytes(content, name)
-    os.utime(again, (2_000_000_000, 2_000_000_000))
-    for _ in range(2):
-        project.run(LATER)
-        assert messages(project) == before
+@pytest.mark.parametrize("beside", [False, True])
+def test_the_same_capture_is_not_taken_again(taken: Taken, name: str, content: bytes, beside: bool) -> None:
+    """In the place of the taken file, or as a copy beside it."""
+    if beside:
+        name = f"copy of {name}"
+    else:
+        (taken.captures / "x.txt").unlink()
+    os.utime(taken.add_bytes(content, name), (2_000_000_000, 2_000_000_000))
+    assert taken.new_input().is_empty
 
 
-def test_a_copy_beside_a_taken_capture(tmp_path: Path) -> None:
-    project, _ = taken(tmp_path)
-    before = messages(project)
-    project.add(LINES, "copy.jsonl")
-    project.run(LATER)
-    assert messages(project) == before
-
-
-def test_two_copies_are_taken_once(tmp_path: Path) -> None:
-    one, two = CaptureProject(tmp_path / "one"), CaptureProject(tmp_path / "two")
-    one.add(LINES)
-    two.add(LINES)
-    two.add_bytes(powershell_5(LINES), "d.txt")
-    for project in (one, two):
-        project.run()
-    assert messages(one) == messages(two)
+def test_a_moved_capture_is_read_once(tmp_path: Path, session: SparkSession) -> None:
+    project = Taken(tmp_path / "p", session)
+    (project.captures / "x.txt").rename(project.captures / "y.txt")
+    assert len(project.new_input().snapshots.moved) == 1
+    project.run(at(day=1))
+    assert not project.new_input().snapshots.moved
+    assert len(project.table("message_events")) == 3
 
 
 def changed(lines: list[str]) -> list[str]:
@@ -80,68 +95,57 @@ def changed(lines: list[str]) -> list[str]:
     return change_line(lines, 4, lambda line: {**line, "row": {**line["row"], "priority": 9}})
 
 
-def test_a_taken_capture_that_has_changed(tmp_path: Path) -> None:
-    project, path = taken(tmp_path)
-    path.write_bytes(driver(changed(LINES)))
-    [error] = project.refuse(LATER)
-    assert error.startswith("error: captures/x.txt: ")
-    assert "has changed since it was taken at " in error
-    path.write_bytes(driver(LINES))
-    project.run(LATER)
-
-
-def test_a_changed_capture_under_another_name(tmp_path: Path) -> None:
-    project, path = taken(tmp_path)
-    path.unlink()
-    project.add(changed(LINES), "y.txt")
-    [error] = project.refuse(LATER)
-    assert error.startswith("error: captures/y.txt: ")
+@pytest.mark.parametrize("name", ["x.txt", "y.txt"])
+def test_a_taken_capture_that_has_changed(taken: Taken, name: str) -> None:
+    (taken.captures / "x.txt").unlink()
+    taken.add(changed(LINES), name)
+    [error] = taken.refuse(at(day=1))
+    assert error.startswith(f"error: captures/{name}: ")
     assert "has changed since it was taken at " in error
 
 
-def test_a_taken_capture_that_has_gone_is_no_fault(tmp_path: Path) -> None:
-    """Its catalog and rules stay known."""
-    project, path = taken(tmp_path)
-    rules = project.table("priority_rules")
-    assert rules
-    project.add(capture_lines({"B": views()}, taken_at=LATER, id="2" * 8), "y.txt")
-    path.unlink()
-    project.run(LATER)
-    assert [row["name"] for row in rules] == ["Gold"]
+def test_a_taken_capture_that_has_gone_is_no_fault(taken: Taken) -> None:
+    """Its catalog and rules stay known beside those of the next one."""
+    (taken.captures / "x.txt").unlink()
+    later = NOON + timedelta(days=1)
+    taken.add(capture_lines({"B": views()}, taken_at=later, id="2" * 8), "y.txt")
+    assert [each.taken_at for each in taken.new_input().snapshots.snapshots] == [later]
+    assert "Gold" in {version.name for version in load_settings(taken.config).rule_history}
 
 
-def test_a_taken_capture_is_not_opened_again(tmp_path: Path) -> None:
+def test_a_taken_capture_is_not_opened_again(taken: Taken) -> None:
     """Path, length and time are the same, so the content is not looked at."""
-    project, path = taken(tmp_path)
-    state = path.stat()
-    content = path.read_bytes()
+    path = taken.captures / "x.txt"
+    taken.run()
+    state, content = path.stat(), path.read_bytes()
     path.write_bytes(content.replace(b'"complete":true', b'"complete":nope'))
     assert path.stat().st_size == state.st_size
     os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
-    project.run(LATER)
+    assert taken.new_input().is_empty
 
 
-def test_one_capture_twice_with_other_content(tmp_path: Path) -> None:
+def refusal(project: CaptureProject) -> list[str]:
+    """Why the settings are refused, without the path of the project."""
+    with pytest.raises(PipelineError) as caught:
+        load_settings(project.config)
+    return str(caught.value).replace(f"{project.folder}/", "").splitlines()
+
+
+def test_captures_that_contradict_each_other(tmp_path: Path) -> None:
+    """One capture with other content, and two of one moment; another database of that moment is no fault."""
     project = CaptureProject(tmp_path / "p")
     project.add(LINES, "a.jsonl")
+    project.add_bytes(powershell_5(LINES), "copy.txt")
+    assert len(load_settings(project.config).snapshots) == 1
+    project.add(capture_lines({"C": views()}, id=OTHER_ID), "c.jsonl")
+    assert len(load_settings(project.config).snapshots) == 2
     project.add(changed(LINES), "b.jsonl")
-    [error] = project.refuse()
-    assert error.startswith("error: captures/b.jsonl: captures/a.jsonl has the same capture, ")
-
-
-def test_two_captures_of_one_moment(tmp_path: Path) -> None:
-    project = CaptureProject(tmp_path / "p")
-    project.add(LINES, "a.jsonl")
-    project.add(small_lines(id="11111111-2222-3333-4444-555555555555"), "b.jsonl")
-    [error] = project.refuse()
-    assert error.startswith("error: captures/b.jsonl: captures/a.jsonl is another capture of SQL1.B at ")
-
-
-def test_two_captures_of_one_moment_and_other_databases(tmp_path: Path) -> None:
-    project = CaptureProject(tmp_path / "p")
-    project.add(LINES, "a.jsonl")
-    project.add(capture_lines({"C": views()}, id="11111111-2222-3333-4444-555555555555"), "b.jsonl")
-    project.run()
+    [error] = refusal(project)
+    assert error.startswith("captures/b.jsonl: captures/a.jsonl has the same capture, ")
+    project.add(small_lines(id=OTHER_ID), "b.jsonl")
+    (project.captures / "c.jsonl").unlink()
+    [error] = refusal(project)
+    assert error.startswith("captures/b.jsonl: captures/a.jsonl is another capture of SQL1.B at ")
 
 
 def test_each_broken_file_has_a_line(tmp_path: Path) -> None:
@@ -162,25 +166,17 @@ def test_each_broken_file_has_a_line(tmp_path: Path) -> None:
     assert not (project.folder / "warehouse" / "endpoints").exists()
 
 
-def test_other_files_are_named_or_left_out(tmp_path: Path) -> None:
+def test_other_files_are_named_or_left_out(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     project = CaptureProject(tmp_path / "p")
     project.add(LINES, "A.JSONL.GZ")
     for name in (".part.jsonl", "_old.jsonl", "notes.docx"):
         project.add_bytes(b"nothing", name)
     (project.captures / "older").mkdir()
     project.add(LINES[:3], "older/x.jsonl")
-    outcome = project.run()
-    told = [line for line in outcome.err.splitlines() if "notes.docx" in line]
-    assert len(told) == 1
-    for name in (".part.jsonl", "_old.jsonl", "older"):
-        assert name not in outcome.err
-
-
-def test_a_single_file(tmp_path: Path) -> None:
-    project = CaptureProject(tmp_path / "p", snapshots=[{"path": "captures/x.dump"}])
-    project.add(LINES, "x.dump")
-    project.run()
-    assert len(project.table("receive_schedule")) == 3
+    assert len(load_settings(project.config).snapshots) == 1
+    [told] = [record.getMessage() for record in caplog.records if "captures" in record.getMessage()]
+    assert "notes.docx" in told
+    assert not any(name in told for name in (".part.jsonl", "_old.jsonl", "older"))
 
 
 @pytest.mark.parametrize("is_there", [True, False])
@@ -188,18 +184,16 @@ def test_no_capture(tmp_path: Path, is_there: bool) -> None:
     project = CaptureProject(tmp_path / "p", snapshots=[{"path": "nowhere"}])
     if is_there:
         (project.folder / "nowhere").mkdir()
-    [error] = project.refuse()
-    assert error.startswith("error: nowhere: ")
+    [error] = refusal(project)
+    assert error.startswith("nowhere: ")
 
 
 def test_captures_of_several_nights(tmp_path: Path) -> None:
-    """Between two captures the earlier one counts."""
-    project = CaptureProject(tmp_path / "p")
-    project.add(LINES, "a.jsonl")
-    project.run(NOON)
+    """Between two captures the earlier one counts; a single file is an input, too."""
+    entries = [{"path": "captures/a.dump"}, {"path": "captures/b.jsonl"}]
+    project = CaptureProject(tmp_path / "p", snapshots=entries)
+    project.add(LINES, "a.dump")
     project.add(capture_lines({"B": views()}, taken_at=at(60), id="2" * 8), "b.jsonl")
-    project.run(at(30))
-    assert len(project.table("receive_schedule")) == 6
-    project.run(at(60))
-    as_of = {row["as_of"] for row in project.table("receive_schedule")}
-    assert as_of == {NOON, at(30)}
+    for minute in (30, 60):
+        project.run(at(minute))
+    assert {row["as_of"] for row in project.table("receive_schedule")} == {at(30)}
