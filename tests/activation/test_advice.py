@@ -117,12 +117,6 @@ UNKNOWN = {"advice": "not_known"}
             2026-11-20T12:10:00Z).""",
         ),
         (
-            NOTIFIED | {"tasks_running": None},
-            """2 messages stand in the queue and nothing has been received since 2026-11-20T12:09:00Z; the
-            monitor is NOTIFIED: the procedure was started and did not RECEIVE (snapshot of
-            2026-11-20T12:10:00Z).""",
-        ),
-        (
             NOTIFIED | {"mode": "external"},
             """2 messages stand in the queue and nothing has been received since 2026-11-20T12:09:00Z; the
             monitor is NOTIFIED: the application was notified and did not RECEIVE (snapshot of

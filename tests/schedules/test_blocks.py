@@ -1,6 +1,5 @@
 """Blocks of fragments: what fills a block up goes with it."""
 
-from collections import defaultdict
 from random import Random
 
 import pytest
@@ -54,46 +53,20 @@ def test_the_tail_of_a_block_overtakes(draw: Draw, are_many: bool) -> None:
     """)
 
 
-@pytest.mark.parametrize(("fragments", "bucket_rows"), [(1, 4), (3, 4), (7, 4), (1000, 100_000)])
-def test_blocks_are_those_of_filling_them_fragment_by_fragment(
-    session: SparkSession, monkeypatch: pytest.MonkeyPatch, fragments: int, bucket_rows: int
+@pytest.mark.parametrize("fragments", [1, 3, 7])
+def test_many_messages_have_the_same_blocks_in_buckets_and_together(
+    session: SparkSession, monkeypatch: pytest.MonkeyPatch, fragments: int
 ) -> None:
-    """Small buckets too, so that blocks and messages lie across them."""
-    monkeypatch.setattr(blocks, "BUCKET_ROWS", bucket_rows)
+    """Small buckets, so that blocks and messages lie across them."""
+    monkeypatch.setattr(blocks, "BUCKET_ROWS", 4)
     random = Random(fragments)
+    destinations, sizes = [None, "", "SQL2", "sql2", "SQL3"], [None, -1, 0, 1, 99, 100, 101, 250, 300, 1234]
     order = [
-        (
-            instance,
-            random.choice([None, "", "SQL2", "sql2", "SQL3"]),
-            f"{instance} {position}",
-            random.choice([None, -1, 0, 1, 99, 100, 101, 250, 300, 1234]),
-            position,
-        )
+        (instance, random.choice(destinations), f"{instance} {position}", random.choice(sizes), position)
         for instance in ("SQL1", "sql1")
         for position in range(1, 81)
     ]
+    rows = session.createDataFrame(order, COLUMNS).repartition(3)
     size = Blocks(fragment_bytes=FRAGMENT_BYTES, fragments=fragments)
-    rows = in_blocks(session.createDataFrame(order, COLUMNS).repartition(3), size, are_many=True)
-    found = {row.message_id: (row.position, row.block) for row in rows.collect()}
-    assert found == {
-        message: place for each in ("SQL1", "sql1") for message, place in filled(order, each, fragments)
-    }
-
-
-def filled(
-    order: list[tuple[str, str | None, str, int | None, int]], instance: str, fragments: int
-) -> list[tuple[str, tuple[int, int]]]:
-    """The messages of an instance, each with (position, block), by filling blocks one after the other."""
-    sent: list[list[str | None]] = []
-    filling: dict[str | None, list[str | None]] = defaultdict(lambda: [None] * fragments)
-    for _, destination, message, size_bytes, _ in (row for row in order if row[0] == instance):
-        count = max(1, -(-(size_bytes or 0) // FRAGMENT_BYTES))
-        for fragment in [None] * (count - 1) + [message]:
-            if len(filling[destination]) == fragments:
-                filling[destination] = []
-                sent.append(filling[destination])
-            filling[destination].append(fragment)
-    whole = [
-        (message, block) for block, messages in enumerate(sent, start=1) for message in messages if message
-    ]
-    return [(message, (position, block)) for position, (message, block) in enumerate(whole, start=1)]
+    found, together = (in_blocks(rows, size, are_many=are_many) for are_many in (True, False))
+    assert_same(found, together.select(*found.columns))

@@ -21,7 +21,7 @@ def test_a_group_has_the_highest_level_of_its_conversations_with_messages(
         queue | conversation_group_id | conversation_id | priority | message_id | arrived_at
         Q     | single                | c1              | 2        | m1         | 12:05
         Q     | single                | c1              | 2        | m2         | 12:04
-        Q     | several               | c2              | 5        | m3         | 12:03
+        Q     | several               | c2              | 5        | m3         | 12:01
         Q     | several               | c2              | 5        | m4         | 12:09
         Q     | several               | c3              | 5        | m5         | 12:02
         Q     | several               | c4              | 9        | m6         | 12:08
@@ -33,8 +33,8 @@ def test_a_group_has_the_highest_level_of_its_conversations_with_messages(
         queue | conversation_id | messages bigint | oldest_at timestamp | number int | before bigint
         Q     | c1              | 2               | 12:04               | 1          | 0
         Q     | c4              | 2               | 12:08               | 1          | 0
-        Q     | c3              | 1               | 12:02               | 2          | 2
-        Q     | c2              | 2               | 12:03               | 3          | 3
+        Q     | c2              | 2               | 12:01               | 2          | 2
+        Q     | c3              | 1               | 12:02               | 3          | 4
         P     | c5              | 1               | 12:01               | 1          | 0
     """)
     draw.require(conversations.where("is_alone"))("conversation_id\n c1\n c5")
@@ -42,7 +42,7 @@ def test_a_group_has_the_highest_level_of_its_conversations_with_messages(
     draw.require(found, GROUP_PRIORITIES)("""
         queue | priority | deciding_conversation_id | conversations | messages | oldest_arrival
         Q     | 2        | c1                       | 1             | 2        | 12:04
-        Q     | 9        | c4                       | 3             | 5        | 12:02
+        Q     | 9        | c4                       | 3             | 5        | 12:01
         P     | 10       | c5                       | 1             | 1        | 12:01
     """)
     # The deciding conversation has the oldest message at the group's priority.
