@@ -39,7 +39,8 @@ def test_each_cause_and_each_way_to_it_are_there() -> None:
         causes = told(number)[1]
         counts.update(codes(causes) | traits(causes))
     both_ways = (
-        "rule_newer_than_endpoint", "rule_changed_since", "near_miss", "other_side_only", "no_rule", "queue_off",
+        "rule_newer_than_endpoint", "rule_changed_since", "near_miss", "other_side_only", "no_rule",
+        "queue_off",
         "more_specific_rule", "outranked", "own_group_first", "older_first", "first_in_line",
     )  # fmt: skip
     reasons = (
