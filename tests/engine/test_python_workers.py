@@ -58,7 +58,6 @@ def numbers(session: SparkSession, rows: int) -> DataFrame:
     return session.range(0, 2 * rows, 1, 2)
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("rows", [0, FEW, MANY])
 def test_every_row_is_seen_once(session: SparkSession, rows: int) -> None:
     found = run_in_python(numbers(session, rows), counting(), COLUMNS).collect()

@@ -10,7 +10,6 @@ from pyspark.sql import SparkSession, functions as F
 from pipelines.engine.frames import row_hash
 
 
-@pytest.mark.spark
 @pytest.mark.parametrize("value", ["x", None])
 def test_a_file_of_one_value(session: SparkSession, tmp_path: Path, value: str | None) -> None:
     file = tmp_path / "rows.parquet"

@@ -12,12 +12,12 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from tests.notebooks.conftest import project
 from tests.support.harness import Project
 from tests.support.notebooks import EXPECTED, NOTEBOOKS, figures, shown
 from tools import notebooks
 
-pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.usefixtures("spark")]
-
+__all__ = ["project"]
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE = 120.0
 PORT = "15002"
