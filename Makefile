@@ -65,28 +65,23 @@ $(SAMPLE_LOG)/.made: pipelines/commands/generate_log.py \
 	@touch $@
 	@if [ -e warehouse ]; then echo "make: the sample log is new; make clean removes the tables of the old one" >&2; fi
 
-# A process speaks to one engine, so the tests run twice (tests/conftest.py). 5: none was chosen.
-# Two files at a time, each in a process with an engine of its own; ARGS="-n 0" for a debugger.
+# Two files at a time, each in a process with an engine of its own; ARGS="-n 0" for a debugger. A pytest that chose
+# no test ends with 5.
 PYTEST_ALONE := $(PYTHON_IN_VENV) -m pytest -n 2 --dist loadscope
 PYTEST := $(PYTEST_ALONE) \
-  --ignore=tests/cluster --ignore=tests/airflow --ignore=tests/s3 --ignore=tests/attack
-# What of Apache Spark `make test` tries: the model's logs, the ladder, plans, inputs of each format, tables.
-ON_SPARK := tests/nightly/test_against_model.py tests/ladder tests/ingest/test_accepted_events.py tests/ingest/test_duplicates.py \
-  tests/ingest/test_reasons.py tests/schedules tests/storage
+  --ignore=tests/cluster --ignore=tests/airflow --ignore=tests/s3 --ignore=tests/attack --ignore=tests/engines
 
 .PHONY: test
-test: setup ## the tests, on both engines or with ENGINE=embedded on that one (ARGS="-k name" for some)
+test: setup ## the tests but the long ones, on the embedded engine (ARGS="-k name" for some)
 	@$(PYTEST) -m "not long" $(ARGS) || [ $$? -eq 5 ]
-ifneq ($(ENGINE),embedded)
-	@TEST_ENGINE=spark $(PYTEST) $(ON_SPARK) $(ARGS) || [ $$? -eq 5 ]
-endif
 
 .PHONY: test-long test-spark
 test-long: setup ## the tests that take half a minute or more, which make test leaves out
 	@$(PYTEST) -m long $(ARGS)
 
-test-spark: setup ## all tests of Apache Spark
-	@TEST_ENGINE=spark $(PYTEST) $(ARGS)
+# A process speaks to one engine: the tests are on Apache Spark, and start the embedded engine beside it.
+test-spark: setup ## the two engines against each other, and what is of Apache Spark alone
+	@TEST_ENGINE=spark $(PYTEST_ALONE) tests/engines $(ARGS)
 
 .PHONY: test-fast
 test-fast: setup ## the tests that are not marked slow, on the embedded engine

@@ -45,12 +45,19 @@ def literal_paths(spark: SparkSession, paths: Sequence[str]) -> list[str]:
     if os.name == "nt":
         # In a URI these characters are escaped.
         return [engine_path(path) for path in paths]
-    # Hadoop knows a backslash before the character, the embedded engine only a class of one character.
+    # Hadoop knows a backslash before the character. The embedded engine knows a class of one character, but
+    # finds no file, and says nothing, where the path also has an escape of URLs or the name of a partition.
     if is_embedded(spark):
-        return [re.sub(r"[\[\]{}*?]", r"[\g<0>]", path) for path in paths]
+        return [_without_pattern(path) for path in paths]
     # A plain path of a copy on the local disk would be one of Hadoop's default file system.
     paths = [f"file://{path}" if is_in_local_scratch(path) else path for path in paths]
     return [re.sub(r"[\\\[\]{}*?]", r"\\\g<0>", path) for path in paths]
+
+
+def _without_pattern(path: str) -> str:
+    if path.startswith("/") and re.search(r"[\[\]{}*?]", path):
+        return Path(path).as_uri()
+    return re.sub(r"[\[\]{}*?]", r"[\g<0>]", path)
 
 
 def can_open_delta(spark: SparkSession, path: str) -> bool:

@@ -4,14 +4,10 @@ from pathlib import Path
 
 import pytest
 import yaml
-from pyspark.errors import AnalysisException
 from pyspark.errors.exceptions.base import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from pipelines.engine import table_writes
-from pipelines.engine.frames import small_frame
-from pipelines.storage.warehouse import Warehouse
-from schemas.outputs import UNRESOLVED
 from schemas.table import Column
 from tests.support.factories import INITIATOR, TARGET, at, catalog, database, short_talk
 from tests.support.harness import Project
@@ -57,14 +53,6 @@ def test_rows_without_a_value_fall_to_a_predicate_that_asks_for_one(
     assert found == {"id = 'a'": [3], "id IS NOT NULL AND id = 'a'": [2, 3]}
 
 
-def test_on_spark_rows_without_a_value_stay(spark: SparkSession, tmp_path: Path) -> None:
-    path = f"{tmp_path}/table"
-    rows = spark.sql(ROWS)
-    rows.write.format("delta").save(path)
-    rows.where("false").write.format("delta").mode("overwrite").option("replaceWhere", "id = 'a'").save(path)
-    assert sorted(row.number for row in spark.read.format("delta").load(path).collect()) == [2, 3]
-
-
 def test_rows_outside_of_what_they_replace_are_not_refused(embedded: SparkSession, tmp_path: Path) -> None:
     """Why the code that writes has to see to it itself."""
     path = f"{tmp_path}/table"
@@ -72,14 +60,6 @@ def test_rows_outside_of_what_they_replace_are_not_refused(embedded: SparkSessio
     rows = embedded.sql("select 'c' id, 4 number")
     rows.write.format("delta").mode("overwrite").option("replaceWhere", "number = 1").save(path)
     assert sorted(row.number for row in embedded.read.format("delta").load(path).collect()) == [2, 3, 4]
-
-
-def test_on_spark_rows_outside_of_what_they_replace_are_refused(spark: SparkSession, tmp_path: Path) -> None:
-    warehouse = Warehouse(spark, str(tmp_path))
-    unresolved = [(at(), "20261120T120000000000Z", "receive", "m", "endpoint_unknown")]
-    rows = small_frame(spark, unresolved, UNRESOLVED.struct)
-    with pytest.raises(AnalysisException, match="REPLACE_WHERE_MISMATCH"):
-        warehouse.replace(UNRESOLVED, rows, where="as_of_key = 'another'")
 
 
 def test_columns_with_comments_are_not_united_with_others(

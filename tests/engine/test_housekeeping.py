@@ -1,4 +1,4 @@
-"""Housekeeping of a table: by delta-rs, by the API of Delta on Apache Spark, by SQL as over Spark Connect."""
+"""Housekeeping of a table; `tests/engines/test_contract.py` does the same on Apache Spark."""
 
 from datetime import date
 from pathlib import Path
@@ -7,7 +7,6 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.engine.housekeeping import HousekeptTable, housekept_table
-from pipelines.engine.session import is_embedded
 
 pytestmark = pytest.mark.slow
 
@@ -15,15 +14,13 @@ DAY = date(2026, 11, 20)
 PARTITIONS = ["day", "fold"]
 
 
-@pytest.mark.parametrize("by_sql", [False, True])
-def test_a_table(
-    session: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_sql: bool
-) -> None:
-    if by_sql:
-        if is_embedded(session):
-            pytest.skip("delta-rs does it in place of the embedded engine")
-        monkeypatch.setattr("pipelines.engine.housekeeping.is_classic", lambda _: False)
-    path = str(tmp_path / "table")
+def test_a_table(session: SparkSession, tmp_path: Path) -> None:
+    require_housekept(session, tmp_path)
+
+
+def require_housekept(session: SparkSession, folder: Path) -> None:
+    """See that a table is compacted, rewritten, deleted from and vacuumed; on each engine by its own way."""
+    path = str(folder / "table")
     assert housekept_table(path, session) is None
     for fold in (1, 1, 2):
         rows = session.range(0, 3, 1, 1).selectExpr(f"DATE'{DAY}' AS day", f"{fold}L AS fold", "id")

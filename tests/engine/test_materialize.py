@@ -3,23 +3,9 @@
 from pathlib import Path
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from pipelines.engine.materialize import materialized
-
-
-def columns_of(rows: DataFrame) -> set[str]:
-    """The columns as the analyzer of Apache Spark tells them apart."""
-    output = rows._jdf.queryExecution().analyzed().output()
-    return {output.apply(place).toString() for place in range(output.size())}
-
-
-def test_kept_rows_have_columns_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
-    """Else Spark has to tell them from those of their origin when both are joined, and at times fails to."""
-    rows = spark.range(3).toDF("id")
-    with materialized(rows, str(tmp_path)) as copy:
-        assert not columns_of(rows) & columns_of(copy)
-        assert [row["id"] for row in rows.join(copy, "id").orderBy("id").collect()] == [0, 1, 2]
 
 
 @pytest.mark.parametrize("name", ["a b#c%20d?", "[e]{f}*", "é日本", "g\\h", "i'j\"k$l&m;n"])

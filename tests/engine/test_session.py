@@ -1,12 +1,8 @@
-"""What a session writes, and what is said of a server that does not answer."""
+"""What is said of a server that does not answer."""
 
 import socket
-from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from pyspark.sql import SparkSession
 
 from pipelines.config.errors import ConfigError
 from pipelines.engine.session import open_session
@@ -32,18 +28,6 @@ def test_a_server_that_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(caught.value) == (
         f"SPARK_REMOTE: no server answers at {place} (Connection refused); start it, or unset SPARK_REMOTE"
     )
-
-
-def test_spark_writes_times_as_the_embedded_engine_reads_them(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("ENGINE", "spark")
-    # This is what Spark does where nobody says otherwise.
-    spark.conf.set("spark.sql.parquet.outputTimestampType", "INT96")
-    rows = open_session("test").sql("SELECT timestamp'2026-11-20 12:00:00' AS at")
-    rows.write.parquet(f"{tmp_path}/rows")
-    [file] = tmp_path.glob("rows/*.parquet")
-    assert pq.read_schema(file).field("at").type == pa.timestamp("us", tz="UTC")
 
 
 def _open(monkeypatch: pytest.MonkeyPatch, remote: str) -> None:

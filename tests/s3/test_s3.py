@@ -18,8 +18,6 @@ from tests.support.harness import SOURCES, Project, one_log
 from tests.support.random_logs import project_of, random_logs
 from tests.support.warehouses import changed, contents
 
-pytestmark = pytest.mark.spark
-
 ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 900.0
 """The first run fetches 690 MB."""

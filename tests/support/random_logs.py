@@ -1,14 +1,16 @@
 """Random logs, their project, and the comparison of its tables with the model."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis.strategies import SearchStrategy
 
 from tests.support.harness import Project, difference
 from tests.support.model import simulate
 from tests.support.strategies import Log, logs
 
+T = TypeVar("T")
 PUBLIC = (
     "endpoints",
     "priority_rules",
@@ -24,7 +26,12 @@ def random_logs(count: int, number: int) -> list[Log]:
 
     One example is one small log, and one run of the pipeline tries them all: a run costs seconds.
     """
-    found: list[Log] = []
+    return drawn(logs(), count, number)
+
+
+def drawn(strategy: SearchStrategy[T], count: int, number: int) -> list[T]:
+    """Examples of a strategy, the same for the same number."""
+    found: list[T] = []
 
     @seed(number)
     @settings(
@@ -34,9 +41,9 @@ def random_logs(count: int, number: int) -> list[Log]:
         deadline=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(logs())
-    def collect(log: Log) -> None:
-        found.append(log)
+    @given(strategy)
+    def collect(example: T) -> None:
+        found.append(example)
 
     collect()
     return found

@@ -1,28 +1,17 @@
-"""One warehouse, two engines: nights alternate between them, and what one has written all of them read."""
+"""Apache Spark as users start it: ./spark-submit.sh, beside the embedded engine on one warehouse; a shell."""
 
-import pickle
+import os
+import re
+import subprocess
 from pathlib import Path
 
-import pytest
 from pyspark.sql import SparkSession
 
-from schemas import TABLES
 from tests.support.factories import Row, at, by_source, endpoint_event, message_event, queue_event
 from tests.support.harness import Project, difference
-from tests.support.processes import HAS_JAVA, ROOT, ended, finish, kill_when, written
+from tests.support.processes import ROOT, finish, kill_when, written
 from tests.support.small_project import a_bit_of_everything, night_after, project_in
 from tests.support.warehouses import changed, contents, table_names
-
-READ = """
-import pickle, sys
-from pyspark.sql import SparkSession
-spark = SparkSession.builder.getOrCreate()
-found = {}
-for name in sys.argv[3:]:
-    found[name] = spark.read.format("delta").load(f"{sys.argv[1]}/{name}").toArrow().to_pylist()
-with open(sys.argv[2], "wb") as out:
-    pickle.dump(found, out)
-"""
 
 NIGHTS = (
     a_bit_of_everything(),
@@ -39,25 +28,13 @@ NIGHTS = (
 )
 
 
-def read_by_spark(project: Project, names: list[str]) -> dict[str, list[Row]]:
-    """All rows of the tables, as Apache Spark reads them in a process of its own."""
-    script, out = project.folder / "read.py", project.folder / "read.pickle"
-    script.write_text(READ)
-    done = ended([ROOT / "spark-submit.sh", script, project.folder / "warehouse", out, *names])
-    assert done.returncode == 0, done.stderr[-3000:]
-    found: dict[str, list[Row]] = pickle.loads(out.read_bytes())
-    return found
-
-
-@pytest.mark.slow
-@pytest.mark.long
-@pytest.mark.skipif(not HAS_JAVA, reason="no java on the PATH, so no Apache Spark")
-def test_nights_alternate_between_the_engines(embedded: SparkSession, tmp_path: Path) -> None:
+def test_nights_alternate_between_the_engines(spark: SparkSession, tmp_path: Path) -> None:
+    """The tables are those of the embedded engine alone, and each engine reads what the other has written."""
     alone, project = project_in(tmp_path / "alone"), project_in(tmp_path / "alternating")
     days = [at(90, day=number) for number in range(len(NIGHTS))]
     for night, as_of in zip(NIGHTS, days, strict=True):
         alone.add(night)
-        alone.run(embedded, as_of)
+        finish("embedded", alone, as_of)
 
     project.add(NIGHTS[0])
     finish("embedded", project, days[0])
@@ -70,15 +47,15 @@ def test_nights_alternate_between_the_engines(embedded: SparkSession, tmp_path: 
     project.add(NIGHTS[2])
     finish("embedded", project, days[2])
     assert changed(contents(alone, leave_out={"path"}), contents(project, leave_out={"path"})) == {}
+    for name in table_names(project):
+        by_spark = read(spark, project, name)
+        assert difference(comparable(by_spark), comparable(project.table(name))) == [], name
 
-    names = table_names(project)
-    by_spark = read_by_spark(project, names)
-    warehouse = project.warehouse(embedded)
-    for name in names:
-        by_delta_rs = project.table(name)
-        by_embedded = warehouse.read(TABLES[name]).toArrow().to_pylist()
-        assert difference(comparable(by_spark[name]), comparable(by_delta_rs)) == [], name
-        assert difference(comparable(by_embedded), comparable(by_delta_rs)) == [], name
+
+def read(spark: SparkSession, project: Project, name: str) -> list[Row]:
+    rows = spark.read.format("delta").load(f"{project.folder}/warehouse/{name}")
+    found: list[Row] = rows.toArrow().to_pylist()
+    return found
 
 
 def comparable(rows: list[Row]) -> list[Row]:
@@ -87,3 +64,23 @@ def comparable(rows: list[Row]) -> list[Row]:
         {name: sorted(value) if isinstance(value, list) else value for name, value in row.items()}
         for row in rows
     ]
+
+
+def test_the_documented_shell_works_to_the_letter() -> None:
+    text = (ROOT / "docs" / "running.md").read_text("utf-8").split("## In a pyspark shell")[1]
+    line, snippet = re.findall(r"```(?:python)?\n(.*?)```", text, re.DOTALL)[:2]
+    # Without -i, a Python whose input is no terminal skips the start-up file that makes `spark`.
+    env = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK_")}
+    env["PYSPARK_DRIVER_PYTHON_OPTS"] = "-i"
+    shell = subprocess.run(
+        ["bash", "-c", line],
+        cwd=ROOT,
+        env=env,
+        input=snippet,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert "|as_of" in shell.stdout, shell.stderr
+    assert "Error" not in shell.stderr

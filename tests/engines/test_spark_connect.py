@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -13,18 +12,13 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from tests.notebooks.conftest import project
 from tests.support.harness import Project
-from tests.support.notebooks import EXPECTED, NOTEBOOKS, ROOT, figures, shown
-from tests.support.packages import JARS, needs
+from tests.support.notebooks import EXPECTED, NOTEBOOKS, figures, shown
 from tools import notebooks
 
-HAS_SPARK = JARS.is_dir() and shutil.which("java") is not None
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.long,
-    needs(HAS_SPARK, "SPARK", "Java or Apache Spark is not installed; run make setup"),
-]
-
+__all__ = ["project"]
+ROOT = Path(__file__).parent.parent.parent
 PATIENCE = 120.0
 PORT = "15002"
 """The one of the documentation."""
@@ -67,7 +61,7 @@ def is_up(port: int) -> bool:
 
 
 def test_a_notebook_runs_over_connect(server: str, project: Project, tmp_path: Path) -> None:
-    """One of them: all are clients of Spark Connect."""
+    """One of them: on the embedded engine all are clients of Spark Connect."""
     notebook = next(path for path in NOTEBOOKS if path.stem == "why_this_order")
     no_jvm = {"SPARK_REMOTE": server, "JAVA_HOME": "/no/java/here"}
     written = notebooks.run(notebook, tmp_path, project.config, no_jvm)

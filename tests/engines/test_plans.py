@@ -1,4 +1,4 @@
-"""Physical plans of fold and schedules: nothing that gets slow or runs out of memory as the log grows.
+"""Physical plans of Apache Spark: nothing that gets slow or runs out of memory as the log grows.
 
 The tables' frames are empty here but of unknown size to Spark, so that the plans are those of big tables:
 what is broadcast is broadcast on purpose.
@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from functools import cached_property
+from pathlib import Path
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession, Window, functions as F
@@ -15,6 +16,7 @@ from pyspark.sql.types import StructType
 
 from pipelines.config.catalog import BINDINGS
 from pipelines.config.model import Blocks, Starvation
+from pipelines.engine.frames import small_frame
 from pipelines.ingest.duplicates import (
     decide_duplicates,
     find_repeated,
@@ -36,10 +38,12 @@ from pipelines.ingest.retention import (
     select_redelivered,
 )
 from pipelines.ingest.sides import conversation_sides
-from pipelines.ladder.ladder import levels_of_kinds
+from pipelines.ladder.ladder import levels_of_kinds, with_priority
+from pipelines.questions.coverage import count_rule_uses
 from pipelines.schedules.blocks import in_blocks
 from pipelines.schedules.groups import ordered_groups, ready_conversations, ready_groups
 from pipelines.schedules.messages import unresolved
+from pipelines.schedules.numbering import level_and_minute, number_rows
 from pipelines.schedules.orders import Backlog, on_their_way, queued
 from pipelines.schedules.ready import queues_off
 from pipelines.schedules.receive import receive_schedule
@@ -48,9 +52,13 @@ from pipelines.state.endpoints import endpoints_at, latest_moves, with_queue
 from pipelines.state.ledger import Ledger
 from pipelines.state.open_messages import StateOfMessages, state_of_messages
 from pipelines.state.transactions import named_locks
+from pipelines.storage.warehouse import Warehouse
 from schemas import CONTRACTS, TABLES
-from tests.support.factories import at
-from tests.support.plans import SINGLE, operators
+from schemas.outputs import GROUP_PRIORITIES
+from schemas.reading import as_of_key
+from tests.support.factories import INITIATOR, TARGET, at, rule
+from tests.support.opened import opened
+from tests.support.plans import SINGLE, operators, settings
 
 QUEUES = "instance string, database string, queue string, is_on boolean"
 DATABASES = "instance string, database string"
@@ -255,3 +263,61 @@ def frames(spark: SparkSession) -> Frames:
 def test_no_step_gathers_everything_or_compares_all_pairs(frames: Frames, step: str) -> None:
     plan = operators(STEPS[step](frames))
     assert {name: plan[name] for name in FORBIDDEN if plan[name]} == {}
+
+
+@pytest.mark.parametrize("rules", [1, 10_000])
+def test_the_ladder_is_eight_hash_joins_whatever_the_number_of_rules(spark: SparkSession, rules: int) -> None:
+    columns = "instance string, database string, contract string, local_service string, remote_service string"
+    names = [["SQL1", "A", "Contract", INITIATOR, TARGET, at(0)]]
+    history = [rule(f"R{number}", contract=f"C{number}") for number in range(rules)]
+    found = with_priority(
+        spark.createDataFrame(names, f"{columns}, created_at timestamp"),
+        spark.createDataFrame(
+            history, f"name string, {columns}, level int, valid_from timestamp, valid_to timestamp"
+        ),
+    )
+    assert operators(found) == {"BroadcastHashJoin": 8}
+
+
+def test_coverage_joins_by_hash_and_has_no_step_of_one_task(frames: Frames) -> None:
+    tables = ("endpoints", "message_events", "receive_schedule", "transmission_schedule", "priority_rules")
+    found = operators(count_rule_uses(*map(frames.table, tables), as_of=AS_OF))
+    assert found["BroadcastHashJoin"] >= 1
+    assert set(found) <= {"BroadcastHashJoin", "SortMergeJoin", "ShuffledHashJoin"}
+
+
+def test_a_line_is_not_sorted_in_one_task(frames: Frames) -> None:
+    found = number_rows(
+        frames.of_unknown_size("id string, queue string, level int, time timestamp"),
+        within=["queue"],
+        buckets=level_and_minute(F.col("level"), F.col("time")),
+        order=[F.desc("level"), F.asc("time"), F.asc("id")],
+    )
+    assert set(operators(found)) <= {"SortMergeJoin", "BroadcastHashJoin"}
+    plan = found._jdf.queryExecution().optimizedPlan().toString()
+    windows = [line for line in plan.splitlines() if line.lstrip(" +-:").startswith("Window ")]
+    over_rows = [line for line in windows if "row_number" in line or "id#" in line]
+    assert over_rows
+    assert all("bucket_0" in line and "bucket_1" in line for line in over_rows)
+
+
+def test_a_queue_is_in_one_file(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows stay together in a file, however many files a write makes."""
+    rows = [
+        (
+            at(60), as_of_key(at(60)), f"SQL{queue % 3}", "A", f"Queue{queue // 2}", f"group {group}", 5, "c",
+            1, 1, at(group), "ready" if group else "queue_off", group or None,
+        )
+        for group in range(12)
+        for queue in range(12)
+    ]  # fmt: skip
+    warehouse = Warehouse(spark, str(tmp_path))
+    with settings(spark, adaptive_enabled="false", shuffle_partitions="5"):
+        warehouse.replace(GROUP_PRIORITIES, small_frame(spark, rows, GROUP_PRIORITIES.struct))
+    table = warehouse.read(GROUP_PRIORITIES)
+    assert len(table.inputFiles()) == 5
+    for queue in range(12):
+        place = (F.col("instance") == f"SQL{queue % 3}") & (F.col("queue") == f"Queue{queue // 2}")
+        with opened(spark) as files:
+            assert table.where(place).count() == 12
+        assert files == {"group_priorities": 1}

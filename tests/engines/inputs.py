@@ -1,0 +1,372 @@
+"""The three inputs of the suite: folders with settings, and with what arrives before each of two nights."""
+
+import csv
+import gzip
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import yaml
+from deltalake import DeltaTable, write_deltalake
+
+from pipelines.commands import generate_log
+from schemas import CONTRACTS, TABLES
+from tests.support.captures import write_captures
+from tests.support.factories import Events, Row, endpoint_event, message_event
+from tests.support.harness import SOURCES, marked, one_log
+from tests.support.inputs import ARROW
+from tests.support.model.rules import rule_history
+from tests.support.nights import DAYS, nights, stretched
+from tests.support.random_logs import drawn, random_logs
+from tests.support.server import server_views, state_of
+from tests.support.strategies import Log
+from tests.support.strategies.dirty import dirty_batches
+from tests.support.strategies.monitored import AS_OF as MONITORED_AT, TIMINGS, monitored_logs
+from tests.support.strategies.spellings import spelled
+
+ROOT = Path(__file__).resolve().parents[2]
+ARRIVED = datetime(2026, 11, 25, tzinfo=UTC).timestamp()
+"""When all files were last changed, so that the table of files is the same on both engines."""
+CAME_LATER = {
+    "batches": ["newest_data"],
+    "endpoints": ["conversation_handle"],
+    "message_events": ["size_bytes"],
+    "receive_schedule": ["message_sequence_number", "contract", "local_service", "remote_service"],
+    "runs": ["newest_data"],
+    "transmission_schedule": ["why_still_here", "contract"],
+}
+EXPECT = [
+    {"name": "waits", "p95_wait": "5 min"},
+    {"oldest_wait": "1 h", "level": 5},
+    {"level_at_least": 6, "share": 0.25},
+    {"transmission_age": "10 min"},
+    {"unresolved": 3},
+    {"leaked_conversations": 1, "days": 0.5},
+]
+"""One of each measure; some hold and some do not."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """What is played.
+
+    Attributes:
+        make: writes `project`, the folder with the settings, and `1` and `2`, what the nights find there.
+        first, second: the as_ofs of the two nights.
+        backfill: an earlier as_of, which is made last.
+        period: what replay plays, and of which endpoints reassign decides anew.
+        change: a rule that the backlog gets behind the nights.
+        is_older: an older version has made the tables of the first night.
+        is_large: Apache Spark takes the second night for much work; see `pipelines/engine/small_jobs.py`.
+    """
+
+    make: Callable[[Path], None]
+    first: datetime
+    second: datetime
+    backfill: datetime
+    period: tuple[datetime, datetime]
+    change: Row
+    is_older: bool = False
+    is_large: bool = False
+
+    @property
+    def moments(self) -> dict[str, str]:
+        """The moments by name, as a command line has them."""
+        found = {"first": self.first, "second": self.second, "backfill": self.backfill}
+        found |= dict(zip(("since", "until"), self.period, strict=True))
+        return {name: moment.isoformat() for name, moment in found.items()}
+
+
+def make_inputs(folder: Path, names: Iterable[str]) -> None:
+    """Write the inputs of these names."""
+    for name in names:
+        each = folder / name
+        for part in ("project", "1", "2"):
+            (each / part).mkdir(parents=True)
+        INPUTS[name].make(each)
+        change = {"effective_from": LONG_AGO, **INPUTS[name].change}
+        (each / "project" / "change.yaml").write_text(yaml.safe_dump([change]))
+
+
+def arrive(project: Path, source: Path) -> None:
+    """Copy what comes before a night into the project; all files have one time of change."""
+    shutil.copytree(source, project, dirs_exist_ok=True)
+    for path in source.rglob("*"):
+        if path.is_file():
+            os.utime(project / path.relative_to(source), (ARRIVED, ARRIVED))
+
+
+def change_rules(project: Path) -> None:
+    """Add the change to the rules."""
+    path = project / "settings.yaml"
+    settings = yaml.safe_load(path.read_text())
+    settings["rules"] = [*settings.get("rules", []), {"path": "change.yaml"}]
+    path.write_text(yaml.safe_dump(settings))
+
+
+def make_older(warehouse: Path) -> None:
+    """Write tables anew as the version before did, without columns that came later."""
+    for table, columns in CAME_LATER.items():
+        path = str(warehouse / table)
+        version = DeltaTable(path).version()
+        rows = DeltaTable(path).to_pyarrow_table().drop_columns(list(columns))
+        shutil.rmtree(path)
+        write_deltalake(path, rows, partition_by=list(TABLES[table].partition_by) or None)
+        while DeltaTable(path).version() < version:
+            write_deltalake(path, rows.slice(0, 0), mode="append")
+
+
+# The sample cut to an hour
+
+HOUR = datetime(2026, 11, 20, 19, tzinfo=UTC)
+MESSAGES = 4000
+"""Of the day; a fifth of the sample."""
+
+
+def _make_sample(folder: Path) -> None:
+    log, project = folder / "log", folder / "project"
+    generate_log.main(["--preset", "sample", "--messages", str(MESSAGES), "--out", str(log)])
+    for name in ("settings.yaml", "catalog.yaml", "rules.yaml", "documentation.sql"):
+        shutil.copy(log / name, project)
+    settings = yaml.safe_load((project / "settings.yaml").read_text())
+    settings["inputs"]["message_events"]["format"] = "delta"
+    settings |= {"expect": EXPECT, "quality": {"max_rejected_share": 0.5}}
+    (project / "settings.yaml").write_text(yaml.safe_dump(settings))
+    random = Random(1)
+    for source in SOURCES:
+        halves: list[list[str]] = [[], []]
+        for path in sorted((log / source).glob("part-*")):
+            for line in path.read_text().splitlines():
+                half = _half_of(line, random)
+                if half is not None:
+                    halves[half].append(line)
+        for night, lines in zip(("1", "2"), halves, strict=True):
+            if source == "message_events":
+                _append_delta(folder / night / source, map(_read, lines), source)
+                if night == "1":
+                    shutil.copytree(folder / "1" / source, folder / "2" / source)
+            else:
+                (folder / night / source).mkdir()
+                (folder / night / source / f"{night}.json").write_text("\n".join([*lines, ""]))
+    shutil.rmtree(log)
+
+
+def _half_of(line: str, random: Random) -> int | None:
+    """The half hour of a line, now and then the other one; None of most lines."""
+    row = _read(line)
+    if row is None:
+        # A broken line, which has no time.
+        return random.randrange(2) if random.random() < 0.2 else None
+    since = row["event_time"] - HOUR
+    if not timedelta(0) <= since < timedelta(hours=1):
+        return None
+    half = int(since >= timedelta(minutes=30))
+    return 1 - half if random.random() < 0.05 else half
+
+
+def _read(line: str) -> Row | None:
+    try:
+        row = json.loads(line)
+        return {**row, "event_time": datetime.fromisoformat(row["event_time"])}
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _append_delta(path: Path, rows: Iterable[Row | None], source: str) -> None:
+    write_deltalake(path, _arrow(filter(None, rows), source), mode="append")
+
+
+def _arrow(rows: Iterable[Row], source: str) -> pa.Table:
+    schema = pa.schema([(column.name, ARROW[column.type]) for column in CONTRACTS[source].columns])
+    return pa.Table.from_pylist(list(rows), schema=schema)
+
+
+# A nasty random log
+
+LOGS, MONITORED, DIRTY, SEED = 10, 4, 15, 7
+ODD_TIMES = (
+    "1899-12-31T23:59:59.999999",
+    "1900-01-01T00:00:00",
+    "1969-12-31T23:59:59.999999",
+    "2026-03-29T01:30:00.000001",
+    "2026-10-25T00:30:00",
+    "2026-11-20T13:00:00.123456",
+    "2027-06-01T00:00:00",
+    "9999-12-31T23:59:59.999999",
+)
+"""Before all times and behind them, before the epoch, at a change of the clocks, of a microsecond."""
+ODD_NAMES = ('it\'s "so", \\ ', "tab\there", "100%25", "null", "\U0001f600 \uff5e", "STRASSE", "stra\u00dfe")
+FORMATS = {"endpoint_events": "csv", "message_events": "json", "queue_events": "parquet"}
+
+
+def _make_nasty(folder: Path) -> None:
+    log = one_log(
+        [
+            *(stretched(each, 3) for each in random_logs(LOGS, SEED)),
+            *drawn(monitored_logs(), MONITORED, SEED),
+        ]
+    )
+    project = folder / "project"
+    settings = {
+        "warehouse": "warehouse",
+        "inputs": {source: {"path": source, "format": FORMATS[source]} for source in SOURCES},
+        "catalog": "catalog.yaml",
+        "rules": [{"path": "rules.yaml"}],
+        "receive": {"top": 2},
+        "transmission": {
+            "starvation": {"after_seconds": 5 * 3600, "raise_by": 2},
+            "blocks": {"fragment_bytes": 100, "fragments": 3},
+        },
+        "activation": TIMINGS[1].settings,
+        "quality": {"max_rejected_share": 1.0},
+        "expect": EXPECT,
+    }
+    proposed = {**settings, "receive": {"top": 1}, "transmission": {"starvation": None, "blocks": None}}
+    for name, content in (
+        ("settings", settings),
+        ("proposed", proposed),
+        ("catalog", log.catalog),
+        ("rules", log.rules),
+    ):
+        (project / f"{name}.yaml").write_text(yaml.safe_dump(content, allow_unicode=True))
+    random = Random(SEED)
+    found = nights(log.events, random, days=(DAYS[0], DAYS[2]))
+    for number, example in enumerate(drawn(dirty_batches(), DIRTY, SEED)):
+        for night, batch in zip(found, example, strict=False):
+            for source, rows in batch.items():
+                night[source] += [marked(row, f"d{number}.") for row in rows]
+    for source, rows in _odd().items():
+        found[0][source] += rows[::2]
+        found[1][source] += rows[1::2]
+    for day, events in enumerate(found, start=1):
+        for source, rows in events.items():
+            path = folder / str(day) / source
+            path.mkdir()
+            _write(path / f"{night}.{FORMATS[source]}", [spelled(row, random) for row in rows], source)
+
+
+def _odd() -> Events:
+    """Conversations of odd names and times, between services that no catalog has."""
+    found: Events = {source: [] for source in SOURCES}
+    for number, name in enumerate(ODD_NAMES):
+        rows = [{"conversation": f"{name}{number}", "contract": name, "remote_service": name}]
+        found["endpoint_events"] += [endpoint_event(**row) for row in rows]
+        found["message_events"].append(message_event("DELIVERED", f"{name}{number}/0", message_type=name))
+    for time in ODD_TIMES:
+        moment = datetime.fromisoformat(time).replace(tzinfo=UTC)
+        found["endpoint_events"].append(endpoint_event(conversation=time, event_time=moment))
+        found["message_events"].append(message_event("DELIVERED", f"{time}/0", event_time=moment))
+    return found
+
+
+def _write(path: Path, rows: Sequence[Row], source: str) -> None:
+    if path.suffix == ".parquet":
+        pq.write_table(_arrow(rows, source), path)
+    elif path.suffix == ".json":
+        lines = [json.dumps(row, default=_text, ensure_ascii=False) for row in rows]
+        path.with_suffix(".json.gz").write_bytes(gzip.compress("\n".join([*lines, ""]).encode(), mtime=0))
+    else:
+        names = CONTRACTS[source].names
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows(
+                [names, *([_cell(row.get(name)) for name in names] for row in rows)]
+            )
+
+
+def _text(value: object) -> str:
+    assert isinstance(value, datetime)
+    return value.astimezone(UTC).isoformat()
+
+
+def _cell(value: object) -> object:
+    return _text(value) if isinstance(value, datetime) else value
+
+
+# Captures of two servers: that of the sample, and one that was made up
+
+CAPTURES = ROOT / "samples" / "capture"
+MADE_UP = 5
+"""Its log has messages in queues and on their way."""
+MADE_UP_AT = (datetime(2026, 11, 20, 22, tzinfo=UTC), datetime(2026, 11, 20, 23, tzinfo=UTC))
+
+
+def _make_captures(folder: Path) -> None:
+    settings = {"warehouse": "warehouse", "snapshots": [{"path": "captures"}], "expect": EXPECT}
+    (folder / "project" / "settings.yaml").write_text(yaml.safe_dump(settings))
+    log = _as_servers_have_it(one_log(random_logs(2, MADE_UP)[1:]))
+    for night, day, moment in zip(("1", "2"), (23, 24), MADE_UP_AT, strict=True):
+        captures = folder / night / "captures"
+        captures.mkdir()
+        shutil.copy(CAPTURES / f"SQL1-202611{day}T073000Z.jsonl", captures)
+        state = state_of(log.events, log.catalog, log.rules, moment)
+        rules = [
+            rule
+            for rule in rule_history(log.rules)
+            if rule.valid_from <= moment and (rule.valid_to is None or moment < rule.valid_to)
+        ]
+        write_captures(captures, server_views(state, rules), moment)
+
+
+def _as_servers_have_it(log: Log) -> Log:
+    """The log with ids of conversations and groups that are GUIDs, and no queue events."""
+
+    def guids(rows: list[Row]) -> list[Row]:
+        ids = ("conversation_id", "conversation_group_id")
+        return [
+            {**row, **{name: row[name].encode().hex().upper() for name in ids if row.get(name)}}
+            for row in rows
+        ]
+
+    return replace(
+        log,
+        endpoint_events=guids(log.endpoint_events),
+        message_events=guids(log.message_events),
+        queue_events=None,
+    )
+
+
+def _rule(instance: str, database: str, **criteria: Any) -> Row:
+    return {
+        "instance": instance,
+        "database": database,
+        "create": {"name": "Tried", "level": 10, **criteria},
+    }
+
+
+LONG_AGO = "2026-01-01T00:00:00Z"
+INPUTS = {
+    "sample": Input(
+        _make_sample,
+        first=HOUR + timedelta(minutes=30),
+        second=HOUR + timedelta(hours=1),
+        backfill=HOUR + timedelta(minutes=15),
+        period=(HOUR + timedelta(minutes=10), HOUR + timedelta(minutes=50)),
+        change=_rule("ERP1", "ErpDB", contract="OrderContract", remote_service="BronzeCheckoutService"),
+    ),
+    "nasty": Input(
+        _make_nasty,
+        first=DAYS[0],
+        second=DAYS[2],
+        backfill=MONITORED_AT,
+        period=(DAYS[0] - timedelta(hours=20), DAYS[1]),
+        change=_rule("00.SQL1", "Sales", contract="gold"),
+        is_large=True,
+    ),
+    "captures": Input(
+        _make_captures,
+        first=datetime(2026, 11, 23, 7, 30, tzinfo=UTC),
+        second=datetime(2026, 11, 24, 7, 30, tzinfo=UTC),
+        backfill=MADE_UP_AT[1],
+        period=(datetime(2026, 11, 23, tzinfo=UTC), datetime(2026, 11, 24, 7, 30, tzinfo=UTC)),
+        change=_rule("SQL1", "Claims", remote_service="//acme/portal/Gold"),
+        is_older=True,
+    ),
+}

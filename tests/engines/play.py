@@ -1,0 +1,191 @@
+"""Plays inputs on one engine, in a process of its own: python -m tests.engines.play ENGINE INPUTS OUT NAME...
+
+INPUTS is the folder of `make_inputs`, OUT a folder. It gets a folder of each input, as it is afterwards, and
+beside it a JSON file of what came out: the tables after each step that writes, and what each command said.
+With --verbose each step says how many seconds it took, and how many of the processors.
+"""
+
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import psutil
+from deltalake import DeltaTable
+from pyspark.sql import SparkSession
+
+from pipelines.console.invocation import JOBS
+from pipelines.engine.session import is_embedded
+from pipelines.schedules import numbering
+from pipelines.storage import batches
+from tests.engines.faulty_files import read_all
+from tests.engines.inputs import INPUTS, arrive, change_rules, make_older
+from tests.engines.questions import DAMAGED, NIGHTS, WRITING, names_in, reading, words_of
+from tests.field.running import run, table_of
+from tests.support import plans
+from tests.support.factories import Row
+
+FILES = "files"
+"""What is read without a night: files of each format with their faults."""
+COMMANDS = {job: command for command, job in JOBS.items()}
+MUCH = {
+    "codegen_wholeStage": "true",
+    "codegen_factoryMode": "FALLBACK",
+    "subexpressionElimination_enabled": "true",
+    "adaptive_enabled": "true",
+    "shuffle_partitions": "3",
+}
+SECONDS = re.compile(r"\b(done in|failed after) \d+\.\d s")
+SUBMITTED = re.compile(r"\./spark-submit\.sh jobs/(\w+)\.py")
+
+
+def main(engine: str, inputs: str, out: str, names: Sequence[str], *, verbose: bool) -> None:
+    """Play inputs of these names."""
+    session = _open(engine)
+    for name in names:
+        with _timed(f"{engine} {name}", verbose):
+            if name == FILES:
+                found: Any = read_all(session, Path(inputs, FILES))
+            else:
+                found = _Player(session, name, Path(inputs), Path(out), verbose=verbose).play()
+        Path(out, f"{name}.json").write_text(json.dumps(found))
+
+
+def _open(engine: str) -> SparkSession:
+    if engine == "spark":
+        from tests.support.apache_spark import open_apache_spark
+
+        return open_apache_spark()
+    from pipelines.engine.session import open_session
+
+    return open_session("tests")
+
+
+@contextmanager
+def _timed(what: str, verbose: bool) -> Iterator[None]:
+    began, used = time.monotonic(), _processor_seconds()
+    yield
+    if verbose:
+        took = f"{time.monotonic() - began:6.1f} s {_processor_seconds() - used:6.1f} of the processors"
+        print(f"{took}  {what}", flush=True)
+
+
+def _processor_seconds() -> float:
+    process = psutil.Process()
+    times = [each.cpu_times() for each in (process, *process.children(recursive=True))]
+    return sum(each.user + each.system for each in times)
+
+
+class _Player:
+    """One input on the engine of this process."""
+
+    def __init__(self, session: SparkSession, name: str, inputs: Path, out: Path, *, verbose: bool) -> None:
+        self._session, self._verbose = session, verbose
+        self._name, self._input = name, INPUTS[name]
+        self._arrivals, self._folder = inputs / name, out / name
+        shutil.copytree(self._arrivals / "project", self._folder)
+        self._tables: dict[str, dict[str, Any]] = {}
+        self._said: dict[str, Row] = {}
+        self._runs: dict[str, str] = {}
+
+    def play(self) -> Any:
+        """Run the nights, then every command, and return the tables after each night and what was said."""
+        names, warehouse = self._input.moments, self._folder / "warehouse"
+        for number, (night, line) in enumerate(NIGHTS.items(), start=1):
+            if (self._arrivals / str(number)).exists():
+                arrive(self._folder, self._arrivals / str(number))
+            is_second = night == "second"
+            if is_second and self._input.is_older:
+                make_older(warehouse)
+            with taken_for_much(self._session) if is_second and self._input.is_large else nullcontext():
+                self._ask(line, names)
+            self._tables[night] = self._read_tables()
+        named = ("receive_schedule", "transmission_schedule", "activation_summary")
+        names |= names_in({name: table_of(warehouse, name) for name in named}, self._input)
+        for line in reading(self._name):
+            self._ask(line, names)
+        change_rules(self._folder)
+        for line in WRITING:
+            self._ask(line, names)
+        self._tables["commands"] = self._read_tables()
+        lose_commits(warehouse, "receive_schedule")
+        self._ask(DAMAGED, names)
+        return {"tables": self._tables, "said": self._said}
+
+    def _ask(self, line: str, names: Mapping[str, str]) -> None:
+        """Run a command in the folder of the project, and keep what it says."""
+        command, *options = words_of(line, names)
+        with _timed(f"  {line}", self._verbose), chdir(self._folder):
+            outcome = run(command.replace("-", "_"), "--config", "settings.yaml", *options)
+        said = {
+            "code": str(outcome.code),
+            "out": outcome.out,
+            "err": "\n".join(sorted(outcome.err.splitlines())),
+        }
+        if "page.html" in options and not outcome.code:
+            said["page"] = (self._folder / "page.html").read_text("utf-8")
+        self._said[line] = {name: self._plain(text) for name, text in said.items()}
+
+    def _read_tables(self) -> dict[str, Any]:
+        """Columns and rows of the tables of the warehouse, and of the answers that commands wrote."""
+        runs = table_of(self._folder / "warehouse", "runs")
+        for number, row in enumerate(sorted(runs, key=lambda row: row["started_at"])):
+            self._runs[row["run_id"]] = f"run {number}"
+        found = {}
+        for log in sorted(self._folder.glob("*/*/_delta_log")):
+            root, name = log.parent.parent, log.parent.name
+            columns = {each.name: str(each.type) for each in DeltaTable(str(log.parent)).schema().fields}
+            rows = [{name: self._value(value) for name, value in row.items()} for row in table_of(root, name)]
+            found[f"{root.name}.{name}"] = {"columns": columns, "rows": rows}
+        return found
+
+    def _value(self, value: object) -> object:
+        """A value that JSON has: maps in one order, moments as text."""
+        if isinstance(value, list):
+            return sorted(value)
+        return value if value is None or isinstance(value, int | float) else self._plain(str(value))
+
+    def _plain(self, text: str) -> str:
+        """A text without the folder, ids of runs, seconds, and how the process was started."""
+        text = text.replace(str(self._folder), "FOLDER")
+        for id, name in self._runs.items():
+            text = text.replace(id, name)
+        text = SECONDS.sub(r"\1 ? s", text)
+        return SUBMITTED.sub(lambda job: f"priorities {COMMANDS.get(job[1], job[1])}", text)
+
+
+@contextmanager
+def taken_for_much(session: SparkSession) -> Iterator[None]:
+    """Let Apache Spark work as it does on large ledgers: compiled, in several tasks, ranked in buckets."""
+    if is_embedded(session):
+        yield
+        return
+    with (
+        patch.object(batches, "SMALL_LEDGER", -1),
+        patch.object(numbering, "MOST_TOGETHER", 2),
+        plans.settings(session, **MUCH),
+    ):
+        yield
+
+
+def lose_commits(warehouse: Path, table: str) -> None:
+    """Take away the newest commits of a table, with the last one that was published."""
+    last = max(table_of(warehouse, "runs"), key=lambda run: run["started_at"])
+    newest = DeltaTable(str(warehouse / table)).version()
+    for version in range(dict(last["versions"])[table], newest + 1):
+        for path in (warehouse / table / "_delta_log").glob(f"*{version:020}.*"):
+            path.unlink()
+
+
+if __name__ == "__main__":
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    words = [word for word in sys.argv[1:] if word != "--verbose"]
+    main(words[0], words[1], words[2], words[3:], verbose="--verbose" in sys.argv)

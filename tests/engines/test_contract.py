@@ -1,0 +1,139 @@
+"""The contract of `pipelines/engine` on Apache Spark: what both engines do, and what they do otherwise."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession, functions as F
+
+from pipelines.engine.files import is_slow_to_open_files
+from pipelines.engine.frames import small_frame
+from pipelines.engine.materialize import materialized
+from pipelines.engine.ordered import sort_within_keys
+from pipelines.engine.session import open_session
+from pipelines.engine.small_jobs import is_set_for_small_jobs, set_for_small_jobs, small_job_settings
+from pipelines.storage.tables import open_table
+from pipelines.storage.warehouse import Warehouse
+from schemas.outputs import UNRESOLVED
+from tests.engine.test_embedded_engine import ROWS
+from tests.engine.test_files import test_a_file_is_read_and_no_other
+from tests.engine.test_housekeeping import require_housekept
+from tests.engine.test_materialize import test_working_files_in_a_folder_of_any_name
+from tests.engine.test_python_workers import test_every_row_is_seen_once
+from tests.engine.test_row_hash import test_a_file_of_one_value
+from tests.engines.play import MUCH
+from tests.support.factories import at, catalog
+from tests.support.harness import Project
+from tests.support.plans import settings
+
+__all__ = [
+    "test_a_file_is_read_and_no_other",
+    "test_a_file_of_one_value",
+    "test_every_row_is_seen_once",
+    "test_working_files_in_a_folder_of_any_name",
+]
+"""They hold on both engines."""
+
+
+# Housekeeping, and rows that are computed once
+
+
+@pytest.mark.parametrize("by_sql", [False, True])
+def test_a_table_is_kept_by_the_api_of_delta_and_by_sql(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, by_sql: bool
+) -> None:
+    """Over Spark Connect there is SQL alone."""
+    if by_sql:
+        monkeypatch.setattr("pipelines.engine.housekeeping.is_classic", lambda _: False)
+    require_housekept(spark, tmp_path)
+
+
+def columns_of(rows: DataFrame) -> set[str]:
+    """The columns as the analyzer tells them apart."""
+    output = rows._jdf.queryExecution().analyzed().output()
+    return {output.apply(place).toString() for place in range(output.size())}
+
+
+def test_kept_rows_have_columns_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
+    """Else Spark has to tell them from those of their origin when both are joined, and at times fails to."""
+    rows = spark.range(3).toDF("id")
+    with materialized(rows, str(tmp_path)) as copy:
+        assert not columns_of(rows) & columns_of(copy)
+        assert [row["id"] for row in rows.join(copy, "id").orderBy("id").collect()] == [0, 1, 2]
+
+
+def test_files_are_opened_at_once(spark: SparkSession) -> None:
+    assert not is_slow_to_open_files(spark)
+
+
+# Python workers
+
+
+def test_python_sees_the_rows_of_a_key_in_order(spark: SparkSession) -> None:
+    """Most rows are of one key."""
+    key = F.when(F.col("id") % 10 == 0, F.col("id") % 7).otherwise(0).alias("key")
+    rows = spark.range(0, 60_000, 1, 4).select(key, F.col("id").alias("number")).orderBy(F.hash("number"))
+
+    def count(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+
+        last, found, ended = (-1, -1), 0, set[int]()
+        for batch in batches:
+            for key, number in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                found += key in ended if key != last[0] else number < last[1]
+                ended |= {last[0]} if key != last[0] else set()
+                last = key, number
+        yield pa.RecordBatch.from_arrays([pa.array([found])], ["found"])
+
+    steps_back = sort_within_keys(rows, "key", ["number"]).mapInArrow(count, "found bigint")
+    assert sum(row.found for row in steps_back.collect()) == 0
+
+
+# Sessions
+
+
+def test_times_are_written_as_the_embedded_engine_reads_them(spark: SparkSession, tmp_path: Path) -> None:
+    # This is what Spark does where nobody says otherwise.
+    spark.conf.set("spark.sql.parquet.outputTimestampType", "INT96")
+    open_session("test").sql("SELECT timestamp'2026-11-20 12:00:00' AS at").write.parquet(f"{tmp_path}/rows")
+    [file] = tmp_path.glob("rows/*.parquet")
+    assert str(pq.read_schema(file).field("at").type) == "timestamp[us, tz=UTC]"
+
+
+def test_settings_for_small_jobs_end_with_their_block(spark: SparkSession) -> None:
+    set_for_small_jobs(spark)
+    with settings(spark, **MUCH):
+        assert not is_set_for_small_jobs(spark)
+        with small_job_settings(spark):
+            assert is_set_for_small_jobs(spark)
+        before = {name: spark.conf.get(f"spark.sql.{name.replace('_', '.')}") for name in MUCH}
+        assert before == MUCH
+    assert is_set_for_small_jobs(spark)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Etc/UTC", "Z"])
+def test_utc_has_many_names(spark: SparkSession, tmp_path: Path, zone: str) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", zone)
+    assert open_table(session, Project(tmp_path, catalog=catalog()).config, "runs").isEmpty()
+
+
+# Writes: `tests/engine/test_embedded_engine.py` has what the embedded engine does
+
+
+def test_rows_without_a_value_stay_where_others_are_replaced(spark: SparkSession, tmp_path: Path) -> None:
+    path, rows = f"{tmp_path}/table", spark.sql(ROWS)
+    rows.write.format("delta").save(path)
+    rows.where("false").write.format("delta").mode("overwrite").option("replaceWhere", "id = 'a'").save(path)
+    assert sorted(row.number for row in spark.read.format("delta").load(path).collect()) == [2, 3]
+
+
+def test_rows_outside_of_what_they_replace_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    rows = [(at(), "20261120T120000000000Z", "receive", "m", "endpoint_unknown")]
+    with pytest.raises(AnalysisException, match="REPLACE_WHERE_MISMATCH"):
+        Warehouse(spark, str(tmp_path)).replace(
+            UNRESOLVED, small_frame(spark, rows, UNRESOLVED.struct), where="as_of_key = 'another'"
+        )
