@@ -44,6 +44,8 @@ def in_ranges(name: str, ranges: Sequence[tuple[datetime, datetime]]) -> Column:
 def of_partitions(partitions: Iterable[tuple[date | None, int]]) -> str:
     """The rows of partitions of a ledger table, as SQL; where these are many, of some between them, too.
 
+    Without BETWEEN, which Delta on Apache Spark can't read in the condition of a write.
+
     Args:
         partitions: (closed_on, fold); at least one. If closed_on is null, all open rows are meant.
     """
@@ -57,6 +59,6 @@ def of_partitions(partitions: Iterable[tuple[date | None, int]]) -> str:
     conditions = ["closed_on IS NULL"] if has_open else []
     for first, last in few_ranges(folds):
         there = [fold for day, each in folds.items() if first <= day <= last for fold in each]
-        days = f"closed_on BETWEEN DATE'{first}' AND DATE'{last}'"
-        conditions.append(f"({days} AND fold BETWEEN {min(there)} AND {max(there)})")
+        days = f"closed_on >= DATE'{first}' AND closed_on <= DATE'{last}'"
+        conditions.append(f"({days} AND fold >= {min(there)} AND fold <= {max(there)})")
     return " OR ".join(conditions)

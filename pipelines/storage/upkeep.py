@@ -132,7 +132,10 @@ class Upkeep:
         """
         # Days between them may be written again; what they have stays.
         ranges = few_ranges(days, timedelta(days=1))
-        named = " OR ".join(f"closed_on BETWEEN DATE '{first}' AND DATE '{last}'" for first, last in ranges)
+        # Delta on Apache Spark can't read BETWEEN in the condition of a write.
+        named = " OR ".join(
+            f"(closed_on >= DATE '{first}' AND closed_on <= DATE '{last}')" for first, last in ranges
+        )
         where = f"({named}) AND {FOLD.name} <= {last_fold}"
         self._opened(table).set_column(FOLD.name, last_fold, where=where, partition_by=table.partition_by)
 

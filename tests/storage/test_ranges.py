@@ -46,8 +46,8 @@ def test_partitions_as_sql() -> None:
     partitions = [(None, 7), (day(0), 1), (day(0), 3), (day(9), 4), (None, 8)]
     assert of_partitions(partitions) == (
         "closed_on IS NULL"
-        " OR (closed_on BETWEEN DATE'2026-11-01' AND DATE'2026-11-01' AND fold BETWEEN 1 AND 3)"
-        " OR (closed_on BETWEEN DATE'2026-11-10' AND DATE'2026-11-10' AND fold BETWEEN 4 AND 4)"
+        " OR (closed_on >= DATE'2026-11-01' AND closed_on <= DATE'2026-11-01' AND fold >= 1 AND fold <= 3)"
+        " OR (closed_on >= DATE'2026-11-10' AND closed_on <= DATE'2026-11-10' AND fold >= 4 AND fold <= 4)"
     )
 
 
