@@ -250,7 +250,7 @@ def _make_nasty(folder: Path) -> None:
         for source, rows in events.items():
             path = folder / str(day) / source
             path.mkdir()
-            _write(path / f"{night}.{FORMATS[source]}", [spelled(row, random) for row in rows], source)
+            _write(path / f"{day}.{FORMATS[source]}", [spelled(row, random) for row in rows], source)
 
 
 def _odd() -> Events:

@@ -27,7 +27,7 @@ from pipelines.schedules import numbering
 from pipelines.storage import batches
 from tests.engines.faulty_files import read_all
 from tests.engines.inputs import INPUTS, arrive, change_rules, make_older
-from tests.engines.questions import DAMAGED, NIGHTS, WRITING, names_in, reading, words_of
+from tests.engines.questions import DAMAGED, NIGHTS, READING, WRITING, names_in, played_on, words_of
 from tests.field.running import run, table_of
 from tests.support import plans
 from tests.support.factories import Row
@@ -43,6 +43,7 @@ MUCH = {
     "shuffle_partitions": "3",
 }
 SECONDS = re.compile(r"\b(done in|failed after) \d+\.\d s")
+FINISHED = re.compile(r"\bfinished at \S+")
 SUBMITTED = re.compile(r"\./spark-submit\.sh jobs/(\w+)\.py")
 
 
@@ -106,13 +107,14 @@ class _Player:
                 make_older(warehouse)
             with taken_for_much(self._session) if is_second and self._input.is_large else nullcontext():
                 self._ask(line, names)
+            assert self._said[line]["code"] in ("0", "6"), self._said[line]["err"]
             self._tables[night] = self._read_tables()
         named = ("receive_schedule", "transmission_schedule", "activation_summary")
         names |= names_in({name: table_of(warehouse, name) for name in named}, self._input)
-        for line in reading(self._name):
+        for line in played_on(self._name, READING):
             self._ask(line, names)
         change_rules(self._folder)
-        for line in WRITING:
+        for line in played_on(self._name, WRITING):
             self._ask(line, names)
         self._tables["commands"] = self._read_tables()
         lose_commits(warehouse, "receive_schedule")
@@ -157,7 +159,7 @@ class _Player:
         text = text.replace(str(self._folder), "FOLDER")
         for id, name in self._runs.items():
             text = text.replace(id, name)
-        text = SECONDS.sub(r"\1 ? s", text)
+        text = FINISHED.sub("finished at ?", SECONDS.sub(r"\1 ? s", text))
         return SUBMITTED.sub(lambda job: f"priorities {COMMANDS.get(job[1], job[1])}", text)
 
 
