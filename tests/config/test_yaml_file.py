@@ -38,7 +38,7 @@ def refusal(tmp_path: Path, content: str) -> list[str]:
         ("!!str 010", "010"),
         ("[1, {b: c}]", [1, {"b": "c"}]),
         ("ünï 名", "ünï 名"),
-        ("&x {n: 1}\nb: *x", {"n": 1}),
+        ("[&x {n: 1}, *x]", [{"n": 1}, {"n": 1}]),
     ],
 )
 def test_values(tmp_path: Path, written: str, value: object) -> None:
