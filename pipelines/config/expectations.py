@@ -36,8 +36,6 @@ LONGEST = 1_000_000_000
 LEAK_DAYS = 7.0
 """Days without traffic that make a leak unless given, as of `leaks`."""
 MOST_DAYS = 36_525
-DECIMALS = 6
-"""Decimals of a duration that are compared: microseconds."""
 _DURATION = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+) ?([^\W\d_]+)")
 _NUMBER = re.compile(r"[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][-+]?[0-9]+)?")
 _FORM = "write a number and a unit (s, min, h or d), like 10 min"
@@ -152,8 +150,7 @@ class Expectation:
             return True
         if self.measure == LEVEL_AT_LEAST:
             return value >= self.limit
-        # A percentile between two whole seconds has the noise of its interpolation.
-        return round(value, DECIMALS) <= self.limit
+        return value <= self.limit
 
     def describe(self) -> dict[str, Any]:
         """Return the name, the measure and the keys, for the settings in `runs`."""

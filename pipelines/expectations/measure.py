@@ -15,7 +15,7 @@ from pipelines.config.expectations import (
     Expectation,
     queue_names,
 )
-from pipelines.questions.waiting import seconds_waited
+from pipelines.questions.waiting import percentile, seconds_waited
 from schemas.keys import QUEUE
 
 COLUMNS = {
@@ -119,7 +119,7 @@ def _value(expectation: Expectation, fits: Column, seconds: Column, level: Colum
     if expectation.measure in (OLDEST_WAIT, TRANSMISSION_AGE):
         return F.max(F.when(fits, seconds))
     if expectation.measure == P95_WAIT:
-        return F.percentile(F.when(fits, seconds), F.lit(0.95))
+        return percentile(F.when(fits, seconds), 0.95)
     return F.count_if(fits & (level >= F.lit(expectation.entry.level_at_least)))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from decimal import ROUND_DOWN, Decimal
 
-from pipelines.config.expectations import DECIMALS, LEVEL_AT_LEAST, OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE
+from pipelines.config.expectations import LEVEL_AT_LEAST, OLDEST_WAIT, P95_WAIT, TRANSMISSION_AGE
 from pipelines.config.instants import format_instant
 from pipelines.console.tables import print_rows
 from pipelines.console.terminal import Terminal
@@ -65,4 +65,4 @@ def _is_within(row: Row) -> bool:
     """Whether the limit is met, so that too few messages are the cause."""
     if row["measure"] in (None, LEVEL_AT_LEAST):
         return row["measure"] is not None and bool(row["value"] >= row["limit"])
-    return bool(round(row["value"], DECIMALS) <= row["limit"])
+    return bool(row["value"] <= row["limit"])

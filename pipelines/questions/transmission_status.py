@@ -21,12 +21,12 @@ def count_statuses(schedule: DataFrame) -> DataFrame:
     Returns:
         One row per text, whole, byte by byte: `why_still_here` (null: no transmission_status, or no
         snapshot shows the message), `messages`, `oldest` (sendable_at) and `example_message_id`, the one
-        that has waited longest.
+        that has waited longest, of several the first by id.
     """
     grouped = schedule.groupBy("why_still_here").agg(
         F.count(F.lit(1)).alias("messages"),
         F.min("sendable_at").alias("oldest"),
-        F.min_by("message_id", "position").alias("example_message_id"),
+        F.min(F.struct("sendable_at", "message_id"))["message_id"].alias("example_message_id"),
     )
     return grouped.select(*STATUS_COLUMNS)
 

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.questions.waiting import seconds_waited
+from pipelines.questions.waiting import percentile, seconds_waited
 
 SUMS = (
     "open_receive",
@@ -61,8 +61,8 @@ def _waits(since: str, as_of: datetime) -> list[Column]:
     seconds = seconds_waited(since, as_of)
     return [
         F.min(since).alias("oldest"),
-        F.percentile(seconds, F.lit(0.5)).alias("median_seconds"),
-        F.percentile(seconds, F.lit(0.95)).alias("p95_seconds"),
+        percentile(seconds, 0.5).alias("median_seconds"),
+        percentile(seconds, 0.95).alias("p95_seconds"),
     ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.engine.frames import small_frame
-from pipelines.questions.waiting import seconds_waited
+from pipelines.questions.waiting import percentile, seconds_waited
 from pipelines.storage.collect import collect_rows
 from pipelines.why.codes import NAMES, PLACE
 
@@ -34,7 +34,7 @@ def describe_places(rows: DataFrame, as_of: datetime, limit: int) -> dict[Place 
         *[F.count(F.when(F.col("state") == state, 1)).alias(f"state_{state}") for state in STATES],
         F.min("since").alias("oldest"),
         F.max(seconds).alias("oldest_seconds"),
-        F.percentile(seconds, F.lit(0.95)).alias("p95_seconds"),
+        percentile(seconds, 0.95).alias("p95_seconds"),
     ]
     by_place = collect_rows(rows.groupBy(*PLACE).agg(*aggregates))
     found: dict[Place | None, Row] = {place_of(row): _situation(row) for row in by_place}

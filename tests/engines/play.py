@@ -44,6 +44,10 @@ MUCH = {
 }
 SECONDS = re.compile(r"\b(done in|failed after) \d+\.\d s")
 FINISHED = re.compile(r"\bfinished at \S+")
+RUN_TOOK = re.compile(r"(The run took</dt><dd[^>]*>)[^<]*(</dd><dd[^>]*>)[^<]*")
+FILES_OF_TABLE = re.compile(r"(; )?\b(join|delete|in) \d+ (unused )?files?( in \d+ partitions)?")
+"""How many files a table has is up to the engine."""
+NO_MORE = re.compile(r"^\w+: \n", re.MULTILINE)
 SUBMITTED = re.compile(r"\./spark-submit\.sh jobs/(\w+)\.py")
 
 
@@ -160,6 +164,7 @@ class _Player:
         for id, name in self._runs.items():
             text = text.replace(id, name)
         text = FINISHED.sub("finished at ?", SECONDS.sub(r"\1 ? s", text))
+        text = NO_MORE.sub("", FILES_OF_TABLE.sub("", RUN_TOOK.sub(r"\1?\2?", text)))
         return SUBMITTED.sub(lambda job: f"priorities {COMMANDS.get(job[1], job[1])}", text)
 
 

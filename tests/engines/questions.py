@@ -39,12 +39,14 @@ READING: dict[str, Sequence[str]] = {
     "lint --format json": ALL,
     "lint --as-of latest --fail-on error --format sarif": ["nasty"],
     "whatif --change change.yaml --out whatif --format json": ["nasty"],
-    "whatif --rules change.yaml --as-if {first} --as-of {first} --limit 3 --wide": ["captures"],
+    "whatif --rules change.yaml --as-if {first} --as-of {first} --out whatif --limit 3 --wide": ["captures"],
     "replay --from {since} --to {until} --proposed proposed.yaml --out replay --format json": ["nasty"],
     "replay --from {since} --to {until} --queue {queue} --readers 1..3 --top 2 --drain --limit 4 "
     "--change change.yaml --as-if {first}": ["sample"],
     "conformance --out conformance --format json": ["nasty"],
-    "conformance --window-hours 0.25 --tolerance-ms 0 --as-of {second} --limit 9 --wide": ["sample"],
+    "conformance --window-hours 0.25 --tolerance-ms 0 --as-of {second} --out conformance --limit 9 --wide": [
+        "sample"
+    ],
     "activation --queue {monitored} --as-of {watched} --format json": ALL,
     "activation --queue {monitored} --as-of {watched}": ["nasty"],
     "report --as-of {second} --whatif whatif --conformance conformance --replay replay --out page.html": [
