@@ -90,8 +90,8 @@ test-contract: setup ## the contract of the engines, and plans of Apache Spark
 	  $(addprefix tests/engines/test_,contract.py everything_is_played.py plans.py spark_connect.py)
 
 .PHONY: test-fast
-test-fast: setup ## the tests that are not marked slow, on the embedded engine
-	@$(PYTEST) -m "not slow" $(ARGS)
+test-fast: setup ## the tests that are marked neither slow nor long, on the embedded engine
+	@$(PYTEST) -m "not slow and not long" $(ARGS)
 
 .PHONY: attack attack-spark
 attack: setup ## try what may happen to a night: kills, bad files, hostile names, damaged tables (half an hour)

@@ -17,6 +17,9 @@ from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR
 from benchmarks.options import LAST_MIDNIGHT, Options
 from tests.support.harness import Row
 
+pytestmark = pytest.mark.long
+
+
 MESSAGES = 2_000
 
 
@@ -73,7 +76,6 @@ def test_a_log_is_made_once(tmp_path: Path) -> None:
     assert make_backlog(10, "queue", tmp_path) != log
 
 
-@pytest.mark.slow
 def test_the_night_and_the_floor_equal_the_peer(tmp_path: Path) -> None:
     """Of processes as they are measured; tables that differ raise."""
     bench = Bench(Options(tmp_path, (EMBEDDED,), messages=500, memory="1g"))

@@ -19,6 +19,9 @@ from tests.support.model import simulate
 from tests.support.random_logs import random_logs
 from tests.support.strategies import Log
 
+pytestmark = pytest.mark.long
+
+
 TABLES = ("endpoints", "group_priorities", "receive_schedule", "transmission_schedule", "unresolved")
 ARROW = {
     "string": pa.string(),

@@ -20,7 +20,7 @@ from tests.support.processes import PATIENCE, finish, kill_when, log_of, start, 
 from tests.support.small_project import a_bit_of_everything, night_after, project_in
 from tests.support.warehouses import changed, contents, last_status
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 KILLS = 3
 FIRST, SECOND = at(60), at(60, day=1)

@@ -15,9 +15,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from pyspark.sql import SparkSession
 
 from pipelines.nightly.publish import COUNTED
-from pipelines.storage import batches as done
 from schemas import TABLES
-from tests.support import plans
 from tests.support.factories import (
     INITIATOR,
     TARGET,
@@ -185,21 +183,6 @@ def test_a_night_is_few_commits(session: SparkSession, tmp_path: Path) -> None:
         project.run(session, at(60, day=number))
         found.append(commits(project) - before)
     assert found[1] <= COMMITS_A_NIGHT, found
-
-
-def test_a_night_that_is_not_little_on_spark(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All other nights of the tests are small jobs: one task, interpreted (engine/small_jobs.py)."""
-    monkeypatch.setattr(done, "SMALL_LEDGER", -1)
-    log = one_log(random_logs(15, 22))
-    project = project_of(tmp_path, log)
-    project.add(log.events)
-    generated = {"codegen_wholeStage": "true", "codegen_factoryMode": "FALLBACK"}
-    with plans.settings(spark, shuffle_partitions="5", adaptive_enabled="true", **generated):
-        project.run(spark, log.as_of)
-        assert spark.conf.get("spark.sql.codegen.wholeStage") == "true"
-    require_equal(project, log)
 
 
 @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))

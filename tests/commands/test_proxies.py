@@ -55,7 +55,7 @@ def test_the_embedded_engine_takes_no_proxy_and_leaves_it_set(
     assert came == []
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_server_behind_a_proxy_that_does_not_answer() -> None:
     """The proxy is asked, and the job says within seconds that nobody answers."""
     with proxy() as (address, came):

@@ -28,7 +28,7 @@ from tests.support.harness import SOURCES, Project
 from tests.support.snapshot_views import Server, views
 from tests.support.warehouses import contents
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 DAYS = 4
 MIDNIGHTS = [at(12 * 60, day=day) for day in range(DAYS)]

@@ -51,7 +51,7 @@ launch(lambda _: max(cli.run([*line.split(), "--config", config]) for line in li
 """
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_night_and_its_questions(embedded: SparkSession, tmp_path: Path) -> None:
     """The process has another time zone, which it can't change."""
     here, there = project_in(tmp_path / "here"), project_in(tmp_path / "there")
@@ -82,7 +82,7 @@ def test_a_night_and_its_questions(embedded: SparkSession, tmp_path: Path) -> No
         assert answer == run(job, "--config", here.config, *options).json, job
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_console_of_code_page_1252(embedded: SparkSession, tmp_path: Path) -> None:
     """A character that the console lacks is written as an escape."""
     project = project_in(tmp_path)

@@ -33,7 +33,7 @@ def test_the_scripts_are_for_any_shell() -> None:
         assert (done.returncode, done.stderr) == (0, ""), script
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_nights_of_two_servers_an_upgrade_and_the_way_back(place: Place) -> None:
     place.serve_both()
     assert place.night() == 0, place.log
@@ -81,7 +81,7 @@ def test_a_password_comes_from_the_file_login(place: Place) -> None:
     assert place.called == [f"capture {secret}"] * 2 + [f"nightly {secret}"]
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_week_and_a_rebuild(place: Place) -> None:
     """The week prunes old days and moves their captures away; nights go on, and a rebuild takes them."""
     captures = place.folder / "captures"
@@ -119,7 +119,7 @@ def test_a_week_and_a_rebuild(place: Place) -> None:
     assert (place.folder / "warehouse.old" / "runs").exists()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_servers_of_one_name(place: Place) -> None:
     _, settings = blocks(SERVERS, "yaml")
     (place.folder / "priorities.yaml").write_text(settings)

@@ -65,7 +65,7 @@ class Input:
         period: what replay plays, and of which endpoints reassign decides anew.
         change: a rule that the backlog gets behind the nights.
         is_older: an older version has made the tables of the first night.
-        is_large: Apache Spark takes the second night for much work; see `pipelines/engine/small_jobs.py`.
+        is_large: Apache Spark takes the rerun for much work; see `pipelines/engine/small_jobs.py`.
     """
 
     make: Callable[[Path], None]

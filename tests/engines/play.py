@@ -57,7 +57,8 @@ def main(engine: str, inputs: str, out: str, names: Sequence[str], *, verbose: b
     for name in names:
         with _timed(f"{engine} {name}", verbose):
             if name == FILES:
-                found: Any = read_all(session, Path(inputs, FILES))
+                with taken_for_much(session):
+                    found: Any = read_all(session, Path(inputs, FILES))
             else:
                 found = _Player(session, name, Path(inputs), Path(out), verbose=verbose).play()
         Path(out, f"{name}.json").write_text(json.dumps(found))
@@ -106,10 +107,10 @@ class _Player:
         for number, (night, line) in enumerate(NIGHTS.items(), start=1):
             if (self._arrivals / str(number)).exists():
                 arrive(self._folder, self._arrivals / str(number))
-            is_second = night == "second"
-            if is_second and self._input.is_older:
+            if night == "second" and self._input.is_older:
                 make_older(warehouse)
-            with taken_for_much(self._session) if is_second and self._input.is_large else nullcontext():
+            is_large = night == "rerun" and self._input.is_large
+            with taken_for_much(self._session) if is_large else nullcontext():
                 self._ask(line, names)
             assert self._said[line]["code"] in ("0", "6"), self._said[line]["err"]
             self._tables[night] = self._read_tables()

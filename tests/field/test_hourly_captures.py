@@ -10,9 +10,9 @@ from tests.support.captures import capture_lines
 from tests.support.factories import NOON
 from tests.support.snapshot_views import ready, shown, views
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("session")]
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("session")]
 
-CLOSED = [450, pytest.param(1000, marks=pytest.mark.long)]
+CLOSED = [450, 1000]
 """Messages that have closed when their conversation goes on: up to 500 keys of them were one condition."""
 
 

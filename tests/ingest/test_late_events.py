@@ -19,7 +19,7 @@ from tests.support.random_logs import PUBLIC, project_of, random_logs
 from tests.support.strategies import Log
 from tests.support.strategies.base import START
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 LOGS = 8
 LATER = timedelta(days=10)

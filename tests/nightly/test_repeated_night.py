@@ -34,7 +34,7 @@ from tests.support.random_logs import PUBLIC, project_of, random_logs, require_e
 from tests.support.strategies import Log
 from tests.support.warehouses import changed, closed_files, contents
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 YEARS = timedelta(days=6 * 365)
 FULL = 150

@@ -18,7 +18,7 @@ from tests.support.harness import Project
 from tests.support.small_project import a_bit_of_everything, night_after, project_in
 from tests.support.warehouses import changed, contents
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 def lose_last_commit(table: Path) -> tuple[int, dict[Path, bytes]]:

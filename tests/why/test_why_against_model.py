@@ -16,8 +16,6 @@ from tests.support.strategies.backlog_snapshots import joined_backlogs
 from tests.support.strategies.backlogs import ACTIVATION
 from tests.support.why_answers import LIMIT, answer_of, declare_snapshots, require_same_answer
 
-FIRST_LARGE = 4
-"""The first run with more logs: 210 in all."""
 WINDOW = {"check_seconds": 300, "empty_seconds": 5, "window_hours": 24}
 STARVATION = {"after_seconds": 5400, "raise_by": 3}
 BLOCKS = {"fragment_bytes": 100, "fragments": 3}
@@ -38,10 +36,6 @@ def moment_of(log: Log, activation: Row, **more: Any) -> Moment:
         (1, None, None, None),
         (2, 2, STARVATION, None),
         (3, 1, None, BLOCKS),
-        *[
-            pytest.param(number, top, None, None, marks=pytest.mark.slow)
-            for number, top in ((4, None), (5, 1), (6, 3))
-        ],
     ],
 )
 def test_the_answer_equals_the_model(
@@ -53,7 +47,7 @@ def test_the_answer_equals_the_model(
     blocks: Row | None,
 ) -> None:
     log = replace(
-        one_log(random_logs(20 if number < FIRST_LARGE else 50, number)),
+        one_log(random_logs(30, number)),
         top=top,
         starvation=starvation,
         blocks=blocks,
@@ -68,19 +62,9 @@ def test_the_answer_equals_the_model(
 @pytest.mark.parametrize(
     ("first", "count", "top", "starvation", "blocks", "with_snapshots"),
     [
-        (0, 30, None, None, None, False),
+        (0, 30, None, AN_HOUR, None, False),
         (30, 15, 2, AN_HOUR, None, True),
         (45, 15, 1, None, TWO_FRAGMENTS, True),
-        *[
-            pytest.param(first, 30, top, starvation, blocks, with_snapshots, marks=pytest.mark.slow)
-            for first, top, starvation, blocks, with_snapshots in (
-                (60, 1, None, BLOCKS, False),
-                (90, None, AN_HOUR, None, False),
-                (120, None, None, None, True),
-                (150, 2, None, None, True),
-                (180, 1, AN_HOUR, TWO_FRAGMENTS, True),
-            )
-        ],
     ],
 )
 def test_backlogs_have_every_cause_as_in_the_model(

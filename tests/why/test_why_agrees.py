@@ -19,6 +19,9 @@ from tests.support.processes import ROOT
 from tests.support.random_logs import project_of
 from tests.support.strategies.backlog_snapshots import joined_backlogs
 
+pytestmark = pytest.mark.long
+
+
 Said = tuple[str, str, str]
 """Place, sentence and action."""
 GOLD: list[Said] = [

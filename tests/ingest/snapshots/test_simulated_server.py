@@ -71,7 +71,7 @@ def require_schedules(project: Project, expected: dict[str, list[Row]]) -> None:
         assert found == [], "\n".join([table, *found])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_snapshot_alone_gives_the_schedules_of_the_log(session: SparkSession, tmp_path: Path) -> None:
     """One server, whose databases were exported in different formats."""
     log = as_the_server_names_it(one_log(random_logs(12, 11)))

@@ -51,7 +51,7 @@ def test_most_logs_have_something_to_schedule() -> None:
 
 def test_dirty_batches_have_every_kind_of_dirt() -> None:
     counts: Counter[str] = Counter()
-    examples = 120
+    examples = 60
 
     @settings(max_examples=examples, phases=[Phase.generate], database=None, deadline=None)
     @seed(1)
