@@ -24,7 +24,7 @@ endif
 # What is started says itself which engine it is on.
 unexport ENGINE
 # These are about Apache Spark, whatever the environment says.
-cluster-run cluster-test s3-test test-spark test-contract attack-spark airflow-setup airflow-test bench: ENGINE := spark
+cluster-run cluster-test s3-test test-spark attack-spark airflow-setup airflow-test bench: ENGINE := spark
 
 PRIORITIES := .venv/bin/priorities
 # $(call RUN,lint,lint_rules): what runs a command on the engine; its file in jobs/ is named where it is another.
@@ -82,12 +82,6 @@ test-long: setup ## the tests that take half a minute or more, which make test l
 # A process speaks to one engine: the tests are on Apache Spark, and start the embedded engine beside it.
 test-spark: setup ## the two engines against each other, and what is of Apache Spark alone
 	@TEST_ENGINE=spark $(PYTEST_ALONE) tests/engines $(ARGS)
-
-# Part of test-spark, for CI: what was seen to pass on Apache Spark. The rest joins it then.
-.PHONY: test-contract
-test-contract: setup ## the contract of the engines, and plans of Apache Spark
-	@TEST_ENGINE=spark $(PYTEST_ALONE) $(ARGS) \
-	  $(addprefix tests/engines/test_,contract.py everything_is_played.py plans.py spark_connect.py)
 
 .PHONY: test-fast
 test-fast: setup ## the tests that are marked neither slow nor long, on the embedded engine
