@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, nullcontext
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -47,6 +48,7 @@ FINISHED = re.compile(r"\bfinished at \S+")
 RUN_TOOK = re.compile(r"(The run took</dt><dd[^>]*>)[^<]*(</dd><dd[^>]*>)[^<]*")
 FILES_OF_TABLE = re.compile(r"(; )?\b(join|delete|in) \d+ (unused )?files?( in \d+ partitions)?")
 """How many files a table has is up to the engine."""
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 NO_MORE = re.compile(r"^\w+: \n", re.MULTILINE)
 SUBMITTED = re.compile(r"\./spark-submit\.sh jobs/(\w+)\.py")
 
@@ -100,6 +102,7 @@ class _Player:
         self._tables: dict[str, dict[str, Any]] = {}
         self._said: dict[str, Row] = {}
         self._runs: dict[str, str] = {}
+        self._began = datetime.now(UTC)
 
     def play(self) -> Any:
         """Run the nights, then every command, and return the tables after each night and what was said."""
@@ -160,13 +163,18 @@ class _Player:
         return value if value is None or isinstance(value, int | float) else self._plain(str(value))
 
     def _plain(self, text: str) -> str:
-        """A text without the folder, ids of runs, seconds, and how the process was started."""
+        """A text without the folder, ids and moments of runs, seconds, and how the process was started."""
         text = text.replace(str(self._folder), "FOLDER")
         for id, name in self._runs.items():
             text = text.replace(id, name)
+        text = MOMENT.sub(self._plain_moment, text)
         text = FINISHED.sub("finished at ?", SECONDS.sub(r"\1 ? s", text))
         text = NO_MORE.sub("", FILES_OF_TABLE.sub("", RUN_TOOK.sub(r"\1?\2?", text)))
         return SUBMITTED.sub(lambda job: f"priorities {COMMANDS.get(job[1], job[1])}", text)
+
+    def _plain_moment(self, found: re.Match[str]) -> str:
+        moment = datetime.fromisoformat(found[0])
+        return "NOW" if self._began <= moment <= datetime.now(UTC) else found[0]
 
 
 @contextmanager

@@ -39,7 +39,9 @@ READING: dict[str, Sequence[str]] = {
     "lint --format json": ALL,
     "lint --as-of latest --fail-on error --format sarif": ["nasty"],
     "whatif --change change.yaml --out whatif --format json": ["nasty"],
-    "whatif --rules change.yaml --as-if {first} --as-of {first} --out whatif --limit 3 --wide": ["captures"],
+    "whatif --rules change.yaml --as-if 2026-01-01T00:00:00Z --as-of {first} --out whatif --limit 3 --wide": [
+        "captures"
+    ],
     "replay --from {since} --to {until} --proposed proposed.yaml --out replay --format json": ["nasty"],
     "replay --from {since} --to {until} --queue {queue} --readers 1..3 --top 2 --drain --limit 4 "
     "--change change.yaml --as-if {first}": ["sample"],
