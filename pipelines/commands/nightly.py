@@ -1,4 +1,4 @@
-"""The nightly run: rules, fold, schedules and activation, publish.
+"""The nightly run: rules, ingest, schedules and activation, publish.
 
 It ends with exit code 6 if an expectation of the settings is not met, but with `--no-expect`. With
 `--fail-on unresolved` it also does so if it published open messages that can't be placed.

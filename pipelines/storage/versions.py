@@ -116,6 +116,7 @@ def other_columns(path: str, table: Table, found: Mapping[str, str]) -> str | No
     """
     declared = {column.name: column.type for column in table.columns}
     later = {column.name for column in table.columns if table.may_lack(column)}
+    added: list[str] = []
     if not declared.keys() & found.keys():
         differs = "it has none of the columns of that table, so it is another table"
     else:
@@ -131,9 +132,11 @@ def other_columns(path: str, table: Table, found: Mapping[str, str]) -> str | No
         differs = ", ".join(missing + retyped + added)
     if not differs:
         return None
+    # A newer version adds columns, and changes nothing else.
+    age, first = ("A newer", "Upgrade, put") if differs == ", ".join(added) else ("An older", "Put")
     return (
-        f"warehouse: {path}: {differs}. An older version wrote the table, or another program changed it. Put "
-        f"it back as it was, or {REBUILD}"
+        f"warehouse: {path}: {differs}. {age} version wrote the table, or another program changed it. "
+        f"{first} it back as it was, or {REBUILD}"
     )
 
 

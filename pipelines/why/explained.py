@@ -197,7 +197,7 @@ def _with_codes(rows: DataFrame) -> DataFrame:
         "group_locked": F.col("state") == "group_locked",
         "queue_off": (F.col("state") == "queue_off") | F.col("waits_for").isNotNull(),
         "not_received": silent,
-        "rolled_back": F.col("times").isNotNull(),
+        "rolled_back": F.col("times").isNotNull() & ~is_sent,
         "honor_off": is_sent & is_held & (F.col("sent_level") > DEFAULT_PRIORITY) & F.col("honors").isNull(),
         "transmission_status": F.col("status").isNotNull(),
         **{

@@ -68,16 +68,15 @@ def changed_by(change: Change, session: SparkSession, folder: Path) -> str:
         versions_of(str(folder))
     assert str(by_engine.value) == str(by_log.value)
     begin = f"warehouse: {path}: "
-    end = (
-        ". An older version wrote the table, or another program changed it. Put it back as it was, or "
-        "rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
-    )
+    end = " it back as it was, or rebuild the warehouse (docs/operations.md, Rebuild a warehouse)"
     said = str(by_engine.value)
     assert said.startswith(begin)
     assert said.endswith(end)
     return said[len(begin) : -len(end)]
 
 
+OLDER = "An older version wrote the table, or another program changed it. Put"
+NEWER = "A newer version wrote the table, or another program changed it. Upgrade, put"
 BATCH = (1, "endpoint_events", 1, 1, 0, 0, None, "bindings", None)
 LOWER = "cc000000-0000-4000-8000-00000000000a"
 
@@ -124,25 +123,27 @@ def test_ids_in_another_spelling_are_of_an_older_version(
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        pytest.param(lambda rows: rows.drop_columns(["path"]), "column path is missing", id="dropped"),
+        pytest.param(
+            lambda rows: rows.drop_columns(["path"]), f"column path is missing. {OLDER}", id="dropped"
+        ),
         pytest.param(
             lambda rows: rows.append_column("note", pa.array([], pa.string())),
-            "column note was added",
+            f"column note was added. {NEWER}",
             id="added",
         ),
         pytest.param(
             lambda rows: rows.set_column(3, "length", pa.array([], pa.string())),
-            "column length is string and must be bigint",
+            f"column length is string and must be bigint. {OLDER}",
             id="retyped",
         ),
         pytest.param(
             lambda rows: rows.rename_columns(["batch", "source", "file", "length", "modified_at", "version"]),
-            "column path is missing, column file was added",
+            f"column path is missing, column file was added. {OLDER}",
             id="renamed",
         ),
         pytest.param(
             lambda rows: pa.table({"customer": ["x"]}),
-            "it has none of the columns of that table, so it is another table",
+            f"it has none of the columns of that table, so it is another table. {OLDER}",
             id="another",
         ),
     ],

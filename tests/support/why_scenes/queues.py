@@ -159,6 +159,11 @@ ROLLED_BACK = [
         "c1/0: first_in_line, rolled_back; c1/1: own_group_first, first_in_line",
     ),
     scene(
+        "rolled_back: in the queue, and not where the message is still being forwarded",
+        f"begin c1, create c1 instance=SQL2 database=C, sent c1/0, forward c1/0 2, {rolled_back('c1/0', 1)}",
+        "c1/0@SQL2: first_in_line, rolled_back; c1/0@HUB: first_in_line",
+    ),
+    scene(
         "rolled_back: twice in one transaction is once",
         f"{ONE}, received c1/0 t1 2, received c1/0 t1 3, ROLLBACK 4 transaction=t1",
         "c1/0: first_in_line, rolled_back",
