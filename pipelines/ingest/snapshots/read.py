@@ -168,10 +168,6 @@ FACTS: dict[str, tuple[Table, Callable[[DataFrame], DataFrame]]] = {
 """Views that state facts, all queues as one kind: the table that has them, and how they become its rows."""
 
 
-IDS = {CONTRACTS: "service_contract_id", SERVICES: "service_id", QUEUES: "object_id"}
-"""What the small views call the ids of their names."""
-
-
 @dataclass(frozen=True)
 class _Read:
     """The rows of all views of one kind.
@@ -260,7 +256,7 @@ def _judged(
     """The rows of all views of one kind, with `PLACE`, `has_endpoints`, `view`, `reasons` and `row`."""
 
     def names(snapshot: ServerSnapshot, view: str, columns: str) -> DataFrame:
-        return small_frame(warehouse.spark, snapshot.names(view, IDS[view]).items(), columns)
+        return small_frame(warehouse.spark, snapshot.names(view).items(), columns)
 
     frames = []
     for snapshot, files in views:
