@@ -135,9 +135,14 @@ SHOWN: dict[str, tuple[Column, ...]] = {
 """What the rows of snapshots have beyond an input's columns, by input name."""
 
 
-def accepted_names(source: str) -> list[str]:
+def accepted_columns(source: str) -> tuple[Column, ...]:
     """The columns of an accepted event: those of its input, and those of snapshots."""
-    return [*CONTRACTS[source].names, *(column.name for column in SHOWN[source])]
+    return (*CONTRACTS[source].columns, *SHOWN[source])
+
+
+def accepted_names(source: str) -> list[str]:
+    """The names of `accepted_columns`."""
+    return [column.name for column in accepted_columns(source)]
 
 
 BATCH = required("batch", "bigint", "batch of the event, from 1")
@@ -152,7 +157,7 @@ def _accepted(contract: EventContract, *, close_together: str, ids: tuple[str, .
         name=contract.source,
         comment=f"Accepted {kind} events, and those of snapshots, each once. "
         f"All events of a {close_together} close together.",
-        columns=(*contract.columns, *SHOWN[contract.source], BATCH, CLOSED_ON, FOLD),
+        columns=(*accepted_columns(contract.source), BATCH, CLOSED_ON, FOLD),
         key=("event_id", "event_time"),
         partition_by=LEDGER_PARTITIONS,
         statistics=("event_time", *ids),

@@ -4,11 +4,15 @@ import re
 from collections.abc import Iterable
 from importlib import resources
 
+from pipelines.capture.select_list import select_list
 from pipelines.config.errors import ConfigError
+from pipelines.config.snapshots.views import VIEWS
 
 FILE = "capture.sql"
 DATABASES_GO_HERE = "-- INSERT INTO @only_databases (name) VALUES (N'Claims'), (N'Billing');\n"
 """The line of the script that INSERTs of database names replace."""
+COLUMNS_GO_HERE = re.compile(r"\[columns of (\w+)\]")
+"""Where the SELECT list of a view goes."""
 LONGEST_NAME = 128
 """UTF-16 code units of a name, by the server's type sysname."""
 _PLAIN = re.compile(r"""(?:(?![$"?{}\\])[ -~])+""")
@@ -24,7 +28,8 @@ def capture_script(databases: Iterable[str] = ()) -> str:
     Raises:
         ConfigError: a name is empty or longer than a server allows.
     """
-    script = resources.files(__package__).joinpath(FILE).read_text("utf-8")
+    template = resources.files(__package__).joinpath(FILE).read_text("utf-8")
+    script = COLUMNS_GO_HERE.sub(lambda match: select_list(VIEWS[match[1]]), template)
     inserts = "".join(
         f"INSERT INTO @only_databases (name) VALUES ({name_literal(name)});\n"
         for name in dict.fromkeys(databases)

@@ -6,12 +6,11 @@ from typing import Any
 
 from pyspark.sql import functions as F
 
+from pipelines.config.snapshots.views import MONITORS
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.keys import QUEUE
 from schemas.outputs import QUEUE_MONITORS, SNAPSHOTS
-
-VIEW = "dm_broker_queue_monitors"
 
 
 def read_latest_monitors(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any]]:
@@ -26,7 +25,7 @@ def read_latest_monitors(warehouse: Warehouse, as_of: datetime) -> list[dict[str
     """
     if not warehouse.exists(QUEUE_MONITORS):
         return []
-    taken = warehouse.read(SNAPSHOTS).where((F.col("view") == VIEW) & (F.col("taken_at") <= F.lit(as_of)))
+    taken = warehouse.read(SNAPSHOTS).where((F.col("view") == MONITORS) & (F.col("taken_at") <= F.lit(as_of)))
     newest = {
         (row["instance"], row["database"]): row["newest"]
         for row in collect_rows(taken.groupBy("instance", "database").agg(F.max("taken_at").alias("newest")))

@@ -8,7 +8,9 @@ from sqlfluff.core import FluffConfig, Linter
 from sqlfluff.core.parser import BaseSegment
 from sqlglot import exp
 
-from pipelines.config.snapshots.views import QUEUE, VIEWS
+from pipelines.capture.select_list import select_list
+from pipelines.config.snapshots.declaration import GUID, INT, NAME, SMALL_INT, TIME, View, ViewColumn
+from pipelines.config.snapshots.views import ENDPOINTS, QUEUE, TRANSMISSION, VIEWS
 from tests.support.capture_script import (
     CODE,
     SCRIPT,
@@ -18,42 +20,10 @@ from tests.support.capture_script import (
     views,
 )
 
-QUEUE_VIEW = "queue"
-NOT_READ = {
-    # Names: the ids are read, and the views that have the names.
-    "conversation_endpoints": {"service_contract_name", "service_name", "state_desc"},
-    "queue": {"service_contract_name", "service_name"},
-    "transmission_queue": {"from_service_name", "to_service_name", "service_contract_name", "priority"},
-    "conversation_priorities": {"service_contract_name", "local_service_name"},
-    "dm_broker_queue_monitors": {"queue_name", "database_id"},
-    "dm_broker_activated_tasks": {"queue_name", "database_id"},
-    # Only rows of the database are read.
-    "databases": {"database_id"},
-}
-"""Declared columns that the script leaves out."""
-FURTHER = {
-    "service_queues": {"schema_name"},
-    "databases": {"is_broker_enabled"},
-    "locked_groups": {"granted", "waiting"},
-}
-"""Columns of the script that no view declares."""
 STATEMENTS = {"add": add_statement(), "database": database_statement()} | {
     view: statement_of(view) for view in views()
 }
 COMMANDS_OF_SQLCMD = re.compile(r"\s*(?:(?:go|exit|quit|reset|ed)\b|:|!!)", re.IGNORECASE)
-LONGEST = {
-    "name": 128,
-    "schema_name": 128,
-    "activation_procedure": 776,
-    "remote_service_name": 256,
-    "far_service": 256,
-    "message_type_name": 256,
-    "state": 32,
-    "conversation_handle": 36,
-    "conversation_id": 36,
-    "conversation_group_id": 36,
-}
-"""UTF-16 code units of the columns of text, by the types of the server's views."""
 NUMBER_OR_TIME = 30
 ESCAPED = 6
 """Characters that `\\uXXXX` takes."""
@@ -100,20 +70,34 @@ def test_the_statements_that_it_builds(name: str) -> None:
 
 def test_it_reads_every_declared_view_in_this_order() -> None:
     phases = {view: phase for view, (phase, _, _) in views().items()}
-    first = {"transmission_queue": 1, QUEUE_VIEW: 2, "conversation_endpoints": 3}
-    assert phases == dict.fromkeys({*VIEWS, QUEUE_VIEW, "locked_groups"}, 4) | first
-    assert len(phases) == 11
+    assert phases == dict.fromkeys(VIEWS, 4) | {TRANSMISSION: 1, QUEUE: 2, ENDPOINTS: 3}
 
 
 @pytest.mark.parametrize("view", views())
 def test_the_columns_are_the_declared_ones_and_called_as_in_the_view(view: str) -> None:
     """But for the size of the body and the schema, whose values are computed."""
     found = columns_of(view)
-    declared = {column.name for column in (QUEUE if view == QUEUE_VIEW else VIEWS.get(view, ()))}
-    assert {*found} == declared - NOT_READ.get(view, set()) | FURTHER.get(view, set())
+    assert [*found] == [column.name for column in VIEWS[view].columns if column.is_selected]
     computed = {"size_bytes": "message_body", "schema_name": "schema_id"}
     for name, value in found.items():
         assert {each.name for each in value.find_all(exp.Column)} == {computed.get(name, name)}
+
+
+def test_a_new_column_is_selected() -> None:
+    """Between the others, however long the line is; one that only files have is not."""
+    columns = (
+        ViewColumn("handle", GUID),
+        ViewColumn("level", SMALL_INT),
+        ViewColumn("sent_at", TIME),
+        ViewColumn("service_name", NAME, is_selected=False),
+        ViewColumn("length", INT, sql="LEN('x')"),
+        ViewColumn("group_id", GUID),
+    )
+    assert select_list(View("new", columns)).splitlines() == [
+        "CONVERT(char(36), v.handle) AS [row.handle], CONVERT(int, v.level) AS [row.level],",
+        "   CONVERT(varchar(27), v.sent_at, 126) + ''Z'' AS [row.sent_at], LEN(''x'') AS [row.length],",
+        "   CONVERT(char(36), v.group_id) AS [row.group_id]",
+    ]
 
 
 def test_a_message_body_is_only_measured() -> None:
@@ -122,17 +106,14 @@ def test_a_message_body_is_only_measured() -> None:
 
 def test_the_longest_line_fits() -> None:
     """With the longest names, of characters that all take six."""
-    text = views()["transmission_queue"][1]
-    (status,) = re.findall(r"LEFT\(v\.transmission_status, (\d+)\)", text)
-    longest = LONGEST | {"transmission_status": int(status)}
     lengths = {}
-    for view in views():
-        names = 128 * (3 if view == QUEUE_VIEW else 1)
-        values = sum(
-            longest[name] * ESCAPED if name in longest else NUMBER_OR_TIME for name in columns_of(view)
-        )
-        keys = sum(len(f'"{name}":"",') for name in columns_of(view))
-        lengths[view] = names * ESCAPED + values + keys + len('{"database":"","view":"","row":{}}' + view)
+    for view in VIEWS.values():
+        selected = [column for column in view.columns if column.is_selected]
+        names = 128 * (3 if view.name == QUEUE else 1)
+        values = sum(column.type.length * ESCAPED or NUMBER_OR_TIME for column in selected)
+        keys = sum(len(f'"{column.name}":"",') for column in selected)
+        around = len('{"database":"","view":"","row":{}}' + view.name)
+        lengths[view.name] = names * ESCAPED + values + keys + around
     assert max(lengths.values()) == lengths["service_queues"]
     assert 7_000 < lengths["service_queues"] <= 8_000
 

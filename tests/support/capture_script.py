@@ -1,9 +1,10 @@
 """The capture script taken apart: its code without comments, and the statements that it builds."""
 
 import re
-from importlib import resources
 
-SCRIPT = resources.files("pipelines.capture").joinpath("capture.sql").read_text("utf-8")
+from pipelines.capture.script import capture_script
+
+SCRIPT = capture_script()
 _LITERAL = re.compile(r"N?'((?:[^']|'')*)'", re.DOTALL)
 _PART = re.compile(r"\s*(?:N?'((?:[^']|'')*)'|(@\w+))\s*(\+|;|$)", re.DOTALL)
 _ROW = re.compile(r"\((\d), ('\w+'),\s*(N'(?:[^']|'')*'),\s*(N'(?:[^']|'')*')\)", re.DOTALL)

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_DNS, uuid5
 
+from pipelines.config.snapshots.declaration import BIT, GUID, TIME, ServerType
+from pipelines.config.snapshots.views import VIEWS
 from tests.support.factories import NOON, Row
 from tests.support.server import Place, Views
 
@@ -15,7 +17,6 @@ ID = "6F0C7B52-3C1D-4E0A-9C64-2A5D0D7B11F3"
 """Of a capture that names no other."""
 READ_TIME = timedelta(milliseconds=100)
 """How long the script reads a view."""
-LONGEST_STATUS = 400
 
 HOSTILE_NAMES = [
     "a]b[c",
@@ -47,67 +48,15 @@ ViewName = str | tuple[str, str]
 """A view, or a queue: schema.queue, and a pair where the schema has a dot."""
 
 
-def _kinds(drawing: str) -> dict[str, str]:
-    """The kinds of columns in their order, `kind: column column` in each line."""
-    lines = [line.split(": ") for line in drawing.strip().splitlines()]
-    return {column: kind.strip() for kind, columns in lines for column in columns.split()}
-
-
-QUEUE = _kinds("""
-    int: status priority queuing_order
-    guid: conversation_group_id conversation_handle
-    int: message_sequence_number
-    text: message_type_name
-    time: message_enqueue_time
-    int: size_bytes
-""")
-SCRIPT_VIEWS: dict[str, dict[str, str]] = {
-    "transmission_queue": _kinds("""
-        time: enqueue_time
-        guid: conversation_handle
-        int: message_sequence_number
-        text: message_type_name
-        bit: is_conversation_error is_end_of_dialog
-        status: transmission_status
-        int: size_bytes
-    """),
-    "conversation_endpoints": _kinds("""
-        guid: conversation_handle conversation_id
-        int: is_initiator service_contract_id
-        guid: conversation_group_id
-        int: service_id
-        time: lifetime
-        text: state far_service
-        int: priority
-    """),
-    "conversation_priorities": _kinds("""
-        text: name
-        int: service_contract_id local_service_id
-        text: remote_service_name
-        int: priority
-    """),
-    "databases": _kinds("text: name\nbit: is_honor_broker_priority_on is_broker_enabled"),
-    "dm_broker_activated_tasks": _kinds("int: spid queue_id"),
-    "dm_broker_queue_monitors": _kinds("""
-        int: queue_id
-        text: state
-        int: tasks_waiting
-        local time: last_activated_time last_empty_rowset_time
-    """),
-    "locked_groups": _kinds("int: granted waiting"),
-    "service_contracts": _kinds("int: service_contract_id\ntext: name"),
-    "service_queues": _kinds("""
-        int: object_id
-        text: schema_name name
-        bit: is_receive_enabled is_enqueue_enabled is_activation_enabled
-        text: activation_procedure
-        int: max_readers
-    """),
-    "services": _kinds("int: service_id\ntext: name\nint: service_queue_id"),
+SELECTED = {
+    view.name: {column.name: column.type for column in view.columns if column.is_selected}
+    for view in VIEWS.values()
 }
-"""Columns by view with the kinds of their values. The script reads the first view of all databases, then the
-queues, then the second view; last the others, by name within each database."""
-FIRST, SECOND, *NAMES = SCRIPT_VIEWS
+"""The columns that the script selects, by view."""
+FIRST, SECOND = "transmission_queue", "conversation_endpoints"
+"""The script reads the first view of all databases, then the queues, then the second view, and last the
+others, by name within each database."""
+NAMES = SELECTED.keys() - {FIRST, SECOND, "queue"}
 DMVS = ("dm_broker_activated_tasks", "dm_broker_queue_monitors", "locked_groups")
 
 
@@ -237,20 +186,20 @@ def _names_of(view: ViewName) -> Row:
 
 def spell_row(view: ViewName, row: Mapping[str, Any]) -> Row:
     """A row with all columns that the script reads, spelled by it; others come last."""
-    kinds = QUEUE if is_queue(view) else SCRIPT_VIEWS.get(str(view), {})
-    further = {name: value for name, value in row.items() if name not in kinds}
-    return {name: _spelled(row.get(name), kind) for name, kind in kinds.items()} | further
+    types = SELECTED["queue"] if is_queue(view) else SELECTED.get(str(view), {})
+    further = {name: value for name, value in row.items() if name not in types}
+    return {name: _spelled(row.get(name), type) for name, type in types.items()} | further
 
 
-def _spelled(value: Any, kind: str) -> Any:
-    """A value; text where another kind is due stands there as it is."""
-    if kind == "guid" and value is not None:
+def _spelled(value: Any, type: ServerType) -> Any:
+    """A value; text where another type is due stands there as it is."""
+    if type is GUID and value is not None:
         return str(value).upper()
-    if kind == "status" and value is not None:
-        return str(value)[:LONGEST_STATUS]
+    if type.kind == "text" and isinstance(value, str):
+        return value[: type.length]
     if isinstance(value, datetime):
-        return spell_time(value) if kind == "time" else spell_time(value).removesuffix("Z")
-    if kind == "bit" and isinstance(value, int):
+        return spell_time(value) if type is TIME else spell_time(value).removesuffix("Z")
+    if type is BIT and isinstance(value, int):
         return bool(value)
     return int(value) if isinstance(value, bool) else value
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import write_deltalake
 
-from pipelines.config.snapshots.views import columns_of
+from pipelines.config.snapshots.views import VIEWS, columns_in_files
 from tests.support.factories import Row
 from tests.support.model.catalog import Catalog
 from tests.support.model.endpoints import Endpoint, group_id, read_endpoints
@@ -22,20 +22,14 @@ from tests.support.model.vocabulary import DIALOG_TIMER, Events, is_on
 Views = dict[str, list[Row]]
 Place = tuple[str, str]
 LIFETIME = timedelta(seconds=2147483647)
-GUID, INT, TEXT, BIT, TIME = pa.string(), pa.int64(), pa.string(), pa.bool_(), pa.timestamp("us", "UTC")
+KINDS = {"int": pa.int64(), "bit": pa.bool_(), "time": pa.timestamp("us", "UTC")}
 TYPES = {
-    "lifetime": TIME,
-    "enqueue_time": TIME,
-    "message_enqueue_time": TIME,
-    **dict.fromkeys(
-        ("is_initiator", "is_receive_enabled", "is_enqueue_enabled", "is_honor_broker_priority_on"), BIT
-    ),
-    **dict.fromkeys(("last_activated_time", "last_empty_rowset_time"), TIME),
-    **dict.fromkeys(("is_conversation_error", "is_end_of_dialog"), BIT),
-    **dict.fromkeys(("service_contract_id", "service_id", "service_queue_id", "object_id", "priority"), INT),
-    **dict.fromkeys(("status", "queuing_order", "message_sequence_number", "local_service_id"), INT),
-    **dict.fromkeys(("size_bytes", "max_readers", "spid", "queue_id", "tasks_waiting"), INT),
+    column.name: KINDS[column.kind]
+    for view in VIEWS.values()
+    for column in view.columns
+    if column.kind in KINDS
 }
+"""Columns that are no text."""
 
 
 def handle_of(endpoint: Endpoint) -> str:
@@ -214,7 +208,7 @@ def write_views(folder: Path, views: Views, format: str) -> None:
             write_csv(path, rows or [dict.fromkeys(_empty(view))], rows=bool(rows))
             continue
         names = list(rows[0]) if rows else _empty(view)
-        schema = pa.schema([(name, TYPES.get(name, TEXT)) for name in names])
+        schema = pa.schema([(name, TYPES.get(name, pa.string())) for name in names])
         table = pa.Table.from_pylist(rows, schema)
         if format == "delta":
             write_deltalake(str(path), table)
@@ -223,7 +217,7 @@ def write_views(folder: Path, views: Views, format: str) -> None:
 
 
 def _empty(view: str) -> list[str]:
-    return [column.name for column in columns_of(view) or ()]
+    return [column.name for column in columns_in_files(view)]
 
 
 def write_csv(path: Path, given: list[Row], *, rows: bool = True) -> None:

@@ -5,13 +5,12 @@ from datetime import datetime
 from typing import Any
 
 from pipelines.config.captures.rows import ViewKey, ViewWriter
-from pipelines.config.snapshots.views import ENDPOINTS, TRANSMISSION, VIEWS
+from pipelines.config.snapshots.views import VIEWS
 
-LOCKED_GROUPS = "locked_groups"
-LARGE = (ENDPOINTS, TRANSMISSION, "queue")
+LARGE = tuple(view.name for view in VIEWS.values() if view.is_large)
 """Views whose rows an engine reads."""
-SMALL = (*VIEWS.keys() - {ENDPOINTS, TRANSMISSION}, LOCKED_GROUPS)
-"""Views whose rows are read at once; rows of other views count, and say nothing."""
+SMALL = tuple(view.name for view in VIEWS.values() if not view.is_large)
+"""Views whose rows are read at once; rows of other views are counted and ignored."""
 Row = dict[str, Any]
 
 

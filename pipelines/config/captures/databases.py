@@ -6,7 +6,6 @@ from typing import Any
 
 from pipelines.config.captures.captured import (
     LARGE,
-    LOCKED_GROUPS,
     SMALL,
     Capture,
     CapturedDatabase,
@@ -14,27 +13,25 @@ from pipelines.config.captures.captured import (
     view_name,
 )
 from pipelines.config.captures.faults import ANEW, CaptureFault
-from pipelines.config.captures.rows import ViewKey, ViewWriter, script_columns, text_rows
+from pipelines.config.captures.rows import ViewKey, ViewWriter, text_rows
 from pipelines.config.snapshots.checks import check_snapshot
 from pipelines.config.snapshots.columns import WORDS
-from pipelines.config.snapshots.server import (
-    SMALL as CATALOG,
-    CapturedSnapshot,
-    ServerSnapshot,
-)
+from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
 from pipelines.config.snapshots.values import value_of
 from pipelines.config.snapshots.view_file import ViewFile
 from pipelines.config.snapshots.views import (
-    MONITORS,
+    CATALOG_VIEWS,
+    FILE_VIEWS,
+    LOCKED_GROUPS,
     PRIORITIES,
     QUEUES,
-    TASKS,
     VIEWS,
-    columns_of,
+    columns_in_captures,
+    columns_in_files,
 )
 
 DEFAULT_SCHEMA = "dbo"
-FOR_ENGINES = (QUEUES, MONITORS, TASKS)
+FOR_ENGINES = tuple(view for view in SMALL if VIEWS[view].events)
 """Small views whose rows an engine reads, too."""
 Row = dict[str, Any]
 Renamed = Mapping[tuple[str, str], str]
@@ -78,7 +75,7 @@ def _snapshot(
     capture: Capture, instance: str, database: CapturedDatabase, folder: Path | None
 ) -> ServerSnapshot:
     views = {view_name(key): view for key, view in database.views.items() if view.is_there}
-    small = {name: list(_typed_rows(views[name])) for name in VIEWS if name in SMALL and name in views}
+    small = {name: list(_typed_rows(views[name])) for name in FILE_VIEWS if name in SMALL and name in views}
     renamed = _queue_names(small.get(QUEUES, []), [view.key for view in views.values()])
     for row in small.get(QUEUES, []):
         row["name"] = renamed.get((row["schema_name"], row["name"]), row["name"])
@@ -92,7 +89,7 @@ def _snapshot(
         files |= {name: _written(folder, name, small[name]) for name in FOR_ENGINES if name in small}
     complete = {names[name] for name, view in views.items() if view.complete}
     declared = CapturedSnapshot(capture.path, instance, database.name, capture.taken_at, capture.id)
-    catalog = {name: rows for name, rows in small.items() if name in CATALOG}
+    catalog = {name: rows for name, rows in small.items() if name in CATALOG_VIEWS}
     lines = [line for line, _ in views[PRIORITIES].small] if PRIORITIES in views else []
     return ServerSnapshot(
         declared, files, catalog, frozenset(complete & files.keys()), rule_lines=tuple(lines)
@@ -108,8 +105,8 @@ def _typed_rows(view: CapturedView) -> Iterator[Row]:
     name = view.key.view
     for line, given in view.small:
         lower = {str(key).lower(): value for key, value in given.items()}
-        row: Row = {column.name: None for column in columns_of(name) or ()}
-        for column in script_columns(name):
+        row: Row = {column.name: None for column in columns_in_files(name)}
+        for column in columns_in_captures(name):
             found = lower.get(column.name)
             text = found if found is None or isinstance(found, str) else str(found)
             value = text if column.kind == "time" else value_of(text, column.kind)
@@ -119,7 +116,7 @@ def _typed_rows(view: CapturedView) -> Iterator[Row]:
                 )
             row[column.name] = value
         if name == QUEUES:
-            row["schema_name"] = str(lower.get("schema_name") or DEFAULT_SCHEMA)
+            row["schema_name"] = row["schema_name"] or DEFAULT_SCHEMA
         yield row
 
 
@@ -147,7 +144,7 @@ def _renamed(name: str, view: CapturedView, renamed: Renamed) -> str:
 
 def _file(view: CapturedView, name: str, path: str) -> ViewFile:
     """The file of a large view, as an engine reads it."""
-    columns = {column.name: column.name for column in script_columns(name)}
+    columns = {column.name: column.name for column in columns_in_captures(name)}
     if view.written is None:
         return ViewFile(name, path, "parquet", columns, {}, is_folder=False, has_rows=view.rows > 0)
     types = {each.name: each.type for each in view.written.schema}

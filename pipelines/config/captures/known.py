@@ -11,6 +11,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from pipelines.config.snapshots.server import CapturedSnapshot, ServerSnapshot
+from pipelines.config.snapshots.views import columns_in_files
 from schemas.outputs import BATCHES, CAPTURES
 
 
@@ -123,7 +124,11 @@ def snapshots_of_known(known: Iterable[KnownCapture]) -> list[ServerSnapshot]:
     enough.
     """
     by_id = {each.id: each for each in known}
-    catalogs = {hash: catalog for each in by_id.values() for hash, catalog in each.catalogs.items()}
+    catalogs = {
+        hash: {view: _with_nulls(view, rows) for view, rows in catalog.items()}
+        for each in by_id.values()
+        for hash, catalog in each.catalogs.items()
+    }
     of_database: dict[tuple[str, str], list[tuple[KnownCapture, KnownDatabase]]] = {}
     for capture in sorted(by_id.values(), key=lambda each: (each.taken_at, each.id)):
         for database in capture.databases:
@@ -139,6 +144,12 @@ def snapshots_of_known(known: Iterable[KnownCapture]) -> list[ServerSnapshot]:
         for capture, database in _changes(captures)
         if database.catalog in catalogs
     ]
+
+
+def _with_nulls(view: str, rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows of a catalog with the columns that an older version did not read."""
+    nothing: dict[str, Any] = dict.fromkeys(column.name for column in columns_in_files(view))
+    return [{**nothing, **row} for row in rows]
 
 
 def _changes(

@@ -15,12 +15,8 @@ import pyarrow.compute as pc
 import pyarrow.json as pj
 import pyarrow.parquet as pq
 
-from pipelines.config.snapshots.views import (
-    ENDPOINT_OF_RECEIVER,
-    ENDPOINT_OF_SENDER,
-    ViewColumn,
-    columns_of,
-)
+from pipelines.config.snapshots.declaration import FLAG, ViewColumn
+from pipelines.config.snapshots.views import QUEUE, columns_in_captures
 
 TOP = ("database", "view", "schema", "queue")
 """Keys of a row's line beside the row."""
@@ -28,8 +24,6 @@ SPLIT = 4 << 20
 """Bytes that one thread parses at a time."""
 TYPES = {"guid": pa.string(), "text": pa.string(), "code": pa.string(), "int": pa.int64(), "bit": pa.bool_()}
 TIME = pa.timestamp("us", "UTC")
-NUMBERS_FOR_BITS = ("is_initiator",)
-"""Columns of bits that the server has as numbers."""
 
 
 class OtherSpellingError(Exception):
@@ -53,7 +47,7 @@ class ViewKey:
             KeyError: it names none; the key is the missing one.
         """
         database, view = str(line["database"]), str(line["view"])
-        if view != "queue":
+        if view != QUEUE:
             return cls(database, view)
         return cls(database, view, str(line["schema"]), str(line["queue"]))
 
@@ -84,7 +78,7 @@ class ViewWriter:
         if self._writer is None:
             path = self.folder / f"{len(self.paths)}.parquet"
             self.paths.append(path)
-            names = [column.name for column in script_columns(self.view) if column.kind != "guid"]
+            names = [column.name for column in columns_in_captures(self.view) if column.kind != "guid"]
             self._writer = pq.ParquetWriter(path, rows.schema, use_dictionary=names, compression="lz4")
         self._writer.write_table(rows)
 
@@ -97,16 +91,8 @@ class ViewWriter:
     @property
     def schema(self) -> pa.Schema:
         """The columns of the files."""
-        types = {column.name: type_of(column) for column in script_columns(self.view)}
+        types = {column.name: type_of(column) for column in columns_in_captures(self.view)}
         return pa.schema([(name, pa.string() if self.is_text else type) for name, type in types.items()])
-
-
-def script_columns(view: str) -> tuple[ViewColumn, ...]:
-    """The columns of a view that the script reads: those that stand in for others are not."""
-    columns = columns_of(view) or ()
-    of_messages = (*ENDPOINT_OF_RECEIVER, *ENDPOINT_OF_SENDER)
-    others = {each.instead for each in columns} | {each.name for each in of_messages if each.kind == "text"}
-    return tuple(column for column in columns if column.name not in others)
 
 
 def type_of(column: ViewColumn) -> pa.DataType:
@@ -124,12 +110,12 @@ def parse_rows(key: ViewKey, view: str, text: bytes, count: int) -> pa.Table:
         count: how many they are.
 
     Returns:
-        `script_columns` with their types.
+        `columns_in_captures` with their types.
 
     Raises:
         OtherSpellingError: a value or a key has another spelling, or a line is no JSON.
     """
-    columns = script_columns(view)
+    columns = columns_in_captures(view)
     row = pa.struct([(column.name, _written_type(column)) for column in columns])
     schema = pa.schema([*((name, pa.string()) for name in TOP), ("row", row)])
     try:
@@ -155,13 +141,13 @@ def parse_rows(key: ViewKey, view: str, text: bytes, count: int) -> pa.Table:
 
 def _written_type(column: ViewColumn) -> pa.DataType:
     """How the script writes a column."""
-    if column.name in NUMBERS_FOR_BITS:
+    if column.type is FLAG:
         return pa.int64()
     return pa.string() if column.kind == "time" else TYPES[column.kind]
 
 
 def _typed(values: pa.ChunkedArray, column: ViewColumn) -> pa.ChunkedArray:
-    if column.name in NUMBERS_FOR_BITS:
+    if column.type is FLAG:
         bounds = pc.min_max(values).as_py()
         if not {bounds["min"], bounds["max"]} <= {0, 1, None}:
             raise OtherSpellingError
@@ -181,7 +167,7 @@ def _require_no_other_case(found: Sequence[str], columns: Sequence[ViewColumn]) 
 
 def text_rows(view: str, rows: Iterator[Mapping[str, Any]]) -> pa.Table:
     """Rows as text, whatever their values are: numbers as they are written, bits as 1 and 0."""
-    names = [column.name for column in script_columns(view)]
+    names = [column.name for column in columns_in_captures(view)]
     values: dict[str, list[str | None]] = {name: [] for name in names}
     for row in rows:
         lower = {str(key).lower(): value for key, value in row.items()}

@@ -6,17 +6,18 @@ from dataclasses import replace
 from pydantic import ValidationError
 
 from pipelines.config.snapshots.files import drop_repeated_columns
-from pipelines.config.snapshots.server import SMALL, ServerSnapshot
+from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.config.snapshots.small_rows import read_texts
 from pipelines.config.snapshots.views import (
+    CATALOG_VIEWS,
     CONTRACTS,
     DATABASES,
     ENDPOINTS,
-    NAMES_OF,
     PRIORITIES,
     QUEUES,
     SERVICES,
     is_queue,
+    names_of,
     queue_of,
 )
 
@@ -36,7 +37,7 @@ def check_snapshot(server: ServerSnapshot, *, is_right: bool = True) -> tuple[Se
     small, files = dict(server.small), dict(server.files)
     for view in _find_nameless(server):
         small.pop(view, None)
-        files = {each: file for each, file in files.items() if each != view or view in SMALL}
+        files = {each: file for each, file in files.items() if each != view or view in CATALOG_VIEWS}
     server = replace(server, small=small, files=files, complete=server.complete & files.keys())
     try:
         problems = _find_repeated(server) + _find_unknown_ids(server) + _find_missing_database(server)
@@ -62,7 +63,7 @@ def _find_nameless(server: ServerSnapshot) -> set[str]:
     rules = small.get(PRIORITIES, [])
     for of_ids in (ENDPOINTS, PRIORITIES):
         is_there = of_ids in files or of_ids in small
-        for column, view in NAMES_OF[of_ids].items():
+        for column, view in names_of(of_ids).items():
             has_ids = is_there and (of_ids not in files or column in files[of_ids].names)
             has_ids = has_ids and small.get(view) == []
             if of_ids == PRIORITIES:
@@ -121,11 +122,8 @@ def _find_repeated(snapshot: ServerSnapshot) -> list[str]:
 def _find_unknown_ids(snapshot: ServerSnapshot) -> list[str]:
     """Ids of rules that their views lack: the rules would be for other conversations, or for none."""
     problems = []
-    for view, key, column in (
-        (CONTRACTS, "service_contract_id", "service_contract_id"),
-        (SERVICES, "service_id", "local_service_id"),
-    ):
-        known = snapshot.names(view, key)
+    for view, column in ((CONTRACTS, "service_contract_id"), (SERVICES, "local_service_id")):
+        known = snapshot.names(view)
         for row in snapshot.small.get(PRIORITIES, []) if view in snapshot.small else ():
             if row[column] is not None and row[column] not in known:
                 problems.append(

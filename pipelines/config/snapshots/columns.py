@@ -9,7 +9,8 @@ from pyarrow import fs
 
 from pipelines.config.exports.foreign import TRACE, is_trace, sample
 from pipelines.config.exports.form import ForeignFileError
-from pipelines.config.snapshots.views import QUEUE, VIEWS, ValueType, ViewColumn
+from pipelines.config.snapshots.declaration import ValueType, ViewColumn
+from pipelines.config.snapshots.views import FILE_VIEWS, QUEUE, columns_in_files, is_queue
 
 WORDS = {
     "guid": "text",
@@ -90,7 +91,7 @@ def describe_repeated(header: Sequence[str], wanted: Iterable[str]) -> list[str]
 
 def has_queue_columns(found: Iterable[str]) -> bool:
     """Whether columns, by names in any spelling, are those of a queue."""
-    return _matches(set(map(_plain, found)), QUEUE)
+    return _matches(set(map(_plain, found)), columns_in_files(QUEUE))
 
 
 def is_text(type: pa.DataType) -> bool:
@@ -141,7 +142,7 @@ def _matches(found: set[str], columns: Sequence[ViewColumn]) -> bool:
 
 
 def _what(view: str) -> str:
-    return "a queue" if "." in view else view
+    return "a queue" if is_queue(view) or view == QUEUE else view
 
 
 def _of_another(view: str, found: set[str], of_view: int) -> str | None:
@@ -151,18 +152,18 @@ def _of_another(view: str, found: set[str], of_view: int) -> str | None:
     """
     if is_trace(found):
         return TRACE
-    others = [
-        name
-        for name, columns in {**VIEWS, "a queue": QUEUE}.items()
-        if name != view
-        and not ("." in view and columns is QUEUE)
-        and _matches(found, columns)
+    own = QUEUE if is_queue(view) else view
+    others = {
+        name: columns
+        for name in (*FILE_VIEWS, QUEUE)
+        if name != own
+        and _matches(found, columns := columns_in_files(name))
         and len([each for each in columns if not each.may_lack]) > of_view
-    ]
+    }
     if not others:
         return None
-    other = max(others, key=lambda name: len(VIEWS.get(name, QUEUE)))
-    return f"has the columns of {other}, not of {_what(view)}; export {_what(view)} under this name"
+    other = max(others, key=lambda name: len(others[name]))
+    return f"has the columns of {_what(other)}, not of {_what(view)}; export {_what(view)} under this name"
 
 
 def _missing(columns: Sequence[ViewColumn]) -> str:

@@ -8,8 +8,9 @@ from pyarrow import fs
 
 from pipelines.config.exports.form import SEPARATORS, TextForm, lines_of
 from pipelines.config.model import Snapshot
+from pipelines.config.snapshots.declaration import ViewColumn
 from pipelines.config.snapshots.view_file import ViewFile
-from pipelines.config.snapshots.views import ENDPOINTS, NAMES_OF, PRIORITIES, ViewColumn
+from pipelines.config.snapshots.views import ENDPOINTS, PRIORITIES, names_of
 
 LONGEST_HEADER = 20
 """Lines over which a header may be spread."""
@@ -65,7 +66,7 @@ def find_missing_names(snapshot: Snapshot, found: Mapping[str, ViewFile]) -> Ite
         if file is None or not file.names:
             continue
         missing = [
-            other for column, other in NAMES_OF[view].items() if column in file.names and other not in found
+            other for column, other in names_of(view).items() if column in file.names and other not in found
         ]
         for other in missing:
             yield (

@@ -28,6 +28,7 @@ from pipelines.config.snapshots.columns import (
     known_names,
     read_column_types,
 )
+from pipelines.config.snapshots.declaration import ViewColumn
 from pipelines.config.snapshots.errors import (
     WRAPPED,
     describe_single_column,
@@ -39,13 +40,9 @@ from pipelines.config.snapshots.names import find_complete_views, find_queues, f
 from pipelines.config.snapshots.values import foreign_value
 from pipelines.config.snapshots.view_file import UNREADABLE, ViewFile, describe_unreadable, file_system
 from pipelines.config.snapshots.views import (
-    ENDPOINT_OF_RECEIVER,
-    ENDPOINT_OF_SENDER,
     ENDPOINTS,
     QUEUE,
-    TRANSMISSION,
-    ViewColumn,
-    columns_of,
+    columns_in_files,
     is_queue,
 )
 
@@ -166,7 +163,7 @@ def _nearest(stem: str) -> str:
 def _looks_like_queue(system: fs.FileSystem, info: fs.FileInfo, format: str) -> bool:
     try:
         if format == "csv":
-            return has_queue_columns(_csv_form(system, info, QUEUE)[0].header)
+            return has_queue_columns(_csv_form(system, info, columns_in_files(QUEUE))[0].header)
         return has_queue_columns(read_column_types(system, info, format))
     except (*UNREADABLE, ForeignFileError):
         return False
@@ -176,8 +173,7 @@ def _compare_file(
     system: fs.FileSystem, info: fs.FileInfo, path: str, view: str, format: str
 ) -> tuple[ViewFile, list[str]]:
     """A view's file, and what is wrong with it."""
-    columns = columns_of(view)
-    assert columns is not None
+    columns = columns_in_files(view)
     held: Mapping[str, pa.DataType | None] = {}
     form, head, names, wrong = None, b"", dict[str, str](), list[str]()
     try:
@@ -247,14 +243,7 @@ def drop_repeated_columns(found: Mapping[str, ViewFile]) -> dict[str, ViewFile]:
     """The files without the columns that say of messages what a view of endpoints says itself."""
     if ENDPOINTS not in found:
         return dict(found)
-    receiver, sender = (
-        [column.name for column in each] for each in (ENDPOINT_OF_RECEIVER, ENDPOINT_OF_SENDER)
-    )
     return {
-        view: file.without(receiver)
-        if is_queue(view)
-        else file.without(sender)
-        if view == TRANSMISSION
-        else file
+        view: file.without(column.name for column in file.columns if column.of_endpoint)
         for view, file in found.items()
     }

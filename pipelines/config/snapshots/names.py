@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping
 
 from pipelines.config.nearest import nearest
-from pipelines.config.snapshots.views import VIEWS, is_queue, queue_of
+from pipelines.config.snapshots.views import FILE_VIEWS, is_queue, queue_of
 
 BRACKETED = re.compile(r"\[(?P<inner>(?:[^\]]|\]\])*)\](?=\.|$)|(?P<bare>[^.]*)(?=\.|$)")
 DEFAULT_SCHEMA = "dbo"
@@ -20,11 +20,11 @@ def find_view(stem: str, database: str) -> str | None:
     if len(parts) > 2 and parts[0].lower() == database.lower():
         parts = parts[1:]
     if len(parts) == 2 and parts[0].lower() == "sys":
-        return parts[1].lower() if parts[1].lower() in VIEWS else None
+        return parts[1].lower() if parts[1].lower() in FILE_VIEWS else None
     if len(parts) > 1:
         return f"{parts[0]}.{'.'.join(parts[1:])}"
     name = parts[0].lower()
-    return name if name in VIEWS else None
+    return name if name in FILE_VIEWS else None
 
 
 def find_queues(stem: str, complete: Iterable[str], others: Collection[str], database: str) -> list[str]:
@@ -83,7 +83,7 @@ def find_complete_views(
 def nearest_view(stem: str) -> str | None:
     """Return the view whose name is most like this one; None if none is like it."""
     name = _parts(stem)[-1].lower()
-    return nearest(name, VIEWS, cutoff=0.75)
+    return nearest(name, FILE_VIEWS, cutoff=0.75)
 
 
 def find_spellings(views: Iterable[str], queues: Iterable[str]) -> Mapping[str, str]:

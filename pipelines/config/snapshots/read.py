@@ -8,18 +8,10 @@ from pipelines.config.model import Snapshot
 from pipelines.config.snapshots.checks import check_snapshot
 from pipelines.config.snapshots.files import find_view_files
 from pipelines.config.snapshots.names import find_spellings
-from pipelines.config.snapshots.server import (
-    SMALL,
-    Rows,
-    ServerSnapshot,
-    in_order,
-    snapshot_error,
-)
+from pipelines.config.snapshots.server import Rows, ServerSnapshot, in_order, snapshot_error
 from pipelines.config.snapshots.small_rows import read_small_rows
 from pipelines.config.snapshots.view_file import ViewFile
-from pipelines.config.snapshots.views import (
-    QUEUES,
-)
+from pipelines.config.snapshots.views import CATALOG_VIEWS, QUEUES
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +28,7 @@ def read_snapshots(declared: Sequence[Snapshot]) -> tuple[ServerSnapshot, ...]:
         found = find_view_files(snapshot)
         problems += found.problems
         small: dict[str, Rows] = {}
-        for view in SMALL if not found.problems else ():
+        for view in CATALOG_VIEWS if not found.problems else ():
             if view in found.files:
                 try:
                     small[view] = list(read_small_rows(found.files[view]))

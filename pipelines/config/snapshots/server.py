@@ -17,10 +17,9 @@ from pipelines.config.snapshots.views import (
     PRIORITIES,
     QUEUES,
     SERVICES,
+    VIEWS,
 )
 
-SMALL = (SERVICES, CONTRACTS, QUEUES, PRIORITIES, DATABASES)
-"""The views that say what catalog and rules are."""
 Rows = list[dict[str, Any]]
 
 
@@ -94,18 +93,15 @@ class ServerSnapshot:
         line = self.rule_lines[number] if self.rule_lines else number + 2
         return SourceLocation(self.path_of(PRIORITIES), line, 1)
 
-    def names(self, view: str, key: str) -> dict[int, str]:
-        """Names by id."""
-        return {row[key]: row["name"] for row in self.small.get(view, [])}
+    def names(self, view: str) -> dict[int, str]:
+        """The names that a view has, by id."""
+        return {row[VIEWS[view].id]: row["name"] for row in self.small.get(view, [])}
 
     def priorities(self) -> list[tuple[str, str | None, str | None, str | None, int]] | None:
         """The rules: (name, contract, local service, remote service, level); None without that view."""
         if PRIORITIES not in self.small:
             return None
-        contracts, services = (
-            self.names(CONTRACTS, "service_contract_id"),
-            self.names(SERVICES, "service_id"),
-        )
+        contracts, services = self.names(CONTRACTS), self.names(SERVICES)
         return [
             (
                 row["name"],
@@ -121,7 +117,7 @@ class ServerSnapshot:
         """The database as the snapshot shows it; None without the views that say so."""
         if not {QUEUES, SERVICES, DATABASES} & self.small.keys() and not self.services:
             return None
-        queues = self.names(QUEUES, "object_id")
+        queues = self.names(QUEUES)
         bound = {
             row["name"]: queues[row["service_queue_id"]]
             for row in self.small.get(SERVICES, [])

@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import Any
 
 from pipelines.config.exports.rows import TextRow
-from pipelines.config.snapshots.views import ValueType, ViewColumn
+from pipelines.config.snapshots.declaration import ValueType, ViewColumn
 
 LOCAL_TIME = re.compile(
     r"\d{1,2}[./-]\d{1,2}[./-]\d{2,4}\b|\d{1,2}[ .-]+[^\W\d]{3,}\.?[ .,-]+\d{2,4}\b"

@@ -10,7 +10,8 @@ from deltalake.exceptions import DeltaError
 from pyarrow import fs
 
 from pipelines.config.exports.form import TextForm
-from pipelines.config.snapshots.views import ViewColumn, columns_of
+from pipelines.config.snapshots.declaration import ViewColumn
+from pipelines.config.snapshots.views import columns_in_files
 
 URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:/")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -45,7 +46,7 @@ class ViewFile:
     @property
     def columns(self) -> tuple[ViewColumn, ...]:
         """The view's columns."""
-        return columns_of(self.view) or ()
+        return columns_in_files(self.view)
 
     @property
     def is_empty(self) -> bool:

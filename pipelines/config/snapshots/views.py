@@ -1,149 +1,190 @@
-"""The views of a snapshot, each declared once: its columns as the server names them."""
+"""The views of a server, each declared once.
 
-from dataclasses import dataclass
-from typing import Literal, TypeAlias
+The SELECT lists of the capture script, the readers of captures and of files, and the columns of events derive
+from the declarations.
+"""
 
-ValueType: TypeAlias = Literal["guid", "text", "code", "bit", "int", "time"]
-"""guid is compared in upper case, code has blanks behind it that don't count."""
+from functools import cache
+from typing import Any
 
+from pipelines.config.snapshots.declaration import (
+    BIT,
+    CODE,
+    FLAG,
+    GUID,
+    INT,
+    LOCAL_TIME,
+    NAME,
+    SMALL_INT,
+    TIME,
+    ServerType,
+    View,
+    ViewColumn,
+    text,
+)
 
-@dataclass(frozen=True)
-class ViewColumn:
-    """A column of a view.
-
-    Attributes:
-        name: as the server names it; case does not count.
-        kind: what its values are.
-        nullable: whether a row may lack a value.
-        may_lack: whether the view may lack the column; all its values are null then.
-        also: other names that it may have.
-        instead: the column that says the same by name, where the view lacks this one.
-    """
-
-    name: str
-    kind: ValueType
-    nullable: bool = False
-    may_lack: bool = False
-    also: tuple[str, ...] = ()
-    instead: str | None = None
-
-
-def _name(name: str, *also: str) -> ViewColumn:
-    """A column that stands in for one of ids: it is read only where that one is missing."""
-    return ViewColumn(name, "text", nullable=True, may_lack=True, also=also)
-
-
-ENDPOINTS, TRANSMISSION = "conversation_endpoints", "transmission_queue"
+ENDPOINTS, TRANSMISSION, QUEUE = "conversation_endpoints", "transmission_queue", "queue"
 SERVICES, CONTRACTS, QUEUES = "services", "service_contracts", "service_queues"
 PRIORITIES, DATABASES = "conversation_priorities", "databases"
 MONITORS, TASKS = "dm_broker_queue_monitors", "dm_broker_activated_tasks"
+LOCKED_GROUPS = "locked_groups"
 
-ENDPOINT_OF_RECEIVER = (_name("service_name"), _name("service_contract_name"))
-ENDPOINT_OF_SENDER = (
-    _name("from_service_name"),
-    _name("to_service_name"),
-    _name("service_contract_name"),
-    ViewColumn("priority", "int", nullable=True, may_lack=True),
-)
-"""What rows of messages say of their endpoints; read where no view shows the endpoints themselves."""
-DATABASE_ID = ViewColumn("database_id", "int", nullable=True, may_lack=True)
+
+def _view(name: str, *columns: ViewColumn, **more: Any) -> View:
+    return View(name, columns, **more)
+
+
+def _optional(name: str, type: ServerType, **more: Any) -> ViewColumn:
+    """A column that a view may lack."""
+    return ViewColumn(name, type, nullable=True, may_lack=True, **more)
+
+
+def _by_name(name: str, *also: str, **more: Any) -> ViewColumn:
+    """A column that only files have: it says by name what the server's views say by ids."""
+    return _optional(name, NAME, also=also, is_selected=False, in_captures=False, **more)
+
+
+DATABASE_ID = _optional("database_id", INT, is_selected=False)
 """Of views of the whole server: which database a row is of."""
+SIZE = _optional("size_bytes", INT, sql="CONVERT(bigint, DATALENGTH(v.message_body))")
+"""A message body is measured, and never read."""
+CONTRACT_NAME = _by_name("service_contract_name", "contract_name", "contract")
 
-VIEWS: dict[str, tuple[ViewColumn, ...]] = {
-    ENDPOINTS: (
-        ViewColumn("conversation_handle", "guid"),
-        ViewColumn("conversation_id", "guid"),
-        ViewColumn("is_initiator", "bit"),
-        ViewColumn("service_contract_id", "int", instead="service_contract_name"),
-        ViewColumn("conversation_group_id", "guid"),
-        ViewColumn("service_id", "int", instead="service_name"),
-        ViewColumn("lifetime", "time", nullable=True, may_lack=True),
-        ViewColumn("state", "code", instead="state_desc"),
-        ViewColumn("far_service", "text"),
-        ViewColumn("priority", "int"),
-        _name("service_contract_name", "contract_name", "contract"),
-        _name("service_name", "local_service_name", "local_service"),
-        _name("state_desc"),
+_DECLARED = (
+    _view(
+        ENDPOINTS,
+        ViewColumn("conversation_handle", GUID),
+        ViewColumn("conversation_id", GUID),
+        ViewColumn("is_initiator", FLAG),
+        ViewColumn("service_contract_id", INT, instead="service_contract_name", names=CONTRACTS),
+        ViewColumn("conversation_group_id", GUID),
+        ViewColumn("service_id", INT, instead="service_name", names=SERVICES),
+        _optional("lifetime", TIME),
+        ViewColumn("state", CODE, instead="state_desc"),
+        ViewColumn("far_service", text(256), event="remote_service"),
+        ViewColumn("priority", SMALL_INT, event="logged_priority"),
+        CONTRACT_NAME,
+        _by_name("service_name", "local_service_name", "local_service"),
+        _by_name("state_desc"),
+        events="endpoint_events",
+        is_large=True,
     ),
-    TRANSMISSION: (
-        ViewColumn("enqueue_time", "time", nullable=True),
-        ViewColumn("conversation_handle", "guid"),
-        ViewColumn("message_sequence_number", "int", nullable=True),
-        ViewColumn("message_type_name", "text", nullable=True),
-        ViewColumn("is_conversation_error", "bit", nullable=True),
-        ViewColumn("is_end_of_dialog", "bit", nullable=True),
-        ViewColumn("transmission_status", "text", nullable=True, may_lack=True),
-        ViewColumn("size_bytes", "int", nullable=True, may_lack=True),
-        *ENDPOINT_OF_SENDER,
+    _view(
+        TRANSMISSION,
+        ViewColumn("enqueue_time", TIME, nullable=True),
+        ViewColumn("conversation_handle", GUID),
+        ViewColumn("message_sequence_number", INT, nullable=True),
+        ViewColumn("message_type_name", text(256), nullable=True, event="message_type"),
+        ViewColumn("is_conversation_error", BIT, nullable=True),
+        ViewColumn("is_end_of_dialog", BIT, nullable=True),
+        _optional("transmission_status", text(400), sql="LEFT(v.transmission_status, 400)"),
+        SIZE,
+        _by_name("from_service_name", of_endpoint=True),
+        _by_name("to_service_name", of_endpoint=True),
+        _by_name("service_contract_name", of_endpoint=True),
+        _optional("priority", SMALL_INT, of_endpoint=True, is_selected=False),
+        events="message_events",
+        is_large=True,
     ),
-    SERVICES: (
-        ViewColumn("service_id", "int"),
-        ViewColumn("name", "text"),
-        ViewColumn("service_queue_id", "int", nullable=True, may_lack=True),
+    _view(
+        QUEUE,
+        ViewColumn("status", SMALL_INT),
+        ViewColumn("priority", SMALL_INT, nullable=True),
+        ViewColumn("queuing_order", INT, nullable=True),
+        ViewColumn("conversation_group_id", GUID, nullable=True),
+        ViewColumn("conversation_handle", GUID),
+        ViewColumn("message_sequence_number", INT, nullable=True),
+        ViewColumn("message_type_name", text(256), event="message_type"),
+        _optional("message_enqueue_time", TIME),
+        SIZE,
+        _by_name("service_name", of_endpoint=True),
+        _by_name("service_contract_name", of_endpoint=True),
+        events="message_events",
+        is_large=True,
     ),
-    CONTRACTS: (ViewColumn("service_contract_id", "int"), ViewColumn("name", "text")),
-    QUEUES: (
-        ViewColumn("object_id", "int"),
-        ViewColumn("name", "text"),
-        ViewColumn("is_receive_enabled", "bit"),
-        ViewColumn("is_enqueue_enabled", "bit"),
-        ViewColumn("is_activation_enabled", "bit", nullable=True, may_lack=True),
-        ViewColumn("activation_procedure", "text", nullable=True, may_lack=True),
-        ViewColumn("max_readers", "int", nullable=True, may_lack=True),
+    _view(
+        SERVICES,
+        ViewColumn("service_id", INT),
+        ViewColumn("name", NAME),
+        _optional("service_queue_id", INT),
+        id="service_id",
+        is_catalog=True,
     ),
-    PRIORITIES: (
-        ViewColumn("name", "text"),
-        ViewColumn("service_contract_id", "int", nullable=True, instead="service_contract_name"),
-        ViewColumn("local_service_id", "int", nullable=True, instead="local_service_name"),
-        ViewColumn("remote_service_name", "text", nullable=True, also=("remote_service",)),
-        ViewColumn("priority", "int"),
-        _name("service_contract_name", "contract_name", "contract"),
-        _name("local_service_name", "local_service", "service_name"),
+    _view(
+        CONTRACTS,
+        ViewColumn("service_contract_id", INT),
+        ViewColumn("name", NAME),
+        id="service_contract_id",
+        is_catalog=True,
     ),
-    DATABASES: (
-        ViewColumn("name", "text"),
-        ViewColumn("is_honor_broker_priority_on", "bit", also=("is_broker_priority_honored",)),
+    _view(
+        QUEUES,
+        ViewColumn("object_id", INT),
+        _optional("schema_name", NAME, sql="SCHEMA_NAME(v.schema_id)", in_files=False),
+        ViewColumn("name", NAME, event="queue"),
+        ViewColumn("is_receive_enabled", BIT),
+        ViewColumn("is_enqueue_enabled", BIT),
+        _optional("is_activation_enabled", BIT),
+        _optional("activation_procedure", text(776)),
+        _optional("max_readers", SMALL_INT),
+        id="object_id",
+        events="queue_events",
+        is_catalog=True,
+    ),
+    _view(
+        PRIORITIES,
+        ViewColumn("name", NAME),
+        ViewColumn(
+            "service_contract_id", INT, nullable=True, instead="service_contract_name", names=CONTRACTS
+        ),
+        ViewColumn("local_service_id", INT, nullable=True, instead="local_service_name", names=SERVICES),
+        ViewColumn("remote_service_name", text(256), nullable=True, also=("remote_service",)),
+        ViewColumn("priority", SMALL_INT),
+        CONTRACT_NAME,
+        _by_name("local_service_name", "local_service", "service_name"),
+        is_catalog=True,
+    ),
+    _view(
+        DATABASES,
+        ViewColumn("name", NAME),
+        ViewColumn("is_honor_broker_priority_on", BIT, also=("is_broker_priority_honored",)),
+        ViewColumn("is_broker_enabled", BIT, in_captures=False, in_files=False),
         DATABASE_ID,
+        is_catalog=True,
     ),
-    MONITORS: (
-        ViewColumn("queue_id", "int", instead="queue_name"),
-        ViewColumn("tasks_waiting", "int", nullable=True),
-        ViewColumn("state", "text", nullable=True, may_lack=True),
-        ViewColumn("last_activated_time", "time", nullable=True, may_lack=True),
-        ViewColumn("last_empty_rowset_time", "time", nullable=True, may_lack=True),
-        _name("queue_name"),
+    _view(
+        MONITORS,
+        ViewColumn("queue_id", INT, instead="queue_name", names=QUEUES),
+        _optional("state", text(32)),
+        ViewColumn("tasks_waiting", INT, nullable=True),
+        _optional("last_activated_time", LOCAL_TIME),
+        _optional("last_empty_rowset_time", LOCAL_TIME),
+        _by_name("queue_name"),
         DATABASE_ID,
+        events="queue_events",
     ),
-    TASKS: (
-        ViewColumn("spid", "int"),
-        ViewColumn("queue_id", "int", instead="queue_name"),
-        _name("queue_name"),
+    _view(
+        TASKS,
+        ViewColumn("spid", INT, event="session_id"),
+        ViewColumn("queue_id", INT, instead="queue_name", names=QUEUES),
+        _by_name("queue_name"),
         DATABASE_ID,
+        events="queue_events",
     ),
-}
-"""Columns by view; other views than these and queues are not looked at."""
-
-QUEUE: tuple[ViewColumn, ...] = (
-    ViewColumn("status", "int"),
-    ViewColumn("priority", "int", nullable=True),
-    ViewColumn("queuing_order", "int", nullable=True),
-    ViewColumn("conversation_group_id", "guid", nullable=True),
-    ViewColumn("conversation_handle", "guid"),
-    ViewColumn("message_sequence_number", "int", nullable=True),
-    ViewColumn("message_type_name", "text"),
-    ViewColumn("message_enqueue_time", "time", nullable=True, may_lack=True),
-    ViewColumn("size_bytes", "int", nullable=True, may_lack=True),
-    *ENDPOINT_OF_RECEIVER,
+    _view(
+        LOCKED_GROUPS,
+        ViewColumn("granted", INT, in_files=False),
+        ViewColumn("waiting", INT, in_files=False),
+    ),
 )
-"""Columns of a queue, whose view is named schema.queue."""
-
-NAMES_OF = {
-    ENDPOINTS: {"service_id": SERVICES, "service_contract_id": CONTRACTS},
-    PRIORITIES: {"local_service_id": SERVICES, "service_contract_id": CONTRACTS},
-    MONITORS: {"queue_id": QUEUES},
-    TASKS: {"queue_id": QUEUES},
-}
-"""By view, its columns of ids and the views that have their names."""
+VIEWS = {view.name: view for view in _DECLARED}
+"""All views; all queues are one."""
+FILE_VIEWS = tuple(
+    view.name for view in _DECLARED if view.name != QUEUE and any(column.in_files for column in view.columns)
+)
+"""The views that a file is named after; the file of a queue has the queue's name."""
+CATALOG_VIEWS = tuple(view.name for view in _DECLARED if view.is_catalog)
+"""The views that say what catalog and rules are."""
 
 
 def is_queue(view: str) -> bool:
@@ -156,6 +197,25 @@ def queue_of(view: str) -> str:
     return view.partition(".")[2]
 
 
-def columns_of(view: str) -> tuple[ViewColumn, ...] | None:
-    """The columns of a view; None for one that is not looked at."""
-    return QUEUE if is_queue(view) else VIEWS.get(view)
+def declared(view: str) -> View:
+    """The declaration of a view or a queue."""
+    return VIEWS[QUEUE if is_queue(view) else view]
+
+
+@cache
+def columns_in_files(view: str) -> tuple[ViewColumn, ...]:
+    """The columns of a view or a queue that files may have."""
+    return tuple(column for column in declared(view).columns if column.in_files)
+
+
+@cache
+def columns_in_captures(view: str) -> tuple[ViewColumn, ...]:
+    """The columns of a view or a queue that captures may have."""
+    return tuple(column for column in declared(view).columns if column.in_captures)
+
+
+def names_of(view: str) -> dict[str, str]:
+    """The columns of ids, and the views that have their names, in the order of `FILE_VIEWS`."""
+    return {
+        column.name: other for other in FILE_VIEWS for column in VIEWS[view].columns if column.names == other
+    }

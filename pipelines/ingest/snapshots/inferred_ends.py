@@ -10,11 +10,21 @@ from datetime import timedelta
 from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.config.snapshots.views import ENDPOINTS, TRANSMISSION
+from pipelines.ingest.snapshots.event_rows import event_rows
 from pipelines.state.endpoints import SIDE
 from pipelines.state.ledger import Ledger
 from pipelines.state.messages import ARRIVALS
 from pipelines.state.transactions import TRANSACTION
-from schemas.events import END, END_WITH_CLEANUP, END_WITH_ERROR, ENDS, LEFT, MOVE
+from schemas.events import (
+    END,
+    END_WITH_CLEANUP,
+    END_WITH_ERROR,
+    ENDPOINT_FACTS,
+    ENDS,
+    LEFT,
+    MESSAGES,
+    MOVE,
+)
 
 LATELY = timedelta(seconds=60)
 """A fact this recent is not contradicted by a snapshot."""
@@ -45,24 +55,14 @@ def infer_endpoint_ends(endpoints: DataFrame, endpoint_events: DataFrame, views:
     first = missing.groupBy(*SIDE, "instance", "database", "conversation_handle").agg(
         F.min("taken_at").alias("seen_at")
     )
-    nothing = F.lit(None)
-    return first.select(
-        F.concat_ws("/", F.lit("absent"), _text("seen_at"), "conversation_id", _text("is_initiator")).alias(
-            "event_id"
-        ),
-        _just_before("seen_at").alias("event_time"),
+    return event_rows(
+        first,
+        ENDPOINT_FACTS,
         "instance",
         "database",
-        F.lit(END).alias("event_type"),
         *SIDE,
         "conversation_handle",
-        *[
-            nothing.cast("string").alias(name)
-            for name in ("conversation_group_id", "contract", "local_service", "remote_service")
-        ],
-        nothing.cast("int").alias("logged_priority"),
-        "seen_at",
-        F.lit(True).alias("inferred"),
+        **_absent(END, "conversation_id", _text("is_initiator")),
     )
 
 
@@ -195,23 +195,19 @@ def _rows(missing: DataFrame, event_type: str) -> DataFrame:
         "instance",
         "database",
     )
-    nothing = F.lit(None)
     first = missing.groupBy(*what).agg(F.min("taken_at").alias("seen_at"))
-    return first.select(
-        F.concat_ws("/", F.lit("absent"), _text("seen_at"), F.lit(event_type), "message_id").alias(
-            "event_id"
-        ),
-        _just_before("seen_at").alias("event_time"),
-        *what,
-        F.lit(event_type).alias("event_type"),
-        *[nothing.cast("bigint").alias(name) for name in ("size_bytes", "queuing_order")],
-        *[
-            nothing.cast("string").alias(name)
-            for name in ("transaction_id", "conversation_handle", "transmission_status")
-        ],
-        "seen_at",
-        F.lit(True).alias("inferred"),
-    )
+    return event_rows(first, MESSAGES, *what, **_absent(event_type, F.lit(event_type), "message_id"))
+
+
+def _absent(event_type: str, *key: str | Column) -> dict[str, Column]:
+    """What all events have that follow from a row's absence; `key` is the end of their ids."""
+    return {
+        "event_id": F.concat_ws("/", F.lit("absent"), _text("seen_at"), *key),
+        "event_time": _just_before("seen_at"),
+        "event_type": F.lit(event_type),
+        "seen_at": F.col("seen_at"),
+        "inferred": F.lit(True),
+    }
 
 
 def _last_fact() -> Column:

@@ -9,8 +9,9 @@ from functools import reduce
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.ingest.snapshots.view_events import READY, before_snapshot, row_id, seen_in
-from schemas.events import CREATIONS
+from pipelines.ingest.snapshots.event_rows import event_rows, seen_in
+from pipelines.ingest.snapshots.view_events import READY, before_snapshot, row_id
+from schemas.events import CREATIONS, ENDPOINT_FACTS
 
 ATTRIBUTES = ("group", "contract", "local_service", "remote_service", "level")
 ENDING = "endpoint"
@@ -56,20 +57,21 @@ def endpoints_of_messages(ready: DataFrame | None, waiting: DataFrame | None) ->
     )
     is_known = [F.col(name).isNotNull() for name in ("contract", "local_service", "remote_service")]
     known = each.where(reduce(Column.__and__, is_known) & F.col("level").between(1, 10))
-    return known.select(
-        row_id(F.col("conversation_handle"), F.lit(ENDING)).alias("event_id"),
-        before_snapshot().alias("event_time"),
-        *seen_in(),
-        F.when(F.col("is_initiator"), "BEGIN_DIALOG").otherwise("DIALOG_CREATED").alias("event_type"),
-        F.col("conversation_handle").alias("conversation_id"),
+    return event_rows(
+        known,
+        ENDPOINT_FACTS,
         "is_initiator",
         "conversation_handle",
-        F.coalesce("group", "conversation_handle").alias("conversation_group_id"),
         "contract",
         "local_service",
         "remote_service",
-        F.col("level").cast("int").alias("logged_priority"),
-        F.lit(None).cast("boolean").alias("inferred"),
+        **seen_in(),
+        event_id=row_id(F.col("conversation_handle"), F.lit(ENDING)),
+        event_time=before_snapshot(),
+        event_type=F.when(F.col("is_initiator"), "BEGIN_DIALOG").otherwise("DIALOG_CREATED"),
+        conversation_id=F.col("conversation_handle"),
+        conversation_group_id=F.coalesce("group", "conversation_handle"),
+        logged_priority=F.col("level").cast("int"),
     )
 
 

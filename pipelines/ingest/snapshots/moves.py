@@ -2,9 +2,10 @@
 
 from pyspark.sql import DataFrame, Window, functions as F
 
+from pipelines.ingest.snapshots.event_rows import event_rows
 from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import moment_and_id
-from schemas.events import CREATIONS, MOVE
+from schemas.events import CREATIONS, ENDPOINT_FACTS, MOVE
 
 
 def moves_between_snapshots(endpoint_events: DataFrame) -> DataFrame:
@@ -46,20 +47,18 @@ def moves_between_snapshots(endpoint_events: DataFrame) -> DataFrame:
         .agg(F.max_by("event_group", "place").alias("event_group"))
     )
     moved = by_then.where("event_group <> conversation_group_id").select(*SIDE).distinct()
-    at = F.timestamp_micros(F.unix_micros("seen_at") - F.lit(1))
-    seen_at, side = F.unix_micros("seen_at").cast("string"), F.col("is_initiator").cast("string")
-    nothing = F.lit(None)
-    return seen.join(moved, SIDE, "left_semi").select(
-        F.concat_ws("/", F.lit("moved"), seen_at, "conversation_id", side).alias("event_id"),
-        at.alias("event_time"),
+    seen_at, side = F.unix_micros("seen_at"), F.col("is_initiator").cast("string")
+    return event_rows(
+        seen.join(moved, SIDE, "left_semi"),
+        ENDPOINT_FACTS,
         "instance",
         "database",
-        F.lit(MOVE).alias("event_type"),
         *SIDE,
         "conversation_handle",
         "conversation_group_id",
-        *[nothing.cast("string").alias(name) for name in ("contract", "local_service", "remote_service")],
-        nothing.cast("int").alias("logged_priority"),
         "seen_at",
-        F.lit(True).alias("inferred"),
+        event_id=F.concat_ws("/", F.lit("moved"), seen_at.cast("string"), "conversation_id", side),
+        event_time=F.timestamp_micros(seen_at - F.lit(1)),
+        event_type=F.lit(MOVE),
+        inferred=F.lit(True),
     )

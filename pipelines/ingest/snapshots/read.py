@@ -16,11 +16,13 @@ from pipelines.config.snapshots.views import (
     CONTRACTS,
     ENDPOINTS,
     MONITORS,
+    QUEUE,
     QUEUES,
     SERVICES,
     TASKS,
     TRANSMISSION,
-    is_queue,
+    VIEWS,
+    declared,
 )
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import empty_frame, small_frame, union_all
@@ -44,7 +46,7 @@ from pipelines.storage.inputs.faulty_files import find_faulty_files, name_files_
 from pipelines.storage.snapshots.view_check import check_view_file
 from pipelines.storage.snapshots.views import payload, read_views
 from pipelines.storage.warehouse import Warehouse
-from schemas.events import CONTRACTS as EVENT_CONTRACTS, ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS, accepted_names
+from schemas.events import CONTRACTS as EVENT_CONTRACTS, ENDPOINT_FACTS, MESSAGES, accepted_names
 from schemas.outputs import SNAPSHOTS
 from schemas.table import Table
 
@@ -97,7 +99,7 @@ def take_snapshots(
             files = [
                 file
                 for view, file in snapshot.files.items()
-                if _kind(view) == kind and not file.is_empty and _has_names(snapshot, file)
+                if declared(view).name == kind and not file.is_empty and _has_names(snapshot, file)
             ]
             if files:
                 of_kinds.setdefault(kind, []).append((snapshot, files))
@@ -110,8 +112,7 @@ def take_snapshots(
     accepted = {kind: each.accepted for kind, each in zip(of_kinds, read, strict=True)}
     facts: dict[str, list[DataFrame]] = {}
     for kind, rows in accepted.items():
-        table, shown = FACTS[kind]
-        facts.setdefault(table.name, []).append(shown(rows).select(*accepted_names(table.name)))
+        facts.setdefault(VIEWS[kind].events, []).append(FACTS[kind](rows))
     facts.setdefault(ENDPOINT_FACTS.name, []).extend(_endpoints_of_messages(snapshots, accepted))
     made = {name: union_all(frames) for name, frames in facts.items() if frames}
     by_day, newest = Counter[date](), dict[date, datetime]()
@@ -142,7 +143,7 @@ def _endpoints_of_messages(
     ]
     if not any(rows is not None for rows in alone):
         return []
-    return [endpoints_of_messages(*alone).select(*accepted_names(ENDPOINT_FACTS.name))]
+    return [endpoints_of_messages(*alone)]
 
 
 def _monitors(
@@ -156,20 +157,15 @@ def _monitors(
     return monitors_of(read[MONITORS].accepted, tasks, with_tasks)
 
 
-QUEUE = "queue"
-FACTS: dict[str, tuple[Table, Callable[[DataFrame], DataFrame]]] = {
-    ENDPOINTS: (ENDPOINT_FACTS, endpoint_events),
-    TRANSMISSION: (MESSAGES, waiting_message_events),
-    QUEUE: (MESSAGES, ready_message_events),
-    QUEUES: (QUEUE_FACTS, queue_events),
-    MONITORS: (QUEUE_FACTS, session_events),
-    TASKS: (QUEUE_FACTS, task_events),
+FACTS: dict[str, Callable[[DataFrame], DataFrame]] = {
+    ENDPOINTS: endpoint_events,
+    TRANSMISSION: waiting_message_events,
+    QUEUE: ready_message_events,
+    QUEUES: queue_events,
+    MONITORS: session_events,
+    TASKS: task_events,
 }
-"""Views that state facts, all queues as one kind: the table that has them, and how they become its rows."""
-
-
-IDS = {CONTRACTS: "service_contract_id", SERVICES: "service_id", QUEUES: "object_id"}
-"""What the small views call the ids of their names."""
+"""Views that state facts, all queues as one kind, and how their rows become events."""
 
 
 @dataclass(frozen=True)
@@ -250,17 +246,13 @@ def _has_names(snapshot: ServerSnapshot, file: ViewFile) -> bool:
     return False
 
 
-def _kind(view: str) -> str:
-    return QUEUE if is_queue(view) else view
-
-
 def _judged(
     warehouse: Warehouse, kind: str, views: Sequence[tuple[ServerSnapshot, Sequence[ViewFile]]]
 ) -> DataFrame:
     """The rows of all views of one kind, with `PLACE`, `has_endpoints`, `view`, `reasons` and `row`."""
 
     def names(snapshot: ServerSnapshot, view: str, columns: str) -> DataFrame:
-        return small_frame(warehouse.spark, snapshot.names(view, IDS[view]).items(), columns)
+        return small_frame(warehouse.spark, snapshot.names(view).items(), columns)
 
     frames = []
     for snapshot, files in views:

@@ -7,8 +7,10 @@ The vendor's documentation of the views describes the columns.
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.config.snapshots.views import ENDPOINTS, MONITORS, QUEUE, QUEUES, TASKS, TRANSMISSION
+from pipelines.ingest.snapshots.event_rows import event_rows, seen_in, view_event_rows
 from pipelines.state.messages import UNKNOWN
-from schemas.events import END
+from schemas.events import END, ENDPOINT_FACTS
 
 DEFAULT_LIFETIME = 2_147_483_647_000_000
 """Microseconds that a conversation lives where BEGIN DIALOG names no lifetime."""
@@ -43,39 +45,27 @@ def endpoint_events(view: DataFrame) -> DataFrame:
     is_likely = (begun >= F.col("taken_at") - F.expr(f"INTERVAL {OLDEST_DAYS} DAYS")) & (
         begun < F.col("taken_at")
     )
-    own = F.col("is_initiator")
-    handle, nothing = F.col("conversation_handle"), F.lit(None)
-    creations = view.select(
-        row_id(handle, F.when(F.col("state") == ERROR, ERROR)).alias("event_id"),
-        F.when(is_likely, begun).otherwise(before_snapshot()).alias("event_time"),
-        *seen_in(),
-        F.when(own, "BEGIN_DIALOG").otherwise("DIALOG_CREATED").alias("event_type"),
-        "conversation_id",
-        "is_initiator",
-        "conversation_handle",
-        "conversation_group_id",
-        "contract",
-        "local_service",
-        F.col("far_service").alias("remote_service"),
-        F.col("priority").cast("int").alias("logged_priority"),
-        nothing.cast("boolean").alias("inferred"),
+    own, handle, state = F.col("is_initiator"), F.col("conversation_handle"), F.col("state")
+    creations = view_event_rows(
+        view,
+        ENDPOINTS,
+        event_id=row_id(handle, F.when(state == ERROR, ERROR)),
+        event_time=F.when(is_likely, begun).otherwise(before_snapshot()),
+        event_type=F.when(own, "BEGIN_DIALOG").otherwise("DIALOG_CREATED"),
+        contract=F.col("contract"),
+        local_service=F.col("local_service"),
     )
-    is_own = F.col("state").isin(*[state for state, mine in ENDED.items() if mine])
-    text = nothing.cast("string")
-    ends = view.where(F.col("state").isin(*ENDED)).select(
-        row_id(handle, F.col("state")).alias("event_id"),
-        before_snapshot().alias("event_time"),
-        *seen_in(),
-        F.lit(END).alias("event_type"),
+    is_own = state.isin(*[state for state, mine in ENDED.items() if mine])
+    ends = event_rows(
+        view.where(state.isin(*ENDED)),
+        ENDPOINT_FACTS,
         "conversation_id",
-        F.when(is_own, own).otherwise(~own).alias("is_initiator"),
-        F.when(is_own, handle).alias("conversation_handle"),
-        *[
-            text.alias(name)
-            for name in ("conversation_group_id", "contract", "local_service", "remote_service")
-        ],
-        nothing.cast("int").alias("logged_priority"),
-        nothing.cast("boolean").alias("inferred"),
+        **seen_in(),
+        event_id=row_id(handle, state),
+        event_time=before_snapshot(),
+        event_type=F.lit(END),
+        is_initiator=F.when(is_own, own).otherwise(~own),
+        conversation_handle=F.when(is_own, handle),
     )
     return creations.unionByName(ends)
 
@@ -86,16 +76,15 @@ def ready_message_events(view: DataFrame) -> DataFrame:
     Args:
         view: the rows of a queue's view, of any status.
 
-    Nobody knows yet whose the handles are; see `pipelines.ingest.snapshots.identity`.
+    Handles are resolved later; see `pipelines.ingest.snapshots.identity`.
     """
-    return view.where(F.col("status") == READY).select(
-        row_id(*_place_in_view(F.col("queuing_order"))).alias("event_id"),
-        _before_taken_at("message_enqueue_time").alias("event_time"),
-        F.lit("DELIVERED").alias("event_type"),
-        F.col("message_type_name").alias("message_type"),
-        "queuing_order",
-        F.lit(None).cast("string").alias("transmission_status"),
-        *_of_message(),
+    return view_event_rows(
+        view.where(F.col("status") == READY),
+        QUEUE,
+        event_id=row_id(*_place_in_view(F.col("queuing_order"))),
+        event_time=_before_taken_at("message_enqueue_time"),
+        event_type=F.lit("DELIVERED"),
+        **_of_unknown(),
     )
 
 
@@ -107,28 +96,28 @@ def waiting_message_events(view: DataFrame) -> DataFrame:
         .when(F.col("is_end_of_dialog"), F.lit(f"{SYSTEM}EndDialog"))
         .otherwise(F.lit("DEFAULT"))
     )
-    nothing = F.lit(None).cast("bigint")
-    return view.select(
-        row_id(*_place_in_view(nothing)).alias("event_id"),
-        _before_taken_at("enqueue_time").alias("event_time"),
-        F.lit("SENT").alias("event_type"),
-        type.alias("message_type"),
-        nothing.alias("queuing_order"),
-        F.nullif("transmission_status", F.lit("")).alias("transmission_status"),
-        *_of_message(),
+    return view_event_rows(
+        view,
+        TRANSMISSION,
+        event_id=row_id(*_place_in_view(F.lit(None).cast("bigint"))),
+        event_time=_before_taken_at("enqueue_time"),
+        event_type=F.lit("SENT"),
+        message_type=type,
+        transmission_status=F.nullif("transmission_status", F.lit("")),
+        **_of_unknown(),
     )
 
 
 def queue_events(view: DataFrame) -> DataFrame:
     """Whether the queues of `service_queues` are on: rows of `queue_events` without batch, QUEUE_ALTERED."""
     is_on = F.col("is_receive_enabled") & F.col("is_enqueue_enabled")
-    return view.select(
-        row_id(F.col("name")).alias("event_id"),
-        F.col("name").alias("queue"),
-        F.lit("QUEUE_ALTERED").alias("event_type"),
-        F.lit(None).cast("bigint").alias("session_id"),
-        F.when(is_on, "ON").otherwise("OFF").alias("queue_status"),
-        *_of_queue(),
+    return view_event_rows(
+        view,
+        QUEUES,
+        event_id=row_id(F.col("name")),
+        event_time=before_snapshot(),
+        event_type=F.lit("QUEUE_ALTERED"),
+        queue_status=F.when(is_on, "ON").otherwise("OFF"),
     )
 
 
@@ -138,13 +127,13 @@ def task_events(view: DataFrame) -> DataFrame:
     Args:
         view: its rows with `queue`, the name of their queue_id.
     """
-    return view.select(
-        row_id(F.col("spid").cast("string")).alias("event_id"),
-        "queue",
-        F.lit("TASK_STARTED").alias("event_type"),
-        F.col("spid").alias("session_id"),
-        F.lit(None).cast("string").alias("queue_status"),
-        *_of_queue(),
+    return view_event_rows(
+        view,
+        TASKS,
+        event_id=row_id(F.col("spid").cast("string")),
+        event_time=before_snapshot(),
+        event_type=F.lit("TASK_STARTED"),
+        queue=F.col("queue"),
     )
 
 
@@ -159,13 +148,14 @@ def session_events(view: DataFrame) -> DataFrame:
     sessions = view.where("tasks_waiting > 0").withColumn(
         "session_id", F.explode(F.sequence(F.lit(-1).cast("bigint"), -F.col("tasks_waiting")))
     )
-    return sessions.select(
-        row_id(F.col("queue"), F.col("session_id").cast("string")).alias("event_id"),
-        "queue",
-        F.lit("WAIT_STARTED").alias("event_type"),
-        "session_id",
-        F.lit(None).cast("string").alias("queue_status"),
-        *_of_queue(),
+    return view_event_rows(
+        sessions,
+        MONITORS,
+        event_id=row_id(F.col("queue"), F.col("session_id").cast("string")),
+        event_time=before_snapshot(),
+        event_type=F.lit("WAIT_STARTED"),
+        queue=F.col("queue"),
+        session_id=F.col("session_id"),
     )
 
 
@@ -185,36 +175,10 @@ def row_id(*parts: Column) -> Column:
     return F.concat_ws("/", F.lit("snapshot"), *place, *parts)
 
 
-def seen_in() -> list[Column]:
-    """Where a row happened, and that a snapshot shows it."""
-    return [F.col("instance"), F.col("database"), F.col("taken_at").alias("seen_at")]
-
-
-def _of_queue() -> list[Column]:
-    nothing = F.lit(None)
-    return [
-        *seen_in(),
-        before_snapshot().alias("event_time"),
-        nothing.cast("string").alias("transaction_id"),
-        nothing.cast("string").alias("conversation_group_id"),
-        nothing.cast("boolean").alias("has_where"),
-        nothing.cast("bigint").alias("row_count"),
-    ]
-
-
-def _of_message() -> list[Column]:
+def _of_unknown() -> dict[str, Column]:
+    """A message whose handle is resolved later."""
     unknown = F.concat(F.col("conversation_handle"), F.lit(UNKNOWN))
-    return [
-        *seen_in(),
-        unknown.alias("message_id"),
-        unknown.alias("conversation_id"),
-        F.lit(True).alias("sent_by_initiator"),
-        F.col("conversation_handle"),
-        F.col("message_sequence_number"),
-        F.col("size_bytes"),
-        F.lit(None).cast("string").alias("transaction_id"),
-        F.lit(None).cast("boolean").alias("inferred"),
-    ]
+    return {"message_id": unknown, "conversation_id": unknown, "sent_by_initiator": F.lit(True)}
 
 
 def _place_in_view(queuing_order: Column) -> list[Column]:
