@@ -22,6 +22,7 @@ def with_queue_off(transmissions: DataFrame, catalog: Catalog, off: Sequence[Map
         catalog: the bindings of services to queues.
         off: `queues_off_at`, or any rows with the names of queues that are off.
     """
+    transmissions = transmissions.drop("waits_for")
     names = {tuple(row[name] for name in QUEUE): format_queue(row) for row in off}
     bound = [
         (instance, database, service, names[instance, database, queue])

@@ -167,7 +167,7 @@ def _off(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> list[Row]:
             F.min("seen_at").alias("seen_off_at"),
         )
     )
-    rows = collect_rows(queues_off(queues, altered).join(since, QUEUE, "left"))
+    rows = collect_rows(queues_off(queues, altered).select(*QUEUE).join(since, QUEUE, "left"))
     return [
         {**row, "seen_off_at": None if row["off_since"] is not None else row["seen_off_at"]} for row in rows
     ]
