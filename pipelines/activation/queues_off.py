@@ -12,6 +12,9 @@ from pipelines.engine.frames import small_frame
 from schemas.keys import QUEUE
 
 Row = dict[str, Any]
+UNKNOWN = "since_unknown"
+"""In rows of queues that are off: a version that did not write since when made them."""
+SINCE_UNKNOWN = "since when is not known; run the night of this as_of again"
 
 
 def with_queue_off(transmissions: DataFrame, catalog: Catalog, off: Sequence[Mapping[str, Any]]) -> DataFrame:
@@ -75,6 +78,8 @@ def _how_off(row: Row) -> str:
         return f"the queue is off since {format_instant(row['off_since'])}"
     if row["seen_off_at"] is not None:
         return f"the queue was seen off at {format_instant(row['seen_off_at'])} by a snapshot"
+    if row.get(UNKNOWN):
+        return f"the queue is off ({SINCE_UNKNOWN})"
     return "the catalog says that the queue is off"
 
 

@@ -181,7 +181,7 @@ def explain_message(
     # A message in a queue waits for no transmission, except where an instance still has to forward its copy.
     if receive is None or any(event["event_type"] == "FORWARD_ACCEPTED" for event in events):
         schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
-        off = queues_off_at(warehouse, catalog, as_of)
+        off = queues_off_at(warehouse, as_of)
         schedule = with_queue_off(schedule, catalog, off) if off else schedule
         transmissions = explain_transmission(schedule, message_id, honors)
     missing: dict[str, str] = {}

@@ -60,7 +60,7 @@ WAITS = ("where", "messages", "held_back", "highest", "oldest")
 def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime, *, wide: bool = False) -> None:
     """Print the summary of a published as_of to standard output."""
     catalog = settings.catalog
-    off = queues_off_at(warehouse, catalog, as_of)
+    off = queues_off_at(warehouse, as_of)
     (event_counts, waits, received, sent), (statuses, unresolved), found = run_concurrently(
         warehouse.spark,
         lambda: _read_waiting(warehouse, catalog, off, as_of),

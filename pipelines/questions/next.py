@@ -61,7 +61,7 @@ def report_next(
     received = QueueFilter(**queue).of(schedule)
     # Of the whole queue only this column is read; of its messages, the first.
     counts = sorted(collect_rows(received.groupBy("state").count()), key=itemgetter("state"))
-    off = [row for row in queues_off_at(warehouse, catalog, as_of) if queue.items() <= row.items()]
+    off = [row for row in queues_off_at(warehouse, as_of) if queue.items() <= row.items()]
     # A queue that is off may have no message in it, and some that wait for it.
     if not counts and not off:
         _require_all_placed(warehouse, QueueFilter(**queue), as_of)
@@ -85,7 +85,7 @@ def _report_transmission(
     schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
     off = [
         row
-        for row in queues_off_at(warehouse, catalog, as_of)
+        for row in queues_off_at(warehouse, as_of)
         if row["instance"] == queue_filter.instance and row["waiting"]
     ]
     coming = collect_rows(select_transmitted(with_queue_off(queue_filter.of(schedule), catalog, off), limit))

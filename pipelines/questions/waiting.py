@@ -146,7 +146,7 @@ def report_waits(
         (or instance). Messages that wait for a queue that is off are not overtaken.
     """
     catalog = catalog or Catalog()
-    off = queues_off_at(warehouse, catalog, as_of)
+    off = queues_off_at(warehouse, as_of)
     report: dict[str, Any] = {
         "as_of": as_of,
         **({"by": list(by)} if by else {}),

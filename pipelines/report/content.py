@@ -133,7 +133,7 @@ def read_tables(
         same tables give the same rows.
     """
     catalog = catalog or Catalog()
-    off = queues_off_at(warehouse, catalog, as_of)
+    off = queues_off_at(warehouse, as_of)
     states = (
         warehouse.read_as_of(RECEIVE.table, as_of).groupBy("state").agg(F.count(F.lit(1)).alias("messages"))
     )

@@ -68,7 +68,7 @@ def explained_rows(
         is_order_told: whether causes that only say what is ahead are found, too.
     """
     if off is None:
-        off = queues_off_at(warehouse, catalog, as_of)
+        off = queues_off_at(warehouse, as_of)
     rows = materialize(open_rows(warehouse, catalog, off, as_of))
     rows = materialize(with_order(rows)) if is_order_told else without_order(rows)
     moment = F.lit(as_of)
