@@ -175,8 +175,7 @@ class OpenWarehouse:
             if name not in BY:
                 raise ConfigError(f"by: there is no column {name!r}; {suggest_nearest(name, BY)}")
         moment = self._published(as_of)
-        catalog = self._settings.catalog
-        return report_waits(self._warehouse, as_of=moment, limit=limit, catalog=catalog, by=by)
+        return report_waits(self._warehouse, as_of=moment, limit=limit, by=by)
 
     def expect(self, *, as_of: Moment = None) -> Answer:
         """Say whether an as_of meets the expectations of the settings, as its run has measured them."""
