@@ -188,11 +188,8 @@ class OpenWarehouse:
 
     def explain_message(self, message_id: str, *, as_of: Moment = None) -> Answer:
         """Explain the position of a message."""
-        catalog, moment = self._settings.catalog, self._published(as_of)
-        found = explain_message(
-            self._warehouse, message_id, as_of=moment, honors=honor_settings(catalog), catalog=catalog
-        )
-        return asdict(found)
+        honors, moment = honor_settings(self._settings.catalog), self._published(as_of)
+        return asdict(explain_message(self._warehouse, message_id, as_of=moment, honors=honors))
 
     def explain_group(self, conversation_group_id: str, *, as_of: Moment = None) -> list[Answer]:
         """Explain the level of a conversation group, in each queue that has messages of it."""
