@@ -40,16 +40,19 @@ def queues_off(catalog_queues: DataFrame, queue_events: DataFrame) -> DataFrame:
         .where(F.coalesce(F.col("is_off"), ~F.col("is_on"), F.lit(False)))
         .select(
             *QUEUE,
-            F.concat_ws(".", *map(name_part, QUEUE)).alias("name"),
+            queue_name().alias("name"),
             F.coalesce("logged_off", "seen_off").alias("off_since"),
             F.coalesce(source, F.lit("catalog")).alias("off_source"),
         )
     )
 
 
-def name_part(column: str) -> Column:
-    """A part of a name as `queue_text` writes it, which puts some in brackets."""
-    part = F.col(column)
+def queue_name() -> Column:
+    """The queue of a row as answers print it; see `pipelines.config.queue_filter.queue_text`."""
+    return F.concat_ws(".", *[_name_part(F.col(name)) for name in QUEUE])
+
+
+def _name_part(part: Column) -> Column:
     bracketed = F.concat(F.lit("["), F.replace(part, F.lit("]"), F.lit("]]")), F.lit("]"))
     return F.when((part == "") | part.rlike(rf"[{BLANKS}.\[\]]"), bracketed).otherwise(part)
 

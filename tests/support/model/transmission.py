@@ -77,7 +77,7 @@ def _row(state: State, item: Queued, sendable_at: datetime, starvation: Row | No
         transmit_priority = raised = DEFAULT_LEVEL
     else:
         assert sender is not None
-        off = _queue_off(state, sender, receiver, destination)
+        off = queue_off(state, message)
         database = off[1] if off else sender.database
         honored = state.catalog.honors_priority(item.instance, database)
         transmit_priority = sender.priority if honored else DEFAULT_LEVEL
@@ -140,14 +140,11 @@ def _destination(
     return None
 
 
-def _queue_off(
-    state: State,
-    sender: Endpoint,
-    receiver: Endpoint | None,
-    destination: tuple[str, str] | None,
-) -> QueueKey | None:
+def queue_off(state: State, message: Message) -> QueueKey | None:
     """The queue of the same instance for which a message waits, as it is off."""
-    if destination and destination[0] == sender.instance:
+    sender, receiver = state.endpoint(message.sender), state.endpoint(message.receiver)
+    destination = _destination(state, sender, receiver)
+    if sender and destination and destination[0] == sender.instance:
         service = receiver.local_service if receiver else sender.remote_service
         queue = state.catalog.queue_of(*destination, service)
         if queue and state.is_off(queue):
