@@ -175,8 +175,7 @@ class OpenWarehouse:
             if name not in BY:
                 raise ConfigError(f"by: there is no column {name!r}; {suggest_nearest(name, BY)}")
         moment = self._published(as_of)
-        catalog = self._settings.catalog
-        return report_waits(self._warehouse, as_of=moment, limit=limit, catalog=catalog, by=by)
+        return report_waits(self._warehouse, as_of=moment, limit=limit, by=by)
 
     def expect(self, *, as_of: Moment = None) -> Answer:
         """Say whether an as_of meets the expectations of the settings, as its run has measured them."""
@@ -189,11 +188,8 @@ class OpenWarehouse:
 
     def explain_message(self, message_id: str, *, as_of: Moment = None) -> Answer:
         """Explain the position of a message."""
-        catalog, moment = self._settings.catalog, self._published(as_of)
-        found = explain_message(
-            self._warehouse, message_id, as_of=moment, honors=honor_settings(catalog), catalog=catalog
-        )
-        return asdict(found)
+        honors, moment = honor_settings(self._settings.catalog), self._published(as_of)
+        return asdict(explain_message(self._warehouse, message_id, as_of=moment, honors=honors))
 
     def explain_group(self, conversation_group_id: str, *, as_of: Moment = None) -> list[Answer]:
         """Explain the level of a conversation group, in each queue that has messages of it."""

@@ -69,6 +69,17 @@ RECEIVE_SCHEDULE = Table(
         required("arrived_at", "timestamp", "arrival in the queue, UTC"),
         optional("queuing_order", "bigint", "queue's arrival counter; null if not logged"),
         STATE,
+        optional(
+            "held_since",
+            "timestamp",
+            "when the queue went off or the group was locked, UTC; null if ready, off by catalog alone, or "
+            "in rows of an older version",
+        ),
+        optional(
+            "held_source",
+            "string",
+            "what shows it: log, snapshot or catalog; null if ready, or in rows of an older version",
+        ),
     ),
     key=("as_of", "instance", "database", "queue", "message_id"),
     partition_by=("as_of_key",),
@@ -120,6 +131,20 @@ TRANSMISSION_SCHEDULE = Table(
         ),
         optional(
             "why_still_here", "string", "transmission_status of the latest snapshot up to as_of; null if none"
+        ),
+        optional(
+            "waits_for",
+            "string",
+            "queue of the same instance that is off, INSTANCE.DATABASE.QUEUE; null if none, or in rows of an "
+            "older version",
+        ),
+        optional(
+            "waits_since",
+            "timestamp",
+            "when that queue went off, UTC; null if none, or off by catalog alone",
+        ),
+        optional(
+            "waits_source", "string", "what shows that it is off: log, snapshot or catalog; null if none"
         ),
     ),
     key=("as_of", "instance", "message_id"),

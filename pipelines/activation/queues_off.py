@@ -1,46 +1,14 @@
 """Sentences about queues that are off, and messages that wait for them in a transmission queue."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import DataFrame, functions as F
-
-from pipelines.config.catalog import BINDINGS, Catalog
 from pipelines.config.instants import format_instant
-from pipelines.console.wording import format_count, format_queue
-from pipelines.engine.frames import small_frame
-from schemas.keys import QUEUE
+from pipelines.console.wording import format_count
 
 Row = dict[str, Any]
-
-
-def with_queue_off(transmissions: DataFrame, catalog: Catalog, off: Sequence[Mapping[str, Any]]) -> DataFrame:
-    """Add `waits_for`: the destination queue, if it is off and on the same instance, else null.
-
-    Args:
-        transmissions: rows of `transmission_schedule`.
-        catalog: the bindings of services to queues.
-        off: `queues_off_at`, or any rows with the names of queues that are off.
-    """
-    names = {tuple(row[name] for name in QUEUE): format_queue(row) for row in off}
-    bound = [
-        (instance, database, service, names[instance, database, queue])
-        for instance, database, service, queue in catalog.service_bindings()
-        if (instance, database, queue) in names
-    ]
-    if not bound:
-        return transmissions.withColumn("waits_for", F.lit(None).cast("string"))
-    spark = transmissions.sparkSession
-    services = small_frame(spark, bound, BINDINGS.replace("queue string", "waits_for string")).select(
-        F.col("instance").alias("destination_instance"),
-        F.col("database").alias("destination_database"),
-        F.col("service").alias("to_service"),
-        "waits_for",
-    )
-    keys = ["destination_instance", "destination_database", "to_service"]
-    is_here = (F.col("destination_instance") == F.col("instance")) & ~F.col("forwarded")
-    joined = transmissions.join(F.broadcast(services), keys, "left")
-    return joined.withColumn("waits_for", F.when(is_here, F.col("waits_for")))
+UNKNOWN = "since_unknown"
+"""In rows of queues that are off: a version that did not write since when made them."""
+SINCE_UNKNOWN = "since when is not known; run the night of this as_of again"
 
 
 def off_sentence(row: Row) -> str:
@@ -74,6 +42,8 @@ def _how_off(row: Row) -> str:
         return f"the queue is off since {format_instant(row['off_since'])}"
     if row["seen_off_at"] is not None:
         return f"the queue was seen off at {format_instant(row['seen_off_at'])} by a snapshot"
+    if row.get(UNKNOWN):
+        return f"the queue is off ({SINCE_UNKNOWN})"
     return "the catalog says that the queue is off"
 
 

@@ -1,19 +1,17 @@
 """Read queues that are off, rollbacks, and monitors that only a snapshot shows, from the warehouse."""
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from pyspark.sql import DataFrame, Window, functions as F
 
 from pipelines.activation.evidence import NOTIFIED
 from pipelines.activation.messages import rolled_back_transactions
-from pipelines.activation.queues_off import Row, with_queue_off
+from pipelines.activation.queues_off import UNKNOWN, Row
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
+from pipelines.config.queue_filter import name_parts
 from pipelines.console.wording import format_count, format_queue
 from pipelines.engine.concurrency import run_concurrently
-from pipelines.engine.frames import small_frame
-from pipelines.schedules.ready import queues_off
 from pipelines.state.endpoints import SIDE
 from pipelines.state.events_before import events_before, moment_and_id
 from pipelines.state.transactions import TRANSACTION
@@ -25,8 +23,6 @@ from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import GROUP_PRIORITIES, RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE
 
-QUEUES = "instance string, database string, queue string, is_on boolean"
-NAMES = "instance string, database string, queue string"
 ENOUGH = 5
 """Rollbacks in a row after which the server turns a queue off."""
 POISON = (
@@ -40,7 +36,7 @@ POISON = (
 """The columns of the message behind rollbacks."""
 
 
-def queues_off_at(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> list[Row]:
+def queues_off_at(warehouse: Warehouse, as_of: datetime) -> list[Row]:
     """Find the queues that are off at a published as_of, and the messages that wait for them.
 
     Returns:
@@ -48,33 +44,29 @@ def queues_off_at(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> li
         QUEUE_ALTERED; else null) and `seen_off_at` (the snapshot that shows it, where only one does);
         `messages` in the queue, `waiting` for it in the instance's transmission queues, `oldest` of both; and
         `rolled_back`: its message behind the rollbacks (POISON), null if the log has none.
-        Most messages first.
+        Most messages first. A row has also UNKNOWN if a version without `held_source` wrote the as_of.
     """
-    off = _off(warehouse, catalog, as_of)
-    if not off:
-        return []
-    queues = small_frame(warehouse.spark, [[row[name] for name in QUEUE] for row in off], NAMES)
-    in_queues, waiting, poison = run_concurrently(
+    in_queues, waiting = run_concurrently(
         warehouse.spark,
-        lambda: _by_queue(_in_queues(warehouse, as_of)),
-        lambda: _by_queue(_waiting(warehouse, catalog, off, as_of)),
-        lambda: _by_queue(_rolled_back(warehouse, queues, as_of)),
+        lambda: collect_rows(_in_queues(warehouse, as_of)),
+        lambda: collect_rows(_waiting(warehouse, as_of)),
     )
+    queued = {tuple(row[name] for name in QUEUE): row for row in in_queues}
+    for_queues = {tuple(name_parts(row["waits_for"])): row for row in waiting}
+    poison = _rolled_back(warehouse, as_of) if queued else {}
     rows = []
-    for row in off:
-        key = tuple(row[name] for name in QUEUE)
-        queued, for_queue = in_queues.get(key), waiting.get(key)
-        both = [each for each in (queued, for_queue) if each]
-        if both:
-            rows.append(
-                {
-                    **row,
-                    "messages": queued["messages"] if queued else 0,
-                    "waiting": for_queue["messages"] if for_queue else 0,
-                    "oldest": min(each["oldest"] for each in both),
-                    "rolled_back": {name: poison[key][name] for name in POISON} if key in poison else None,
-                }
-            )
+    for key in {**queued, **for_queues}:
+        both = [each for each in (queued.get(key), for_queues.get(key)) if each]
+        rows.append(
+            {
+                **dict(zip(QUEUE, key, strict=True)),
+                **_since_off(both[0]),
+                "messages": queued[key]["messages"] if key in queued else 0,
+                "waiting": for_queues[key]["messages"] if key in for_queues else 0,
+                "oldest": min(each["oldest"] for each in both),
+                "rolled_back": poison.get(key),
+            }
+        )
     return sorted(rows, key=lambda row: (-row["messages"] - row["waiting"], format_queue(row)))
 
 
@@ -141,59 +133,30 @@ def rollbacks(warehouse: Warehouse, messages: DataFrame, as_of: datetime) -> Dat
     )
 
 
-def _off(warehouse: Warehouse, catalog: Catalog, as_of: datetime) -> list[Row]:
-    """The queues that are off: by their last change, else by the catalog.
-
-    If the day of as_of was pruned, these are the queues that are off by the published tables.
-    """
-    if warehouse.is_pruned(as_of):
-        groups = warehouse.read_as_of(GROUP_PRIORITIES, as_of).where("state = 'queue_off'")
-        rows = collect_rows(groups.select(*QUEUE).distinct())
-        return [{**row, "off_since": None, "seen_off_at": None} for row in rows]
-    if not warehouse.exists(QUEUE_FACTS) and all(row[3] for row in catalog.queue_rows()):
-        return []
-    events = events_before(warehouse.read_open(QUEUE_FACTS, as_of), as_of)
-    altered = events.where("event_type = 'QUEUE_ALTERED' and queue_status is not null")
-    queues = small_frame(warehouse.spark, catalog.queue_rows(), QUEUES)
-    is_off = F.upper("queue_status") == "OFF"
-    last_on = altered.where(~is_off).groupBy(*QUEUE).agg(F.max("event_time").alias("last_on"))
-    since = (
-        altered.where(is_off)
-        .join(last_on, QUEUE, "left")
-        .where(F.col("last_on").isNull() | (F.col("event_time") > F.col("last_on")))
-        .groupBy(*QUEUE)
-        .agg(
-            F.min(F.when(F.col("seen_at").isNull(), F.col("event_time"))).alias("off_since"),
-            F.min("seen_at").alias("seen_off_at"),
-        )
-    )
-    rows = collect_rows(queues_off(queues, altered).join(since, QUEUE, "left"))
-    return [
-        {**row, "seen_off_at": None if row["off_since"] is not None else row["seen_off_at"]} for row in rows
-    ]
-
-
 def _in_queues(warehouse: Warehouse, as_of: datetime) -> DataFrame:
-    groups = warehouse.read_as_of(GROUP_PRIORITIES, as_of).where("state = 'queue_off'")
-    return groups.groupBy(*QUEUE).agg(
-        F.sum("messages").alias("messages"), F.min("oldest_arrival").alias("oldest")
+    schedule = warehouse.read_as_of(RECEIVE_SCHEDULE, as_of).where("state = 'queue_off'")
+    since = F.col("held_since").alias("since"), F.col("held_source").alias("source")
+    return schedule.groupBy(*QUEUE, *since).agg(
+        F.count(F.lit(1)).alias("messages"), F.min("arrived_at").alias("oldest")
     )
 
 
-def _waiting(warehouse: Warehouse, catalog: Catalog, off: Sequence[Row], as_of: datetime) -> DataFrame:
-    names = [[row[name] for name in QUEUE] + [format_queue(row)] for row in off]
-    queues = small_frame(warehouse.spark, names, f"{NAMES}, waits_for string")
-    schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
-    counts = (
-        with_queue_off(schedule, catalog, off)
-        .where("waits_for is not null")
-        .groupBy("waits_for")
-        .agg(F.count(F.lit(1)).alias("messages"), F.min("sendable_at").alias("oldest"))
+def _waiting(warehouse: Warehouse, as_of: datetime) -> DataFrame:
+    schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of).where("waits_for is not null")
+    since = F.col("waits_since").alias("since"), F.col("waits_source").alias("source")
+    return schedule.groupBy("waits_for", *since).agg(
+        F.count(F.lit(1)).alias("messages"), F.min("sendable_at").alias("oldest")
     )
-    return F.broadcast(queues).join(counts, "waits_for", "inner").select(*QUEUE, "messages", "oldest")
 
 
-def _rolled_back(warehouse: Warehouse, off: DataFrame, as_of: datetime) -> DataFrame:
+def _since_off(row: Row) -> Row:
+    source = row["source"]
+    times = {"off_since": "log", "seen_off_at": "snapshot"}
+    found = {name: row["since"] if source == each else None for name, each in times.items()}
+    return found if source is not None else {**found, UNKNOWN: True}
+
+
+def _rolled_back(warehouse: Warehouse, as_of: datetime) -> dict[tuple[str, ...], Row]:
     """The message of each queue that is off that was rolled back most often, counting up to ENOUGH times.
 
     Of equal ones the message that was received last counts, then the first message_id.
@@ -203,17 +166,15 @@ def _rolled_back(warehouse: Warehouse, off: DataFrame, as_of: datetime) -> DataF
     first = Window.partitionBy(*QUEUE).orderBy(
         F.least("rollbacks", F.lit(ENOUGH)).desc(), F.desc("last_received_at"), "message_id"
     )
-    return (
+    rows = (
         schedule.select(*QUEUE, "message_id", "conversation_id", "conversation_group_id")
-        .join(F.broadcast(off), QUEUE, "left_semi")
         .join(times, "message_id", "inner")
         .withColumn("number", F.row_number().over(first))
         .where("number = 1")
     )
-
-
-def _by_queue(rows: DataFrame) -> dict[tuple[str, ...], Row]:
-    return {tuple(row[name] for name in QUEUE): row for row in collect_rows(rows)}
+    return {
+        tuple(row[name] for name in QUEUE): {name: row[name] for name in POISON} for row in collect_rows(rows)
+    }
 
 
 def _is_notified(monitor: Row) -> bool:

@@ -49,7 +49,7 @@ def activation_of_queue(
     """Read the summary of a queue's window, with its runs of checks in order as `runs`.
 
     `monitor` is the queue's monitor as the newest snapshot shows it (`queue_monitors`), `queue_off` the
-    waiting messages if the queue is off (`queues_off_at`, by the catalog); else null. If only a snapshot
+    waiting messages if the queue is off (`queues_off_at`); else null. If only a snapshot
     shows the monitor (`unconfigured_monitors`), there are no runs, and the figures of a replay are null.
 
     Raises:
@@ -82,7 +82,7 @@ def activation_of_queue(
     return {
         **figures,
         "monitor": _at(read_latest_monitors(warehouse, as_of), names, without="batch"),
-        "queue_off": _at(queues_off_at(warehouse, catalog or Catalog(), as_of), names),
+        "queue_off": _at(queues_off_at(warehouse, as_of), names),
         "runs": list(_without_columns_of(figures, runs)),
     }
 

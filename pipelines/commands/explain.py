@@ -42,13 +42,8 @@ def main(argv: Sequence[str]) -> int:
     if options.conversation is not None:
         found = explain_conversation(warehouse, options.conversation, as_of=as_of)
     elif options.message is not None:
-        found = explain_message(
-            warehouse,
-            options.message,
-            as_of=as_of,
-            honors=honor_settings(settings.catalog),
-            catalog=settings.catalog,
-        )
+        honors = honor_settings(settings.catalog)
+        found = explain_message(warehouse, options.message, as_of=as_of, honors=honors)
     else:
         found = explain_group(warehouse, options.group, as_of=as_of)
     if options.format == "json":

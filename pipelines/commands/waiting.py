@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
     as_of = published_as_of(warehouse, settings, options.as_of)
     # Each column once, in the order of the command line.
     by = list(dict.fromkeys(chain(*options.by)))
-    report = report_waits(warehouse, as_of=as_of, limit=options.limit, catalog=settings.catalog, by=by)
+    report = report_waits(warehouse, as_of=as_of, limit=options.limit, by=by)
     if options.format == "json":
         print(to_json(report))
     else:

@@ -7,8 +7,7 @@ from typing import Any
 
 from pyspark.sql import functions as F, types as T
 
-from pipelines.activation.queues_off import with_queue_off
-from pipelines.activation.read import queues_off_at, rollbacks
+from pipelines.activation.read import rollbacks
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
@@ -138,7 +137,6 @@ def explain_message(
     *,
     as_of: datetime,
     honors: Mapping[tuple[str, str], bool],
-    catalog: Catalog | None = None,
 ) -> Message:
     """Explain the position of a message at as_of and count the messages before it.
 
@@ -147,12 +145,10 @@ def explain_message(
         message_id: the message.
         as_of: an as_of that was published.
         honors: honor_broker_priority by (instance, database); what is not there has it off.
-        catalog: its services and queues say which messages wait for which queue.
 
     Raises:
         PipelineError: no such message is known.
     """
-    catalog = catalog or Catalog()
     message_id = canonical_text(message_id)
     events = collect_open_first(
         warehouse.read(MESSAGES).where(F.col("message_id") == message_id),
@@ -181,8 +177,6 @@ def explain_message(
     # A message in a queue waits for no transmission, except where an instance still has to forward its copy.
     if receive is None or any(event["event_type"] == "FORWARD_ACCEPTED" for event in events):
         schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
-        off = queues_off_at(warehouse, catalog, as_of)
-        schedule = with_queue_off(schedule, catalog, off) if off else schedule
         transmissions = explain_transmission(schedule, message_id, honors)
     missing: dict[str, str] = {}
     if receive is None:

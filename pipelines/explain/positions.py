@@ -210,16 +210,13 @@ def explain_transmission(
     """Find a message in the transmission schedule, where it waits and where it is being forwarded.
 
     Args:
-        transmissions: `transmission_schedule` rows of one as_of, with `waits_for`
-            (`pipelines.activation.queues_off.with_queue_off`) if a queue is off.
+        transmissions: `transmission_schedule` rows of one as_of.
         message_id: the message.
         honors: honor_broker_priority by (instance, database); what is not there has it off.
 
     Returns:
         One item per instance, ordered by it; none if it is not in the schedule.
     """
-    if "waits_for" not in transmissions.columns:
-        transmissions = transmissions.withColumn("waits_for", F.lit(None).cast("string"))
     transmissions = transmissions.withColumn(
         "position", F.when(F.col("waits_for").isNull(), F.col("position"))
     )

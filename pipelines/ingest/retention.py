@@ -17,6 +17,7 @@ from pipelines.state.events_before import moment_and_id, moment_and_id_of
 from pipelines.state.ledger import Ledger
 from pipelines.state.messages import order_of_events
 from pipelines.state.open_messages import StateOfMessages
+from pipelines.state.queue_status import status_changes
 from pipelines.state.transactions import LOCKING, TRANSACTION
 from pipelines.storage.freshness import RESOLUTION
 from schemas.keys import QUEUE
@@ -186,7 +187,8 @@ def select_last_of_kind(queue_events: DataFrame, close_at: CloseAt) -> DataFrame
 
     Returns:
         (event_time, event_id), unique: the last WAIT_*, the last TASK_* of a session in a queue, the last
-        QUEUE_ALTERED of a queue that sets it on or off, and its last empty result without WHERE.
+        QUEUE_ALTERED of a queue that sets it on or off, and its last empty result without WHERE. Of a queue
+        that is off also the first QUEUE_ALTERED, logged or shown, that says so since it was on.
     """
     event_type = F.col("event_type")
     is_empty = event_type.isin(*LOCKING) & (F.col("row_count") == 0) & ~F.coalesce("has_where", F.lit(False))
@@ -202,7 +204,10 @@ def select_last_of_kind(queue_events: DataFrame, close_at: CloseAt) -> DataFrame
     )
     so_far = rows.where(F.col("kind").isNotNull() & (F.col("event_time") < F.lit(close_at.state_at)))
     last = so_far.groupBy(*QUEUE, "kind", "of_session").agg(F.max("place").alias("place"))
-    return last.select(*moment_and_id_of("place"))
+    off = status_changes(so_far).where("keeps_off").groupBy(*QUEUE, F.col("seen_at").isNull())
+    first_off = off.agg(F.min("place").alias("place"))
+    places = last.select("place").unionByName(first_off.select("place")).distinct()
+    return places.select(*moment_and_id_of("place"))
 
 
 def select_redelivered(

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pyspark.sql import functions as F
 
-from pipelines.activation.queues_off import off_sentence, with_queue_off
+from pipelines.activation.queues_off import off_sentence
 from pipelines.activation.read import queues_off_at, unconfigured_monitors
 from pipelines.config.catalog import Catalog
 from pipelines.config.instants import format_instant
@@ -60,10 +60,10 @@ WAITS = ("where", "messages", "held_back", "highest", "oldest")
 def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime, *, wide: bool = False) -> None:
     """Print the summary of a published as_of to standard output."""
     catalog = settings.catalog
-    off = queues_off_at(warehouse, catalog, as_of)
+    off = queues_off_at(warehouse, as_of)
     (event_counts, waits, received, sent), (statuses, unresolved), found = run_concurrently(
         warehouse.spark,
-        lambda: _read_waiting(warehouse, catalog, off, as_of),
+        lambda: _read_waiting(warehouse, off, as_of),
         lambda: _ask_concurrently(warehouse, as_of, _read_statuses, count_unresolved),
         lambda: _ask_concurrently(
             warehouse,
@@ -128,7 +128,7 @@ def _questions(
 
 
 def _read_waiting(
-    warehouse: Warehouse, catalog: Catalog, off: Sequence[Row], as_of: datetime
+    warehouse: Warehouse, off: Sequence[Row], as_of: datetime
 ) -> tuple[list[Row], list[Row], list[FirstRows], list[FirstRows]]:
     """Read counts of events, waiting messages, and first rows of the longest queue and instance."""
     event_counts, queues, instances = _ask_concurrently(
@@ -141,7 +141,7 @@ def _read_waiting(
         warehouse,
         as_of,
         partial(_read_first_received, ready[:1]),
-        partial(_read_first_sent, catalog, off, sending[:1]),
+        partial(_read_first_sent, sending[:1]),
     )
     return event_counts, waits, received, sent
 
@@ -211,13 +211,12 @@ def _read_first_received(queues: list[Row], warehouse: Warehouse, as_of: datetim
         yield row["where"], collect_rows(select_received(queue, FIRST_ROWS))
 
 
-def _read_first_sent(
-    catalog: Catalog, off: Sequence[Row], instances: list[Row], warehouse: Warehouse, as_of: datetime
-) -> Iterator[FirstRows]:
-    schedule = with_queue_off(warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of), catalog, off)
+def _read_first_sent(instances: list[Row], warehouse: Warehouse, as_of: datetime) -> Iterator[FirstRows]:
+    schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
     for row in instances:
         instance = QueueFilter(instance=row["instance"]).of(schedule)
-        yield row["instance"], collect_rows(select_transmitted(instance, FIRST_ROWS))
+        held_back = row["held_back"] or 0
+        yield row["instance"], collect_rows(select_transmitted(instance, FIRST_ROWS, held_back=held_back))
 
 
 def _read_statuses(warehouse: Warehouse, as_of: datetime) -> list[Row]:

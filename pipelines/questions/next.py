@@ -6,7 +6,6 @@ from typing import Any
 
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.activation.queues_off import with_queue_off
 from pipelines.activation.read import queues_off_at
 from pipelines.config.catalog import Catalog
 from pipelines.config.errors import PipelineError
@@ -35,8 +34,7 @@ def report_next(
         queue_filter: the queue, in any form of its name; without a queue, the instance that sends.
         as_of: an as_of that was published.
         limit: how many messages.
-        catalog: what may be named beside the queues and instances of the schedules, and what says which
-            messages wait for a queue that is off.
+        catalog: what may be named beside the queues and instances of the schedules.
 
     Returns:
         `as_of`, the queue or instance, `next`: the messages in order, and `held_back`: of a queue, how many
@@ -61,7 +59,7 @@ def report_next(
     received = QueueFilter(**queue).of(schedule)
     # Of the whole queue only this column is read; of its messages, the first.
     counts = sorted(collect_rows(received.groupBy("state").count()), key=itemgetter("state"))
-    off = [row for row in queues_off_at(warehouse, catalog, as_of) if queue.items() <= row.items()]
+    off = [row for row in queues_off_at(warehouse, as_of) if queue.items() <= row.items()]
     # A queue that is off may have no message in it, and some that wait for it.
     if not counts and not off:
         _require_all_placed(warehouse, QueueFilter(**queue), as_of)
@@ -85,10 +83,11 @@ def _report_transmission(
     schedule = warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of)
     off = [
         row
-        for row in queues_off_at(warehouse, catalog, as_of)
+        for row in queues_off_at(warehouse, as_of)
         if row["instance"] == queue_filter.instance and row["waiting"]
     ]
-    coming = collect_rows(select_transmitted(with_queue_off(queue_filter.of(schedule), catalog, off), limit))
+    held_back = sum(row["waiting"] for row in off)
+    coming = collect_rows(select_transmitted(queue_filter.of(schedule), limit, held_back=held_back))
     if not coming and not off:
         known = KnownQueues.of(catalog)
         queue_filter.require_place(known.and_databases(_distinct_rows(schedule, QUEUE[:2])))
@@ -97,7 +96,7 @@ def _report_transmission(
         "as_of": as_of,
         "instance": queue_filter.instance,
         "next": coming,
-        "held_back": {"queue_off": sum(row["waiting"] for row in off)} if off else {},
+        "held_back": {"queue_off": held_back} if off else {},
         "queues_off": off,
     }
 
@@ -156,41 +155,41 @@ def select_received(queue: DataFrame, limit: int) -> DataFrame:
     )
 
 
-def select_transmitted(instance: DataFrame, limit: int) -> DataFrame:
+def select_transmitted(instance: DataFrame, limit: int, *, held_back: int) -> DataFrame:
     """Select the next messages of an instance's transmission queues.
 
     Args:
         instance: rows of `transmission_schedule` of one as_of and one sending instance.
         limit: how many.
+        held_back: how many of them wait for a queue that is off: they are left out.
 
     Returns:
         In order of `position`: the level that counts and the one that is shown, whether waiting raised it
         or the message is only forwarded, its block, when it became sendable, what it is, its contract and
-        services, where it goes, and what the server says of it. With `waits_for`
-        (`pipelines.activation.queues_off.with_queue_off`), messages that wait for a queue that is off are
-        left out.
+        services, where it goes, and what the server says of it.
     """
-    if "waits_for" in instance.columns:
-        first = instance.where("waits_for is null").orderBy("position").limit(limit)
-    else:
-        first = instance.where(F.col("position") <= limit)
-    return first.select(
-        "position",
-        "transmit_priority",
-        "priority",
-        "elevated",
-        "forwarded",
-        "block",
-        "sendable_at",
-        "database",
-        "conversation_id",
-        "message_sequence_number",
-        "message_type",
-        "destination_instance",
-        "destination_database",
-        "contract",
-        "from_service",
-        "to_service",
-        "message_id",
-        "why_still_here",
-    ).orderBy("position")
+    first = instance.where((F.col("position") <= limit + held_back) & F.col("waits_for").isNull())
+    return (
+        (first.orderBy("position").limit(limit) if held_back else first)
+        .select(
+            "position",
+            "transmit_priority",
+            "priority",
+            "elevated",
+            "forwarded",
+            "block",
+            "sendable_at",
+            "database",
+            "conversation_id",
+            "message_sequence_number",
+            "message_type",
+            "destination_instance",
+            "destination_database",
+            "contract",
+            "from_service",
+            "to_service",
+            "message_id",
+            "why_still_here",
+        )
+        .orderBy("position")
+    )

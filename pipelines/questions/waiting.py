@@ -7,9 +7,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.activation.queues_off import with_queue_off
 from pipelines.activation.read import queues_off_at
-from pipelines.config.catalog import Catalog
 from pipelines.questions.overtaken import MESSAGES_PER_ORDER, rank_overtaken
 from pipelines.questions.transmission_status import read_statuses
 from pipelines.questions.unresolved import count_unresolved
@@ -126,7 +124,6 @@ def report_waits(
     *,
     as_of: datetime,
     limit: int,
-    catalog: Catalog | None = None,
     by: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Report the messages that wait at an as_of.
@@ -135,7 +132,6 @@ def report_waits(
         warehouse: what to read.
         as_of: an as_of that was published.
         limit: rows of each part.
-        catalog: its services and queues say which messages wait for which queue.
         by: what to count by, of `BY`, in this order; empty is the queue (or instance) and its level.
 
     Returns:
@@ -145,20 +141,18 @@ def report_waits(
         has null), the longest waiting first, and `overtaken`, the ten most overtaken messages of each queue
         (or instance). Messages that wait for a queue that is off are not overtaken.
     """
-    catalog = catalog or Catalog()
-    off = queues_off_at(warehouse, catalog, as_of)
     report: dict[str, Any] = {
         "as_of": as_of,
         **({"by": list(by)} if by else {}),
         "transmission_status": read_statuses(warehouse, as_of, limit),
         "unplaced": count_unresolved(warehouse, as_of),
-        "queues_off": off,
+        "queues_off": queues_off_at(warehouse, as_of),
     }
     for kind in (RECEIVE, TRANSMISSION):
         schedule = warehouse.read_as_of(kind.table, as_of)
         waits = _count_by(schedule, kind, by or (*kind.within, kind.level), as_of)
-        if kind is TRANSMISSION and off:
-            schedule = with_queue_off(schedule, catalog, off).where("waits_for is null")
+        if kind is TRANSMISSION:
+            schedule = schedule.where("waits_for is null")
         late = find_overtaken(schedule, kind)
         report[kind.name] = {
             "waiting": collect_rows(waits.limit(limit)),

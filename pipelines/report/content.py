@@ -7,9 +7,8 @@ from typing import Any
 
 from pyspark.sql import Window, functions as F
 
-from pipelines.activation.queues_off import with_queue_off
+from pipelines.activation.queues_off import UNKNOWN
 from pipelines.activation.read import POISON, queues_off_at
-from pipelines.config.catalog import Catalog
 from pipelines.config.load import Settings
 from pipelines.expectations.read import COLUMNS as EXPECTED, read_expectations
 from pipelines.questions.caveats import find_caveats
@@ -113,27 +112,23 @@ ADVICE_COLUMNS = (
     "ready_at_end",
 )
 
-OFF_COLUMNS = (*QUEUE, "off_since", "seen_off_at", "messages", "waiting", "oldest", *POISON)
+OFF_COLUMNS = (*QUEUE, "off_since", "seen_off_at", UNKNOWN, "messages", "waiting", "oldest", *POISON)
 LEAK_COLUMNS = (*LEAK_KEY, "endpoints", "oldest", "a_day")
 
 
-def read_tables(
-    warehouse: Warehouse, as_of: datetime, catalog: Catalog | None = None
-) -> dict[str, PageTable]:
+def read_tables(warehouse: Warehouse, as_of: datetime) -> dict[str, PageTable]:
     """Read what the page shows of a published as_of.
 
     Args:
         warehouse: the tables; one that was never written is empty.
         as_of: the instant.
-        catalog: its services and queues say which messages wait for which queue.
 
     Returns:
         Tables by name, none with more rows than the constants above allow; rows of queues and instances name
         theirs by its place in `queues` and `instances`, from 0. The order of each is complete, so the
         same tables give the same rows.
     """
-    catalog = catalog or Catalog()
-    off = queues_off_at(warehouse, catalog, as_of)
+    off = queues_off_at(warehouse, as_of)
     states = (
         warehouse.read_as_of(RECEIVE.table, as_of).groupBy("state").agg(F.count(F.lit(1)).alias("messages"))
     )
@@ -146,8 +141,8 @@ def read_tables(
         "transmission_status": _small_table(STATUS_COLUMNS, read_statuses(warehouse, as_of, STATUSES_SHOWN)),
         "queues_off": _small_table(OFF_COLUMNS, [_queue_off_row(row) for row in off]),
         "unplaced": _small_table((*UNRESOLVED_KEY, "messages"), count_unresolved(warehouse, as_of)),
-        **_read_schedule(warehouse, as_of, RECEIVE, catalog, off),
-        **_read_schedule(warehouse, as_of, TRANSMISSION, catalog, off),
+        **_read_schedule(warehouse, as_of, RECEIVE, off),
+        **_read_schedule(warehouse, as_of, TRANSMISSION, off),
         **_read_rules_and_monitors(warehouse, as_of),
         **_read_input(warehouse, as_of),
         "leaks": read_table(
@@ -184,14 +179,13 @@ def _small_table(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> P
 def _queue_off_row(row: Mapping[str, Any]) -> dict[str, Any]:
     """A queue that is off, with what was rolled back beside it."""
     rolled_back = row["rolled_back"] or dict.fromkeys(POISON)
-    return {**row, **{name: rolled_back[name] for name in POISON}}
+    return {**row, UNKNOWN: UNKNOWN in row, **{name: rolled_back[name] for name in POISON}}
 
 
 def _read_schedule(
     warehouse: Warehouse,
     as_of: datetime,
     kind: ScheduleShape,
-    catalog: Catalog,
     off: Sequence[dict[str, Any]],
 ) -> dict[str, PageTable]:
     """By level, by queue (or instance), the top of each, and who is overtaken."""
@@ -211,8 +205,8 @@ def _read_schedule(
         first = shown.where(F.col("position") <= TOP)
     else:
         # What waits for a queue that is off is not sent, whatever its position.
-        in_turn = with_queue_off(schedule, catalog, off).where("waits_for is null").drop("waits_for")
-        sendable = with_queue_off(shown, catalog, off).where("waits_for is null")
+        in_turn = schedule.where("waits_for is null")
+        sendable = shown.where("waits_for is null")
         order = Window.partitionBy("place").orderBy("position")
         first = sendable.withColumn("number", F.row_number().over(order)).where(F.col("number") <= TOP)
     top = first.select("place", *(RECEIVED_COLUMNS if is_queue else TRANSMITTED_COLUMNS))

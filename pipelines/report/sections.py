@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from pipelines.activation.queues_off import SINCE_UNKNOWN, UNKNOWN
 from pipelines.console.wording import format_duration
 from pipelines.expectations.view import format_limit, format_value
 from pipelines.report.cells import EMPTY, Cell, HtmlTable, TableColumn, column, make_table, placed_column
@@ -133,7 +134,7 @@ def make_first_tables(data: PageData) -> list[HtmlTable]:
                 column("Group", "id", "conversation_group_id"),
             ],
             data.rows("queues_off"),
-            note=data.note_left_out("queues_off", "with the most messages"),
+            note=_note_on_queues_off(data),
         ),
         make_table(
             "unplaced",
@@ -150,6 +151,13 @@ def make_first_tables(data: PageData) -> list[HtmlTable]:
         ),
     ]
     return [table for table in tables if table.rows]
+
+
+def _note_on_queues_off(data: PageData) -> str:
+    left_out = data.note_left_out("queues_off", "with the most messages")
+    unknown = [row[UNKNOWN] for row in data.rows("queues_off")]
+    since = f"Of {format_number(sum(unknown))} {SINCE_UNKNOWN}." if any(unknown) else ""
+    return " ".join(filter(None, [left_out, since]))
 
 
 def _met(row: Row) -> Cell:

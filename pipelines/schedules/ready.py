@@ -2,8 +2,12 @@
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.state.events_before import moment_and_id, moment_of
+from pipelines.state.events_before import ever, moment_of
+from pipelines.state.queue_status import status_changes
 from schemas.keys import GROUP, QUEUE
+
+BLANKS = r"\x09-\x0d\x1c-\x20\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000"
+"""What Python takes for blanks in a regular expression, as engines differ."""
 
 
 def queues_off(catalog_queues: DataFrame, queue_events: DataFrame) -> DataFrame:
@@ -14,14 +18,43 @@ def queues_off(catalog_queues: DataFrame, queue_events: DataFrame) -> DataFrame:
         queue_events: the queue events that count.
 
     Returns:
-        (instance, database, queue), unique.
+        (instance, database, queue), unique; `name`, the queue as answers print it; `off_since`, null if only
+        the catalog says that it is off, and `off_source`: log, snapshot or catalog. See
+        docs/semantics.md#since-when.
 
     A QUEUE_ALTERED without queue_status does not change the status.
     """
-    altered = queue_events.where("event_type = 'QUEUE_ALTERED' and queue_status is not null")
-    latest = altered.groupBy(*QUEUE).agg(F.max_by("queue_status", moment_and_id()).alias("last_status"))
-    is_on = F.coalesce(F.upper("last_status") != "OFF", F.col("is_on"), F.lit(True))
-    return catalog_queues.join(latest, QUEUE, "full").where(~is_on).select(*QUEUE)
+    keeps_off, is_logged = F.col("keeps_off"), F.col("seen_at").isNull()
+    by_events = (
+        status_changes(queue_events)
+        .groupBy(*QUEUE)
+        .agg(
+            ever(keeps_off).alias("is_off"),
+            F.min(F.when(keeps_off & is_logged, F.col("event_time"))).alias("logged_off"),
+            F.min(F.when(keeps_off, F.col("seen_at"))).alias("seen_off"),
+        )
+    )
+    source = F.when(F.col("logged_off").isNotNull(), "log").when(F.col("seen_off").isNotNull(), "snapshot")
+    return (
+        catalog_queues.join(by_events, QUEUE, "full")
+        .where(F.coalesce(F.col("is_off"), ~F.col("is_on"), F.lit(False)))
+        .select(
+            *QUEUE,
+            queue_name().alias("name"),
+            F.coalesce("logged_off", "seen_off").alias("off_since"),
+            F.coalesce(source, F.lit("catalog")).alias("off_source"),
+        )
+    )
+
+
+def queue_name() -> Column:
+    """The queue of a row as answers print it; see `pipelines.config.queue_filter.queue_text`."""
+    return F.concat_ws(".", *[_name_part(F.col(name)) for name in QUEUE])
+
+
+def _name_part(part: Column) -> Column:
+    bracketed = F.concat(F.lit("["), F.replace(part, F.lit("]"), F.lit("]]")), F.lit("]"))
+    return F.when((part == "") | part.rlike(rf"[{BLANKS}.\[\]]"), bracketed).otherwise(part)
 
 
 def groups_locked(named: DataFrame, in_flight: DataFrame) -> DataFrame:
@@ -32,27 +65,35 @@ def groups_locked(named: DataFrame, in_flight: DataFrame) -> DataFrame:
         in_flight: the messages in flight, `with_receiver`.
 
     Returns:
-        (instance, database, queue, conversation_group_id), unique.
+        (instance, database, queue, conversation_group_id), unique, and `locked_since`, the first fact that
+        locks the group.
     """
     held = in_flight.where("receiver_queue is not null").select(
-        *[F.col(f"receiver_{name}").alias(name) for name in GROUP]
+        *[F.col(f"receiver_{name}").alias(name) for name in GROUP], F.col("taken_at").alias("locked_since")
     )
-    return named.unionByName(held).distinct()
+    return named.unionByName(held).groupBy(*GROUP).agg(F.min("locked_since").alias("locked_since"))
 
 
 def with_state(messages: DataFrame, off: DataFrame, locked: DataFrame) -> DataFrame:
-    """Add `state`: queue_off, group_locked or ready, in this order of precedence.
+    """Add `state`: queue_off, group_locked or ready, in this order of precedence, and since when.
 
     Args:
         messages: any frame with instance, database, queue and conversation_group_id.
-        off: `queues_off`, unique.
-        locked: `groups_locked`, unique.
+        off: `queues_off`.
+        locked: `groups_locked`.
+
+    Returns:
+        The same rows with `state`, `held_since` and `held_source`, as `receive_schedule` has them.
     """
-    flagged = messages.join(F.broadcast(off.withColumn("is_off", F.lit(True))), QUEUE, "left").join(
-        locked.withColumn("is_locked", F.lit(True)), GROUP, "left"
-    )
-    state = F.when(F.col("is_off"), "queue_off").when(F.col("is_locked"), "group_locked").otherwise("ready")
-    return flagged.withColumn("state", state).drop("is_off", "is_locked")
+    flagged = messages.join(F.broadcast(off.drop("name")), QUEUE, "left").join(locked, GROUP, "left")
+    is_off, is_locked = F.col("off_source").isNotNull(), F.col("locked_since").isNotNull()
+    return flagged.withColumns(
+        {
+            "state": F.when(is_off, "queue_off").when(is_locked, "group_locked").otherwise("ready"),
+            "held_since": F.when(is_off, F.col("off_since")).otherwise(F.col("locked_since")),
+            "held_source": F.when(is_off, F.col("off_source")).when(is_locked, "log"),
+        }
+    ).drop("off_since", "off_source", "locked_since")
 
 
 LEAST = 2**63
@@ -68,8 +109,8 @@ def received_messages(messages: DataFrame, off: DataFrame, locked: DataFrame) ->
 
     Returns:
         One row per message; key message_id: the receiving endpoint's names and `priority`, `queue`, null
-        where the message can't be placed, `state`, which tells whether queue and group are free,
-        `arrival_order`, `receiver_exists` and `unknown_handle`.
+        where the message can't be placed, `state`, which tells whether queue and group are free, and since
+        when they are not (`with_state`), `arrival_order`, `receiver_exists` and `unknown_handle`.
     """
     received = messages.select(
         *[F.col(f"receiver_{name}").alias(name) for name in GROUP],

@@ -46,9 +46,9 @@ def sendable(messages: DataFrame, forwarding: DataFrame, bindings: DataFrame, of
         the `transmission_schedule` table but `as_of`, `position`, `block` and the level after
         starvation prevention and honor flags. See docs/semantics.md#transmission-schedule.
     """
-    waiting = _with_holding_database(_with_sendable_at(_waiting(messages, bindings), []), off)
+    waiting = _with_sendable_at(_waiting(messages, bindings), [])
     forwarded = _with_sendable_at(_forwarded(messages, forwarding, bindings), ["instance"])
-    return waiting.unionByName(forwarded).drop("destination_queue")
+    return _with_queue_off(waiting.unionByName(forwarded), off).drop("destination_queue")
 
 
 def with_transmit_priority(
@@ -101,7 +101,7 @@ def _waiting(messages: DataFrame, bindings: DataFrame) -> DataFrame:
     """Messages in the transmission queue of their sender's database, with their destination."""
     rows = messages.where("waits and sender_exists").select(
         *DESCRIPTION,
-        F.col("sent_at").alias("waits_since"),
+        F.col("sent_at").alias("queued_at"),
         F.col("sender_instance").alias("instance"),
         F.col("sender_database").alias("database"),
         F.col("sender_local_service").alias("from_service"),
@@ -137,7 +137,7 @@ def _forwarded(messages: DataFrame, forwarding: DataFrame, bindings: DataFrame) 
     sender, receiver = F.col("sender_exists"), F.col("receiver_exists")
     rows = forwarded_elsewhere(messages, forwarding).select(
         *DESCRIPTION,
-        F.col("accepted_at").alias("waits_since"),
+        F.col("accepted_at").alias("queued_at"),
         "instance",
         F.col("forward_database").alias("database"),
         F.when(sender, F.col("sender_local_service"))
@@ -201,26 +201,28 @@ def _with_sendable_at(rows: DataFrame, by: list[str]) -> DataFrame:
         .orderBy(F.asc_nulls_last("message_sequence_number"), "message_id")
         .rowsBetween(Window.unboundedPreceding, Window.currentRow)
     )
-    return rows.withColumn("sendable_at", F.max("waits_since").over(up_to_row)).drop("waits_since")
+    return rows.withColumn("sendable_at", F.max("queued_at").over(up_to_row)).drop("queued_at")
 
 
-def _with_holding_database(rows: DataFrame, off: DataFrame) -> DataFrame:
-    """Assign messages to a queue of the same instance that is off to the database of that queue."""
-    destinations = off.select(
-        F.col("instance").alias("destination_instance"),
-        F.col("database").alias("destination_database"),
-        F.col("queue").alias("destination_queue"),
-        F.lit(True).alias("is_off"),
+def _with_queue_off(rows: DataFrame, off: DataFrame) -> DataFrame:
+    """Add the queue of the same instance that is off, for which a message waits, and since when it is off.
+
+    The database of that queue holds the message.
+    """
+    named = {"name": "waits_for", "off_since": "waits_since", "off_source": "waits_source"}
+    destinations = off.withColumnsRenamed({name: f"destination_{name}" for name in QUEUE} | named)
+    known = rows.join(
+        F.broadcast(destinations),
+        ["destination_instance", "destination_database", "destination_queue"],
+        "left",
     )
-    is_held = F.col("is_off") & (F.col("destination_instance") == F.col("instance"))
-    return (
-        rows.join(
-            F.broadcast(destinations),
-            ["destination_instance", "destination_database", "destination_queue"],
-            "left",
-        )
-        .withColumn("database", F.when(is_held, F.col("destination_database")).otherwise(F.col("database")))
-        .drop("is_off")
+    is_here = (F.col("destination_instance") == F.col("instance")) & ~F.col("forwarded")
+    is_held = is_here & F.col("waits_for").isNotNull()
+    return known.withColumns(
+        {
+            "database": F.when(is_held, F.col("destination_database")).otherwise(F.col("database")),
+            **{name: F.when(is_here, F.col(name)) for name in named.values()},
+        }
     )
 
 

@@ -42,26 +42,28 @@ def undecided(ledger: Ledger, uncommitted: DataFrame) -> DataFrame:
         uncommitted: `transactions.uncommitted` of them; few.
 
     Returns:
-        One row per message_id: `sent` (a transmission queue can still hold it), `arrived`, and `held` (an
-        open transaction has received it). See docs/semantics.md#state-at-as_of.
+        One row per message_id: `sent` (a transmission queue can still hold it), `arrived`, and `taken_at`,
+        when an open transaction first received it, null if none has. See docs/semantics.md#state-at-as_of.
     """
-    event_type = F.col("event_type")
+    event_type, event_time = F.col("event_type"), F.col("event_time")
     rows = ledger.message_events.where(event_type.isin("SENT", LEFT, *ARRIVALS)).select(
-        "message_id", "event_type", *TRANSACTION
+        "message_id", "event_type", "event_time", *TRANSACTION
     )
     if not ledger.has_queue_events:
-        flagged = rows.withColumns({"counts": event_type == "RECEIVED", "holds": F.lit(False)})
+        never = F.lit(None).cast("timestamp")
+        flagged = rows.withColumns({"counts": event_type == "RECEIVED", "taken_at": never})
     else:
         exceptions = uncommitted.select(*TRANSACTION, F.col("is_open"))
+        is_received = event_type == "RECEIVED"
         flagged = rows.join(exceptions, TRANSACTION, "left").withColumns(
             {
-                "counts": (event_type == "RECEIVED") & F.col("is_open").isNull(),
-                "holds": (event_type == "RECEIVED") & F.coalesce("is_open", F.lit(False)),
+                "counts": is_received & F.col("is_open").isNull(),
+                "taken_at": F.when(is_received & F.col("is_open"), event_time),
             }
         )
     by_message = flagged.groupBy("message_id").agg(
         ever(F.col("counts")).alias("received"),
-        ever(F.col("holds")).alias("held"),
+        F.min("taken_at").alias("taken_at"),
         (ever(event_type == "SENT") & ~ever(event_type == LEFT)).alias("sent"),
         ever(event_type.isin(*ARRIVALS)).alias("arrived"),
     )

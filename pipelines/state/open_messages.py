@@ -85,7 +85,7 @@ def open_messages(
         ends: `ends.ends`.
 
     Returns:
-        One row per message_id of `messages` for which any flag is true; its columns and the flags
+        One row per message_id of `messages` for which any flag is true; its columns, `taken_at` and the flags
         `in_flight`: an open transaction has received it;
         `in_queue`: it arrived, is neither received nor in flight, and its receiver has not ended;
         `waits`: it was sent, did not arrive, and was not dropped;
@@ -112,8 +112,9 @@ def open_messages(
         .join(sender, side, "left")
     )
     none = F.lit(False)
-    flags = {name: F.coalesce(name, none) for name in ("sent", "arrived", "held", "is_forwarded")}
-    known = known.withColumns(flags | {"receiver_ended": F.coalesce("receiver_ended", none)})
+    flags = {name: F.coalesce(name, none) for name in ("sent", "arrived", "is_forwarded")}
+    is_held = F.col("taken_at").isNotNull()
+    known = known.withColumns(flags | {"held": is_held, "receiver_ended": F.coalesce("receiver_ended", none)})
     dropped = is_dropped(F.col("message_type"), F.col("with_error"), F.col("with_cleanup"))
     placed = known.withColumns(
         {

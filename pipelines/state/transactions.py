@@ -64,11 +64,13 @@ def named_locks(queue_events: DataFrame, open_transactions: DataFrame) -> DataFr
         open_transactions: `uncommitted`.
 
     Returns:
-        (instance, database, queue, conversation_group_id), unique: the locked groups, on the event's queue.
+        (instance, database, queue, conversation_group_id), unique: the locked groups, on the event's queue;
+        and `locked_since`, the first of these events.
     """
     naming = queue_events.where(
         F.col("event_type").isin(*LOCKING)
         & F.col("transaction_id").isNotNull()
         & F.col("conversation_group_id").isNotNull()
     )
-    return naming.join(open_transactions.where("is_open"), TRANSACTION, "left_semi").select(*GROUP).distinct()
+    of_open = naming.join(open_transactions.where("is_open"), TRANSACTION, "left_semi")
+    return of_open.groupBy(*GROUP).agg(F.min("event_time").alias("locked_since"))

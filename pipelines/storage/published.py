@@ -130,7 +130,7 @@ def published_as_of(
     if warehouse.is_pruned(found):
         log.warning(
             "the log of %s was pruned (maintain --keep-event-days; the first day left is %s): the tables of "
-            "this as_of are whole, but why and since when a queue is off, and closed messages, are not known",
+            "this as_of are whole, but why a queue is off, and closed messages, are not known",
             format_instant(found),
             warehouse.first_day,
         )

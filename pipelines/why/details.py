@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 
 from pipelines.console.wording import format_queue
 from pipelines.engine.frames import small_frame
+from pipelines.schedules.ready import queue_name
 from pipelines.why.codes import AHEAD, DETAILS, MOST_AHEAD, PLACE
 from pipelines.why.explained import Explained
 from pipelines.why.rules import KIND
@@ -34,8 +35,8 @@ COLUMNS: dict[str, dict[str, str]] = {
         "level": "lost_level",
     },
     "no_rule": OF_ENDPOINT,
-    "group_locked": {"since": "locked_since"},
-    "queue_off": {name: f"off_{name}" for name in (*QUEUE, "since")},
+    "group_locked": {"since": "held_since"},
+    "queue_off": {**{name: f"off_{name}" for name in QUEUE}, "since": "held_since"},
     "not_received": {"reason": "silence_reason"},
     "honor_off": {"database": "held_by"},
     "transmission_status": {"text": "status"},
@@ -44,12 +45,7 @@ COLUMNS: dict[str, dict[str, str]] = {
 """By cause and column of its details, the column of the rows that has it, where it is another."""
 MOST = {"rolled_back": "times"}
 """The column whose greatest values come first in the details of a cause, where messages do not decide."""
-SEEN = "_is_seen"
-"""In details of queue_off: whether only a snapshot shows since when."""
-OFF = (
-    "off_name string, off_instance string, off_database string, off_queue string, off_since timestamp, "
-    "poison_message_id string"
-)
+OFF = "off_name string, off_instance string, off_database string, off_queue string, poison_message_id string"
 
 
 def details_of(code: str, found: Explained, fitting: DataFrame, limit: int) -> dict[Place | None, list[Row]]:
@@ -81,7 +77,8 @@ def details_of(code: str, found: Explained, fitting: DataFrame, limit: int) -> d
         values = {name: row[f"d_{name}"] for name in columns}
         if code == "queue_off":
             # For the sentence alone: a single sight is no beginning.
-            values[SEEN] = found.off.get(format_queue(values), {}).get("is_seen", False)
+            about = found.off[format_queue(values)]
+            values |= {f"_{name}": about[name] for name in ("is_seen", "is_unknown")}
         details.setdefault(place, []).append({**values, "messages": row["messages"]})
     return details
 
@@ -97,16 +94,9 @@ def _value(code: str, name: str) -> Column:
 
 def _with_off(rows: DataFrame, found: Explained) -> DataFrame:
     """Add the queue that is off: the message's own, or the one that it waits for."""
-    values = [
-        (name, *(row[key] for key in (*QUEUE, "since", "poison_message_id")))
-        for name, row in found.off.items()
-    ]
+    values = [(name, *(row[key] for key in (*QUEUE, "poison_message_id"))) for name, row in found.off.items()]
     off = F.broadcast(small_frame(rows.sparkSession, values, OFF))
-    own = [F.col(name) == F.col(f"off_{name}") for name in QUEUE]
-    in_queue = rows.where("kind = 'receive'").join(off, own[0] & own[1] & own[2], "left")
-    in_queue = in_queue.withColumns({f"off_{name}": F.col(name) for name in QUEUE})
-    to_queue = rows.where("kind = 'transmission'").join(off, F.col("waits_for") == F.col("off_name"))
-    return in_queue.unionByName(to_queue)
+    return rows.withColumn("off_name", F.coalesce("waits_for", queue_name())).join(off, "off_name")
 
 
 def _ahead(code: str, rows: DataFrame, behind: DataFrame) -> DataFrame:

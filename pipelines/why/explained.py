@@ -8,6 +8,7 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.activation.queues_off import UNKNOWN
 from pipelines.activation.read import ENOUGH, queues_off_at, rollbacks
 from pipelines.config.catalog import Catalog
 from pipelines.config.rules.limits import CRITERIA
@@ -36,8 +37,8 @@ class Explained:
         rows: `open_rows` `with_order` and all that causes depend on, with `codes`, the causes of each.
         near: `near_rules` of their kinds.
         locks: `locks_of` of groups, as few answers ask for it.
-        off: the queues that are off: their names, `since`, `is_seen` (only a snapshot shows it) and
-            `poison_message_id`, by name as printed.
+        off: the queues that are off: their names, `is_seen` (only a snapshot shows it), `is_unknown` (since
+            when is not known) and `poison_message_id`, by name as printed.
     """
 
     rows: DataFrame
@@ -68,8 +69,8 @@ def explained_rows(
         is_order_told: whether causes that only say what is ahead are found, too.
     """
     if off is None:
-        off = queues_off_at(warehouse, catalog, as_of)
-    rows = materialize(open_rows(warehouse, catalog, off, as_of))
+        off = queues_off_at(warehouse, as_of)
+    rows = materialize(open_rows(warehouse, as_of))
     rows = materialize(with_order(rows)) if is_order_told else without_order(rows)
     moment = F.lit(as_of)
     rules = warehouse.read(PRIORITY_RULES)
@@ -96,7 +97,7 @@ def explained_rows(
         rows=materialize(_with_codes(rows)),
         near=near,
         locks=partial(locks_of, warehouse, catalog, as_of),
-        off={format_queue(row): _since_off(row) for row in off},
+        off={format_queue(row): _about_off(row) for row in off},
     )
 
 
@@ -214,12 +215,12 @@ def _with_codes(rows: DataFrame) -> DataFrame:
     )
 
 
-def _since_off(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Since when a queue is off, and its message that was rolled back ENOUGH times."""
+def _about_off(row: Mapping[str, Any]) -> dict[str, Any]:
+    """How it is known that a queue is off, and its message that was rolled back ENOUGH times."""
     poison = row["rolled_back"]
     return {
         **{name: row[name] for name in QUEUE},
-        "since": row["off_since"] or row["seen_off_at"],
-        "is_seen": row["off_since"] is None and row["seen_off_at"] is not None,
+        "is_seen": row["seen_off_at"] is not None,
+        "is_unknown": UNKNOWN in row,
         "poison_message_id": poison["message_id"] if poison and poison["rollbacks"] >= ENOUGH else None,
     }

@@ -1,13 +1,9 @@
 """The open messages of a published as_of, with the endpoints that hold them."""
 
-from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
-from pipelines.activation.queues_off import with_queue_off
-from pipelines.config.catalog import Catalog
 from pipelines.questions.unresolved import locate_unresolved
 from pipelines.state.endpoints import SIDE
 from pipelines.storage.warehouse import Warehouse
@@ -20,22 +16,19 @@ ENDPOINT = ("priority", "ladder_step", "rule_name", "level_source", "created_at"
 """Of the holding endpoint, named endpoint_... in rows; null where no rule of it counts."""
 
 
-def open_rows(
-    warehouse: Warehouse, catalog: Catalog, off: Sequence[Mapping[str, Any]], as_of: datetime
-) -> DataFrame:
+def open_rows(warehouse: Warehouse, as_of: datetime) -> DataFrame:
     """The messages of both schedules and those that can't be placed.
 
     Args:
         warehouse: the tables.
-        catalog: the bindings of services to queues.
-        off: `queues_off_at`.
         as_of: an as_of that was published.
 
     Returns:
         One row per message and place: `kind`, instance, database and queue of the place (empty where it has
         none), `message_id`, `conversation_id`, `is_initiator` (of the holding endpoint), `unit` (what is
         served together: the group, or the conversation and direction), `position`, `receive_number`,
-        `counts_as` (the level that orders), `level`, `state`, `since`, the names of contract and services;
+        `counts_as` (the level that orders), `level`, `state`, `since`, `held_since` (since when its group is
+        locked, or the queue off in which or for which it waits), the names of contract and services;
         `endpoint_instance`, `endpoint_database` and `endpoint_...` of ENDPOINT, null of forwarded
         messages and, but for the place, of unresolved ones; of a transmission `held_by` (the database that
         holds it), `waits_for` (a queue that is off), `sent_level`, `block` and `status`; of an unresolved
@@ -48,7 +41,7 @@ def open_rows(
         F.col("database").alias("endpoint_database"),
         *[F.col(name).alias(f"endpoint_{name}") for name in (*ENDPOINT, *NAMES)],
     )
-    placed = _received(warehouse, as_of).unionByName(_sent(warehouse, catalog, off, as_of))
+    placed = _received(warehouse, as_of).unionByName(_sent(warehouse, as_of))
     rows = placed.join(holders, SIDE, "left")
     is_known = ~F.coalesce("forwarded", F.lit(False))
     of_holder = [
@@ -77,6 +70,7 @@ def _received(warehouse: Warehouse, as_of: datetime) -> DataFrame:
         F.col("priority").alias("level"),
         "state",
         F.col("arrived_at").alias("since"),
+        "held_since",
         # The holding endpoint exists, and has them.
         *_nulls(**dict.fromkeys(NAMES, "string")),
         *_nulls(held_by="string", waits_for="string", sent_level="int", block="bigint", status="string"),
@@ -84,11 +78,8 @@ def _received(warehouse: Warehouse, as_of: datetime) -> DataFrame:
     )
 
 
-def _sent(
-    warehouse: Warehouse, catalog: Catalog, off: Sequence[Mapping[str, Any]], as_of: datetime
-) -> DataFrame:
-    schedule = with_queue_off(warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of), catalog, off)
-    return schedule.select(
+def _sent(warehouse: Warehouse, as_of: datetime) -> DataFrame:
+    return warehouse.read_as_of(TRANSMISSION_SCHEDULE, as_of).select(
         F.lit("transmission").alias("kind"),
         "instance",
         F.lit("").alias("database"),
@@ -104,6 +95,7 @@ def _sent(
         F.col("transmit_priority").alias("level"),
         F.when(F.col("forwarded"), "forwarded").otherwise("transmission").alias("state"),
         F.col("sendable_at").alias("since"),
+        F.col("waits_since").alias("held_since"),
         "contract",
         F.col("from_service").alias("local_service"),
         F.col("to_service").alias("remote_service"),

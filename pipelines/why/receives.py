@@ -178,7 +178,7 @@ def _reasons(
 
 
 def locks_of(warehouse: Warehouse, catalog: Catalog, as_of: datetime, groups: DataFrame) -> DataFrame:
-    """The first fact that locks each locked group, and the session of its transaction.
+    """The transaction whose fact locks each locked group first, and its session.
 
     Args:
         warehouse: the tables.
@@ -187,7 +187,7 @@ def locks_of(warehouse: Warehouse, catalog: Catalog, as_of: datetime, groups: Da
         groups: GROUP of the locked groups, unique.
 
     Returns:
-        One row per group: GROUP, `transaction_id`, `session_id`, `locked_since`.
+        One row per group: GROUP, `transaction_id`, `session_id`.
     """
     events = events_before(warehouse.read_left(QUEUE_FACTS, as_of), as_of)
     messages = events_before(warehouse.read_left(MESSAGES, as_of), as_of)
@@ -201,7 +201,7 @@ def locks_of(warehouse: Warehouse, catalog: Catalog, as_of: datetime, groups: Da
         .where("conversation_group_id is not null")
         .join(ended, TRANSACTION, "left_anti")
         .join(groups, GROUP, "left_semi")
-        .select(*GROUP, "transaction_id", "event_time", _rank(0).alias("place"))
+        .select(*GROUP, "transaction_id", _rank(0).alias("place"))
     )
     received = (
         messages.where("event_type = 'RECEIVED' and transaction_id is not null")
@@ -210,20 +210,16 @@ def locks_of(warehouse: Warehouse, catalog: Catalog, as_of: datetime, groups: Da
             "conversation_id",
             (~F.col("sent_by_initiator")).alias("is_initiator"),
             F.col("transaction_id"),
-            "event_time",
             _rank(1).alias("place"),
         )
         .join(endpoints.where("exists").select(*SIDE, *GROUP), SIDE)
         .join(groups, GROUP, "left_semi")
-        .select(*GROUP, "transaction_id", "event_time", "place")
+        .select(*GROUP, "transaction_id", "place")
     )
     first = (
         naming.unionByName(received)
         .groupBy(*GROUP)
-        .agg(
-            F.min_by("transaction_id", "place").alias("transaction_id"),
-            F.min_by("event_time", "place").alias("locked_since"),
-        )
+        .agg(F.min_by("transaction_id", "place").alias("transaction_id"))
     )
     sessions = (
         events.where("session_id is not null and transaction_id is not null")

@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from pipelines.activation.queues_off import SINCE_UNKNOWN
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
 from pipelines.config.rules.tsql_script import quote_name
@@ -160,10 +161,11 @@ class Teller:
                 "end the transaction that holds the group",
             )
         session = "" if first["session_id"] is None else f" of session {first['session_id']}"
+        since = f"since {_time(first['since'])}" if first["since"] else f"({SINCE_UNKNOWN})"
         return (
             f"{_messages(cause, 'are')} of groups that open transactions lock: group "
-            f"{first['conversation_group_id']} by transaction {first['transaction_id']}{session} since "
-            f"{_time(first['since'])}{_more(details)}",
+            f"{first['conversation_group_id']} by transaction {first['transaction_id']}{session} {since}"
+            f"{_more(details)}",
             "end that transaction: commit it, or roll it back",
         )
 
@@ -171,7 +173,9 @@ class Teller:
         first = details[0]
         queue = queue_text([first[name] for name in ("instance", "database", "queue")])
         is_off = f"is off since {_time(first['since'])}" if first["since"] else "is off by the catalog"
-        if first["_is_seen"]:
+        if first["_is_unknown"]:
+            is_off = f"is off ({SINCE_UNKNOWN})"
+        elif first["_is_seen"]:
             is_off = f"was seen off at {_time(first['since'])}"
         poison = first["poison_message_id"]
         behind = f"; message {poison} was rolled back five times or more" if poison else ""

@@ -1,45 +1,74 @@
 """Queues that are off: what waits for them elsewhere, and how often a message was rolled back."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
-from pipelines.activation.queues_off import with_queue_off
-from pipelines.activation.read import rollbacks
-from pipelines.config.catalog import Catalog
+from pyspark.sql import SparkSession
+
+from pipelines.activation.queues_off import UNKNOWN, off_sentence
+from pipelines.activation.read import queues_off_at, rollbacks
+from pipelines.config.queue_filter import QueueFilter
+from pipelines.questions.next import report_next
+from pipelines.questions.waiting import report_waits
 from pipelines.storage.warehouse import Warehouse
 from schemas.events import MESSAGES, QUEUE_FACTS
-from schemas.outputs import TRANSMISSION_SCHEDULE
 from tests.support.drawn import Draw
 from tests.support.factories import at
 from tests.support.frames import assert_same
+from tests.support.written import received, sent, warehouse_of
+
+OFF = {"state": "queue_off", "arrived_at": at(1)}
+SEEN = {"held_since": at(2), "held_source": "snapshot"}
+WAITS = {"waits_since": at(3), "waits_source": "log"}
 
 
-class Bindings:
-    """Only the bindings of a catalog matter."""
-
-    @staticmethod
-    def service_bindings() -> list[tuple[str, str, str, str]]:
-        return [("SQL1", "B", "Stock", "Off"), ("SQL1", "B", "Orders", "On"), ("SQL2", "B", "Stock", "Off")]
-
-
-def test_messages_that_wait_for_a_queue_that_is_off(draw: Draw) -> None:
-    expected = draw.columns(TRANSMISSION_SCHEDULE)("""
-        instance | destination_instance | destination_database | to_service | forwarded | waits_for string
-        SQL1     | SQL1                 | B                    | Stock      | false     | SQL1.B.Off
-        SQL1     | SQL1                 | B                    | Stock      | true      | -
-        SQL1     | SQL1                 | B                    | Orders     | false     | -
-        SQL1     | SQL1                 | C                    | Stock      | false     | -
-        SQL1     | SQL2                 | B                    | Stock      | false     | -
-        SQL1     | -                    | -                    | Stock      | false     | -
-    """)
-    catalog = cast(Catalog, Bindings())
-    off = {"database": "B", "queue": "Off"}
-    rows = expected.drop("waits_for")
-    found = with_queue_off(rows, catalog, [{"instance": "SQL1", **off}, {"instance": "SQL2", **off}])
-    assert_same(found.select(*expected.columns), expected)
-    # No service has such a queue.
-    unbound = with_queue_off(rows, catalog, [{"instance": "SQL3", **off}])
-    assert_same(unbound.select("waits_for").distinct(), draw("waits_for\n -"))
+def test_queues_that_are_off_and_what_waits_for_them(session: SparkSession, tmp_path: Path) -> None:
+    """Rows of an older version do not say since when, nor which messages wait elsewhere."""
+    tables = {
+        "receive_schedule": [
+            received("Q", 1),
+            received("Locked", None, held_since=at(0), held_source="log"),
+            received("Seen", None, **OFF, **SEEN),
+            received("Seen", None, **OFF, **SEEN, message_id="second"),
+            received("Both", None, **OFF, held_since=at(3), held_source="log"),
+            received("Catalog", None, **OFF, held_source="catalog"),
+            received("Older", None, **OFF),
+        ],
+        "transmission_schedule": [
+            sent(1, waits_for="SQL1.A.Both", **WAITS, sendable_at=at(0)),
+            sent(2, waits_for="SQL1.A.Both", **WAITS),
+            sent(3, waits_for="SQL1.[a b].[X.Y]", **WAITS),
+            sent(4),
+        ],
+    }
+    warehouse = warehouse_of(session, tmp_path, tables)
+    found = queues_off_at(warehouse, at(60))
+    shown = ("database", "queue", "off_since", "seen_off_at", "messages", "waiting", "oldest", "rolled_back")
+    assert [tuple(row[name] for name in shown) for row in found] == [
+        ("A", "Both", at(3), None, 1, 2, at(0), None),
+        ("A", "Seen", None, at(2), 2, 0, at(1), None),
+        ("A", "Catalog", None, None, 1, 0, at(1), None),
+        ("A", "Older", None, None, 1, 0, at(1), None),
+        ("a b", "X.Y", at(3), None, 0, 1, at(3), None),
+    ]
+    assert [row["queue"] for row in found if UNKNOWN in row] == ["Older"]
+    assert [off_sentence(row).split("; ")[0] for row in found] == [
+        "the queue is off since 2026-11-20T12:03:00Z",
+        "the queue was seen off at 2026-11-20T12:02:00Z by a snapshot",
+        "the catalog says that the queue is off",
+        "the queue is off (since when is not known",
+        "the queue is off since 2026-11-20T12:03:00Z",
+    ]
+    assert off_sentence(found[3]) == (
+        "the queue is off (since when is not known; run the night of this as_of again); 1 message stands in "
+        "it; the log has no RECEIVED of them that was rolled back"
+    )
+    coming = report_next(warehouse, QueueFilter(instance="SQL1"), as_of=at(60), limit=1)
+    assert [row["message_id"] for row in coming["next"]] == ["m4"]
+    assert coming["held_back"] == {"queue_off": 3}
+    late = report_waits(warehouse, as_of=at(60), limit=9)["transmission"]["overtaken"]
+    assert late == []
 
 
 def test_how_often_messages_were_rolled_back(draw: Draw) -> None:

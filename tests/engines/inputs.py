@@ -39,9 +39,12 @@ CAME_LATER = {
     "batches": ["newest_data"],
     "endpoints": ["conversation_handle"],
     "message_events": ["size_bytes"],
-    "receive_schedule": ["message_sequence_number", "contract", "local_service", "remote_service"],
+    "receive_schedule": [
+        *("message_sequence_number", "contract", "local_service", "remote_service"),
+        *("held_since", "held_source"),
+    ],
     "runs": ["newest_data"],
-    "transmission_schedule": ["why_still_here", "contract"],
+    "transmission_schedule": ["why_still_here", "contract", "waits_for", "waits_since", "waits_source"],
 }
 EXPECT = [
     {"name": "waits", "p95_wait": "5 min"},

@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime
 
 import pytest
-from pyspark.sql import DataFrame, SparkSession, functions as F
+from pyspark.sql import Column, DataFrame, SparkSession, functions as F
 
 from pipelines.ingest.retention import (
     CloseAt,
@@ -187,11 +187,41 @@ QUEUE_EVENTS = """
 """  # noqa: E501
 
 
+def of_queues(**nulls: str) -> dict[str, Column]:
+    """The database, and columns without values."""
+    place = {"instance": F.lit("SQL1"), "database": F.lit("B")}
+    return place | {name: F.lit(None).cast(type) for name, type in nulls.items()}
+
+
 def test_queue_events_that_no_later_one_supersedes(session: SparkSession) -> None:
     """The last WAIT_* and TASK_* of a session, the last ON or OFF and the last empty result of a queue."""
-    drawn = frame(session, QUEUE_EVENTS).withColumns({"instance": F.lit("SQL1"), "database": F.lit("B")})
+    drawn = frame(session, QUEUE_EVENTS).withColumns(of_queues(seen_at="timestamp"))
     expected = drawn.where("last").select("event_time", "event_id")
     assert_same(select_last_of_kind(drawn.drop("last"), AT_NOON), expected)
+
+
+def test_since_when_a_queue_is_off_stays_known(session: SparkSession) -> None:
+    """The first event since it was on that says so, logged and shown, stays beside the last one."""
+    drawn = frame(
+        session,
+        """
+        event_id   | event_time timestamp | queue | queue_status | seen_at timestamp | last boolean
+        before     | 07:00                | Q     | OFF          | -                 | false
+        on         | 08:00                | Q     | ON           | -                 | false
+        shown      | 08:01                | Q     | OFF          | 08:02             | true
+        shown then | 08:03                | Q     | OFF          | 08:04             | false
+        logged     | 08:05                | Q     | OFF          | -                 | true
+        logged too | 08:06                | Q     | OFF          | -                 | false
+        newest     | 08:07                | Q     | OFF          | 08:08             | true
+        off        | 07:00                | R     | OFF          | -                 | false
+        on again   | 08:00                | R     | ON           | -                 | true
+        later      | 12:00                | R     | OFF          | -                 | false
+        """,
+    )
+    others = of_queues(session_id="bigint", row_count="bigint", has_where="boolean")
+    events = drawn.drop("last").withColumns({**others, "event_type": F.lit("QUEUE_ALTERED")})
+    expected = drawn.where("last").select("event_time", "event_id")
+    assert_same(select_last_of_kind(events, AT_NOON), expected)
 
 
 def test_queue_events_that_stay_open(session: SparkSession) -> None:

@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 
-from pyspark.sql import DataFrame
+import pytest
+from pyspark.sql import DataFrame, SparkSession
 
+from pipelines.config.queue_filter import QueueName, queue_text
 from pipelines.schedules.groups import ready_conversations
 from pipelines.schedules.ready import (
     groups_locked,
@@ -19,6 +21,7 @@ from tests.support.frames import assert_same
 from tests.support.harness import same
 
 IN_B = {"instance": "SQL1", "database": "B"}
+OFF = "instance string, database string, queue string, name string, off_since timestamp, off_source string"
 
 
 def test_a_queue_is_off_by_its_last_change_or_by_the_catalog(draw: Draw) -> None:
@@ -44,44 +47,103 @@ def test_a_queue_is_off_by_its_last_change_or_by_the_catalog(draw: Draw) -> None
         not in it  | QUEUE_ALTERED | 12:00      | a        | OFF
     """)
     expected = draw("""
-        instance | database | queue
-        SQL1     | B        | off
-        SQL1     | B        | turned off
-        SQL1     | B        | limited
-        SQL1     | B        | not in it
+        instance | database | queue      | name                  | off_since timestamp | off_source
+        SQL1     | B        | off        | SQL1.B.off            | -                   | catalog
+        SQL1     | B        | turned off | SQL1.B.[turned off]   | 12:01               | log
+        SQL1     | B        | limited    | SQL1.B.limited        | -                   | catalog
+        SQL1     | B        | not in it  | SQL1.B.[not in it]    | 12:00               | log
     """)
     assert_same(queues_off(catalog, events), expected)
 
 
+def test_a_queue_is_off_since_the_first_event_that_says_so_after_the_last_that_says_on(draw: Draw) -> None:
+    """Logged events come before those of snapshots, which have been true since before they were taken."""
+    events = draw.rows(QUEUE_FACTS, event_type="QUEUE_ALTERED", **IN_B)("""
+        queue    | event_time | event_id | queue_status | seen_at
+        again    | 12:00      | a        | OFF          | -
+        again    | 12:01      | a        | ON           | -
+        again    | 12:02      | a        | OFF          | -
+        again    | 12:03      | a        | OFF          | -
+        again    | 12:04      | a        | -            | -
+        at once  | 12:00      | a        | ON           | -
+        at once  | 12:00      | b        | OFF          | -
+        seen     | 12:00      | a        | OFF          | 12:01
+        seen     | 12:02      | a        | OFF          | 12:03
+        both     | 12:00      | a        | OFF          | 12:01
+        both     | 12:02      | a        | OFF          | -
+        seen on  | 12:00      | a        | OFF          | -
+        seen on  | 12:02      | a        | ON           | 12:03
+        seen on  | 12:04      | a        | OFF          | 12:05
+    """)
+    nothing = draw.rows("instance string, database string, queue string, is_on boolean")("queue\n -")
+    draw.require(queues_off(nothing.where("false"), events))("""
+        queue    | off_since timestamp | off_source
+        again    | 12:02               | log
+        at once  | 12:00               | log
+        seen     | 12:01               | snapshot
+        both     | 12:02               | log
+        seen on  | 12:05               | snapshot
+    """)
+
+
+@pytest.mark.parametrize(
+    "queue",
+    [
+        ("SQL1", "Sales", "Orders"),
+        ("SQL1.example", "[Sales", "Orders]"),
+        ("", "a b", "tab\there"),
+        ("no\u00a0break", "line\u2028end", "\u3000"),
+        ("\x1c", "zero\u200bwidth", "'so'\\x"),
+    ],
+)
+def test_a_queue_is_named_as_answers_print_it(session: SparkSession, queue: QueueName) -> None:
+    rows = session.createDataFrame(
+        [(*queue, False)], "instance string, database string, queue string, is_on boolean"
+    )
+    events = session.createDataFrame([], QUEUE_FACTS.struct)
+    assert [row["name"] for row in queues_off(rows, events).collect()] == [queue_text(queue)]
+
+
 def test_an_off_queue_counts_before_a_group_that_is_named_or_received_from(draw: Draw) -> None:
     named = draw("""
-        instance | database | queue | conversation_group_id
-        SQL1     | B        | Q     | named
-        SQL1     | B        | Off   | named
-        SQL1     | B        | Q     | both
+        instance | database | queue | conversation_group_id | locked_since timestamp
+        SQL1     | B        | Q     | named                 | 12:01
+        SQL1     | B        | Off   | named                 | 12:01
+        SQL1     | B        | Q     | both                  | 12:04
     """)
     in_flight = draw("""
-        receiver_instance | receiver_database | receiver_queue | receiver_conversation_group_id
-        SQL1              | B                 | Q              | both
-        SQL1              | B                 | Q              | in flight
-        SQL1              | B                 | Q              | in flight
-        SQL1              | B                 | -              | nowhere
-    """)
+        receiver_instance | receiver_database | receiver_queue | receiver_conversation_group_id | taken_at timestamp
+        SQL1              | B                 | Q              | both                           | 12:02
+        SQL1              | B                 | Q              | in flight                      | 12:05
+        SQL1              | B                 | Q              | in flight                      | 12:03
+        SQL1              | B                 | -              | nowhere                        | 12:01
+    """)  # noqa: E501
     locked = groups_locked(named, in_flight)
-    in_queue = draw("instance | database | queue | conversation_group_id\n SQL1 | B | Q | in flight")
-    assert_same(locked, named.unionByName(in_queue))
     expected = draw("""
-        instance | database | queue | conversation_group_id | state
-        SQL1     | B        | Off   | named                 | queue_off
-        SQL1     | B        | Off   | free                  | queue_off
-        SQL1     | B        | Q     | named                 | group_locked
-        SQL1     | B        | Q     | in flight             | group_locked
-        SQL1     | B        | Q     | free                  | ready
-        SQL1     | C        | Off   | free                  | ready
-        SQL1     | B        | P     | named                 | ready
+        instance | database | queue | conversation_group_id | locked_since timestamp
+        SQL1     | B        | Q     | named                 | 12:01
+        SQL1     | B        | Off   | named                 | 12:01
+        SQL1     | B        | Q     | both                  | 12:02
+        SQL1     | B        | Q     | in flight             | 12:03
     """)
-    off = draw("instance | database | queue\n SQL1 | B | Off")
-    found = with_state(expected.drop("state"), off, locked)
+    assert_same(locked, expected)
+    expected = draw("""
+        instance | database | queue | conversation_group_id | state        | held_since timestamp | held_source
+        SQL1     | B        | Off   | named                 | queue_off    | 11:00                | snapshot
+        SQL1     | B        | Off   | free                  | queue_off    | 11:00                | snapshot
+        SQL1     | B        | Never | free                  | queue_off    | -                    | catalog
+        SQL1     | B        | Q     | named                 | group_locked | 12:01                | log
+        SQL1     | B        | Q     | in flight             | group_locked | 12:03                | log
+        SQL1     | B        | Q     | free                  | ready        | -                    | -
+        SQL1     | C        | Off   | free                  | ready        | -                    | -
+        SQL1     | B        | P     | named                 | ready        | -                    | -
+    """)  # noqa: E501
+    off = draw("""
+        instance | database | queue | name         | off_since timestamp | off_source
+        SQL1     | B        | Off   | SQL1.B.Off   | 11:00               | snapshot
+        SQL1     | B        | Never | SQL1.B.Never | -                   | catalog
+    """)
+    found = with_state(expected.drop("state", "held_since", "held_source"), off, locked)
     assert_same(found.select(*expected.columns), expected)
 
 
@@ -106,8 +168,11 @@ def test_a_message_in_a_queue_is_that_of_its_receiver(draw: Draw) -> None:
         receiver_local_service string         | Stock  | -
         receiver_remote_service string        | Orders | -
     """)
-    off = draw("instance | database | queue\n SQL1 | B | Off")
-    locked = draw("instance | database | queue | conversation_group_id\n SQL1 | B | Q | g1")
+    off = draw.rows(OFF)("queue\n -")
+    locked = draw("""
+        instance | database | queue | conversation_group_id | locked_since timestamp
+        SQL1     | B        | Q     | g1                    | 12:02
+    """)
     found = received_messages(messages, off, locked)
     expected = draw.lines("""
         message_id string              | placed       | nowhere
@@ -129,6 +194,8 @@ def test_a_message_in_a_queue_is_that_of_its_receiver(draw: Draw) -> None:
         receiver_exists boolean        | true         | false
         unknown_handle string          | -            | h2
         state string                   | group_locked | ready
+        held_since timestamp           | 12:02        | -
+        held_source string             | log          | -
     """)
     assert {*found.columns} == {*expected.columns, "arrival_order"}
     assert_same(found.select(*expected.columns), expected)

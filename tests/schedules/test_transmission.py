@@ -36,7 +36,7 @@ SENT = {
 """A message that waits in SQL1.A for the service Stock, whose endpoint is not known."""
 BINDINGS = "instance string, database string, service string, queue string"
 FORWARDING = "message_id string, instance string, database string, accepted_at timestamp"
-OFF = "instance string, database string, queue string"
+OFF = "instance string, database string, queue string, name string, off_since timestamp, off_source string"
 
 
 def sent(
@@ -72,13 +72,31 @@ def test_a_destination_is_that_of_the_endpoint_else_the_nearest_service(draw: Dr
         instance   | SQL1     | A        | SQL1                 | B
         anywhere   | SQL3     | A        | SQL0                 | F
     """)
-    off = "instance | database | queue\n SQL1 | B | Q\n SQL0 | F | Q"
-    draw.require(sent(draw, messages, bindings=catalog, off=off))("""
-        message_id | instance | database | destination_instance | destination_database
-        endpoint   | SQL1     | A        | SQL9                 | Z
-        database   | SQL1     | B        | SQL1                 | B
-        instance   | SQL1     | B        | SQL1                 | B
-        anywhere   | SQL3     | A        | SQL0                 | F
+    off = """
+        instance | database | queue | name     | off_since | off_source
+        SQL1     | B        | Q     | SQL1.B.Q | 11:00     | log
+        SQL0     | F        | Q     | SQL0.F.Q | 11:00     | log
+    """
+    draw.require(sent(draw, messages, bindings=catalog, off=off), TRANSMISSION_SCHEDULE)("""
+        message_id | instance | database | destination_database | waits_for | waits_since | waits_source
+        endpoint   | SQL1     | A        | Z                    | -         | -           | -
+        database   | SQL1     | B        | B                    | SQL1.B.Q  | 11:00       | log
+        instance   | SQL1     | B        | B                    | SQL1.B.Q  | 11:00       | log
+        anywhere   | SQL3     | A        | F                    | -         | -           | -
+    """)
+    off = "instance | database | queue | name | off_source\n SQL1 | B | Q | [SQL1].B.Q | catalog"
+    of_endpoint = {"receiver_exists": True, "receiver_instance": "SQL1", "receiver_database": "B"}
+    messages = draw.rows(MESSAGES, **SENT | of_endpoint)("""
+        message_id | receiver_queue
+        known      | Q
+        another    | P
+        nowhere    | -
+    """)
+    draw.require(sent(draw, messages, bindings=catalog, off=off), TRANSMISSION_SCHEDULE)("""
+        message_id | database | waits_for  | waits_since | waits_source
+        known      | B        | [SQL1].B.Q | -           | catalog
+        another    | A        | -          | -           | -
+        nowhere    | A        | -          | -           | -
     """)
 
 
@@ -146,6 +164,9 @@ def test_what_an_instance_passes_on(draw: Draw) -> None:
         priority int                | 9      | 9      | -        | -
         destination_instance string | SQL2   | SQL2   | SQL2     | -
         sendable_at timestamp       | 12:00  | 12:03  | 12:03    | 12:03
+        waits_for string            | -      | -      | -        | -
+        waits_since timestamp       | -      | -      | -        | -
+        waits_source string         | -      | -      | -        | -
     """)
     assert_same(found.select(*expected.columns), expected)
     later = {"as_of", "as_of_key", "position", "block", "transmit_priority", "elevated"}

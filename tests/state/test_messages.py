@@ -25,21 +25,24 @@ from tests.support.harness import same
 def test_messages_without_a_committed_receive(draw: Draw, has_queue_events: bool) -> None:
     """Without queue events no transaction is known, and every RECEIVED counts."""
     events = draw.rows(MESSAGES, instance="SQL1")("""
-        message_id  | event_type       | transaction_id | instance
-        sent        | SENT             | -              | SQL1
-        arrived     | SENT             | -              | SQL1
-        arrived     | DELIVERED        | -              | SQL2
-        received    | DELIVERED        | -              | SQL1
-        received    | RECEIVED         | committed      | SQL1
-        at once     | RECEIVED         | -              | SQL1
-        in flight   | RECEIVED         | open           | SQL1
-        rolled back | RECEIVED         | rolled back    | SQL1
-        twice       | RECEIVED         | rolled back    | SQL1
-        twice       | RECEIVED         | committed      | SQL1
-        elsewhere   | RECEIVED         | open           | SQL2
-        gone        | SENT             | -              | SQL1
-        gone        | LEFT             | -              | SQL1
-        forwarded   | FORWARD_ACCEPTED | -              | SQL1
+        message_id  | event_type       | transaction_id | instance | event_time
+        sent        | SENT             | -              | SQL1     | 12:00
+        arrived     | SENT             | -              | SQL1     | 12:00
+        arrived     | DELIVERED        | -              | SQL2     | 12:00
+        received    | DELIVERED        | -              | SQL1     | 12:00
+        received    | RECEIVED         | committed      | SQL1     | 12:00
+        at once     | RECEIVED         | -              | SQL1     | 12:00
+        in flight   | DELIVERED        | -              | SQL1     | 12:00
+        in flight   | RECEIVED         | rolled back    | SQL1     | 12:01
+        in flight   | RECEIVED         | open           | SQL1     | 12:03
+        in flight   | RECEIVED         | open           | SQL1     | 12:02
+        rolled back | RECEIVED         | rolled back    | SQL1     | 12:00
+        twice       | RECEIVED         | rolled back    | SQL1     | 12:00
+        twice       | RECEIVED         | committed      | SQL1     | 12:00
+        elsewhere   | RECEIVED         | open           | SQL2     | 12:00
+        gone        | SENT             | -              | SQL1     | 12:00
+        gone        | LEFT             | -              | SQL1     | 12:00
+        forwarded   | FORWARD_ACCEPTED | -              | SQL1     | 12:00
     """)
     transactions = draw("""
         instance | transaction_id | is_open boolean
@@ -48,12 +51,12 @@ def test_messages_without_a_committed_receive(draw: Draw, has_queue_events: bool
     """)
     found = undecided(Ledger(events, events, events, events, has_queue_events), transactions)
     expected = draw("""
-        message_id  | held boolean | sent boolean | arrived boolean
-        sent        | false        | true         | false
-        arrived     | false        | true         | true
-        in flight   | true         | false        | true
-        rolled back | false        | false        | true
-        gone        | false        | false        | false
+        message_id  | taken_at timestamp | sent boolean | arrived boolean
+        sent        | -                  | true         | false
+        arrived     | -                  | true         | true
+        in flight   | 12:02              | false        | true
+        rolled back | -                  | false        | true
+        gone        | -                  | false        | false
     """)
     if not has_queue_events:
         expected = expected.where("message_id not in ('in flight', 'rolled back')")

@@ -36,17 +36,17 @@ def test_each_state_of_a_message(draw: Draw) -> None:
         left       | open            | true                      | Order
     """)
     undecided = draw("""
-        message_id | sent boolean | arrived boolean | held boolean
-        waits      | true         | false           | false
-        queued     | true         | true            | false
-        in flight  | true         | true            | true
-        to nobody  | true         | true            | false
-        lost       | true         | false           | false
-        back       | true         | false           | false
-        dropped    | true         | false           | false
-        error      | true         | false           | false
-        arrived    | true         | true            | false
-        left       | false        | false           | false
+        message_id | sent boolean | arrived boolean | taken_at timestamp
+        waits      | true         | false           | -
+        queued     | true         | true            | -
+        in flight  | true         | true            | 12:00
+        to nobody  | true         | true            | -
+        lost       | true         | false           | -
+        back       | true         | false           | -
+        dropped    | true         | false           | -
+        error      | true         | false           | -
+        arrived    | true         | true            | -
+        left       | false        | false           | -
     """)
     forwarding = draw("message_id | instance\n forwarded | Hub\n forwarded | Next\n waits | Hub")
     ended = draw("""
@@ -65,7 +65,7 @@ def test_each_state_of_a_message(draw: Draw) -> None:
         forwarded  | false     | false    | false | true
     """)
     found = open_messages(messages, undecided, forwarding, ended)
-    assert set(found.columns) == {*messages.columns, *expected.columns}
+    assert set(found.columns) == {*messages.columns, *expected.columns, "taken_at"}
     assert_same(found.select(*expected.columns), expected)
 
 

@@ -36,22 +36,22 @@ def test_open_transactions_lock_the_groups_that_they_name(draw: Draw) -> None:
         DELIVERED  | no receive
     """)
     queues = draw.rows(QUEUE_FACTS, database="B", queue="Q")("""
-        instance | event_type             | transaction_id | conversation_group_id
-        SQL1     | COMMIT                 | committed      | -
-        SQL1     | RECEIVE                | committed      | g1
-        SQL1     | ROLLBACK               | both           | -
-        SQL1     | COMMIT                 | both           | -
-        SQL1     | RECEIVE                | open           | g2
-        SQL1     | RECEIVE                | open           | g2
-        SQL1     | RECEIVE                | open           | -
-        SQL1     | WAIT_STARTED           | open           | g3
-        SQL1     | GET_CONVERSATION_GROUP | got a group    | g4
-        SQL1     | GET_CONVERSATION_GROUP | rolled back    | g5
-        SQL1     | ROLLBACK               | rolled back    | -
-        SQL1     | ROLLBACK               | took nothing   | -
-        SQL1     | WAIT_STARTED           | waits          | g6
-        SQL1     | RECEIVE                | -              | g7
-        SQL2     | RECEIVE                | committed      | g8
+        instance | event_type             | transaction_id | conversation_group_id | event_time
+        SQL1     | COMMIT                 | committed      | - | 12:00
+        SQL1     | RECEIVE                | committed      | g1 | 12:00
+        SQL1     | ROLLBACK               | both           | - | 12:00
+        SQL1     | COMMIT                 | both           | - | 12:00
+        SQL1     | RECEIVE                | open           | g2 | 12:03
+        SQL1     | RECEIVE                | open           | g2 | 12:02
+        SQL1     | RECEIVE                | open           | - | 12:01
+        SQL1     | WAIT_STARTED           | open           | g3 | 12:00
+        SQL1     | GET_CONVERSATION_GROUP | got a group    | g4 | 12:00
+        SQL1     | GET_CONVERSATION_GROUP | rolled back    | g5 | 12:00
+        SQL1     | ROLLBACK               | rolled back    | - | 12:00
+        SQL1     | ROLLBACK               | took nothing   | - | 12:00
+        SQL1     | WAIT_STARTED           | waits          | g6 | 12:00
+        SQL1     | RECEIVE                | -              | g7 | 12:00
+        SQL2     | RECEIVE                | committed      | g8 | 12:00
     """)
     transactions = uncommitted(messages, queues)
     expected = draw("""
@@ -64,9 +64,9 @@ def test_open_transactions_lock_the_groups_that_they_name(draw: Draw) -> None:
     """)
     assert_same(transactions, expected)
     locks = draw("""
-        instance | database | queue | conversation_group_id
-        SQL1     | B        | Q     | g2
-        SQL1     | B        | Q     | g4
-        SQL2     | B        | Q     | g8
+        instance | database | queue | conversation_group_id | locked_since timestamp
+        SQL1     | B        | Q     | g2                    | 12:02
+        SQL1     | B        | Q     | g4                    | 12:00
+        SQL2     | B        | Q     | g8                    | 12:00
     """)
     assert_same(named_locks(queues, transactions), locks)

@@ -76,7 +76,7 @@ def everything() -> dict[str, list[Row]]:
             *[received("OrderQueue", position) for position in range(1, 13)],
             *[received("OrderQueue", None, message_id=f"held {number}") for number in range(2)],
             *[received(NASTY, position) for position in range(1, 4)],
-            received("Trailing ", None, state="queue_off"),
+            received("Trailing ", None, state="queue_off", held_source="catalog"),
             *[received(f"Queue {number:02}", 1, priority=1) for number in range(SMALL_QUEUES)],
             received("OrderQueue", 1, **of_as_of(NIGHT_BEFORE), message_id="of another night"),
         ],

@@ -1,5 +1,6 @@
 """Orders of the conversations of a group and of the groups of a queue, and the table group_priorities."""
 
+from datetime import datetime
 from typing import Any
 
 from .endpoints import Endpoint
@@ -51,6 +52,13 @@ def group_state(state: State, group: GroupKey) -> str:
     if state.is_off(group[0]):
         return "queue_off"
     return "group_locked" if state.is_locked(group) else "ready"
+
+
+def held_since(state: State, group: GroupKey, group_is: str) -> tuple[datetime | None, str | None]:
+    """Since when the group can't be received, and what shows it."""
+    if group_is == "queue_off":
+        return state.off_since(group[0])
+    return (state.locked_since(group), "log") if group_is == "group_locked" else (None, None)
 
 
 def group_priorities(state: State) -> list[Row]:

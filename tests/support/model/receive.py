@@ -5,6 +5,7 @@ from .groups import (
     group_order,
     group_priority,
     group_state,
+    held_since,
     ready_messages,
     receiver_of,
 )
@@ -72,6 +73,7 @@ def _row(
     group_is: str,
 ) -> Row:
     endpoint = receiver_of(state, message)
+    since, source = held_since(state, (queue, group), group_is)
     return {
         "as_of": state.as_of,
         "instance": queue[0],
@@ -94,4 +96,6 @@ def _row(
         "arrived_at": message.arrived_at,
         "queuing_order": message.queuing_order,
         "state": group_is,
+        "held_since": since,
+        "held_source": source,
     }

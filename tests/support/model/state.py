@@ -5,6 +5,7 @@ from datetime import datetime
 from .catalog import Catalog
 from .endpoints import Endpoint, group_id
 from .messages import Message
+from .snapshots import SEEN
 from .vocabulary import ENDS, Events, QueueKey, Row, Side, by_time
 
 GroupKey = tuple[QueueKey, str]
@@ -12,6 +13,11 @@ GroupKey = tuple[QueueKey, str]
 
 Transaction = tuple[str, str | None]
 """A transaction: (instance, transaction_id); a null id is a statement that committed at once."""
+
+
+def says_off(altered: Row) -> bool:
+    """Whether a QUEUE_ALTERED turns its queue off."""
+    return bool(altered["queue_status"].upper() == "OFF")
 
 
 class State:
@@ -75,20 +81,29 @@ class State:
 
     def is_locked(self, group: GroupKey) -> bool:
         """A group is locked by a statement that named it, or by a message in flight."""
+        return self.locked_since(group) is not None
+
+    def locked_since(self, group: GroupKey) -> datetime | None:
+        """The first fact by which an open transaction holds the group; none if it is free."""
+        facts = []
         for event in self._queue_events:
             if event["event_type"] in ("RECEIVE", "GET_CONVERSATION_GROUP"):
                 queue = (event["instance"], event["database"], event["queue"])
                 transaction = (event["instance"], event.get("transaction_id"))
                 if (queue, event.get("conversation_group_id")) == group and self._is_open(transaction):
-                    return True
+                    facts.append(event["event_time"])
         for message in self.messages:
             receiver = self.endpoint(message.receiver)
             if receiver and self.group(receiver) == group and self.is_in_flight(message):
-                return True
-        return False
+                facts += [
+                    event["event_time"]
+                    for event in self._receives(message)
+                    if self._is_open((event["instance"], event.get("transaction_id")))
+                ]
+        return min(facts, default=None)
 
-    def is_off(self, queue: QueueKey) -> bool:
-        """The queue's last QUEUE_ALTERED that says on or off counts, else the catalog."""
+    def _alterations(self, queue: QueueKey) -> list[Row]:
+        """The QUEUE_ALTERED that say whether the queue is on or off, in order."""
         alterations = [
             event
             for event in self._queue_events
@@ -96,19 +111,36 @@ class State:
             and event.get("queue_status") is not None
             and (event["instance"], event["database"], event["queue"]) == queue
         ]
-        if alterations:
-            return bool(max(alterations, key=by_time)["queue_status"].upper() == "OFF")
+        return sorted(alterations, key=by_time)
+
+    def is_off(self, queue: QueueKey) -> bool:
+        """The queue's last QUEUE_ALTERED that says on or off counts, else the catalog."""
+        if alterations := self._alterations(queue):
+            return says_off(alterations[-1])
         return not self.catalog.queue_is_on(queue)
+
+    def off_since(self, queue: QueueKey) -> tuple[datetime | None, str]:
+        """Since when a queue that is off is so, and what shows it."""
+        offs: list[Row] = []
+        for event in self._alterations(queue):
+            offs = [*offs, event] if says_off(event) else []
+        logged = [event["event_time"] for event in offs if not event.get(SEEN)]
+        if logged:
+            return logged[0], "log"
+        return (min(event[SEEN] for event in offs), "snapshot") if offs else (None, "catalog")
 
     # Messages
 
-    def _transactions(self, message: Message) -> list[Transaction]:
-        """The transactions that have received the message so far."""
+    def _receives(self, message: Message) -> list[Row]:
         return [
-            (event["instance"], event.get("transaction_id"))
+            event
             for event in message.events
             if event["event_type"] == "RECEIVED" and event["event_time"] < self.as_of
         ]
+
+    def _transactions(self, message: Message) -> list[Transaction]:
+        """The transactions that have received the message so far."""
+        return [(event["instance"], event.get("transaction_id")) for event in self._receives(message)]
 
     def is_received(self, message: Message) -> bool:
         return any(self._is_committed(transaction) for transaction in self._transactions(message))

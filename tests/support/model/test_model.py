@@ -1,5 +1,6 @@
 """Examples derived by hand from the documented rules; they show that the model means what it says."""
 
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -175,6 +176,25 @@ def test_transactions_and_queues(ends: str, states: dict[str, str]) -> None:
     assert all((row["position"] is None) is (row["state"] != "ready") for row in rows)
 
 
+@pytest.mark.parametrize(
+    ("happened", "since"),
+    [
+        pytest.param("WAIT_STARTED 0", at(3), id="a message in flight"),
+        pytest.param("GET_CONVERSATION_GROUP 2 transaction=u of=c", at(2), id="named before"),
+        pytest.param("RECEIVE 4 transaction=u of=c", at(3), id="named later"),
+        pytest.param("QUEUE_ALTERED 4 status=OFF, QUEUE_ALTERED 5 status=off", at(4), id="the first off"),
+        pytest.param(
+            "QUEUE_ALTERED 1 status=OFF, QUEUE_ALTERED 2 status=ON, QUEUE_ALTERED 4 status=OFF",
+            at(4),
+            id="off again",
+        ),
+    ],
+)
+def test_since_when_a_message_is_held(happened: str, since: datetime) -> None:
+    [row] = run(f"create c, ready c/0 1, ready c/1 2, received c/0 t 3, {happened}")["receive_schedule"]
+    assert (row["held_since"], row["held_source"]) == (since, "log")
+
+
 def test_what_happens_at_as_of_has_not_happened() -> None:
     assert [len(run("create c, ready c/0 5", minute=minute)["receive_schedule"]) for minute in (5, 6)] == [
         0,
@@ -204,6 +224,8 @@ def test_only_an_honoring_database_transmits_by_priority() -> None:
     assert transmitted(tables, "priority", "transmit_priority") == [("c/0", 9, 9), ("c/7", 10, 5)]
     held = run("talk c, sent c/0 1, QUEUE_ALTERED 0 status=OFF", rules=[of_sender(9)], catalog=places)
     assert transmitted(held, "database", "priority", "transmit_priority") == [("c/0", "B", 9, 5)]
+    waits = transmitted(held, "waits_for", "waits_since", "waits_source")
+    assert waits == [("c/0", "SQL1.B.TargetQueue", at(0), "log")]
 
 
 def test_conversation_never_overtakes_itself() -> None:

@@ -9,7 +9,7 @@ from .endpoints import Endpoint
 from .messages import Message, sending_order
 from .rules import DEFAULT_LEVEL
 from .state import State
-from .vocabulary import Row, nulls_last, utf8
+from .vocabulary import QueueKey, Row, nulls_last, printed_name, utf8
 
 HIGHEST_LEVEL = 10
 
@@ -71,16 +71,19 @@ def _row(state: State, item: Queued, sendable_at: datetime, starvation: Row | No
     message = item.message
     sender, receiver = state.endpoint(message.sender), state.endpoint(message.receiver)
     destination = _destination(state, sender, receiver)
+    off: QueueKey | None = None
     if item.acceptance:
         database = item.acceptance["database"]
         transmit_priority = raised = DEFAULT_LEVEL
     else:
         assert sender is not None
-        database = _holding_database(state, sender, receiver, destination)
+        off = queue_off(state, message)
+        database = off[1] if off else sender.database
         honored = state.catalog.honors_priority(item.instance, database)
         transmit_priority = sender.priority if honored else DEFAULT_LEVEL
         raised = _raised(transmit_priority, state.as_of - sendable_at, starvation)
     from_service, to_service = _services(sender, receiver)
+    waits_since, waits_source = state.off_since(off) if off else (None, None)
     return {
         "as_of": state.as_of,
         "instance": item.instance,
@@ -103,6 +106,9 @@ def _row(state: State, item: Queued, sendable_at: datetime, starvation: Row | No
         "forwarded": item.acceptance is not None,
         "block": None,
         "sendable_at": sendable_at,
+        "waits_for": printed_name(off) if off else None,
+        "waits_since": waits_since,
+        "waits_source": waits_source,
     }
 
 
@@ -134,19 +140,16 @@ def _destination(
     return None
 
 
-def _holding_database(
-    state: State,
-    sender: Endpoint,
-    receiver: Endpoint | None,
-    destination: tuple[str, str] | None,
-) -> str:
-    """The sender's database, but the queue's for a queue that is off on the same instance."""
-    if destination and destination[0] == sender.instance:
+def queue_off(state: State, message: Message) -> QueueKey | None:
+    """The queue of the same instance for which a message waits, as it is off."""
+    sender, receiver = state.endpoint(message.sender), state.endpoint(message.receiver)
+    destination = _destination(state, sender, receiver)
+    if sender and destination and destination[0] == sender.instance:
         service = receiver.local_service if receiver else sender.remote_service
         queue = state.catalog.queue_of(*destination, service)
         if queue and state.is_off(queue):
-            return queue[1]
-    return sender.database
+            return queue
+    return None
 
 
 def _raised(transmit_priority: int, waited: timedelta, starvation: Row | None) -> int:

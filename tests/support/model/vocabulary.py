@@ -35,6 +35,16 @@ def by_time(event: Row) -> tuple[Any, bytes]:
     return (event["event_time"], utf8(event["event_id"]))
 
 
+def printed_name(parts: QueueKey) -> str:
+    """A queue as answers print it: a part that is empty or has a dot, a blank or a bracket in brackets."""
+
+    def printed(part: str) -> str:
+        is_plain = part and not any(letter in ".[]" or letter.isspace() for letter in part)
+        return part if is_plain else "[" + part.replace("]", "]]") + "]"
+
+    return ".".join(map(printed, parts))
+
+
 def is_on(value: object) -> bool:
     """Read a switch of the catalog: on and off are booleans to a YAML 1.1 reader, strings to others."""
     return value.lower() in ("on", "true") if isinstance(value, str) else bool(value)

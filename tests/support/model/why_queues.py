@@ -5,6 +5,7 @@ from datetime import datetime
 from .moment import Moment, OpenMessage
 from .rules import DEFAULT_LEVEL
 from .snapshots import SEEN
+from .transmission import queue_off
 from .vocabulary import QueueKey, Row, by_time, is_on, utf8
 
 LOCKS = ("RECEIVE", "GET_CONVERSATION_GROUP")
@@ -25,9 +26,8 @@ def queue_causes(moment: Moment, message: OpenMessage) -> dict[str, Row]:
         found["not_received"] = _not_received(moment, message)
         found["rolled_back"] = _rolled_back(moment, message)
     if message.state == "transmission":
-        queue = destination_queue(moment, message)
-        here = queue is not None and queue[0] == message.place[0] and moment.state.is_off(queue)
-        found["queue_off"] = _off(moment, queue) if queue and here else None
+        off = queue_off(moment.state, message.message)
+        found["queue_off"] = _off(moment, off) if off else None
         found["honor_off"] = _honor_off(moment, message)
     return {code: details for code, details in found.items() if details is not None}
 
@@ -116,7 +116,7 @@ def _lock(moment: Moment, message: OpenMessage) -> Row:
         "conversation_group_id": group,
         "transaction_id": first["transaction_id"],
         "session_id": sessions[0] if sessions else None,
-        "since": first["event_time"],
+        "since": moment.state.locked_since((message.queue, group)),
     }
 
 
@@ -130,11 +130,6 @@ def _received(moment: Moment, events: tuple[Row, ...]) -> list[Row]:
 
 
 def _off(moment: Moment, queue: QueueKey) -> Row:
-    since: datetime | None = None
-    for event in queue_events(moment, "QUEUE_ALTERED"):
-        if queue_of(event) == queue and event.get("queue_status") is not None:
-            is_off = event["queue_status"].upper() == "OFF"
-            since = (since or event["event_time"]) if is_off else None
     poison = [
         (last["event_time"], other.message_id)
         for other in moment.open_messages
@@ -145,17 +140,9 @@ def _off(moment: Moment, queue: QueueKey) -> Row:
     latest = [message_id for time, message_id in poison if time == max(poison)[0]]
     return {
         **queue_row(queue),
-        "since": since,
+        "since": moment.state.off_since(queue)[0],
         "poison_message_id": min(latest, key=utf8) if latest else None,
     }
-
-
-def destination_queue(moment: Moment, message: OpenMessage) -> QueueKey | None:
-    """The queue of the service to which a message is sent, if endpoints or catalog know where that is."""
-    instance, database = message.row["destination_instance"], message.row["destination_database"]
-    if instance is None:
-        return None
-    return moment.catalog.queue_of(instance, database, message.row["to_service"])
 
 
 # rolled_back
