@@ -9,7 +9,7 @@ from pipelines.console.wording import LIST_LENGTH, format_database, format_endpo
 from pipelines.lint.findings import Finding, FindingCode, Severity
 from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
 from pipelines.lint.pairs import suggested_rule
-from pipelines.lint.rules_in_force import DatabaseKey, Names, RulesInForce, mirror_names
+from pipelines.rules.ladder import DatabaseKey, Names, RulesInForce, mirror_names
 
 _NO_RULES = RulesInForce(())
 

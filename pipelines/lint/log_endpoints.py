@@ -8,7 +8,7 @@ from functools import cached_property
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.rules.limits import STEPS
-from pipelines.lint.rules_in_force import DatabaseKey, Mask, Names
+from pipelines.rules.ladder import DatabaseKey, Mask, Names
 from schemas.keys import ENDPOINT_NAMES
 
 

@@ -10,7 +10,8 @@ from pipelines.config.rules.statements import SourceLocation
 from pipelines.console.wording import format_criteria, format_database, format_list
 from pipelines.lint.findings import Finding, FindingCode
 from pipelines.lint.log_endpoints import LogEndpoints
-from pipelines.lint.rules_in_force import DatabaseKey, RulesInForce, ServiceDatabases, mirror_names
+from pipelines.lint.service_databases import ServiceDatabases
+from pipelines.rules.ladder import DatabaseKey, RulesInForce, mirror_names
 
 BUILT_IN_CONTRACT = "DEFAULT"
 """Every database has it; BEGIN DIALOG takes it where ON CONTRACT is missing (the vendor's documentation)."""

@@ -14,14 +14,8 @@ from pipelines.config.rules.statements import DEFAULT_LEVEL, SourceLocation
 from pipelines.config.rules.tsql_script import create_statement, quote_name
 from pipelines.console.wording import LIST_LENGTH, format_criteria, format_database, format_level, format_list
 from pipelines.lint.findings import Finding, FindingCode, Severity
-from pipelines.lint.rules_in_force import (
-    DatabaseKey,
-    Names,
-    RulesInForce,
-    ServiceDatabases,
-    join_names,
-    mirror_names,
-)
+from pipelines.lint.service_databases import ServiceDatabases
+from pipelines.rules.ladder import DatabaseKey, Names, RulesInForce, join_names, mirror_names
 
 _NO_RULES = RulesInForce(())
 

@@ -9,7 +9,7 @@ from pipelines.config.rules.history import RuleVersion, VersionKey
 from pipelines.config.rules.statements import SourceLocation
 from pipelines.console.wording import format_count, format_database, level_of
 from pipelines.lint.findings import Finding, FindingCode
-from pipelines.lint.rules_in_force import DatabaseKey, RulesInForce, rules_in_force
+from pipelines.rules.ladder import DatabaseKey, RulesInForce, rules_in_force
 
 
 @dataclass(frozen=True)

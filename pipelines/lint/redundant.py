@@ -25,7 +25,7 @@ from pipelines.console.wording import (
     level_of,
 )
 from pipelines.lint.findings import Finding, FindingCode
-from pipelines.lint.rules_in_force import DatabaseKey, Names, RulesInForce, join_names, mask_of
+from pipelines.rules.ladder import DatabaseKey, Names, RulesInForce, join_names, mask_of
 
 MOST_LEVELS = 3
 

@@ -18,7 +18,8 @@ from pipelines.lint.names import lint_names
 from pipelines.lint.pairs import lint_pairs
 from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
 from pipelines.lint.redundant import lint_levels, lint_redundant
-from pipelines.lint.rules_in_force import ServiceDatabases, rules_in_force
+from pipelines.lint.service_databases import ServiceDatabases
+from pipelines.rules.ladder import rules_in_force
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.pruned_days import warn_of_pruned
 from pipelines.storage.published import read_published_runs

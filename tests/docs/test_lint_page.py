@@ -16,8 +16,9 @@ from pipelines.lint.log import lint_log
 from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
 from pipelines.lint.names import lint_names
 from pipelines.lint.queued import QueuedEndpoints, lint_queued
-from pipelines.lint.rules_in_force import ServiceDatabases, rules_in_force
 from pipelines.lint.run import lint_static, lint_unread
+from pipelines.lint.service_databases import ServiceDatabases
+from pipelines.rules.ladder import rules_in_force
 
 PAGE = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
 YAML = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)

@@ -16,7 +16,8 @@ from pipelines.lint.log import lint_log
 from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
 from pipelines.lint.names import lint_names
 from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
-from pipelines.lint.rules_in_force import ServiceDatabases, rules_in_force
+from pipelines.lint.service_databases import ServiceDatabases
+from pipelines.rules.ladder import rules_in_force
 from tests.support.model.rules import Rule, resolve
 from tests.support.rules import I_A, I_B, catalog, create, history_of
 

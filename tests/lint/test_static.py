@@ -16,8 +16,9 @@ from pipelines.console.wording import level_of
 from pipelines.lint.findings import Finding, FindingCode, Severity
 from pipelines.lint.pairs import pairs
 from pipelines.lint.redundant import find_changed_endpoint, find_successors, remove_rule
-from pipelines.lint.rules_in_force import Names, RulesInForce, ServiceDatabases, mirror_names, rules_in_force
 from pipelines.lint.run import lint_static
+from pipelines.lint.service_databases import ServiceDatabases
+from pipelines.rules.ladder import Names, RulesInForce, mirror_names, rules_in_force
 from tests.support.model.rules import Rule, resolve
 from tests.support.rules import I_A, I_B, LONG_AGO, catalog, create, history_of
 

@@ -1,10 +1,9 @@
-"""The rules of one database at a moment by their names, the ladder in plain Python, and service databases."""
+"""The ladder in plain Python: the rules of one database at a moment, by their names."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TypeAlias
 
-from pipelines.config.catalog import Catalog
 from pipelines.config.rules.history import RuleVersion
 from pipelines.config.rules.limits import STEPS
 
@@ -120,42 +119,3 @@ def _both(mask: Mask, other: Mask) -> Mask:
 def _masked(names: Names, mask: Mask) -> Names:
     contract, local, remote = (name if named else None for name, named in zip(names, mask, strict=True))
     return contract, local, remote
-
-
-class ServiceDatabases:
-    """The databases of each service of a catalog."""
-
-    def __init__(self, catalog: Catalog) -> None:
-        """Take the services of a catalog."""
-        self._databases: dict[str, list[DatabaseKey]] = {}
-        self._services: dict[DatabaseKey, list[str]] = {}
-        for instance, database, service, _ in catalog.service_bindings():
-            self._databases.setdefault(service, []).append((instance, database))
-            self._services.setdefault((instance, database), []).append(service)
-
-    @property
-    def services(self) -> list[str]:
-        """The names of all services."""
-        return list(self._databases)
-
-    def services_of(self, database_key: DatabaseKey) -> list[str]:
-        """Return the services of a database; none if the catalog does not have it."""
-        return self._services.get(database_key, [])
-
-    def find_service(self, database_key: DatabaseKey, service: str) -> list[DatabaseKey]:
-        """Return the databases of a remote service: this database, else its instance, else anywhere.
-
-        The order is that of destinations (docs/semantics.md).
-        """
-        service_databases = self._databases.get(service, [])
-        if database_key in service_databases:
-            return [database_key]
-        return [other for other in service_databases if other[0] == database_key[0]] or service_databases
-
-    def may_be_local(self, database_key: DatabaseKey, service: str | None) -> bool:
-        """Say whether a service may live in a database: it does, or the catalog does not know the service."""
-        return service is None or service not in self._databases or database_key in self._databases[service]
-
-    def is_local(self, database_key: DatabaseKey, service: str | None) -> bool:
-        """Say whether a service is one of its database, as far as the catalog describes that."""
-        return service is None or service in self._services.get(database_key, [service])
