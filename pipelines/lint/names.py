@@ -11,7 +11,7 @@ from pipelines.console.wording import format_criteria, format_database, format_l
 from pipelines.lint.findings import Finding, FindingCode
 from pipelines.lint.log_endpoints import LogEndpoints
 from pipelines.lint.service_databases import ServiceDatabases
-from pipelines.rules.ladder import DatabaseKey, RulesInForce, mirror_names
+from pipelines.rules.ladder import DatabaseKey, Ladder, mirror_names
 
 BUILT_IN_CONTRACT = "DEFAULT"
 """Every database has it; BEGIN DIALOG takes it where ON CONTRACT is missing (the vendor's documentation)."""
@@ -35,7 +35,7 @@ class _Known:
 
 
 def lint_names(
-    databases: Mapping[DatabaseKey, RulesInForce],
+    databases: Mapping[DatabaseKey, Ladder],
     service_databases: ServiceDatabases,
     log: LogEndpoints | None,
     locations: Mapping[VersionKey, SourceLocation],

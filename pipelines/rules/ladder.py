@@ -1,11 +1,18 @@
-"""The ladder in plain Python: the rules of one database at a moment, by their names."""
+"""The ladder in plain Python: which rules fit the names of an endpoint, and which decides.
+
+Rules look at names only, and endpoints have few kinds of names: a kind is decided once, by look-ups.
+Frames of endpoints go through the ladder of `pipelines/ladder`.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias
 
 from pipelines.config.rules.history import RuleVersion
 from pipelines.config.rules.limits import STEPS
+from pipelines.config.rules.statements import DEFAULT_LEVEL
 
 DatabaseKey: TypeAlias = tuple[str, str]
 """Instance and database."""
@@ -21,23 +28,26 @@ Groups: TypeAlias = Mapping[int, Mapping[Names, Sequence[RuleVersion]]]
 """Rules by their level, and by one of the names that they ask for."""
 
 
-class RulesInForce:
-    """Rules by their criteria; at one moment these are unique in a database.
+class Ladder:
+    """The rules of one database by their criteria, at one moment or over all time.
 
-    Finding the rules that fit an endpoint takes eight look-ups, however many rules there are.
+    At one moment the criteria are unique. Eight look-ups find the rules that fit an endpoint, however many
+    rules there are.
     """
 
     def __init__(self, rules: Iterable[RuleVersion]) -> None:
-        """Take the rules of one database at one moment."""
+        """Take the rules of one database, those of one moment or all versions."""
         self.rules = tuple(rules)
-        self._by_triple = {rule.triple: rule for rule in self.rules}
-        self._by_mask: dict[Mask, list[RuleVersion]] = {}
+        self._by_triple: dict[Names, list[RuleVersion]] = {}
         for rule in self.rules:
-            self._by_mask.setdefault(mask_of(rule.triple), []).append(rule)
+            self._by_triple.setdefault(rule.triple, []).append(rule)
         self._buckets: dict[tuple[Mask, Mask], Mapping[Names, Groups]] = {}
 
     def find_fitting(self, names: Names) -> Iterator[RuleVersion]:
-        """Yield the rules that fit an endpoint, the one that decides first: in the order of the ladder."""
+        """Yield the rules that fit an endpoint, the one that decides first: in the order of the ladder.
+
+        Versions with the same criteria come in the order in which the ladder has taken them.
+        """
         contract, local, remote = names
         for by_contract, by_local, by_remote in STEPS:
             triple = (
@@ -45,10 +55,18 @@ class RulesInForce:
                 local if by_local else None,
                 remote if by_remote else None,
             )
-            rule = self._by_triple.get(triple)
+            rules = self._by_triple.get(triple)
             # A named criterion of None is a name that no rule mentions: such a triple is another step's.
-            if rule is not None and mask_of(triple) == (by_contract, by_local, by_remote):
-                yield rule
+            if rules is not None and mask_of(triple) == (by_contract, by_local, by_remote):
+                yield from rules
+
+    def decide(self, names: Names) -> RuleVersion | None:
+        """Return the rule that decides, of rules of one moment; None is the default."""
+        return next(self.find_fitting(names), None)
+
+    def decide_at(self, names: Names, moment: datetime | None) -> RuleVersion | None:
+        """Return the version that decides at a moment, as `stands_at` takes it; None is the default."""
+        return next((rule for rule in self.find_fitting(names) if stands_at(rule, moment)), None)
 
     def find_overlapping(self, names: Names, mask: Mask) -> Groups:
         """Return the rules with this mask that fit some endpoint with these names, by level and in groups.
@@ -60,7 +78,14 @@ class RulesInForce:
         shared = _both(mask_of(names), mask)
         if (mask, shared) not in self._buckets:
             self._buckets[mask, shared] = self._grouped(mask, shared)
-        return self._buckets[mask, shared].get(_masked(names, shared), {})
+        return self._buckets[mask, shared].get(masked(names, shared), {})
+
+    @cached_property
+    def _by_mask(self) -> Mapping[Mask, Sequence[RuleVersion]]:
+        found: dict[Mask, list[RuleVersion]] = {}
+        for rule in self.rules:
+            found.setdefault(mask_of(rule.triple), []).append(rule)
+        return found
 
     def _grouped(self, mask: Mask, shared: Mask) -> Mapping[Names, Groups]:
         of_mask = self._by_mask.get(mask, [])
@@ -70,25 +95,49 @@ class RulesInForce:
         of_group: Mask = (by == 0, by == 1, by == 2)
         buckets: dict[Names, dict[int, dict[Names, list[RuleVersion]]]] = {}
         for rule in of_mask:
-            by_level = buckets.setdefault(_masked(rule.triple, shared), {})
+            by_level = buckets.setdefault(masked(rule.triple, shared), {})
             groups = by_level.setdefault(rule.level, {})
-            groups.setdefault(_masked(rule.triple, of_group), []).append(rule)
+            groups.setdefault(masked(rule.triple, of_group), []).append(rule)
         return buckets
 
 
-def rules_in_force(
-    versions: Iterable[RuleVersion], moment: datetime | None
-) -> dict[DatabaseKey, RulesInForce]:
-    """Return the rules that stand at a moment, by database in order; None is after the last statement."""
+def ladders_of(versions: Iterable[RuleVersion]) -> dict[DatabaseKey, Ladder]:
+    """Return the ladder of each database, in their order."""
     found: dict[DatabaseKey, list[RuleVersion]] = {}
     for version in versions:
-        if moment is None:
-            stands = version.valid_to is None
-        else:
-            stands = version.valid_from <= moment and (version.valid_to is None or moment < version.valid_to)
-        if stands:
-            found.setdefault((version.instance, version.database), []).append(version)
-    return {database_key: RulesInForce(found[database_key]) for database_key in sorted(found)}
+        found.setdefault((version.instance, version.database), []).append(version)
+    return {database_key: Ladder(found[database_key]) for database_key in sorted(found)}
+
+
+def ladders_at(versions: Iterable[RuleVersion], moment: datetime | None) -> dict[DatabaseKey, Ladder]:
+    """Return the ladder of each database that has rules at a moment, as `stands_at` takes it."""
+    return ladders_of(version for version in versions if stands_at(version, moment))
+
+
+def stands_at(version: RuleVersion, moment: datetime | None) -> bool:
+    """Say whether a version is valid at a moment; None is after the last statement, even in the future."""
+    if moment is None:
+        return version.valid_to is None
+    return version.valid_from <= moment and (version.valid_to is None or moment < version.valid_to)
+
+
+def find_periods(versions: Iterable[RuleVersion]) -> list[tuple[datetime | None, datetime | None]]:
+    """Return the periods in which the same of some versions are valid: half-open, in order, of all time.
+
+    The first has no start, the last no end: None.
+    """
+    bounds = {bound for version in versions for bound in (version.valid_from, version.valid_to)}
+    return list(pairwise([None, *sorted(bound for bound in bounds if bound is not None), None]))
+
+
+def level_of(rule: RuleVersion | None) -> int:
+    """Return the level that a rule gives; None is the default."""
+    return DEFAULT_LEVEL if rule is None else rule.level
+
+
+def step_of(rule: RuleVersion) -> int:
+    """Return the step of the ladder on which a rule is: 1 to 8."""
+    return STEPS.index(mask_of(rule.triple)) + 1
 
 
 def mask_of(names: Names) -> Mask:
@@ -111,11 +160,12 @@ def mirror_names(names: Names) -> Names:
     return contract, remote, local
 
 
-def _both(mask: Mask, other: Mask) -> Mask:
-    contract, local, remote = (one and two for one, two in zip(mask, other, strict=True))
+def masked(names: Names, mask: Mask) -> Names:
+    """Return the names of a mask, None for the others."""
+    contract, local, remote = (name if named else None for name, named in zip(names, mask, strict=True))
     return contract, local, remote
 
 
-def _masked(names: Names, mask: Mask) -> Names:
-    contract, local, remote = (name if named else None for name, named in zip(names, mask, strict=True))
+def _both(mask: Mask, other: Mask) -> Mask:
+    contract, local, remote = (one and two for one, two in zip(mask, other, strict=True))
     return contract, local, remote
