@@ -68,6 +68,17 @@ class Ladder:
         """Return the version that decides at a moment, as `stands_at` takes it; None is the default."""
         return next((rule for rule in self.find_fitting(names) if stands_at(rule, moment)), None)
 
+    def find_named(self, name: str) -> Sequence[RuleVersion]:
+        """Return the rule of a name, or its versions."""
+        return self._by_name.get(name, ())
+
+    @cached_property
+    def _by_name(self) -> Mapping[str, Sequence[RuleVersion]]:
+        found: dict[str, list[RuleVersion]] = {}
+        for rule in self.rules:
+            found.setdefault(rule.name, []).append(rule)
+        return found
+
     def find_overlapping(self, names: Names, mask: Mask) -> Groups:
         """Return the rules with this mask that fit some endpoint with these names, by level and in groups.
 
