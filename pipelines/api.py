@@ -185,7 +185,13 @@ class OpenWarehouse:
 
     def explain_conversation(self, conversation: str, *, as_of: Moment = None) -> Answer:
         """Explain the priority of a conversation, by its conversation_id or a conversation_handle."""
-        return asdict(explain_conversation(self._warehouse, conversation, as_of=self._published(as_of)))
+        found = explain_conversation(
+            self._warehouse,
+            conversation,
+            as_of=self._published(as_of),
+            catalog=self._settings.catalog,
+        )
+        return asdict(found)
 
     def explain_message(self, message_id: str, *, as_of: Moment = None) -> Answer:
         """Explain the position of a message."""

@@ -40,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
     as_of = published_as_of(warehouse, settings, options.as_of)
     found: Explanation
     if options.conversation is not None:
-        found = explain_conversation(warehouse, options.conversation, as_of=as_of)
+        found = explain_conversation(warehouse, options.conversation, as_of=as_of, catalog=settings.catalog)
     elif options.message is not None:
         found = explain_message(
             warehouse,

@@ -38,11 +38,6 @@ def nearest(word: str, known: Iterable[str], *, cutoff: float = LIKE_ENOUGH) -> 
     return close[0] if close else None
 
 
-def likeness(name: str, other: str) -> float:
-    """Return how alike two names are: 0 to 1."""
-    return SequenceMatcher(None, name, other, autojunk=False).ratio()
-
-
 class NearestNames:
     """The names that are known, and the one of them that looks most like another name.
 

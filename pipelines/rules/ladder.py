@@ -8,10 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.limits import STEPS
+from pipelines.config.rules.limits import CRITERIA, STEPS
 from pipelines.config.rules.statements import DEFAULT_LEVEL
 
 DatabaseKey: TypeAlias = tuple[str, str]
@@ -149,6 +149,12 @@ def level_of(rule: RuleVersion | None) -> int:
 def step_of(rule: RuleVersion) -> int:
     """Return the step of the ladder on which a rule is: 1 to 8."""
     return STEPS.index(mask_of(rule.triple)) + 1
+
+
+def names_of(endpoint: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Return contract, local and remote service of a row."""
+    contract, local, remote = (endpoint[criterion] for criterion in CRITERIA)
+    return contract, local, remote
 
 
 def mask_of(names: Names) -> Mask:

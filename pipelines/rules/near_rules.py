@@ -30,6 +30,11 @@ class NearRule:
     endpoint_has: str
     edits: int
 
+    @property
+    def name(self) -> tuple[str, str, str, str]:
+        """The name that may be in use: instance, database, criterion and what the rule has there."""
+        return self.rule.instance, self.rule.database, self.criterion, self.rule_has
+
 
 class NearRules:
     """The rules of one database, to find those that nearly fit an endpoint without a look at each."""

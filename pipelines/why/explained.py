@@ -119,8 +119,8 @@ def _judge(
     endpoints = warehouse.read_open(ENDPOINTS, as_of).where(F.col("created_at") < F.lit(as_of))
     is_in_use = known_in_use(catalog, collect_rows(endpoints.select(*ENDPOINT_NAMES).distinct()))
     near = list(find_near_misses([each.kind for each in kinds], ladders, is_in_use))
-    used = find_names_in_use(warehouse, {miss.name for miss in near if miss.near.edits}, as_of)
-    near = [miss for miss in near if not miss.near.edits or miss.name not in used]
+    used = find_names_in_use(warehouse, {miss.near.name for miss in near if miss.near.edits}, as_of)
+    near = [miss for miss in near if not miss.near.edits or miss.near.name not in used]
     verdicts = judge_kinds(kinds, ladders, histories, near)
     return (
         small_frame(warehouse.spark, verdicts, VERDICTS),

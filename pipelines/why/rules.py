@@ -45,11 +45,6 @@ class NearMiss:
     near: NearRule
 
     @property
-    def name(self) -> tuple[str, str, str, str]:
-        """What the rule has: instance, database, criterion and name."""
-        return *self.kind[:2], self.near.criterion, self.near.rule_has
-
-    @property
     def row(self) -> tuple[Any, ...]:
         """The columns of NEAR."""
         near = self.near
