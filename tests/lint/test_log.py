@@ -117,6 +117,31 @@ def test_names_that_look_alike_are_shown_by_their_code_points() -> None:
     assert codes(create("R", "C Nobody Target", 7, ("I", "Z")), log=None) == []
 
 
+@pytest.mark.parametrize(
+    ("known", "spelling", "how"),
+    [("OrderService", "order_service", "case and blanks"), ("Straße", "STRASSE", "case")],
+)
+def test_a_spelling_is_told_with_how_it_differs(known: str, spelling: str, how: str) -> None:
+    [finding] = names(create("R", f"C {spelling} Target", 7), log=[kind(f"C {known} Target")], of=Catalog())
+    assert finding.sentence.endswith(f"these differ in {how}")
+
+
+@pytest.mark.parametrize(
+    ("spelling", "near"),
+    [
+        pytest.param("InitatorService", "InitiatorService", id="a letter"),
+        pytest.param("InitiatorSerivce", "InitiatorService", id="a swap"),
+        pytest.param("InitiatorServicesV2", None, id="three letters"),
+        pytest.param("Services", None, id="a long word less"),
+    ],
+)
+def test_an_unknown_name_is_probably_a_near_one(spelling: str, near: str | None) -> None:
+    log = [kind("C InitiatorService Target"), kind("C InitiatorServer Target")]
+    [finding] = names(create("R", f"C {spelling} Target", 7), log=log, of=Catalog())
+    assert finding.code.id == "R301"
+    assert finding.fix == (f"write {near!r}" if near else "correct the name, or drop the rule")
+
+
 # --- R305, R306 ---
 
 
