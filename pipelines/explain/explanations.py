@@ -31,7 +31,7 @@ from pipelines.explain.read import (
     read_endpoints,
 )
 from pipelines.questions.endpoint_states import find_snapshot_states
-from pipelines.questions.names_in_use import find_names_in_use, known_in_use
+from pipelines.questions.names_in_use import drop_names_in_use, known_in_use
 from pipelines.state.messages import describe_messages
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.stored_rules import read_rule_snapshots, stored_versions
@@ -298,22 +298,21 @@ def _explain_endpoints(
     events = read_endpoint_events(warehouse, endpoints[0]["conversation_id"])
     states = find_snapshot_states(events, as_of)
     is_in_use = known_in_use(catalog)
-    near = [find_near_rules(row, rules, is_in_use) for row in initiator_first]
-    asked = {each.name for of_endpoint in near for each in of_endpoint if each.edits}
-    used = find_names_in_use(warehouse, asked, as_of)
+    near = {row["is_initiator"]: find_near_rules(row, rules, is_in_use) for row in initiator_first}
+    near = drop_names_in_use(warehouse, near, as_of)
     return tuple(
         replace(
             explain_endpoint(
                 row,
                 rules,
-                [each for each in of_endpoint if not each.edits or each.name not in used],
+                near[row["is_initiator"]],
                 first_seen=shown.get((row["instance"], row["database"]), ()),
             ),
             ended_by=_end_source(row, events),
             state=states[row["is_initiator"]].state if row["is_initiator"] in states else None,
             state_seen_at=states[row["is_initiator"]].seen_at if row["is_initiator"] in states else None,
         )
-        for row, of_endpoint in zip(initiator_first, near, strict=True)
+        for row in initiator_first
     )
 
 

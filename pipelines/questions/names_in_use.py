@@ -1,26 +1,28 @@
 """Names of rules that are in use, and so no misspellings: see `pipelines/rules/near_names.py`."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeVar
 
 from pyspark.sql import functions as F
 
 from pipelines.config.catalog import Catalog
 from pipelines.config.rules.limits import CRITERIA
 from pipelines.engine.frames import among
+from pipelines.rules.near_rules import NearRule
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
 from schemas.ledger import ENDPOINTS
 
-AskedName: TypeAlias = tuple[str, str, str, str]
-"""Instance, database, criterion and the name that a rule has there."""
+Key = TypeVar("Key")
 
 
 def known_in_use(
     catalog: Catalog, endpoints: Iterable[Mapping[str, Any]] = ()
 ) -> Callable[[str, str, str, str], bool]:
-    """Return what says of an AskedName whether it is in use, as far as catalog and some endpoints show.
+    """Return what says whether a name is in use, as far as catalog and some endpoints show.
+
+    It takes instance, database, criterion and the name that a rule has there.
 
     Args:
         catalog: its services are in use anywhere.
@@ -41,15 +43,20 @@ def known_in_use(
     return is_in_use
 
 
-def find_names_in_use(warehouse: Warehouse, asked: Collection[AskedName], as_of: datetime) -> set[AskedName]:
-    """Find which names an endpoint of their database has in their column.
+def drop_names_in_use(
+    warehouse: Warehouse, near: Mapping[Key, Sequence[NearRule]], as_of: datetime
+) -> dict[Key, list[NearRule]]:
+    """Return near rules without those whose name, at a distance of edits, an endpoint has.
+
+    It is an endpoint of the rule's database that has the name in the criterion's column.
 
     Args:
-        warehouse: the tables; nothing is read if no name is asked for.
-        asked: few names.
+        warehouse: the tables; endpoints are read only if there are such rules.
+        near: few near rules.
         as_of: endpoints created before it count, ended ones as well.
     """
-    used: set[AskedName] = set()
+    asked = {each.name for of_key in near.values() for each in of_key if each.edits}
+    used = set()
     endpoints = warehouse.read(ENDPOINTS).where(F.col("created_at") < F.lit(as_of))
     for criterion in CRITERIA:
         names = sorted({(name,) for _, _, of, name in asked if of == criterion})
@@ -59,4 +66,7 @@ def find_names_in_use(warehouse: Warehouse, asked: Collection[AskedName], as_of:
                 (row["instance"], row["database"], criterion, row[criterion])
                 for row in collect_rows(rows.distinct())
             }
-    return used & set(asked)
+    return {
+        key: [each for each in of_key if not each.edits or each.name not in used]
+        for key, of_key in near.items()
+    }

@@ -14,7 +14,7 @@ from pipelines.console.wording import format_queue
 from pipelines.engine.frames import small_frame
 from pipelines.engine.materialize import Materialize
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
-from pipelines.questions.names_in_use import find_names_in_use, known_in_use
+from pipelines.questions.names_in_use import drop_names_in_use, known_in_use
 from pipelines.rules.ladder import ladders_at, ladders_of
 from pipelines.state.endpoints import SIDE
 from pipelines.storage.collect import collect_rows
@@ -24,7 +24,7 @@ from pipelines.why.codes import DETAILS, PLACE
 from pipelines.why.open_rows import open_rows
 from pipelines.why.order import with_order, without_order
 from pipelines.why.receives import locks_of, not_received, receives_of
-from pipelines.why.rules import KIND, NEAR, VERDICTS, HeldKind, find_near_misses, judge_kinds
+from pipelines.why.rules import KIND, NEAR, VERDICTS, HeldKind, find_near_misses, judge_kinds, near_rows
 from schemas.keys import ENDPOINT_NAMES, QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES
@@ -118,13 +118,12 @@ def _judge(
     ladders, histories = ladders_at(versions, as_of), ladders_of(versions)
     endpoints = warehouse.read_open(ENDPOINTS, as_of).where(F.col("created_at") < F.lit(as_of))
     is_in_use = known_in_use(catalog, collect_rows(endpoints.select(*ENDPOINT_NAMES).distinct()))
-    near = list(find_near_misses([each.kind for each in kinds], ladders, is_in_use))
-    used = find_names_in_use(warehouse, {miss.near.name for miss in near if miss.near.edits}, as_of)
-    near = [miss for miss in near if not miss.near.edits or miss.near.name not in used]
+    near = find_near_misses([each.kind for each in kinds], ladders, is_in_use)
+    near = drop_names_in_use(warehouse, near, as_of)
     verdicts = judge_kinds(kinds, ladders, histories, near)
     return (
         small_frame(warehouse.spark, verdicts, VERDICTS),
-        small_frame(warehouse.spark, [miss.row for miss in near], NEAR),
+        small_frame(warehouse.spark, near_rows(near), NEAR),
     )
 
 

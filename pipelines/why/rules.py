@@ -1,12 +1,13 @@
 """What the rules at T say of kinds of endpoints: other levels, rules that nearly fit, rules that lose."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
 
 from pipelines.config.rules.history import RuleVersion
+from pipelines.config.rules.limits import STEPS
 from pipelines.rules.ladder import DatabaseKey, Ladder, find_periods, level_of, stands_at, step_of
 from pipelines.rules.near_rules import NearRule, NearRules
 from pipelines.why.codes import NAMES
@@ -37,26 +38,12 @@ class HeldKind:
     last_created: datetime
 
 
-@dataclass(frozen=True)
-class NearMiss:
-    """A rule that would win the ladder for a kind if one criterion had the kind's name, which is near."""
-
-    kind: Kind
-    near: NearRule
-
-    @property
-    def row(self) -> tuple[Any, ...]:
-        """The columns of NEAR."""
-        near = self.near
-        return *self.kind, near.rule.name, near.rule.level, near.criterion, near.rule_has, near.endpoint_has
-
-
 def find_near_misses(
-    kinds: Iterable[Kind],
+    kinds: Collection[Kind],
     ladders: Mapping[DatabaseKey, Ladder],
     is_in_use: Callable[[str, str, str, str], bool],
-) -> Iterator[NearMiss]:
-    """Yield the rules that would give a kind a higher level than the ladder does, but for one near name.
+) -> dict[Kind, list[NearRule]]:
+    """Find the rules that would give a kind a higher level than the ladder does, but for one near name.
 
     Args:
         kinds: distinct kinds.
@@ -64,24 +51,34 @@ def find_near_misses(
         is_in_use: says of instance, database, criterion and name whether that name of a rule is in use.
     """
     near_rules = {
-        key: NearRules(ladder.rules, partial(is_in_use, *key))
-        for key, ladder in ladders.items()
-        if key in {kind[:2] for kind in kinds}
+        key: NearRules(ladders[key].rules, partial(is_in_use, *key))
+        for key in {kind[:2] for kind in kinds} & ladders.keys()
     }
+    found = {}
     for kind in kinds:
-        if kind[:2] in ladders:
+        if kind[:2] in near_rules:
             winner = ladders[kind[:2]].decide(kind[2:])
-            for near in near_rules[kind[:2]].find(kind[2:]):
-                wins = winner is None or step_of(near.rule) < step_of(winner)
-                if wins and near.rule.level > level_of(winner):
-                    yield NearMiss(kind, near)
+            last = len(STEPS) + 1 if winner is None else step_of(winner)
+            found[kind] = [
+                near
+                for near in near_rules[kind[:2]].find(kind[2:])
+                if near.rule.level > level_of(winner) and step_of(near.rule) < last
+            ]
+    return found
+
+
+def near_rows(near: Mapping[Kind, Iterable[NearRule]]) -> Iterator[tuple[Any, ...]]:
+    """Yield near misses in the columns of NEAR."""
+    for kind, of_kind in near.items():
+        for each in of_kind:
+            yield *kind, each.rule.name, each.rule.level, each.criterion, each.rule_has, each.endpoint_has
 
 
 def judge_kinds(
     kinds: Iterable[HeldKind],
     ladders: Mapping[DatabaseKey, Ladder],
     histories: Mapping[DatabaseKey, Ladder],
-    near: Iterable[NearMiss],
+    near: Mapping[Kind, Iterable[NearRule]],
 ) -> Iterator[tuple[Any, ...]]:
     """Say what the rules give to kinds of endpoints, by when these were created.
 
@@ -98,34 +95,25 @@ def judge_kinds(
         `lost_rule`: the highest rule above the winner's level that fits at a later step. `near_level`: the
         highest of the near misses.
     """
-    near_levels: dict[Kind, int] = {}
-    for miss in near:
-        near_levels[miss.kind] = max(miss.near.rule.level, near_levels.get(miss.kind, 0))
     for held in kinds:
-        database_key, names = held.kind[:2], held.kind[2:]
-        fitting = list(ladders.get(database_key, _NO_RULES).find_fitting(names))
+        database_key = held.kind[:2]
+        fitting = list(ladders.get(database_key, _NO_RULES).find_fitting(held.kind[2:]))
         winner = fitting[0] if fitting else None
-        lost = _find_lost(fitting)
+        today = (winner.name, step_of(winner), winner.valid_from) if winner else (None, None, None)
+        # Of several rules of the highest level the first, which is of the earliest step.
+        lost = max(fitting, key=level_of, default=None)
+        is_lost = level_of(lost) > level_of(winner)
+        lost_rule = (lost.name, step_of(lost), lost.level) if lost and is_lost else (None, None, None)
+        near_level = max((each.rule.level for each in near.get(held.kind, ())), default=None)
         changes: Iterable[_Change] = [(None, None, None, None)]
         if level_of(winner) > held.lowest:
             changes = _find_changes(histories.get(database_key, _NO_RULES), held, winner)
-        for since, until, is_newer, decided_until in changes:
-            yield (
-                *(*held.kind, since, until, is_newer, decided_until, level_of(winner)),
-                *((winner.name, step_of(winner), winner.valid_from) if winner else (None, None, None)),
-                *((lost.name, step_of(lost), lost.level) if lost else (None, None, None)),
-                near_levels.get(held.kind),
-            )
-
-
-def _find_lost(fitting: Sequence[RuleVersion]) -> RuleVersion | None:
-    """The highest rule above the first, which wins; of several, that of the earliest step."""
-    later = [rule for rule in fitting[1:] if rule.level > fitting[0].level]
-    return max(later, key=lambda rule: rule.level, default=None)
+        for change in changes:
+            yield *held.kind, *change, level_of(winner), *today, *lost_rule, near_level
 
 
 def _find_changes(history: Ladder, held: HeldKind, winner: RuleVersion | None) -> Iterator[_Change]:
-    """The periods in which endpoints of a kind were created, and what the rules were then."""
+    """The periods in which endpoints of a kind were created, with `is_newer` and `decided_until`."""
     fitting = list(history.find_fitting(held.kind[2:]))
     same_name = history.find_named(winner.name) if winner else ()
     for since, until in find_periods([*fitting, *same_name]):
