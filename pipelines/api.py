@@ -184,12 +184,20 @@ class OpenWarehouse:
 
     def explain_conversation(self, conversation: str, *, as_of: Moment = None) -> Answer:
         """Explain the priority of a conversation, by its conversation_id or a conversation_handle."""
-        return asdict(explain_conversation(self._warehouse, conversation, as_of=self._published(as_of)))
+        found = explain_conversation(
+            self._warehouse,
+            conversation,
+            as_of=self._published(as_of),
+            catalog=self._settings.catalog,
+        )
+        return asdict(found)
 
     def explain_message(self, message_id: str, *, as_of: Moment = None) -> Answer:
         """Explain the position of a message."""
-        honors, moment = honor_settings(self._settings.catalog), self._published(as_of)
-        return asdict(explain_message(self._warehouse, message_id, as_of=moment, honors=honors))
+        catalog, moment = self._settings.catalog, self._published(as_of)
+        honors = honor_settings(catalog)
+        found = explain_message(self._warehouse, message_id, as_of=moment, honors=honors, catalog=catalog)
+        return asdict(found)
 
     def explain_group(self, conversation_group_id: str, *, as_of: Moment = None) -> list[Answer]:
         """Explain the level of a conversation group, in each queue that has messages of it."""

@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 STEPS = (
     ("config", "console", "schemas"),
-    ("capture", "engine"),
+    ("capture", "engine", "rules"),
     ("storage",),
     ("ladder", "state"),
     ("activation", "ingest", "queue_machine", "schedules"),

@@ -40,10 +40,10 @@ def main(argv: Sequence[str]) -> int:
     as_of = published_as_of(warehouse, settings, options.as_of)
     found: Explanation
     if options.conversation is not None:
-        found = explain_conversation(warehouse, options.conversation, as_of=as_of)
+        found = explain_conversation(warehouse, options.conversation, as_of=as_of, catalog=settings.catalog)
     elif options.message is not None:
-        honors = honor_settings(settings.catalog)
-        found = explain_message(warehouse, options.message, as_of=as_of, honors=honors)
+        honors, catalog = honor_settings(settings.catalog), settings.catalog
+        found = explain_message(warehouse, options.message, as_of=as_of, honors=honors, catalog=catalog)
     else:
         found = explain_group(warehouse, options.group, as_of=as_of)
     if options.format == "json":

@@ -1,25 +1,33 @@
 """Levels that the server logged compared with the found levels, and the explanations of differences."""
 
-from collections.abc import Sequence
-from functools import reduce
-from operator import and_, or_
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
-from pipelines.config.rules.limits import CRITERIA
-from pipelines.ladder.ladder import DEFAULT_PRIORITY
+from pipelines.config.rules.history import RuleVersion
+from pipelines.config.rules.statements import DEFAULT_LEVEL
+from pipelines.engine.frames import small_frame
+from pipelines.rules.ladder import ladders_of, names_of
+from pipelines.rules.near_rules import NearRules
+from pipelines.storage.collect import collect_rows
 from schemas.conformance import CONFORMANCE_LEVELS
 
 KIND = list(CONFORMANCE_LEVELS.key)
+CANDIDATES = (
+    "instance string, database string, contract string, local_service string, remote_service string, "
+    "priority int, logged_priority int, "
+    "is_exact boolean, rule string, valid_from timestamp, valid_to timestamp"
+)
 MICROSECONDS = 1_000_000
 
 
-def conformance_levels(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
+def conformance_levels(endpoints: DataFrame, rules: Iterable[RuleVersion]) -> DataFrame:
     """The table `conformance_levels`.
 
     Args:
         endpoints: the `endpoints` rows that are compared.
-        rules: the rule history (`priority_rules`).
+        rules: the rule history.
 
     The first explanation that holds counts: other_version (a version of a rule of that database has criteria
     that fit, whatever the ladder, and the logged level), default_on_server (the server has 5, ours found a
@@ -29,8 +37,9 @@ def conformance_levels(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
     """
     counted = endpoints.groupBy(*KIND).agg(F.count(F.lit(1)).alias("endpoints"))
     differing = endpoints.where("logged_priority <> priority").select(*KIND, "created_at")
-    kinds = differing.select(*KIND).distinct()
-    explaining = _nearest(differing, _candidates(kinds, rules))
+    kinds = collect_rows(differing.select(*KIND).distinct())
+    candidates = small_frame(endpoints.sparkSession, _candidates(kinds, rules), CANDIDATES)
+    explaining = _nearest(differing, candidates)
     exact, near = (
         explaining.where(F.col("is_exact") == F.lit(flag))
         .drop("is_exact")
@@ -41,9 +50,9 @@ def conformance_levels(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
     differs = F.col("logged_priority") != F.col("priority")
     explanation = (
         F.when(F.col("exact_rule").isNotNull(), "other_version")
-        .when(F.col("logged_priority") == DEFAULT_PRIORITY, "default_on_server")
+        .when(F.col("logged_priority") == DEFAULT_LEVEL, "default_on_server")
         .when(F.col("near_rule").isNotNull(), "near_miss")
-        .when(F.col("priority") == DEFAULT_PRIORITY, "rule_unknown")
+        .when(F.col("priority") == DEFAULT_LEVEL, "rule_unknown")
         .otherwise("unexplained")
     )
 
@@ -65,27 +74,25 @@ def conformance_levels(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
     )
 
 
-def _candidates(kinds: DataFrame, rules: DataFrame) -> DataFrame:
-    """The versions that give the logged level of a kind: `is_exact`, or with one criterion alike."""
-    versions = rules.select(
-        "instance",
-        "database",
-        F.col("level").alias("logged_priority"),
-        F.col("name").alias("rule"),
-        "valid_from",
-        "valid_to",
-        *[F.col(name).alias(f"r_{name}") for name in CRITERIA],
-    )
-    rows = kinds.join(F.broadcast(versions), ["instance", "database", "logged_priority"])
-    fits = [F.col(f"r_{name}").isNull() | (F.col(f"r_{name}") == F.col(name)) for name in CRITERIA]
-    alike = [_normalized(f"r_{name}") == _normalized(name) for name in CRITERIA]
-    one_is_near = [_only(chosen, fits, alike) for chosen in range(len(CRITERIA))]
-    is_exact = reduce(and_, fits)
-    return (
-        rows.withColumn("is_exact", is_exact)
-        .where(is_exact | reduce(or_, one_is_near))
-        .select(*KIND, "is_exact", "rule", "valid_from", "valid_to")
-    )
+def _candidates(
+    kinds: Iterable[Mapping[str, Any]], rules: Iterable[RuleVersion]
+) -> Iterator[tuple[Any, ...]]:
+    """Yield the versions that give the logged level of a kind, as CANDIDATES.
+
+    They fit, whatever the ladder, or miss by one criterion that differs in case or blanks alone.
+    """
+    ladders = ladders_of(rules)
+    # As if all names were in use: edits count for nothing.
+    near_rules = {key: NearRules(ladder.rules, lambda *_: True) for key, ladder in ladders.items()}
+    for kind in kinds:
+        key, names = (kind["instance"], kind["database"]), names_of(kind)
+        if key in ladders:
+            exact = [(rule, True) for rule in ladders[key].find_fitting(names)]
+            near = [(each.rule, False) for each in near_rules[key].find(names)]
+            for rule, is_exact in [*exact, *near]:
+                if rule.level == kind["logged_priority"]:
+                    values = (kind[name] for name in KIND)
+                    yield *values, is_exact, rule.name, rule.valid_from, rule.valid_to
 
 
 def _nearest(differing: DataFrame, candidates: DataFrame) -> DataFrame:
@@ -102,13 +109,3 @@ def _nearest(differing: DataFrame, candidates: DataFrame) -> DataFrame:
         .where("number = 1")
         .drop("number")
     )
-
-
-def _only(chosen: int, fits: Sequence[Column], alike: Sequence[Column]) -> Column:
-    """Whether the chosen criterion is alike and does not fit, and all others fit."""
-    others = [fit for index, fit in enumerate(fits) if index != chosen]
-    return reduce(and_, others, ~fits[chosen] & alike[chosen])
-
-
-def _normalized(name: str) -> Column:
-    return F.lower(F.replace(name, F.lit(" "), F.lit("")))

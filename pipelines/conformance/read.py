@@ -22,6 +22,7 @@ from pipelines.state.transactions import LOCKING, OUTCOMES
 from pipelines.storage.batches import read_completed_batches
 from pipelines.storage.collect import collect_rows, micros
 from pipelines.storage.pruned_days import pruned_error, require_left, start_of
+from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
 from schemas.conformance import CONFORMANCE_LINKS
 from schemas.events import ENDPOINT_FACTS, MESSAGES, QUEUE_FACTS
@@ -50,7 +51,9 @@ def require_window_left(
 
 def levels_at(warehouse: Warehouse, *, as_of: datetime, window: timedelta | None) -> DataFrame:
     """`conformance_levels` of the endpoints created before as_of; with a window, within it."""
-    return conformance_levels(_created(warehouse, as_of, window), warehouse.read(PRIORITY_RULES))
+    return conformance_levels(
+        _created(warehouse, as_of, window), stored_versions(warehouse.read(PRIORITY_RULES))
+    )
 
 
 def _created(warehouse: Warehouse, as_of: datetime, window: timedelta | None) -> DataFrame:

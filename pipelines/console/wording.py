@@ -39,11 +39,6 @@ def format_level(rule: RuleVersion | None) -> str:
     return f"{rule.level} from {rule.name!r}"
 
 
-def level_of(rule: RuleVersion | None) -> int:
-    """Return the level that a rule gives; None is the default."""
-    return DEFAULT_LEVEL if rule is None else rule.level
-
-
 def format_list(words: Sequence[str], total: int | None = None) -> str:
     """Write the first of some words and count the rest: a, b, c and 4 more."""
     shown, more = list(words[:LIST_LENGTH]), (len(words) if total is None else total) - LIST_LENGTH

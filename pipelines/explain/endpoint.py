@@ -1,19 +1,28 @@
 """Explain the priority of an endpoint: the eight steps, their rules, and the near misses."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
 
-from pipelines.config.nearest import likeness
 from pipelines.config.rules.history import RuleVersion
-from pipelines.config.rules.limits import CRITERIA, STEPS
-from pipelines.ladder.ladder import DEFAULT_PRIORITY, STANDING
+from pipelines.config.rules.limits import STEPS
+from pipelines.rules.ladder import (
+    Ladder,
+    find_periods,
+    ladders_of,
+    level_of,
+    masked,
+    names_of,
+    stands_at,
+    step_of,
+)
+from pipelines.rules.near_rules import NearRule, NearRules
 
 NEAR_MISSES_SHOWN = 3
 SERVER = "server"
 """The `level_source` of an endpoint whose level a snapshot shows, and no event its creation."""
-Triple: TypeAlias = tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
@@ -30,7 +39,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class NearMiss:
-    """A rule in force at the moment that fails a step by one criterion."""
+    """A rule in force at the moment that fails a step by one criterion, whose name is near the endpoint's."""
 
     rule_name: str
     level: int
@@ -60,7 +69,7 @@ class Step:
     `contract`, `local_service` and `remote_service` are what a rule has to say, None for ANY. `rule` is the
     version in force then that says so, None for a miss; `decides` is true for the first hit, which does not
     decide a level of the server's.
-    `near_misses` are the nearest by spelling, and `more_near_misses` counts the rest.
+    `near_misses` are the nearest, and `more_near_misses` counts the rest.
     """
 
     step: int
@@ -121,14 +130,37 @@ class Endpoint:
     state_seen_at: datetime | None = None
 
 
+def find_near_rules(
+    endpoint: Mapping[str, Any],
+    rules: Iterable[RuleVersion],
+    is_in_use: Callable[[str, str, str, str], bool],
+) -> list[NearRule]:
+    """Find the rules that `explain_endpoint` explains near misses by, and that nearly fit the endpoint.
+
+    Args:
+        endpoint: a row of `endpoints`; its times are aware.
+        rules: the versions of the rules of its database, or of all; no order.
+        is_in_use: says of instance, database, criterion and name whether that name of a rule is in use.
+    """
+    place, moment = (endpoint["instance"], endpoint["database"]), _moment_of(endpoint)
+    own = ladders_of(rules).get(place, Ladder(())).rules
+    in_force = [rule for rule in own if stands_at(rule, moment)]
+    return NearRules(in_force, partial(is_in_use, *place)).find(names_of(endpoint))
+
+
 def explain_endpoint(
-    endpoint: Mapping[str, Any], rules: Iterable[RuleVersion], *, first_seen: Collection[datetime] = ()
+    endpoint: Mapping[str, Any],
+    rules: Iterable[RuleVersion],
+    near: Sequence[NearRule] = (),
+    *,
+    first_seen: Collection[datetime] = (),
 ) -> Endpoint:
     """Explain the priority of one endpoint.
 
     Args:
         endpoint: a row of `endpoints`; its times are aware.
         rules: the versions of the rules of its database, or of all; no order.
+        near: `find_near_rules` of the endpoint, without those whose name is in use.
         first_seen: moments of snapshots with rules of its database: one that begins then is first seen.
 
     Returns:
@@ -138,32 +170,12 @@ def explain_endpoint(
 
     The steps are the precedence of CREATE BROKER PRIORITY in the vendor's documentation.
     """
-    place = endpoint["instance"], endpoint["database"]
-    own = sorted(
-        (rule for rule in rules if (rule.instance, rule.database) == place),
-        key=lambda rule: (rule.valid_from, rule.name),
-    )
-    names = tuple(endpoint[criterion] for criterion in CRITERIA)
-    wanted = [
-        tuple(name if named else None for name, named in zip(names, step, strict=True)) for step in STEPS
-    ]
-    by_triple: dict[Triple, list[RuleVersion]] = {triple: [] for triple in wanted}
-    for rule in own:
-        if rule.triple in by_triple:
-            by_triple[rule.triple].append(rule)
-    by_server = endpoint["level_source"] == SERVER
-    moment = datetime.fromisoformat(STANDING).replace(tzinfo=UTC) if by_server else endpoint["created_at"]
-    decided = _decide(by_triple, wanted, moment)
-    in_force = [rule for rule in own if _is_valid(rule, moment)]
-    near = _find_near_misses(in_force, names)
-    steps = tuple(
-        _explain_step(
-            number, triple, *_split_periods(by_triple[triple], moment, first_seen), near[number - 1], decided
-        )
-        for number, triple in enumerate(wanted, start=1)
-    )
+    own = ladders_of(sorted(rules, key=lambda rule: (rule.valid_from, rule.name)))
+    ladder = own.get((endpoint["instance"], endpoint["database"]), Ladder(()))
+    names, moment = names_of(endpoint), _moment_of(endpoint)
+    decided = _outcome_of(ladder.decide_at(names, moment))
     by_present_rules = decided
-    if by_server and decided.level != endpoint["logged_priority"]:
+    if moment is None and decided.level != endpoint["logged_priority"]:
         by_present_rules = Outcome(endpoint["logged_priority"], None, None)
     derived = ("given", "by_present_rules", "steps", "later", "ended_by", "state", "state_seen_at")
     columns = [name for name in Endpoint.__dataclass_fields__ if name not in derived]
@@ -171,99 +183,68 @@ def explain_endpoint(
         **{name: endpoint[name] for name in columns},
         given=Outcome(endpoint["priority"], endpoint["rule_name"], endpoint["ladder_step"]),
         by_present_rules=by_present_rules,
-        steps=steps,
+        steps=tuple(_explain_steps(ladder, names, moment, near, decided, first_seen)),
         later=tuple(
-            replace(later, first_seen=later.since in first_seen)
-            for later in _find_later(by_triple, wanted, moment, decided)
+            LaterOutcome(since, outcome, since in first_seen)
+            for since, outcome in _find_later(ladder, names, moment, decided)
         ),
     )
 
 
-def _is_valid(rule: RuleVersion, moment: datetime) -> bool:
-    return rule.valid_from <= moment and (rule.valid_to is None or moment < rule.valid_to)
+def _moment_of(endpoint: Mapping[str, Any]) -> datetime | None:
+    """The moment whose rules are explained, as `stands_at` takes it."""
+    if endpoint["level_source"] == SERVER:
+        return None
+    created_at: datetime = endpoint["created_at"]
+    return created_at
 
 
-def _decide(
-    by_triple: Mapping[Triple, Sequence[RuleVersion]], wanted: Sequence[Triple], moment: datetime
-) -> Outcome:
-    for number, triple in enumerate(wanted, start=1):
-        for rule in by_triple[triple]:
-            if _is_valid(rule, moment):
-                return Outcome(rule.level, rule.name, number)
-    return Outcome(DEFAULT_PRIORITY, None, None)
+def _outcome_of(rule: RuleVersion | None) -> Outcome:
+    if rule is None:
+        return Outcome(level_of(rule), None, None)
+    return Outcome(rule.level, rule.name, step_of(rule))
 
 
 def _find_later(
-    by_triple: Mapping[Triple, Sequence[RuleVersion]],
-    wanted: Sequence[Triple],
-    since: datetime,
-    outcome: Outcome,
-) -> Iterable[LaterOutcome]:
+    ladder: Ladder, names: tuple[str, str, str], since: datetime | None, outcome: Outcome
+) -> Iterator[tuple[datetime, Outcome]]:
     """The moments after this one at which the outcome changes."""
-    bounds = {
-        bound
-        for versions in by_triple.values()
-        for rule in versions
-        for bound in (rule.valid_from, rule.valid_to)
-        if bound is not None and bound > since
-    }
-    for moment in sorted(bounds):
-        then = _decide(by_triple, wanted, moment)
-        if then != outcome:
-            outcome = then
-            yield LaterOutcome(moment, then)
+    for start, _ in find_periods(ladder.find_fitting(names)):
+        if since is not None and start is not None and start > since:
+            then = _outcome_of(ladder.decide_at(names, start))
+            if then != outcome:
+                outcome = then
+                yield start, then
 
 
-def _find_near_misses(in_force: Iterable[RuleVersion], names: tuple[str, ...]) -> list[list[NearMiss]]:
-    """Per step, the rules with one wrong name, the nearest by spelling first."""
-    found: list[list[tuple[float, NearMiss]]] = [[] for _ in STEPS]
-    for rule in in_force:
-        wrong = [
-            (criterion, asked, has)
-            for criterion, asked, has in zip(CRITERIA, rule.triple, names, strict=True)
-            if asked is not None and asked != has
-        ]
-        if len(wrong) == 1:
-            step = STEPS.index(tuple(asked is not None for asked in rule.triple))
-            criterion, asked, has = wrong[0]
-            found[step].append(
-                (-likeness(asked, has), NearMiss(rule.name, rule.level, criterion, asked, has))
-            )
-    return [
-        [miss for _, miss in sorted(step, key=lambda item: (item[0], item[1].rule_name))] for step in found
-    ]
-
-
-def _split_periods(
-    versions: Sequence[RuleVersion], moment: datetime, first_seen: Collection[datetime]
-) -> tuple[list[RulePeriod], list[RulePeriod]]:
-    """Return the versions that are in force at the moment, and the others."""
-    in_force: list[RulePeriod] = []
-    others: list[RulePeriod] = []
-    for rule in versions:
-        period = RulePeriod(
-            rule.name, rule.level, rule.valid_from, rule.valid_to, rule.valid_from in first_seen
-        )
-        (in_force if _is_valid(rule, moment) else others).append(period)
-    return in_force, others
-
-
-def _explain_step(
-    number: int,
-    triple: Triple,
-    in_force: Sequence[RulePeriod],
-    others: Sequence[RulePeriod],
-    near: Sequence[NearMiss],
+def _explain_steps(
+    ladder: Ladder,
+    names: tuple[str, str, str],
+    moment: datetime | None,
+    near: Sequence[NearRule],
     decided: Outcome,
-) -> Step:
-    return Step(
-        number,
-        triple[0],
-        triple[1],
-        triple[2],
-        rule=in_force[0] if in_force else None,
-        decides=decided.ladder_step == number,
-        near_misses=tuple(near[:NEAR_MISSES_SHOWN]),
-        more_near_misses=max(0, len(near) - NEAR_MISSES_SHOWN),
-        at_other_times=tuple(others),
-    )
+    first_seen: Collection[datetime],
+) -> Iterator[Step]:
+    fitting = list(ladder.find_fitting(names))
+    for number, mask in enumerate(STEPS, start=1):
+        in_force: list[RulePeriod] = []
+        others: list[RulePeriod] = []
+        for rule in (rule for rule in fitting if step_of(rule) == number):
+            period = RulePeriod(
+                rule.name, rule.level, rule.valid_from, rule.valid_to, rule.valid_from in first_seen
+            )
+            (in_force if stands_at(rule, moment) else others).append(period)
+        misses = [
+            NearMiss(each.rule.name, each.rule.level, each.criterion, each.rule_has, each.endpoint_has)
+            for each in near
+            if step_of(each.rule) == number
+        ]
+        yield Step(
+            number,
+            *masked(names, mask),
+            rule=in_force[0] if in_force else None,
+            decides=decided.ladder_step == number,
+            near_misses=tuple(misses[:NEAR_MISSES_SHOWN]),
+            more_near_misses=max(0, len(misses) - NEAR_MISSES_SHOWN),
+            at_other_times=tuple(others),
+        )

@@ -13,7 +13,7 @@ from pipelines.config.errors import PipelineError
 from pipelines.config.instants import format_instant
 from pipelines.engine.concurrency import run_concurrently
 from pipelines.engine.frames import small_frame
-from pipelines.explain.endpoint import Endpoint, explain_endpoint
+from pipelines.explain.endpoint import Endpoint, explain_endpoint, find_near_rules
 from pipelines.explain.message_state import describe_closed, describe_open
 from pipelines.explain.positions import (
     Group,
@@ -30,6 +30,7 @@ from pipelines.explain.read import (
     read_endpoints,
 )
 from pipelines.questions.endpoint_states import find_snapshot_states
+from pipelines.questions.names_in_use import drop_names_in_use, known_in_use
 from pipelines.state.messages import describe_messages
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.stored_rules import read_rule_snapshots, stored_versions
@@ -99,13 +100,16 @@ def honor_settings(catalog: Catalog) -> dict[tuple[str, str], bool]:
     return {(instance, database): on for instance, database, on in catalog.database_rows()}
 
 
-def explain_conversation(warehouse: Warehouse, name: str, *, as_of: datetime) -> Conversation:
+def explain_conversation(
+    warehouse: Warehouse, name: str, *, as_of: datetime, catalog: Catalog | None = None
+) -> Conversation:
     """Explain the priorities of a conversation's endpoints and of their groups.
 
     Args:
         warehouse: what to read.
         name: its conversation_id, or the conversation_handle of one of its endpoints; GUIDs in any spelling.
         as_of: an as_of that was published.
+        catalog: its services are names in use.
 
     Raises:
         PipelineError: no endpoint of the conversation is known, or the handle is of several conversations.
@@ -115,7 +119,7 @@ def explain_conversation(warehouse: Warehouse, name: str, *, as_of: datetime) ->
     if not found and (of_handle := find_conversation(warehouse, conversation_id)):
         conversation_id = of_handle
         found = read_endpoints(warehouse, conversation_id)
-    endpoints = _explain_endpoints(warehouse, found, as_of)
+    endpoints = _explain_endpoints(warehouse, catalog or Catalog(), found, as_of)
     if not endpoints:
         raise PipelineError(
             f"conversation {name!r}: no endpoint has this conversation_id or conversation_handle; check the "
@@ -137,6 +141,7 @@ def explain_message(
     *,
     as_of: datetime,
     honors: Mapping[tuple[str, str], bool],
+    catalog: Catalog | None = None,
 ) -> Message:
     """Explain the position of a message at as_of and count the messages before it.
 
@@ -145,6 +150,7 @@ def explain_message(
         message_id: the message.
         as_of: an as_of that was published.
         honors: honor_broker_priority by (instance, database); what is not there has it off.
+        catalog: its services are names in use.
 
     Raises:
         PipelineError: no such message is known.
@@ -170,7 +176,7 @@ def explain_message(
         found = read_endpoints(warehouse, known["conversation_id"])
     endpoints, (receive, group) = run_concurrently(
         warehouse.spark,
-        lambda: _explain_endpoints(warehouse, found, as_of),
+        lambda: _explain_endpoints(warehouse, catalog or Catalog(), found, as_of),
         lambda: _explain_receive(warehouse, message_id, known, found, as_of),
     )
     transmissions: list[TransmissionPosition] = []
@@ -270,9 +276,12 @@ def _explain_groups(warehouse: Warehouse, group_id: str, as_of: datetime) -> lis
 
 
 def _explain_endpoints(
-    warehouse: Warehouse, endpoints: Sequence[Mapping[str, Any]], as_of: datetime
+    warehouse: Warehouse, catalog: Catalog, endpoints: Sequence[Mapping[str, Any]], as_of: datetime
 ) -> tuple[Endpoint, ...]:
-    """Explain endpoints, the initiator first; only the rules of their databases are read."""
+    """Explain endpoints, the initiator first; only the rules of their databases are read.
+
+    Other endpoints are read if rules nearly fit, to see whether their names are in use.
+    """
     if not endpoints:
         return ()
     theirs = F.lit(False)
@@ -283,9 +292,17 @@ def _explain_endpoints(
     shown = read_rule_snapshots(warehouse)
     events = read_endpoint_events(warehouse, endpoints[0]["conversation_id"])
     states = find_snapshot_states(events, as_of)
+    is_in_use = known_in_use(catalog)
+    near = {row["is_initiator"]: find_near_rules(row, rules, is_in_use) for row in initiator_first}
+    near = drop_names_in_use(warehouse, near, as_of)
     return tuple(
         replace(
-            explain_endpoint(row, rules, first_seen=shown.get((row["instance"], row["database"]), ())),
+            explain_endpoint(
+                row,
+                rules,
+                near[row["is_initiator"]],
+                first_seen=shown.get((row["instance"], row["database"]), ()),
+            ),
             ended_by=_end_source(row, events),
             state=states[row["is_initiator"]].state if row["is_initiator"] in states else None,
             state_seen_at=states[row["is_initiator"]].seen_at if row["is_initiator"] in states else None,

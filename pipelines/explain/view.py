@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
+from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.console.invocation import command_line
 from pipelines.console.short_ids import id_of
 from pipelines.console.tables import Sheet, print_table
@@ -15,7 +16,6 @@ from pipelines.console.wording import format_count, format_database
 from pipelines.explain.endpoint import SERVER, Endpoint, Outcome, Step
 from pipelines.explain.explanations import Conversation, Message
 from pipelines.explain.positions import AheadCount, Group, ReceivePosition, TransmissionPosition
-from pipelines.ladder.ladder import DEFAULT_PRIORITY
 
 CREATED = {"lifetime": " as its lifetime says", "snapshot": " or before"}
 """What is to be said of the moment of a creation that is not logged."""
@@ -188,7 +188,7 @@ def _format_misses(step: Step) -> Iterable[str]:
         what = miss.criterion.replace("_", " ")
         yield f"{miss.rule_name} (level {miss.level}) asks for the {what} {miss.asks_for}"
     if step.more_near_misses:
-        yield f"... and {step.more_near_misses} more with one other name"
+        yield f"... and {step.more_near_misses} more with a near name"
     for time in step.at_other_times:
         end = ", not seen any more at " if time.first_seen else " up to "
         until = "" if time.valid_to is None else f"{end}{format_instant(time.valid_to)}"
@@ -203,7 +203,7 @@ def _format_outcome(outcome: Outcome) -> str:
 
 
 def _format_server_outcome(outcome: Outcome, *, no_rule: bool) -> str:
-    if outcome.rule_name is None and no_rule and outcome.level == DEFAULT_PRIORITY:
+    if outcome.rule_name is None and no_rule and outcome.level == DEFAULT_LEVEL:
         return f"level {outcome.level}, the server's own, and the default today, as no rule matches"
     if outcome.rule_name is None:
         return f"level {outcome.level}, the server's own; no rule gives the endpoint this level today"

@@ -3,9 +3,16 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pipelines.config.rules.history import RuleVersion
+from pipelines.config.rules.limits import CRITERIA
+from pipelines.config.rules.statements import DEFAULT_LEVEL
+from pipelines.rules.ladder import ladders_of, level_of
 
 ANY = "ANY"
-DEFAULT_LEVEL = 5
+EVER = datetime(1970, 1, 1, tzinfo=UTC)
+"""Before all events."""
 
 
 @dataclass(frozen=True)
@@ -44,22 +51,17 @@ class Rulebook:
 
     def __init__(self, statements: Iterable[Statement]) -> None:
         """Keep the created rules. Changes over time are left out: the log's levels then disagree."""
-        self._levels: dict[tuple[str, ...], int] = {}
+        rules: dict[tuple[str | None, ...], RuleVersion] = {}
         for s in statements:
             if s.verb == "create":
-                criteria = (
-                    str(s.settings.get(key, ANY)) for key in ("contract", "local_service", "remote_service")
-                )
-                self._levels[(s.instance, s.database, *criteria)] = int(
-                    s.settings.get("level", DEFAULT_LEVEL)
-                )
+                named = [str(s.settings.get(criterion, ANY)) for criterion in CRITERIA]
+                contract, local, remote = (None if name == ANY else name for name in named)
+                level = int(s.settings.get("level", DEFAULT_LEVEL))
+                rule = RuleVersion(s.instance, s.database, s.name, contract, local, remote, level, EVER)
+                rules[s.instance, s.database, *rule.triple] = rule
+        self._ladders = ladders_of(rules.values())
 
     def level(self, instance: str, database: str, contract: str, local: str, remote: str) -> int:
-        """The level of an endpoint: the first of the eight steps that has a rule, else the default."""
-        for c in (contract, ANY):
-            for l_ in (local, ANY):
-                for r in (remote, ANY):
-                    level = self._levels.get((instance, database, c, l_, r))
-                    if level is not None:
-                        return level
-        return DEFAULT_LEVEL
+        """The level of an endpoint: that of the rule that decides, else the default."""
+        ladder = self._ladders.get((instance, database))
+        return level_of(ladder.decide((contract, local, remote)) if ladder else None)

@@ -4,8 +4,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.generator.draws import Draws
-from pipelines.generator.rulebook import ANY, DEFAULT_LEVEL, Rulebook, Statement, yaml_of
+from pipelines.generator.rulebook import ANY, Rulebook, Statement, yaml_of
 from pipelines.generator.world import HOUR, MINUTE, SECOND, Kind, Reader, World, micros
 
 DATABASES = 2

@@ -9,13 +9,13 @@ from pipelines.console.wording import LIST_LENGTH, format_database, format_endpo
 from pipelines.lint.findings import Finding, FindingCode, Severity
 from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
 from pipelines.lint.pairs import suggested_rule
-from pipelines.lint.rules_in_force import DatabaseKey, Names, RulesInForce, mirror_names
+from pipelines.rules.ladder import DatabaseKey, Ladder, Names, mirror_names
 
-_NO_RULES = RulesInForce(())
+_NO_RULES = Ladder(())
 
 
 def lint_log(
-    databases: Mapping[DatabaseKey, RulesInForce],
+    databases: Mapping[DatabaseKey, Ladder],
     log: LogEndpoints,
     locations: Mapping[VersionKey, SourceLocation],
 ) -> Iterator[Finding]:
@@ -27,16 +27,16 @@ def lint_log(
     for database_key, kinds in log.by_database.items():
         rules = databases.get(database_key, _NO_RULES)
         deciding: dict[VersionKey, dict[VersionKey, RuleVersion]] = defaultdict(dict)
-        find_fitting: dict[VersionKey, RuleVersion] = {}
+        fitting: dict[VersionKey, RuleVersion] = {}
         defaulted = []
         for kind in kinds:
             found = list(rules.find_fitting(kind.names))
             if not found:
                 defaulted.append(kind)
             for rule in found:
-                find_fitting[rule.key] = rule
+                fitting[rule.key] = rule
                 deciding[rule.key][found[0].key] = found[0]
-        for key, rule in find_fitting.items():
+        for key, rule in fitting.items():
             if key not in deciding[key]:
                 yield _covered(database_key, rule, list(deciding[key].values()), locations.get(key))
         if defaulted:
@@ -93,14 +93,14 @@ def _known(names: Names) -> Names:
 
 
 def _other_ends(
-    databases: Mapping[DatabaseKey, RulesInForce], log: LogEndpoints, kinds: Sequence[EndpointCount]
+    databases: Mapping[DatabaseKey, Ladder], log: LogEndpoints, kinds: Sequence[EndpointCount]
 ) -> list[int | None]:
     """Return the level that most of the other ends of each kind have from a rule; None where none has."""
     levels: list[int | None] = []
     for kind in kinds:
         counted: dict[int, int] = defaultdict(int)
         for other in log.by_names.get(mirror_names(kind.names), ()):
-            rule = next(databases.get(other.database_key, _NO_RULES).find_fitting(other.names), None)
+            rule = databases.get(other.database_key, _NO_RULES).decide(other.names)
             if rule is not None:
                 counted[rule.level] += other.endpoints
         levels.append(min(counted, key=lambda level: (-counted[level], level), default=None))

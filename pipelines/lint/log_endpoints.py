@@ -8,7 +8,7 @@ from functools import cached_property
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.config.rules.limits import STEPS
-from pipelines.lint.rules_in_force import DatabaseKey, Mask, Names
+from pipelines.rules.ladder import DatabaseKey, Mask, Names, masked
 from schemas.keys import ENDPOINT_NAMES
 
 
@@ -88,10 +88,7 @@ def _project(kinds: Iterable[EndpointCount]) -> dict[Mask, set[Names]]:
     found: dict[Mask, set[Names]] = {mask: set() for mask in STEPS}
     for kind in kinds:
         for mask, names in found.items():
-            contract, local, remote = (
-                name if named else None for name, named in zip(kind.names, mask, strict=True)
-            )
-            names.add((contract, local, remote))
+            names.add(masked(kind.names, mask))
     return found
 
 

@@ -1,16 +1,19 @@
 """R301 to R304: rules that no endpoint fits, and why: names that are unknown, misspelt or swapped."""
 
-from collections.abc import Iterator, Mapping
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from pipelines.config.nearest import NearestNames, differences
+from pipelines.config.nearest import loosely
 from pipelines.config.rules.history import RuleVersion, VersionKey
 from pipelines.config.rules.limits import CRITERIA
 from pipelines.config.rules.statements import SourceLocation
 from pipelines.console.wording import format_criteria, format_database, format_list
 from pipelines.lint.findings import Finding, FindingCode
 from pipelines.lint.log_endpoints import LogEndpoints
-from pipelines.lint.rules_in_force import DatabaseKey, RulesInForce, ServiceDatabases, mirror_names
+from pipelines.lint.service_databases import ServiceDatabases
+from pipelines.rules.ladder import DatabaseKey, Ladder, mirror_names
+from pipelines.rules.near_names import NearNames
 
 BUILT_IN_CONTRACT = "DEFAULT"
 """Every database has it; BEGIN DIALOG takes it where ON CONTRACT is missing (the vendor's documentation)."""
@@ -23,18 +26,26 @@ class _Known:
     Attributes:
         names: all of them.
         near: the same, to find the one that was meant.
+        alike: the same without case, blanks and Unicode form, the first of equals by code points.
         who_lacks: who does not have any other.
         is_all: whether any other name is a mistake, even if none of these is like it.
     """
 
     names: frozenset[str]
-    near: NearestNames
+    near: NearNames
+    alike: Mapping[str, str]
     who_lacks: str
     is_all: bool
 
 
+def _known(names: Iterable[str], who_lacks: str, *, is_all: bool) -> _Known:
+    of_all = frozenset(names)
+    alike = {loosely(name): name for name in sorted(of_all, reverse=True)}
+    return _Known(of_all, NearNames(of_all), alike, who_lacks, is_all)
+
+
 def lint_names(
-    databases: Mapping[DatabaseKey, RulesInForce],
+    databases: Mapping[DatabaseKey, Ladder],
     service_databases: ServiceDatabases,
     log: LogEndpoints | None,
     locations: Mapping[VersionKey, SourceLocation],
@@ -76,7 +87,7 @@ def _of_rule(
         return
     explained = False
     for criterion, name in list(unknown.items()):
-        if right := known[criterion].near.same_but_spelling(name):
+        if right := known[criterion].alike.get(loosely(name)):
             explained = True
             del unknown[criterion]
             yield finding(FindingCode.SPELLING, *_misspelt(rule, criterion, name, right))
@@ -84,7 +95,8 @@ def _of_rule(
         yield finding(FindingCode.SWAPPED, *_swapped(rule, service_databases))
         return
     for criterion, name in unknown.items():
-        near = known[criterion].near.nearest(name)
+        # The name is not known, and so not in use.
+        near = next(iter(known[criterion].near.find(name)), None)
         if near or known[criterion].is_all:
             explained = True
             yield finding(
@@ -101,7 +113,7 @@ def _of_rule(
 
 
 def _misspelt(rule: RuleVersion, criterion: str, name: str, right: str) -> tuple[str, str]:
-    how = differences(name, right)
+    how = _differences(name, right)
     shown = ascii if "Unicode form" in how else repr
     sentence = (
         f"{rule.name!r} asks for the {_words(criterion)} {shown(name)}, and there is only {shown(right)}: "
@@ -159,12 +171,12 @@ def _is_swapped(rule: RuleVersion, known: Mapping[str, _Known], log: LogEndpoint
 
 def _contracts(log: LogEndpoints | None) -> _Known:
     names = log.contracts | {BUILT_IN_CONTRACT} if log else frozenset[str]()
-    return _Known(names, NearestNames(names), "no endpoint of the log has", log is not None)
+    return _known(names, "no endpoint of the log has", is_all=log is not None)
 
 
 def _remote_services(service_databases: ServiceDatabases, log: LogEndpoints | None) -> _Known:
     names = frozenset(service_databases.services) | (log.services if log else frozenset())
-    return _Known(names, NearestNames(names), _who_lacks("", log), log is not None)
+    return _known(names, _who_lacks("", log), is_all=log is not None)
 
 
 def _local_services(
@@ -172,12 +184,8 @@ def _local_services(
 ) -> _Known:
     described = service_databases.services_of(database_key)
     names = frozenset(described) | frozenset(log.local_services(database_key) if log else ())
-    return _Known(
-        names,
-        NearestNames(names),
-        _who_lacks(format_database(database_key), log),
-        log is not None or bool(described),
-    )
+    who_lacks = _who_lacks(format_database(database_key), log)
+    return _known(names, who_lacks, is_all=log is not None or bool(described))
 
 
 def _who_lacks(database_key: str, log: LogEndpoints | None) -> str:
@@ -189,3 +197,20 @@ def _who_lacks(database_key: str, log: LogEndpoints | None) -> str:
 
 def _words(criterion: str) -> str:
     return criterion.replace("_", " ")
+
+
+def _differences(name: str, other: str) -> list[str]:
+    """Say in what two names differ that are loosely the same: case, blanks, Unicode form."""
+    views: dict[str, Callable[[str], str]] = {
+        "case": str.casefold,
+        "blanks": lambda text: "".join(text.split()),
+        "Unicode form": lambda text: unicodedata.normalize("NFKC", text),
+    }
+    needed = []
+    for label in views:
+        one, two = name, other
+        for view in [view for other_label, view in views.items() if other_label != label]:
+            one, two = view(one), view(two)
+        if one != two:
+            needed.append(label)
+    return needed or list(views)

@@ -14,16 +14,10 @@ from pipelines.config.rules.statements import DEFAULT_LEVEL, SourceLocation
 from pipelines.config.rules.tsql_script import create_statement, quote_name
 from pipelines.console.wording import LIST_LENGTH, format_criteria, format_database, format_level, format_list
 from pipelines.lint.findings import Finding, FindingCode, Severity
-from pipelines.lint.rules_in_force import (
-    DatabaseKey,
-    Names,
-    RulesInForce,
-    ServiceDatabases,
-    join_names,
-    mirror_names,
-)
+from pipelines.lint.service_databases import ServiceDatabases
+from pipelines.rules.ladder import DatabaseKey, Ladder, Names, join_names, mirror_names
 
-_NO_RULES = RulesInForce(())
+_NO_RULES = Ladder(())
 
 
 _ANY_MOMENT = datetime(1, 1, 1, tzinfo=UTC)
@@ -31,7 +25,7 @@ _ANY_MOMENT = datetime(1, 1, 1, tzinfo=UTC)
 
 
 def lint_pairs(
-    databases: Mapping[DatabaseKey, RulesInForce],
+    databases: Mapping[DatabaseKey, Ladder],
     service_databases: ServiceDatabases,
     locations: Mapping[VersionKey, SourceLocation],
 ) -> Iterator[Finding]:
@@ -44,12 +38,12 @@ def lint_pairs(
     does not have, or a local one that it does not have in the rule's database. An asymmetric pair
     is reported once.
     """
-    everywhere = RulesInForce(rule for rules in databases.values() for rule in rules.rules)
+    everywhere = Ladder(rule for rules in databases.values() for rule in rules.rules)
     reported: set[frozenset[VersionKey]] = set()
     for database_key, rules in databases.items():
         for rule in rules.rules:
             remote = rule.remote_service
-            others: list[RulesInForce]
+            others: list[Ladder]
             if remote is not None:
                 found = service_databases.find_service(database_key, remote)
                 others = [databases.get(other, _NO_RULES) for other in found]
@@ -72,12 +66,12 @@ def lint_pairs(
 
 def pairs(
     database_key: DatabaseKey,
-    rules: RulesInForce,
+    rules: Ladder,
     rule: RuleVersion,
-    others: Iterable[RulesInForce],
+    others: Iterable[Ladder],
     service_databases: ServiceDatabases,
     *,
-    databases: Mapping[DatabaseKey, RulesInForce] | None = None,
+    databases: Mapping[DatabaseKey, Ladder] | None = None,
 ) -> Iterator[RuleVersion]:
     """Yield rules of the other end that fit the mirror of an endpoint that the rule decides.
 
@@ -92,14 +86,14 @@ def pairs(
         possible = service_databases.may_be_local(database_key, names[1]) and service_databases.may_be_local(
             other_key, names[2]
         )
-        if talks_to_itself or not possible or next(rules.find_fitting(names)) is not rule:
+        if talks_to_itself or not possible or rules.decide(names) is not rule:
             continue
-        if databases is None or next(databases[other_key].find_fitting(mirror_names(names))) is other:
+        if databases is None or databases[other_key].decide(mirror_names(names)) is other:
             yield other
 
 
 def _overlapping(
-    rules: RulesInForce, rule: RuleVersion, others: Iterable[RulesInForce], but_level: int | None
+    rules: Ladder, rule: RuleVersion, others: Iterable[Ladder], but_level: int | None
 ) -> Iterator[RuleVersion]:
     """Yield the rules of the other end that fit some mirror of an endpoint that fits the rule."""
     mirror = mirror_names(rule.triple)
@@ -108,7 +102,7 @@ def _overlapping(
             for level, groups in other_rules.find_overlapping(mirror, mask).items():
                 if level != but_level:
                     for name, candidates in groups.items():
-                        if next(rules.find_fitting(join_names(rule.triple, mirror_names(name)))) is rule:
+                        if rules.decide(join_names(rule.triple, mirror_names(name))) is rule:
                             yield from candidates
 
 

@@ -7,9 +7,9 @@ from datetime import datetime
 from pipelines.config.instants import format_instant
 from pipelines.config.rules.history import RuleVersion, VersionKey
 from pipelines.config.rules.statements import SourceLocation
-from pipelines.console.wording import format_count, format_database, level_of
+from pipelines.console.wording import format_count, format_database
 from pipelines.lint.findings import Finding, FindingCode
-from pipelines.lint.rules_in_force import DatabaseKey, RulesInForce, rules_in_force
+from pipelines.rules.ladder import DatabaseKey, Ladder, ladders_at, level_of
 
 
 @dataclass(frozen=True)
@@ -69,16 +69,16 @@ def lint_queued(
         first_seen: the versions that only a snapshot shows, first when it was taken.
     """
     history = list(versions)
-    changes, standing = last_changes(history, moment), rules_in_force(history, moment)
+    changes, standing = last_changes(history, moment), ladders_at(history, moment)
     by_database: dict[DatabaseKey, list[QueuedEndpoints]] = {}
     for kind in queued:
         by_database.setdefault((kind.instance, kind.database), []).append(kind)
     for database_key, kinds in sorted(by_database.items()):
         at, version = changes[database_key]
-        rules = standing.get(database_key, RulesInForce(()))
+        rules = standing.get(database_key, Ladder(()))
         total, other = 0, 0
         for kind in kinds:
-            now = next(rules.find_fitting((kind.contract, kind.local_service, kind.remote_service)), None)
+            now = rules.decide((kind.contract, kind.local_service, kind.remote_service))
             total += kind.endpoints
             other += kind.endpoints if level_of(now) != kind.priority else 0
         code = FindingCode.QUEUED_BEFORE

@@ -22,10 +22,9 @@ from pipelines.console.wording import (
     format_endpoint,
     format_level,
     format_list,
-    level_of,
 )
 from pipelines.lint.findings import Finding, FindingCode
-from pipelines.lint.rules_in_force import DatabaseKey, Names, RulesInForce, join_names, mask_of
+from pipelines.rules.ladder import DatabaseKey, Ladder, Names, join_names, level_of, mask_of
 
 MOST_LEVELS = 3
 
@@ -39,7 +38,7 @@ class Removal:
 
 
 def lint_redundant(
-    database_key: DatabaseKey, rules: RulesInForce, locations: Mapping[VersionKey, SourceLocation]
+    database_key: DatabaseKey, rules: Ladder, locations: Mapping[VersionKey, SourceLocation]
 ) -> Iterator[Finding]:
     """Yield a finding for each rule of a database that could go, or that gives what applies anyway."""
     for rule in rules.rules:
@@ -69,7 +68,7 @@ def lint_redundant(
         yield Finding(code, code.severity, database_key, rule.name, locations.get(rule.key), sentence, fix)
 
 
-def remove_rule(rules: RulesInForce, rule: RuleVersion) -> Removal:
+def remove_rule(rules: Ladder, rule: RuleVersion) -> Removal:
     """Remove the rule for the endpoint that has its names, and else names that no rule mentions.
 
     The rule decides that endpoint: rules of earlier steps would need a name that it does not have.
@@ -79,7 +78,7 @@ def remove_rule(rules: RulesInForce, rule: RuleVersion) -> Removal:
     return decided
 
 
-def find_changed_endpoint(rules: RulesInForce, rule: RuleVersion) -> Removal | None:
+def find_changed_endpoint(rules: Ladder, rule: RuleVersion) -> Removal | None:
     """Return an endpoint whose level would change if the rule was removed; None if there is none.
 
     A look-up for each step, and some for each group of rules of another level that overlap with this one,
@@ -95,7 +94,7 @@ def find_changed_endpoint(rules: RulesInForce, rule: RuleVersion) -> Removal | N
     return None
 
 
-def find_successors(rules: RulesInForce, rule: RuleVersion) -> Iterator[RuleVersion | None]:
+def find_successors(rules: Ladder, rule: RuleVersion) -> Iterator[RuleVersion | None]:
     """Yield the rules of the same level that would decide the rule's endpoints without it, each once."""
     successor = remove_rule(rules, rule).successor
     yield successor
@@ -105,15 +104,15 @@ def find_successors(rules: RulesInForce, rule: RuleVersion) -> Iterator[RuleVers
             yield candidate
 
 
-def _remove_at(rules: RulesInForce, rule: RuleVersion, names: Names) -> Removal | None:
+def _remove_at(rules: Ladder, rule: RuleVersion, names: Names) -> Removal | None:
     """Remove the rule for an endpoint; None if the rule does not decide it."""
-    find_fitting = rules.find_fitting(names)
-    if next(find_fitting) is not rule:
+    fitting = rules.find_fitting(names)
+    if next(fitting) is not rule:
         return None
-    return Removal(names, next(find_fitting, None))
+    return Removal(names, next(fitting, None))
 
 
-def _overlapping_later(rules: RulesInForce, rule: RuleVersion, *, same_level: bool) -> Iterator[RuleVersion]:
+def _overlapping_later(rules: Ladder, rule: RuleVersion, *, same_level: bool) -> Iterator[RuleVersion]:
     """Yield the rules of later steps that may decide some of the rule's endpoints, by level.
 
     Rules with a subset of this rule's criteria are left out: they fit all of its endpoints, and `remove_rule`
@@ -130,7 +129,7 @@ def _overlapping_later(rules: RulesInForce, rule: RuleVersion, *, same_level: bo
 
 
 def lint_levels(
-    databases: Mapping[DatabaseKey, RulesInForce],
+    databases: Mapping[DatabaseKey, Ladder],
     catalog: Catalog | None,
     locations: Mapping[VersionKey, SourceLocation],
     honor_settings: Sequence[HonorSetting] = (),

@@ -18,7 +18,8 @@ from pipelines.lint.names import lint_names
 from pipelines.lint.pairs import lint_pairs
 from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
 from pipelines.lint.redundant import lint_levels, lint_redundant
-from pipelines.lint.rules_in_force import ServiceDatabases, rules_in_force
+from pipelines.lint.service_databases import ServiceDatabases
+from pipelines.rules.ladder import ladders_at
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.pruned_days import warn_of_pruned
 from pipelines.storage.published import read_published_runs
@@ -61,7 +62,7 @@ def lint_files(settings: Settings, history: RuleHistory, *, moment: datetime | N
     Returns:
         The findings R101 to R206, R401 to R405, and of R301 to R303 those that need no log; in no order.
     """
-    databases = rules_in_force(history.versions, moment)
+    databases = ladders_at(history.versions, moment)
     return [
         *_of_sources(settings, history, moment),
         *lint_names(databases, ServiceDatabases(settings.catalog), None, history.locations),
@@ -117,7 +118,7 @@ def lint_warehouse(
     log = LogEndpoints(
         tuple(EndpointCount(*[row[name] for name in (*ENDPOINT_NAMES, "endpoints")]) for row in rows)
     )
-    databases = rules_in_force(history.versions, moment)
+    databases = ladders_at(history.versions, moment)
     findings = [
         *_of_sources(settings, history, moment),
         *lint_names(databases, ServiceDatabases(settings.catalog), log, history.locations),
@@ -176,7 +177,7 @@ def lint_static(
         moment: the rules in force then are checked; None is after the last statement, even in the future.
             Refused statements are reported whenever they take effect; their rules are never in force.
     """
-    databases = rules_in_force(history.versions, moment)
+    databases = ladders_at(history.versions, moment)
     yield from lint_refused(history.refusals)
     for database_key, rules in databases.items():
         yield from lint_redundant(database_key, rules, history.locations)

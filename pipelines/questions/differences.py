@@ -13,6 +13,7 @@ from pipelines.config.rules.history import RuleVersion
 from pipelines.config.snapshots.server import ServerSnapshot
 from pipelines.config.snapshots.views import PRIORITIES, QUEUES, SERVICES
 from pipelines.ladder.ladder import STANDING, with_priority
+from pipelines.rules.ladder import stands_at
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.pruned_days import warn_of_pruned
 from pipelines.storage.warehouse import Warehouse
@@ -102,9 +103,7 @@ def _compare_rules(snapshot: ServerSnapshot, history: Sequence[RuleVersion]) -> 
     held = {
         version.name: _format_rule(*version.triple, version.level)
         for version in history
-        if (version.instance, version.database) == snapshot.database_key
-        and version.valid_from <= moment
-        and (version.valid_to is None or moment < version.valid_to)
+        if (version.instance, version.database) == snapshot.database_key and stands_at(version, moment)
     }
     shown = {
         name: _format_rule(contract, local, remote, level)

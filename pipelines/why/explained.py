@@ -11,20 +11,22 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.activation.queues_off import UNKNOWN
 from pipelines.activation.read import ENOUGH, queues_off_at, rollbacks
 from pipelines.config.catalog import Catalog
-from pipelines.config.rules.limits import CRITERIA
 from pipelines.console.wording import format_queue
-from pipelines.engine.frames import among, small_frame
+from pipelines.engine.frames import small_frame
 from pipelines.engine.materialize import Materialize
 from pipelines.ladder.ladder import DEFAULT_PRIORITY
+from pipelines.questions.names_in_use import drop_names_in_use, known_in_use
+from pipelines.rules.ladder import ladders_at, ladders_of
 from pipelines.state.endpoints import SIDE
 from pipelines.storage.collect import collect_rows
+from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
 from pipelines.why.codes import DETAILS, PLACE
 from pipelines.why.open_rows import open_rows
 from pipelines.why.order import with_order, without_order
 from pipelines.why.receives import locks_of, not_received, receives_of
-from pipelines.why.rules import KIND, changed_rules, kinds_at, lost_rules, near_rules
-from schemas.keys import QUEUE
+from pipelines.why.rules import KIND, NEAR, VERDICTS, HeldKind, find_near_misses, judge_kinds, near_rows
+from schemas.keys import ENDPOINT_NAMES, QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES
 
@@ -35,7 +37,7 @@ class Explained:
 
     Attributes:
         rows: `open_rows` `with_order` and all that causes depend on, with `codes`, the causes of each.
-        near: `near_rules` of their kinds.
+        near: the near misses of their kinds, the columns of NEAR.
         locks: `locks_of` of groups, as few answers ask for it.
         off: the queues that are off: their names, `is_seen` (only a snapshot shows it), `is_unknown` (since
             when is not known) and `poison_message_id`, by name as printed.
@@ -72,12 +74,9 @@ def explained_rows(
         off = queues_off_at(warehouse, as_of)
     rows = materialize(open_rows(warehouse, as_of))
     rows = materialize(with_order(rows)) if is_order_told else without_order(rows)
-    moment = F.lit(as_of)
-    rules = warehouse.read(PRIORITY_RULES)
     held = rows.where("endpoint_priority is not null")
-    kinds = materialize(kinds_at(held, rules, moment))
-    near = materialize(_in_use_apart(warehouse, catalog, near_rules(kinds, rules, moment), as_of))
-    rows = _with_rules(warehouse, rows, kinds, near, lost_rules(kinds, rules, moment), rules, as_of)
+    verdicts, near = _judge(warehouse, catalog, held, as_of)
+    rows = _with_rules(warehouse, rows, verdicts, as_of)
     ready = collect_rows(rows.where("state = 'ready'").select(*QUEUE).distinct())
     queues = [(row["instance"], row["database"], row["queue"]) for row in ready]
     receives = receives_of(warehouse, catalog, queues, as_of, is_activation_computed=is_activation_computed)
@@ -101,59 +100,50 @@ def explained_rows(
     )
 
 
-def _in_use_apart(warehouse: Warehouse, catalog: Catalog, near: DataFrame, as_of: datetime) -> DataFrame:
-    """`near_rules` without those whose rule's spelling, at a distance of letters, is a name in use."""
-    spelled = collect_rows(
-        near.where("not is_same")
-        .select("endpoint_instance", "endpoint_database", "criterion", "rule_has")
-        .distinct()
+def _judge(
+    warehouse: Warehouse, catalog: Catalog, held: DataFrame, as_of: datetime
+) -> tuple[DataFrame, DataFrame]:
+    """What the rules at T say of the kinds of holding endpoints, as frames of VERDICTS and NEAR."""
+    created_at = F.col("endpoint_created_at")
+    grouped = held.groupBy(*KIND).agg(
+        F.min("endpoint_priority").alias("lowest"),
+        F.min(created_at).alias("first"),
+        F.max(created_at).alias("last"),
     )
-    if not spelled:
-        return near
-    in_catalog = {row[2] for row in catalog.service_bindings()}
-    used = [
-        tuple(row.values())
-        for row in spelled
-        if row["criterion"] != "contract" and row["rule_has"] in in_catalog
-    ]
-    endpoints = warehouse.read(ENDPOINTS).where(F.col("created_at") < F.lit(as_of))
-    for criterion in CRITERIA:
-        names = sorted({(row["rule_has"],) for row in spelled if row["criterion"] == criterion})
-        if names:
-            found = among(endpoints, names, f"{criterion} string")
-            used += [
-                (row["instance"], row["database"], criterion, row[criterion])
-                for row in collect_rows(found.select("instance", "database", criterion).distinct())
-            ]
-    apart = small_frame(
-        warehouse.spark,
-        sorted(set(used)),
-        "endpoint_instance string, endpoint_database string, criterion string, rule_has string",
-    )
-    keys = ["endpoint_instance", "endpoint_database", "criterion", "rule_has"]
-    return near.where("is_same").unionByName(
-        near.where("not is_same").join(F.broadcast(apart), keys, "left_anti").select(*near.columns)
+    kinds = []
+    for row in collect_rows(grouped):
+        instance, database, contract, local, remote = (row[name] for name in KIND)
+        kind = instance, database, contract, local, remote
+        kinds.append(HeldKind(kind, row["lowest"], row["first"], row["last"]))
+    versions = stored_versions(warehouse.read(PRIORITY_RULES))
+    ladders, histories = ladders_at(versions, as_of), ladders_of(versions)
+    endpoints = warehouse.read_open(ENDPOINTS, as_of).where(F.col("created_at") < F.lit(as_of))
+    is_in_use = known_in_use(catalog, collect_rows(endpoints.select(*ENDPOINT_NAMES).distinct()))
+    near = find_near_misses([each.kind for each in kinds], ladders, is_in_use)
+    near = drop_names_in_use(warehouse, near, as_of)
+    verdicts = judge_kinds(kinds, ladders, histories, near)
+    return (
+        small_frame(warehouse.spark, verdicts, VERDICTS),
+        small_frame(warehouse.spark, near_rows(near), NEAR),
     )
 
 
-def _with_rules(
-    warehouse: Warehouse,
-    rows: DataFrame,
-    kinds: DataFrame,
-    near: DataFrame,
-    lost: DataFrame,
-    rules: DataFrame,
-    as_of: datetime,
-) -> DataFrame:
+def _with_rules(warehouse: Warehouse, rows: DataFrame, verdicts: DataFrame, as_of: datetime) -> DataFrame:
     """Add what the rules at T say of the holding endpoint, and the other endpoint if it has a rule."""
-    nearest = near.groupBy(*KIND).agg(F.max("near_level").alias("near_level"))
-    about = kinds.join(nearest, list(KIND), "left").join(lost, list(KIND), "left")
-    known = F.broadcast(about).join(rows, list(KIND), "right")
-    endpoint = ["endpoint_priority", "endpoint_rule_name", "endpoint_level_source", "endpoint_created_at"]
-    holders = known.where(F.col("today") > F.col("endpoint_priority")).select(
-        *SIDE, *KIND, *endpoint, "today", "today_rule", "today_since"
+    created_at = F.col("endpoint_created_at")
+    condition = (F.col("created_from").isNull() | (created_at >= F.col("created_from"))) & (
+        F.col("created_until").isNull() | (created_at < F.col("created_until"))
     )
-    changed = changed_rules(holders.distinct(), rules)
+    for name in KIND:
+        condition &= F.col(f"kind.{name}") == F.col(f"row.{name}")
+    said = [name for name in verdicts.columns if name not in (*KIND, "created_from", "created_until")]
+    known = (
+        F.broadcast(verdicts).alias("kind").join(rows.alias("row"), condition, "right").select("row.*", *said)
+    )
+    is_by_ladder = F.coalesce("endpoint_level_source", F.lit("ladder")) == "ladder"
+    changed = F.when(F.col("today_since") > created_at, F.col("today_since")).when(
+        is_by_ladder, F.col("decided_until")
+    )
     others = warehouse.read_open(ENDPOINTS, as_of).where(
         (F.col("created_at") < F.lit(as_of)) & F.col("ladder_step").isNotNull()
     )
@@ -165,7 +155,7 @@ def _with_rules(
         F.col("rule_name").alias("other_rule"),
         F.col("priority").alias("other_level"),
     )
-    return known.join(changed, SIDE, "left").join(others, SIDE, "left")
+    return known.withColumn("changed_since", changed).join(others, SIDE, "left")
 
 
 def _with_codes(rows: DataFrame) -> DataFrame:
@@ -173,11 +163,11 @@ def _with_codes(rows: DataFrame) -> DataFrame:
     level = F.col("endpoint_priority")
     is_held = level.isNotNull()
     is_bare = is_held & F.col("endpoint_ladder_step").isNull() & (level == DEFAULT_PRIORITY)
+    is_raised = F.col("today") > level
     silent, reason = not_received()
     conditions: dict[str, Column] = {
-        # The same endpoint may hold one message and be named by another that is forwarded or not placed.
-        "rule_newer_than_endpoint": is_held & F.col("is_newer"),
-        "rule_changed_since": is_held & ~F.col("is_newer"),
+        "rule_newer_than_endpoint": is_raised & F.col("is_newer"),
+        "rule_changed_since": is_raised & ~F.col("is_newer"),
         "near_miss": F.col("near_level") > level,
         "other_side_only": is_bare & F.col("other_level").isNotNull(),
         "more_specific_rule": F.col("lost_level") > level,

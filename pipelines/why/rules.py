@@ -1,208 +1,124 @@
-"""What the rules that stand at T say of endpoints: other levels, rules that nearly fit, rules that lose."""
+"""What the rules at T say of kinds of endpoints: other levels, rules that nearly fit, rules that lose."""
 
-from functools import reduce
-from operator import and_
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import Any
 
-from pyspark.sql import Column, DataFrame, functions as F
-
-from pipelines.config.rules.limits import CRITERIA, STEPS
-from pipelines.ladder.ladder import with_priority
+from pipelines.config.rules.history import RuleVersion
+from pipelines.config.rules.limits import STEPS
+from pipelines.rules.ladder import DatabaseKey, Ladder, find_periods, level_of, stands_at, step_of
+from pipelines.rules.near_rules import NearRule, NearRules
 from pipelines.why.codes import NAMES
 
 KIND = ("endpoint_instance", "endpoint_database", *NAMES)
 """What rules look at: the names of a holding endpoint."""
-DATABASE = ("instance", "database")
-MOST_EDITS = 2
+OF_KIND = ", ".join(f"{name} string" for name in KIND)
+VERDICTS = (
+    f"{OF_KIND}, created_from timestamp, created_until timestamp, is_newer boolean, decided_until timestamp, "
+    "today int, today_rule string, today_step int, today_since timestamp, "
+    "lost_rule string, lost_step int, lost_level int, near_level int"
+)
+NEAR = f"{OF_KIND}, near_rule string, near_level int, criterion string, rule_has string, endpoint_has string"
+
+Kind = tuple[str, str, str, str, str]
+"""The values of KIND."""
+_Change = tuple[datetime | None, datetime | None, bool | None, datetime | None]
+_NO_RULES = Ladder(())
 
 
-def kinds_at(rows: DataFrame, rules: DataFrame, moment: Column) -> DataFrame:
-    """The kinds of holding endpoints, with the level that the ladder gives at a moment.
+@dataclass(frozen=True)
+class HeldKind:
+    """A kind of endpoints that hold open messages: its lowest level, and the first and last creation."""
 
-    Args:
-        rows: `open_rows` of holding endpoints.
-        rules: `priority_rules`.
-        moment: T.
-
-    Returns:
-        One row per kind: KIND, `today` (5 without a rule), `today_rule`, `today_step` and `today_since` (its
-        valid_from), null without a rule.
-    """
-    kinds = rows.select(*KIND).distinct()
-    named = kinds.withColumnsRenamed(
-        {"endpoint_instance": "instance", "endpoint_database": "database"}
-    ).withColumn("created_at", moment)
-    standing = rules_at(rules, moment).select(
-        *DATABASE, F.col("name").alias("rule_name"), F.col("valid_from").alias("today_since")
-    )
-    found = with_priority(named, rules).join(F.broadcast(standing), [*DATABASE, "rule_name"], "left")
-    return found.select(
-        F.col("instance").alias("endpoint_instance"),
-        F.col("database").alias("endpoint_database"),
-        *NAMES,
-        F.col("priority").alias("today"),
-        F.col("rule_name").alias("today_rule"),
-        F.col("ladder_step").alias("today_step"),
-        "today_since",
-    )
+    kind: Kind
+    lowest: int
+    first_created: datetime
+    last_created: datetime
 
 
-def rules_at(rules: DataFrame, moment: Column) -> DataFrame:
-    """The rules that stand at a moment, with their `step` of the ladder."""
-    stands = (F.col("valid_from") <= moment) & (F.col("valid_to").isNull() | (moment < F.col("valid_to")))
-    step = F.lit(None).cast("int")
-    for number, named in enumerate(STEPS, start=1):
-        fits = reduce(
-            and_,
-            [
-                F.col(criterion).isNotNull() if is_named else F.col(criterion).isNull()
-                for criterion, is_named in zip(CRITERIA, named, strict=True)
-            ],
-        )
-        step = F.when(fits, F.lit(number)).otherwise(step)
-    return rules.where(stands).withColumn("step", step)
-
-
-def changed_rules(holders: DataFrame, rules: DataFrame) -> DataFrame:
-    """The endpoints to which the rules at T give a higher level than they have.
+def find_near_misses(
+    kinds: Collection[Kind],
+    ladders: Mapping[DatabaseKey, Ladder],
+    is_in_use: Callable[[str, str, str, str], bool],
+) -> dict[Kind, list[NearRule]]:
+    """Find the rules that would give a kind a higher level than the ladder does, but for one near name.
 
     Args:
-        holders: distinct holding endpoints: conversation_id, is_initiator, KIND, `endpoint_...` and
-            `kinds_at`; materialized.
-        rules: `priority_rules`.
-
-    Returns:
-        conversation_id, is_initiator, `is_newer` (the rule of T did not exist under its name at the creation)
-        and `changed_since`.
+        kinds: distinct kinds.
+        ladders: the rules that stand at T.
+        is_in_use: says of instance, database, criterion and name whether that name of a rule is in use.
     """
-    raised = holders.where(F.col("today") > F.col("endpoint_priority"))
-    created_at = F.col("endpoint_created_at")
-    versions = rules.select(
-        F.col("instance").alias("endpoint_instance"),
-        F.col("database").alias("endpoint_database"),
-        F.col("name"),
-        "valid_from",
-        "valid_to",
-    )
-    at_creation = (F.col("valid_from") <= created_at) & (
-        F.col("valid_to").isNull() | (created_at < F.col("valid_to"))
-    )
-
-    def version(prefix: str, name: str) -> DataFrame:
-        return F.broadcast(versions.withColumnRenamed("name", name)).select(
-            F.col("endpoint_instance"),
-            F.col("endpoint_database"),
-            name,
-            "valid_from",
-            F.col("valid_to"),
-            F.lit(True).alias(f"{prefix}_there"),
-        )
-
-    key = ["endpoint_instance", "endpoint_database"]
-    there = (
-        raised.join(version("rule", "today_rule"), [*key, "today_rule"])
-        .where(at_creation)
-        .select("conversation_id", "is_initiator", F.lit(True).alias("was_there"))
-        .distinct()
-    )
-    decided = (
-        raised.where("coalesce(endpoint_level_source, 'ladder') = 'ladder'")
-        .join(version("deciding", "endpoint_rule_name"), [*key, "endpoint_rule_name"])
-        .where(at_creation)
-        .select("conversation_id", "is_initiator", F.col("valid_to").alias("decided_until"))
-    )
-    side = ["conversation_id", "is_initiator"]
-    is_after = F.col("today_since") > created_at
-    return (
-        raised.join(there, side, "left")
-        .join(decided, side, "left")
-        .select(
-            *side,
-            (F.col("today_rule").isNotNull() & F.col("was_there").isNull()).alias("is_newer"),
-            F.when(is_after, F.col("today_since")).otherwise(F.col("decided_until")).alias("changed_since"),
-        )
-    )
+    near_rules = {
+        key: NearRules(ladders[key].rules, partial(is_in_use, *key))
+        for key in {kind[:2] for kind in kinds} & ladders.keys()
+    }
+    found = {}
+    for kind in kinds:
+        if kind[:2] in near_rules:
+            winner = ladders[kind[:2]].decide(kind[2:])
+            last = len(STEPS) + 1 if winner is None else step_of(winner)
+            found[kind] = [
+                near
+                for near in near_rules[kind[:2]].find(kind[2:])
+                if near.rule.level > level_of(winner) and step_of(near.rule) < last
+            ]
+    return found
 
 
-def lost_rules(kinds: DataFrame, rules: DataFrame, moment: Column) -> DataFrame:
-    """The fitting rule of a later step with the highest level above the winner's.
+def near_rows(near: Mapping[Kind, Iterable[NearRule]]) -> Iterator[tuple[Any, ...]]:
+    """Yield near misses in the columns of NEAR."""
+    for kind, of_kind in near.items():
+        for each in of_kind:
+            yield *kind, each.rule.name, each.rule.level, each.criterion, each.rule_has, each.endpoint_has
+
+
+def judge_kinds(
+    kinds: Iterable[HeldKind],
+    ladders: Mapping[DatabaseKey, Ladder],
+    histories: Mapping[DatabaseKey, Ladder],
+    near: Mapping[Kind, Iterable[NearRule]],
+) -> Iterator[tuple[Any, ...]]:
+    """Say what the rules give to kinds of endpoints, by when these were created.
 
     Args:
-        kinds: `kinds_at`.
-        rules: `priority_rules`.
-        moment: T.
+        kinds: distinct kinds.
+        ladders: the rules that stand at T.
+        histories: all versions of the rules.
+        near: `find_near_misses` of the kinds.
 
-    Returns:
-        One row per kind that has one: KIND, `lost_rule`, `lost_step`, `lost_level`.
+    Yields:
+        The columns of VERDICTS, a row per kind and period of creation (half-open, null is open). `today` and
+        `today_rule` win at T. `is_newer`: no rule had the winner's name at the creation; `decided_until`:
+        when the version ended that decided then; both are for endpoints with a lower level than `today`.
+        `lost_rule`: the highest rule above the winner's level that fits at a later step. `near_level`: the
+        highest of the near misses.
     """
-    pairs = kinds.where("today_rule is not null").join(F.broadcast(_renamed(rules, moment)), _same_database())
-    fits = [F.col(f"r_{name}").isNull() | (F.col(f"r_{name}") == F.col(name)) for name in CRITERIA]
-    later = pairs.where(
-        reduce(and_, fits) & (F.col("r_step") > F.col("today_step")) & (F.col("r_level") > F.col("today"))
-    )
-    best = F.struct((-F.col("r_level")).alias("a"), F.col("r_step").alias("b"), F.col("r_rule").alias("c"))
-    return (
-        later.groupBy(*KIND)
-        .agg(F.min(best).alias("best"))
-        .select(
-            *KIND,
-            F.col("best.c").alias("lost_rule"),
-            F.col("best.b").alias("lost_step"),
-            (-F.col("best.a")).alias("lost_level"),
-        )
-    )
+    for held in kinds:
+        database_key = held.kind[:2]
+        fitting = list(ladders.get(database_key, _NO_RULES).find_fitting(held.kind[2:]))
+        winner = fitting[0] if fitting else None
+        today = (winner.name, step_of(winner), winner.valid_from) if winner else (None, None, None)
+        # Of several rules of the highest level the first, which is of the earliest step.
+        lost = max(fitting, key=level_of, default=None)
+        is_lost = level_of(lost) > level_of(winner)
+        lost_rule = (lost.name, step_of(lost), lost.level) if lost and is_lost else (None, None, None)
+        near_level = max((each.rule.level for each in near.get(held.kind, ())), default=None)
+        changes: Iterable[_Change] = [(None, None, None, None)]
+        if level_of(winner) > held.lowest:
+            changes = _find_changes(histories.get(database_key, _NO_RULES), held, winner)
+        for change in changes:
+            yield *held.kind, *change, level_of(winner), *today, *lost_rule, near_level
 
 
-def near_rules(kinds: DataFrame, rules: DataFrame, moment: Column) -> DataFrame:
-    """The rules that would win the ladder if one criterion had the endpoint's name, which is near.
-
-    Returns:
-        One row per kind, rule and criterion: KIND, `near_rule`, `near_level`, `criterion`, `rule_has`,
-        `endpoint_has`, and `is_same` (equal but for case and blanks; the others are within two edits).
-    """
-    pairs = kinds.join(F.broadcast(_renamed(rules, moment)), _same_database()).where(
-        (F.col("r_level") > F.col("today"))
-        & (F.col("today_step").isNull() | (F.col("r_step") < F.col("today_step")))
-    )
-    fits = {name: F.col(f"r_{name}").isNull() | (F.col(f"r_{name}") == F.col(name)) for name in CRITERIA}
-    misses = F.lit(0)
-    for fit in fits.values():
-        misses += F.when(fit, 0).otherwise(1)
-    criterion, has, wanted = (F.lit(None).cast("string") for _ in range(3))
-    for name, fit in fits.items():
-        criterion = F.when(~fit, F.lit(name)).otherwise(criterion)
-        has = F.when(~fit, F.col(f"r_{name}")).otherwise(has)
-        wanted = F.when(~fit, F.col(name)).otherwise(wanted)
-    found = pairs.where(misses == 1).select(
-        *KIND,
-        F.col("r_rule").alias("near_rule"),
-        F.col("r_level").alias("near_level"),
-        criterion.alias("criterion"),
-        has.alias("rule_has"),
-        wanted.alias("endpoint_has"),
-    )
-    longer = F.greatest(F.length("rule_has"), F.length("endpoint_has"))
-    edits = F.levenshtein("rule_has", "endpoint_has")
-    is_same = _bare("rule_has") == _bare("endpoint_has")
-    is_near = (edits <= MOST_EDITS) & (edits * 2 < longer)
-    return found.where(is_same | is_near).withColumn("is_same", is_same)
-
-
-def _bare(name: str) -> Column:
-    return F.lower(F.replace(name, F.lit(" "), F.lit("")))
-
-
-def _renamed(rules: DataFrame, moment: Column) -> DataFrame:
-    return rules_at(rules, moment).select(
-        F.col("instance").alias("r_instance"),
-        F.col("database").alias("r_database"),
-        F.col("name").alias("r_rule"),
-        F.col("level").alias("r_level"),
-        F.col("step").alias("r_step"),
-        *[F.col(name).alias(f"r_{name}") for name in CRITERIA],
-    )
-
-
-def _same_database() -> Column:
-    return (F.col("r_instance") == F.col("endpoint_instance")) & (
-        F.col("r_database") == F.col("endpoint_database")
-    )
+def _find_changes(history: Ladder, held: HeldKind, winner: RuleVersion | None) -> Iterator[_Change]:
+    """The periods in which endpoints of a kind were created, with `is_newer` and `decided_until`."""
+    fitting = list(history.find_fitting(held.kind[2:]))
+    same_name = history.find_named(winner.name) if winner else ()
+    for since, until in find_periods([*fitting, *same_name]):
+        if (until is None or until > held.first_created) and (since is None or since <= held.last_created):
+            created_at = since or held.first_created
+            decided = next((version for version in fitting if stands_at(version, created_at)), None)
+            is_newer = winner is not None and not any(stands_at(each, created_at) for each in same_name)
+            yield since, until, is_newer, decided.valid_to if decided else None

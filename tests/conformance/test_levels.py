@@ -9,6 +9,7 @@ from pipelines.conformance.levels import conformance_levels
 from pipelines.conformance.read import levels_at
 from pipelines.conformance.report import report_levels
 from pipelines.conformance.view import sentence, why
+from pipelines.storage.stored_rules import stored_versions
 from tests.support.factories import at, rule
 from tests.support.frames import assert_same, frame
 from tests.support.written import endpoint, warehouse_of
@@ -61,7 +62,7 @@ def test_each_difference_has_the_first_explanation_that_holds(session: SparkSess
     place = {"instance": F.lit("SQL1"), "remote_service": F.lit("Initiator")}
     endpoints = frame(session, ENDPOINTS).withColumns(place | {"database": F.lit("B")})
     rules = frame(session, RULES).withColumns(place | {"remote_service": F.lit(None).cast("string")})
-    found = conformance_levels(endpoints, rules)
+    found = conformance_levels(endpoints, stored_versions(rules))
     expected = frame(session, LEVELS)
     assert_same(found.select(*expected.columns), expected)
 

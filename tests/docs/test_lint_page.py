@@ -16,8 +16,9 @@ from pipelines.lint.log import lint_log
 from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
 from pipelines.lint.names import lint_names
 from pipelines.lint.queued import QueuedEndpoints, lint_queued
-from pipelines.lint.rules_in_force import ServiceDatabases, rules_in_force
 from pipelines.lint.run import lint_static, lint_unread
+from pipelines.lint.service_databases import ServiceDatabases
+from pipelines.rules.ladder import ladders_at
 
 PAGE = (Path(__file__).parents[2] / "docs" / "lint.md").read_text(encoding="utf-8")
 YAML = re.compile(r"^```yaml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -67,7 +68,7 @@ def test_examples(code: str, tmp_path: Path) -> None:
     rule_file = example_rules(tmp_path, code)
     folded = apply_statements(rule_file.statements)
     catalog, log = example_catalog(tmp_path), example_log()
-    rules = rules_in_force(folded.versions, None)
+    rules = ladders_at(folded.versions, None)
     findings = [*lint_static(folded, catalog, moment=None)]
     findings += lint_names(rules, ServiceDatabases(catalog), log, folded.locations)
     findings += lint_log(rules, log, folded.locations)

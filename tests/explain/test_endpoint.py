@@ -14,6 +14,7 @@ from pipelines.explain.endpoint import (
     Outcome,
     RulePeriod,
     explain_endpoint,
+    find_near_rules,
 )
 from tests.support.model.rules import Rule, resolve
 
@@ -62,7 +63,8 @@ def endpoint(**changes: Any) -> dict[str, Any]:
 
 
 def explain(*rules: RuleVersion, **changes: Any) -> Endpoint:
-    return explain_endpoint(endpoint(**changes), rules)
+    row = endpoint(**changes)
+    return explain_endpoint(row, rules, find_near_rules(row, rules, lambda *name: name[3] == "Contracts"))
 
 
 def test_the_steps_are_those_of_the_documentation() -> None:
@@ -92,21 +94,34 @@ def test_the_first_hit_decides_and_later_hits_are_shown() -> None:
     assert found.by_present_rules == Outcome(8, "Contract", 4)
 
 
-def test_a_slip_of_spelling_is_the_nearest_miss() -> None:
-    names = {"local_service": "InitiatorService"}
+def test_near_misses_are_near_names_and_the_nearest_come_first() -> None:
     rules = [version(f"Other{n}", "C", f"Other{n}", "R", level=2) for n in range(5)]
-    slip = version("Slip", "C", "InitiatorSerivce", "R", level=3)
-    step = explain(*rules, slip, **names).steps[0]
-    miss = NearMiss("Slip", 3, "local_service", "InitiatorSerivce", "InitiatorService")
-    assert step.near_misses[0] == miss
-    assert [near.rule_name for near in step.near_misses[1:]] == ["Other0", "Other1"]
-    assert step.more_near_misses == 3
+    spellings = [
+        "InitiatorServices",
+        "Initiator Service",
+        "InitatorServices",
+        "InitiatorSerivce",
+        "InitiatorServic",
+    ]
+    rules += [version(f"Slip{n}", "C", spelling, "R", level=3) for n, spelling in enumerate(spellings)]
+    found = explain(*rules, version("Any", None, "initiatorservice"), local_service="InitiatorService")
+    step = found.steps[0]
+    assert step.near_misses == tuple(
+        NearMiss(f"Slip{n}", 3, "local_service", spellings[n], "InitiatorService") for n in (1, 0, 4)
+    )
+    assert step.more_near_misses == 2
+    assert [[miss.rule_name for miss in each.near_misses] for each in found.steps[1:]] == [
+        *[[]] * 4,
+        ["Any"],
+        *[[]] * 2,
+    ]
 
 
-def test_two_other_names_are_no_near_miss() -> None:
-    found = explain(version("Two", "X", "Y", "R"), version("One", None, "Y"), version("Case", "c"))
-    misses = {step.step: [miss.rule_name for miss in step.near_misses] for step in found.steps}
-    assert misses == {1: [], 2: [], 3: [], 4: ["Case"], 5: [], 6: ["One"], 7: [], 8: []}
+def test_names_in_use_and_two_other_names_are_no_near_miss() -> None:
+    rules = [version("Two", "Kontract", "l", "R"), version("Used", "Contracts"), version("Case", "contract")]
+    rules += [version("Gone", "CONTRACT", until=4)]
+    misses = [step.near_misses for step in explain(*rules, contract="Contract").steps]
+    assert [miss.rule_name for step in misses for miss in step] == ["Case"]
 
 
 def test_versions_before_and_after_the_creation() -> None:

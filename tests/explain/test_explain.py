@@ -19,6 +19,7 @@ from pipelines.storage.warehouse import Warehouse
 from schemas.reading import as_of_key
 from tests.support import written
 from tests.support.factories import Row, at, endpoint_event, message_event, queue_event, rule
+from tests.support.rules import catalog
 from tests.support.written import ended_run, warehouse_of
 
 AS_OF = at(60)
@@ -214,6 +215,27 @@ def test_a_conversation(warehouse: Warehouse, capsys: pytest.CaptureFixture[str]
     printed = json.loads(to_json(asdict(found)))
     assert printed["endpoints"][1]["steps"][1]["rule"]["rule_name"] == "Target"
     assert printed["as_of"] == "2026-11-20T13:00:00Z"
+
+
+def test_a_name_in_use_is_no_near_miss(session: SparkSession, tmp_path: Path) -> None:
+    rows = {
+        "endpoints": [
+            endpoint("c1", True, 5),
+            endpoint("c2", True, 5, contract="Contracts", closed_on=CLOSED),
+        ],
+        "priority_rules": [
+            rule("Ended", 9, contract="Contracts"),
+            rule("Blank", 8, contract="Con tract"),
+            rule("Letter", 7, contract="Kontract"),
+            rule("InCatalog", 6, remote_service="TargetServices"),
+            rule("NotThere", 5, remote_service="TargetServise"),
+        ],
+    }
+    services = catalog({("SQL1", "C"): ["TargetServices"]})
+    warehouse = warehouse_of(session, tmp_path, rows)
+    [explained] = explain_conversation(warehouse, "c1", as_of=AS_OF, catalog=services).endpoints
+    near = [miss.rule_name for step in explained.steps for miss in step.near_misses]
+    assert near == ["Blank", "Letter", "NotThere"]
 
 
 def test_endpoints_whose_level_is_the_servers(

@@ -16,7 +16,8 @@ from pipelines.lint.log import lint_log
 from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
 from pipelines.lint.names import lint_names
 from pipelines.lint.queued import QueuedEndpoints, last_changes, lint_queued
-from pipelines.lint.rules_in_force import ServiceDatabases, rules_in_force
+from pipelines.lint.service_databases import ServiceDatabases
+from pipelines.rules.ladder import ladders_at
 from tests.support.model.rules import Rule, resolve
 from tests.support.rules import I_A, I_B, catalog, create, history_of
 
@@ -36,7 +37,7 @@ def names(
 ) -> list[Finding]:
     history = history_of(*rules)
     kinds = None if log is None else LogEndpoints(tuple(log))
-    databases = rules_in_force(history.versions, None)
+    databases = ladders_at(history.versions, None)
     return list(lint_names(databases, ServiceDatabases(of), kinds, history.locations))
 
 
@@ -116,12 +117,37 @@ def test_names_that_look_alike_are_shown_by_their_code_points() -> None:
     assert codes(create("R", "C Nobody Target", 7, ("I", "Z")), log=None) == []
 
 
+@pytest.mark.parametrize(
+    ("known", "spelling", "how"),
+    [("OrderService", "order_service", "case and blanks"), ("Straße", "STRASSE", "case")],
+)
+def test_a_spelling_is_told_with_how_it_differs(known: str, spelling: str, how: str) -> None:
+    [finding] = names(create("R", f"C {spelling} Target", 7), log=[kind(f"C {known} Target")], of=Catalog())
+    assert finding.sentence.endswith(f"these differ in {how}")
+
+
+@pytest.mark.parametrize(
+    ("spelling", "near"),
+    [
+        pytest.param("InitatorService", "InitiatorService", id="a letter"),
+        pytest.param("InitiatorSerivce", "InitiatorService", id="a swap"),
+        pytest.param("InitiatorServicesV2", None, id="three letters"),
+        pytest.param("Services", None, id="a long word less"),
+    ],
+)
+def test_an_unknown_name_is_probably_a_near_one(spelling: str, near: str | None) -> None:
+    log = [kind("C InitiatorService Target"), kind("C InitiatorServer Target")]
+    [finding] = names(create("R", f"C {spelling} Target", 7), log=log, of=Catalog())
+    assert finding.code.id == "R301"
+    assert finding.fix == (f"write {near!r}" if near else "correct the name, or drop the rule")
+
+
 # --- R305, R306 ---
 
 
 def against(*rules: RuleStatement, log: list[EndpointCount] = LOG) -> list[Finding]:
     history = history_of(*rules)
-    return list(lint_log(rules_in_force(history.versions, None), LogEndpoints(tuple(log)), history.locations))
+    return list(lint_log(ladders_at(history.versions, None), LogEndpoints(tuple(log)), history.locations))
 
 
 def test_a_rule_behind_more_specific_ones() -> None:
@@ -195,7 +221,7 @@ def test_covered_and_never_matched_are_what_the_model_says(
         for number, (triple, level) in enumerate(rules.items())
     ]
     deciding = {resolve(model, I_A, datetime.max, each)[1] for each in kinds}
-    find_fitting = {
+    fitting = {
         rule.name
         for rule in model
         for each in kinds
@@ -203,9 +229,9 @@ def test_covered_and_never_matched_are_what_the_model_says(
     }
     log = [kind(" ".join(each)) for each in kinds]
     covered = {finding.rule for finding in against(*statements, log=log) if finding.code.id == "R305"}
-    assert covered == find_fitting - deciding
+    assert covered == fitting - deciding
     unmatched = {finding.rule for finding in names(*statements, log=log)}
-    assert unmatched == {rule.name for rule in model} - find_fitting
+    assert unmatched == {rule.name for rule in model} - fitting
     fell = [finding for finding in against(*statements, log=log) if finding.code.id == "R306"]
     assert bool(fell) == (None in deciding)
 

@@ -12,12 +12,12 @@ from hypothesis import given, settings, strategies as st
 from pipelines.config.catalog import Catalog
 from pipelines.config.rules.history import RuleVersion
 from pipelines.config.rules.statements import RuleStatement, SourceLocation, StatementType as Verb
-from pipelines.console.wording import level_of
 from pipelines.lint.findings import Finding, FindingCode, Severity
 from pipelines.lint.pairs import pairs
 from pipelines.lint.redundant import find_changed_endpoint, find_successors, remove_rule
-from pipelines.lint.rules_in_force import Names, RulesInForce, ServiceDatabases, mirror_names, rules_in_force
 from pipelines.lint.run import lint_static
+from pipelines.lint.service_databases import ServiceDatabases
+from pipelines.rules.ladder import Ladder, Names, ladders_at, level_of, mirror_names
 from tests.support.model.rules import Rule, resolve
 from tests.support.rules import I_A, I_B, LONG_AGO, catalog, create, history_of
 
@@ -206,8 +206,8 @@ def versions(rules: dict[Names, int], database_key: tuple[str, str] = I_A) -> li
     ]
 
 
-def standing(rules: dict[Names, int], database_key: tuple[str, str] = I_A) -> RulesInForce:
-    return rules_in_force(versions(rules, database_key), None).get(database_key, RulesInForce(()))
+def standing(rules: dict[Names, int], database_key: tuple[str, str] = I_A) -> Ladder:
+    return ladders_at(versions(rules, database_key), None).get(database_key, Ladder(()))
 
 
 def levels_of_all(rules: list[RuleVersion]) -> dict[tuple[str, ...], tuple[int, str | None]]:
@@ -225,7 +225,7 @@ def test_redundant_is_exactly_what_changes_no_endpoint(rules: dict[Names, int]) 
     book, all_of_them = standing(rules), versions(rules)
     before = levels_of_all(all_of_them)
     for names, (level, name) in before.items():
-        first = next(book.find_fitting(names), None)  # type: ignore[arg-type]
+        first = book.decide(names)  # type: ignore[arg-type]
         assert (level_of(first), first and first.name) == (level, name)
     for rule in book.rules:
         after = levels_of_all([other for other in all_of_them if other != rule])

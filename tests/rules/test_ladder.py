@@ -1,0 +1,107 @@
+"""The ladder in plain Python: by hand, and equal to a look at every rule."""
+
+from datetime import UTC, datetime
+
+from hypothesis import given, settings, strategies as st
+
+from pipelines.config.rules.history import RuleVersion
+from pipelines.rules.ladder import Ladder, find_periods, ladders_at, ladders_of, level_of, stands_at, step_of
+from tests.support.model.rules import DEFAULT_LEVEL, Rule, resolve
+from tests.support.model.why_rules import fits
+
+PLACES = (("I", "A"), ("I", "B"))
+NAMES = ("Orders", "orders", "Order", "Ord ers", "Audit")
+
+
+def day(number: int) -> datetime:
+    return datetime(2026, 1, number, tzinfo=UTC)
+
+
+def version(
+    name: str,
+    *triple: str | None,
+    level: int = 7,
+    since: int = 1,
+    until: int | None = None,
+    place: tuple[str, str] = PLACES[0],
+) -> RuleVersion:
+    contract, local, remote = triple
+    ends = None if until is None else day(until)
+    return RuleVersion(*place, name, contract, local, remote, level, day(since), ends)
+
+
+def test_fitting_rules_come_in_the_order_of_the_ladder() -> None:
+    rules = [
+        version("Any", None, None, None),
+        version("Local", None, "L", None),
+        version("C", "C", None, None),
+    ]
+    ladder = Ladder([*rules, version("Other", "C", "X", None)])
+    assert [rule.name for rule in ladder.find_fitting(("C", "L", "R"))] == ["C", "Local", "Any"]
+    assert [step_of(rule) for rule in ladder.find_fitting(("C", "L", "R"))] == [4, 6, 8]
+    assert ladder.decide(("C", "L", "R")) is rules[2]
+    # A name that no rule mentions.
+    assert ladder.decide((None, "L", None)) is rules[1]
+    assert (Ladder(()).decide(("C", "L", "R")), level_of(None)) == (None, DEFAULT_LEVEL)
+
+
+def test_a_version_stands_from_its_first_instant_until_its_last() -> None:
+    #        1    3    5
+    # first  [---------)
+    # then             [----
+    first, then = version("R", "C", None, None, until=5), version("R", "C", None, None, since=5)
+    assert [stands_at(first, day(number)) for number in (1, 4, 5)] == [True, True, False]
+    assert [stands_at(each, None) for each in (first, then)] == [False, True]
+    ladder = Ladder([first, then])
+    assert [ladder.decide_at(("C", "L", "R"), moment) for moment in (day(4), day(5), None)] == [
+        first,
+        then,
+        then,
+    ]
+    other = version("R", "C", None, None, place=PLACES[1])
+    found = {key: ladder.rules for key, ladder in ladders_at([other, first, then], day(3)).items()}
+    assert list(found.items()) == [(PLACES[0], (first,)), (PLACES[1], (other,))]
+    assert ladders_of([first, then])[PLACES[0]].rules == (first, then)
+
+
+def test_periods_end_where_a_version_begins_or_ends() -> None:
+    #        1    3    5    7
+    # A      [---------)
+    # B           [---------
+    a, b = version("A", None, None, None, until=5), version("B", None, None, None, since=3)
+    assert find_periods([a, b]) == [(None, day(1)), (day(1), day(3)), (day(3), day(5)), (day(5), None)]
+    assert find_periods([]) == [(None, None)]
+
+
+triples = st.tuples(*[st.none() | st.sampled_from(NAMES)] * 3)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[RuleVersion]:
+    """Versions whose criteria are unique."""
+    versions = []
+    for number, triple in enumerate(draw(st.lists(triples, max_size=30, unique=True))):
+        since = draw(st.integers(1, 8))
+        until = draw(st.none() | st.integers(since + 1, 9))
+        level = draw(st.integers(1, 10))
+        versions.append(version(f"R{number}", *triple, level=level, since=since, until=until))
+    return versions
+
+
+@settings(max_examples=100)
+@given(histories(), st.tuples(*[st.sampled_from(NAMES)] * 3), st.integers(1, 9))
+def test_look_ups_find_what_a_look_at_every_rule_finds(
+    versions: list[RuleVersion], names: tuple[str, str, str], number: int
+) -> None:
+    model = [Rule(**vars(each)) for each in versions]
+    ladder = Ladder(versions)
+    fitting = sorted((each for each in model if fits(each, names)), key=step_of_model)
+    assert [each.name for each in ladder.find_fitting(names)] == [each.name for each in fitting]
+    decided = ladder.decide_at(names, day(number))
+    expected = resolve(model, PLACES[0], day(number), names)
+    assert (level_of(decided), decided and decided.name, decided and step_of(decided)) == expected
+
+
+def step_of_model(rule: Rule) -> int:
+    """Each criterion that is named counts for more than those after it."""
+    return sum(weight for weight, name in zip((4, 2, 1), rule.triple, strict=True) if name is None)

@@ -1,0 +1,57 @@
+"""Rules that nearly fit: by hand, and equal to a look at every rule."""
+
+from hypothesis import given, settings, strategies as st
+
+from pipelines.config.rules.history import RuleVersion
+from pipelines.config.rules.limits import CRITERIA
+from pipelines.rules.near_rules import NearRules
+from tests.rules.test_ladder import NAMES, histories, version
+from tests.rules.test_near_names import is_near
+
+
+def test_near_rules_come_nearest_first() -> None:
+    rules = [
+        version("Two", "Codtract", "Lacal", "R"),
+        version("Swap", "Contract", None, "Remoet"),
+        version("Blank", "Con tract", None, None),
+        version("Used", "Contracts", None, None),
+        version("Letter", None, "Locals", "Remote"),
+        version("Fits", "Contract", None, None),
+        version("Far", "Other", None, None),
+    ]
+    in_use = {("contract", "Contracts"), ("contract", "Con tract"), ("contract", "Locals")}
+    near = NearRules(rules, lambda *name: name in in_use).find(("Contract", "Local", "Remote"))
+    assert [
+        (each.rule.name, each.criterion, each.rule_has, each.endpoint_has, each.edits) for each in near
+    ] == [
+        ("Blank", "contract", "Con tract", "Contract", 0),
+        ("Letter", "local_service", "Locals", "Local", 1),
+        ("Swap", "remote_service", "Remoet", "Remote", 2),
+    ]
+
+
+@settings(max_examples=100)
+@given(
+    histories(),
+    st.tuples(*[st.sampled_from(NAMES)] * 3),
+    st.sets(st.tuples(st.sampled_from(CRITERIA), st.sampled_from(NAMES))),
+)
+def test_look_ups_find_what_a_look_at_every_rule_finds(
+    versions: list[RuleVersion], names: tuple[str, str, str], in_use: set[tuple[str, str]]
+) -> None:
+    near = []
+    for rule in versions:
+        wrong = [
+            (criterion, wanted, name)
+            for criterion, wanted, name in zip(CRITERIA, rule.triple, names, strict=True)
+            if wanted not in (None, name)
+        ]
+        if len(wrong) == 1:
+            [(criterion, wanted, name)] = wrong
+            assert wanted is not None
+            if is_near(wanted, name, is_in_use=(criterion, wanted) in in_use):
+                near.append((rule.name, criterion, wanted, name))
+    found = NearRules(versions, lambda *name: name in in_use).find(names)
+    assert sorted(near) == sorted(
+        (each.rule.name, each.criterion, each.rule_has, each.endpoint_has) for each in found
+    )
