@@ -80,8 +80,8 @@ test-long: setup ## the tests that take half a minute or more, which make test l
 	@$(PYTEST) -m long $(ARGS)
 
 # A process speaks to one engine: the tests are on Apache Spark, and start the embedded engine beside it.
-test-spark: setup ## the two engines against each other, and what is of Apache Spark alone
-	@TEST_ENGINE=spark $(PYTEST_ALONE) tests/engines $(ARGS)
+test-spark: setup ## both engines compared, and Apache Spark alone (half an hour; PLAYED=nasty: one input)
+	@TEST_ENGINE=spark $(if $(PLAYED),PLAYED="$(PLAYED)") $(PYTEST_ALONE) tests/engines $(ARGS)
 
 .PHONY: test-fast
 test-fast: setup ## the tests that are marked neither slow nor long, on the embedded engine
