@@ -48,7 +48,7 @@ FINISHED = re.compile(r"\bfinished at \S+")
 RUN_TOOK = re.compile(r"(The run took</dt><dd[^>]*>)[^<]*(</dd><dd[^>]*>)[^<]*")
 FILES_OF_TABLE = re.compile(r"(; )?\b(join|delete|in) \d+ (unused )?files?( in \d+ partitions)?")
 """How many files a table has is up to the engine."""
-MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?")
 NO_MORE = re.compile(r"^\w+: \n", re.MULTILINE)
 SUBMITTED = re.compile(r"\./spark-submit\.sh jobs/(\w+)\.py")
 
@@ -102,7 +102,7 @@ class _Player:
         self._tables: dict[str, dict[str, Any]] = {}
         self._said: dict[str, Row] = {}
         self._runs: dict[str, str] = {}
-        self._began = datetime.now(UTC)
+        self._began = datetime.now(UTC).replace(microsecond=0)
 
     def play(self) -> Any:
         """Run the nights, then every command, and return the tables after each night and what was said."""
@@ -173,7 +173,7 @@ class _Player:
         return SUBMITTED.sub(lambda job: f"priorities {COMMANDS.get(job[1], job[1])}", text)
 
     def _plain_moment(self, found: re.Match[str]) -> str:
-        moment = datetime.fromisoformat(found[0])
+        moment = datetime.fromisoformat(found[0]).replace(tzinfo=UTC)
         return "NOW" if self._began <= moment <= datetime.now(UTC) else found[0]
 
 

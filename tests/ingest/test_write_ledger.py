@@ -84,10 +84,10 @@ QUEUE_EVENTS: dict[str, tuple[Row, bool]] = {
     "rollback": (queue_event("ROLLBACK", transaction_id="back"), True),
     "commit of what is over": (queue_event("COMMIT", transaction_id="over"), False),
     "lock": (queue_event("RECEIVE", transaction_id="locks", conversation_group_id="g"), True),
-    "off": (queue_event("QUEUE_ALTERED", queue_status="OFF"), False),
+    "off": (queue_event("QUEUE_ALTERED", queue_status="OFF"), True),
     "off again": (queue_event("QUEUE_ALTERED", event_time=at(3), queue_status="OFF"), True),
 }
-"""Whether queue events stay open: the transactions received messages that do."""
+"""Whether queue events stay open: the transactions received messages that do; since when the queue is off."""
 
 
 def cases(drawing: str) -> dict[str, tuple[list[Row], bool]]:

@@ -181,6 +181,8 @@ def many(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str
         F.lit(at(0)).alias("arrived_at"),
         F.lit(None).cast("bigint").alias("queuing_order"),
         F.lit("ready").alias("state"),
+        F.lit(None).cast("timestamp").alias("held_since"),
+        F.lit(None).cast("string").alias("held_source"),
         *[value.alias(name) for name, value in texts.items()],
     )
     warehouse = Warehouse(session, settings.warehouse)
