@@ -100,7 +100,7 @@ def _embed(data: PageData, shown: Mapping[str, PageTable]) -> str:
     """Return the tables as JSON without any `<`; those of a choice as the script shows them."""
     tables = {name: shown.get(name, table) for name, table in data.tables.items()}
     texts: dict[str, int] = {}
-    for name in shown.keys() & tables.keys():
+    for name in filter(shown.__contains__, tables):
         tables[name] = _share_texts(tables[name], texts)
     content = {
         "as_of": data.as_of,

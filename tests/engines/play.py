@@ -49,6 +49,7 @@ RUN_TOOK = re.compile(r"(The run took</dt><dd[^>]*>)[^<]*(</dd><dd[^>]*>)[^<]*")
 FILES_OF_TABLE = re.compile(r"(; )?\b(join|delete|in) \d+ (unused )?files?( in \d+ partitions)?")
 """How many files a table has is up to the engine."""
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?")
+SECONDS_OF_RUN = re.compile(r"""(data-value=)"\d+\.\d{6}">[^<]*|("NOW","NOW"),\d+\.\d+""")
 NO_MORE = re.compile(r"^\w+: \n", re.MULTILINE)
 SUBMITTED = re.compile(r"\./spark-submit\.sh jobs/(\w+)\.py")
 
@@ -168,6 +169,7 @@ class _Player:
         for id, name in self._runs.items():
             text = text.replace(id, name)
         text = MOMENT.sub(self._plain_moment, text)
+        text = SECONDS_OF_RUN.sub(r"\1\2", text)
         text = FINISHED.sub("finished at ?", SECONDS.sub(r"\1 ? s", text))
         text = NO_MORE.sub("", FILES_OF_TABLE.sub("", RUN_TOOK.sub(r"\1?\2?", text)))
         return SUBMITTED.sub(lambda job: f"priorities {COMMANDS.get(job[1], job[1])}", text)
