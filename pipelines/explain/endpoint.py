@@ -9,8 +9,10 @@ from typing import Any
 from pipelines.config.rules.history import RuleVersion
 from pipelines.config.rules.limits import STEPS
 from pipelines.rules.ladder import (
+    NO_RULES,
     Ladder,
     find_periods,
+    ladders_at,
     ladders_of,
     level_of,
     masked,
@@ -143,9 +145,8 @@ def find_near_rules(
         is_in_use: says of instance, database, criterion and name whether that name of a rule is in use.
     """
     place, moment = (endpoint["instance"], endpoint["database"]), _moment_of(endpoint)
-    own = ladders_of(rules).get(place, Ladder(())).rules
-    in_force = [rule for rule in own if stands_at(rule, moment)]
-    return NearRules(in_force, partial(is_in_use, *place)).find(names_of(endpoint))
+    in_force = ladders_at(rules, moment).get(place, NO_RULES)
+    return NearRules(in_force.rules, partial(is_in_use, *place)).find(names_of(endpoint))
 
 
 def explain_endpoint(
@@ -171,7 +172,7 @@ def explain_endpoint(
     The steps are the precedence of CREATE BROKER PRIORITY in the vendor's documentation.
     """
     own = ladders_of(sorted(rules, key=lambda rule: (rule.valid_from, rule.name)))
-    ladder = own.get((endpoint["instance"], endpoint["database"]), Ladder(()))
+    ladder = own.get((endpoint["instance"], endpoint["database"]), NO_RULES)
     names, moment = names_of(endpoint), _moment_of(endpoint)
     decided = _outcome_of(ladder.decide_at(names, moment))
     by_present_rules = decided

@@ -9,9 +9,7 @@ from pipelines.console.wording import LIST_LENGTH, format_database, format_endpo
 from pipelines.lint.findings import Finding, FindingCode, Severity
 from pipelines.lint.log_endpoints import EndpointCount, LogEndpoints
 from pipelines.lint.pairs import suggested_rule
-from pipelines.rules.ladder import DatabaseKey, Ladder, Names, mirror_names
-
-_NO_RULES = Ladder(())
+from pipelines.rules.ladder import NO_RULES, DatabaseKey, Ladder, Names, mirror_names
 
 
 def lint_log(
@@ -25,7 +23,7 @@ def lint_log(
     reports rules without any endpoint.
     """
     for database_key, kinds in log.by_database.items():
-        rules = databases.get(database_key, _NO_RULES)
+        rules = databases.get(database_key, NO_RULES)
         deciding: dict[VersionKey, dict[VersionKey, RuleVersion]] = defaultdict(dict)
         fitting: dict[VersionKey, RuleVersion] = {}
         defaulted = []
@@ -100,7 +98,7 @@ def _other_ends(
     for kind in kinds:
         counted: dict[int, int] = defaultdict(int)
         for other in log.by_names.get(mirror_names(kind.names), ()):
-            rule = databases.get(other.database_key, _NO_RULES).decide(other.names)
+            rule = databases.get(other.database_key, NO_RULES).decide(other.names)
             if rule is not None:
                 counted[rule.level] += other.endpoints
         levels.append(min(counted, key=lambda level: (-counted[level], level), default=None))

@@ -15,10 +15,7 @@ from pipelines.config.rules.tsql_script import create_statement, quote_name
 from pipelines.console.wording import LIST_LENGTH, format_criteria, format_database, format_level, format_list
 from pipelines.lint.findings import Finding, FindingCode, Severity
 from pipelines.lint.service_databases import ServiceDatabases
-from pipelines.rules.ladder import DatabaseKey, Ladder, Names, join_names, mirror_names
-
-_NO_RULES = Ladder(())
-
+from pipelines.rules.ladder import NO_RULES, DatabaseKey, Ladder, Names, join_names, mirror_names
 
 _ANY_MOMENT = datetime(1, 1, 1, tzinfo=UTC)
 """A CREATE does not say when it takes effect."""
@@ -46,7 +43,7 @@ def lint_pairs(
             others: list[Ladder]
             if remote is not None:
                 found = service_databases.find_service(database_key, remote)
-                others = [databases.get(other, _NO_RULES) for other in found]
+                others = [databases.get(other, NO_RULES) for other in found]
             else:
                 found, others = [], [everywhere]
             names_no_service = remote is None and rule.local_service is None

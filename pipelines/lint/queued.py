@@ -9,7 +9,7 @@ from pipelines.config.rules.history import RuleVersion, VersionKey
 from pipelines.config.rules.statements import SourceLocation
 from pipelines.console.wording import format_count, format_database
 from pipelines.lint.findings import Finding, FindingCode
-from pipelines.rules.ladder import DatabaseKey, Ladder, ladders_at, level_of
+from pipelines.rules.ladder import NO_RULES, DatabaseKey, ladders_at, level_of
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def lint_queued(
         by_database.setdefault((kind.instance, kind.database), []).append(kind)
     for database_key, kinds in sorted(by_database.items()):
         at, version = changes[database_key]
-        rules = standing.get(database_key, Ladder(()))
+        rules = standing.get(database_key, NO_RULES)
         total, other = 0, 0
         for kind in kinds:
             now = rules.decide((kind.contract, kind.local_service, kind.remote_service))

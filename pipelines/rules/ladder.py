@@ -112,6 +112,10 @@ class Ladder:
         return buckets
 
 
+NO_RULES = Ladder(())
+"""The ladder of a database without rules."""
+
+
 def ladders_of(versions: Iterable[RuleVersion]) -> dict[DatabaseKey, Ladder]:
     """Return the ladder of each database, in their order."""
     found: dict[DatabaseKey, list[RuleVersion]] = {}

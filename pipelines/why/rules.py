@@ -8,7 +8,7 @@ from typing import Any
 
 from pipelines.config.rules.history import RuleVersion
 from pipelines.config.rules.limits import STEPS
-from pipelines.rules.ladder import DatabaseKey, Ladder, find_periods, level_of, stands_at, step_of
+from pipelines.rules.ladder import NO_RULES, DatabaseKey, Ladder, find_periods, level_of, stands_at, step_of
 from pipelines.rules.near_rules import NearRule, NearRules
 from pipelines.why.codes import NAMES
 
@@ -25,7 +25,6 @@ NEAR = f"{OF_KIND}, near_rule string, near_level int, criterion string, rule_has
 Kind = tuple[str, str, str, str, str]
 """The values of KIND."""
 _Change = tuple[datetime | None, datetime | None, bool | None, datetime | None]
-_NO_RULES = Ladder(())
 
 
 @dataclass(frozen=True)
@@ -97,7 +96,7 @@ def judge_kinds(
     """
     for held in kinds:
         database_key = held.kind[:2]
-        fitting = list(ladders.get(database_key, _NO_RULES).find_fitting(held.kind[2:]))
+        fitting = list(ladders.get(database_key, NO_RULES).find_fitting(held.kind[2:]))
         winner = fitting[0] if fitting else None
         today = (winner.name, step_of(winner), winner.valid_from) if winner else (None, None, None)
         # Of several rules of the highest level the first, which is of the earliest step.
@@ -107,7 +106,7 @@ def judge_kinds(
         near_level = max((each.rule.level for each in near.get(held.kind, ())), default=None)
         changes: Iterable[_Change] = [(None, None, None, None)]
         if level_of(winner) > held.lowest:
-            changes = _find_changes(histories.get(database_key, _NO_RULES), held, winner)
+            changes = _find_changes(histories.get(database_key, NO_RULES), held, winner)
         for change in changes:
             yield *held.kind, *change, level_of(winner), *today, *lost_rule, near_level
 

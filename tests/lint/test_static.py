@@ -17,7 +17,7 @@ from pipelines.lint.pairs import pairs
 from pipelines.lint.redundant import find_changed_endpoint, find_successors, remove_rule
 from pipelines.lint.run import lint_static
 from pipelines.lint.service_databases import ServiceDatabases
-from pipelines.rules.ladder import Ladder, Names, ladders_at, level_of, mirror_names
+from pipelines.rules.ladder import NO_RULES, Ladder, Names, ladders_at, level_of, mirror_names
 from tests.support.model.rules import Rule, resolve
 from tests.support.rules import I_A, I_B, LONG_AGO, catalog, create, history_of
 
@@ -207,7 +207,7 @@ def versions(rules: dict[Names, int], database_key: tuple[str, str] = I_A) -> li
 
 
 def standing(rules: dict[Names, int], database_key: tuple[str, str] = I_A) -> Ladder:
-    return ladders_at(versions(rules, database_key), None).get(database_key, Ladder(()))
+    return ladders_at(versions(rules, database_key), None).get(database_key, NO_RULES)
 
 
 def levels_of_all(rules: list[RuleVersion]) -> dict[tuple[str, ...], tuple[int, str | None]]:

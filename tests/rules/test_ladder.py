@@ -5,7 +5,16 @@ from datetime import UTC, datetime
 from hypothesis import given, settings, strategies as st
 
 from pipelines.config.rules.history import RuleVersion
-from pipelines.rules.ladder import Ladder, find_periods, ladders_at, ladders_of, level_of, stands_at, step_of
+from pipelines.rules.ladder import (
+    NO_RULES,
+    Ladder,
+    find_periods,
+    ladders_at,
+    ladders_of,
+    level_of,
+    stands_at,
+    step_of,
+)
 from tests.support.model.rules import DEFAULT_LEVEL, Rule, resolve
 from tests.support.model.why_rules import fits
 
@@ -42,7 +51,7 @@ def test_fitting_rules_come_in_the_order_of_the_ladder() -> None:
     assert ladder.decide(("C", "L", "R")) is rules[2]
     # A name that no rule mentions.
     assert ladder.decide((None, "L", None)) is rules[1]
-    assert (Ladder(()).decide(("C", "L", "R")), level_of(None)) == (None, DEFAULT_LEVEL)
+    assert (NO_RULES.decide(("C", "L", "R")), level_of(None)) == (None, DEFAULT_LEVEL)
 
 
 def test_a_version_stands_from_its_first_instant_until_its_last() -> None:
