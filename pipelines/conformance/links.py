@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame, Window, functions as F
 
+from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.engine.python_workers import Work
-from pipelines.ladder.ladder import DEFAULT_PRIORITY
 from pipelines.questions.overtaken import count_passed_by_level, group_by_key
 from pipelines.state.endpoints import SIDE
 
@@ -81,10 +81,7 @@ def conformance_links(
         *LINK,
         F.unix_micros("sendable_at").alias("sendable"),
         F.unix_micros("arrived_at").alias("arrived"),
-        F.when(F.col("honors"), F.col("priority"))
-        .otherwise(F.lit(DEFAULT_PRIORITY))
-        .cast("int")
-        .alias("level"),
+        F.when(F.col("honors"), F.col("priority")).otherwise(F.lit(DEFAULT_LEVEL)).cast("int").alias("level"),
         F.coalesce(F.col("size_bytes") > F.lit(fragment_bytes or 0), F.lit(False)).alias("is_fragmented"),
     )
     return counted.repartition(*LINK).mapInArrow(_count(with_fragments=fragment_bytes is not None), COUNTED)

@@ -8,8 +8,8 @@ from typing import Any
 
 from pyspark.sql import Column, DataFrame, functions as F
 
+from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.engine.concurrency import run_concurrently
-from pipelines.ladder.ladder import DEFAULT_PRIORITY
 from pipelines.schedules.ready import with_arrival_order
 from pipelines.storage.collect import collect_rows
 from schemas.keys import QUEUE
@@ -245,8 +245,8 @@ def describe_transmit_level(row: Mapping[str, Any], honors: bool) -> str:
             today, which may not be that of the run.
     """
     if row["forwarded"]:
-        return f"forwarded messages are always sent at {DEFAULT_PRIORITY}"
-    base = row["priority"] if honors else DEFAULT_PRIORITY
+        return f"forwarded messages are always sent at {DEFAULT_LEVEL}"
+    base = row["priority"] if honors else DEFAULT_LEVEL
     counts = row["transmit_priority"]
     fits = counts > base if row["elevated"] else counts == base
     if not fits:
@@ -258,7 +258,7 @@ def describe_transmit_level(row: Mapping[str, Any], honors: bool) -> str:
     elif honors:
         reason = f"{row['database']} honors priorities, so the sending endpoint's level counts"
     else:
-        reason = f"{row['database']} has HONOR_BROKER_PRIORITY off, so it is sent at {DEFAULT_PRIORITY}"
+        reason = f"{row['database']} has HONOR_BROKER_PRIORITY off, so it is sent at {DEFAULT_LEVEL}"
     if row["elevated"]:
         reason += "; starvation prevention raised that, for it has waited long"
     return reason

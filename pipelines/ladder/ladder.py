@@ -3,9 +3,8 @@
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.config.rules.limits import CRITERIA, STEPS
+from pipelines.config.rules.statements import DEFAULT_LEVEL
 from schemas.keys import ENDPOINT_NAMES
-
-DEFAULT_PRIORITY = 5
 
 
 def with_priority(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
@@ -33,7 +32,7 @@ def with_priority(endpoints: DataFrame, rules: DataFrame) -> DataFrame:
         matched.withColumn("found", found)
         .withColumns(
             {
-                "priority": F.coalesce("found.level", F.lit(DEFAULT_PRIORITY)),
+                "priority": F.coalesce("found.level", F.lit(DEFAULT_LEVEL)),
                 "rule_name": F.col("found.rule_name"),
                 "ladder_step": F.col("found.ladder_step"),
             }

@@ -5,7 +5,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.ladder.ladder import DEFAULT_PRIORITY, STANDING
+from pipelines.config.rules.statements import DEFAULT_LEVEL
+from pipelines.ladder.ladder import STANDING
 from pipelines.state.messages import ARRIVALS, order_of_events
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.pruned_days import warn_of_pruned
@@ -52,9 +53,9 @@ def report_coverage(warehouse: Warehouse, as_of: datetime) -> list[dict[str, Any
     )
     used = {tuple(row[name] for name in (*VERSION, OF_SERVER)): row for row in collect_rows(uses)}
     levels: dict[tuple[Any, ...], int | None] = dict.fromkeys(used)
-    levels |= {(*key[:2], None, None, False): DEFAULT_PRIORITY for key in used}
+    levels |= {(*key[:2], None, None, False): DEFAULT_LEVEL for key in used}
     for version in versions:
-        levels[version.instance, version.database, None, None, False] = DEFAULT_PRIORITY
+        levels[version.instance, version.database, None, None, False] = DEFAULT_LEVEL
         key = (*version.key, False)
         if version.valid_from < as_of or key in used:
             levels[key] = version.level

@@ -5,7 +5,7 @@ from datetime import datetime
 from pyspark.sql import Column, DataFrame, Window, functions as F
 
 from pipelines.config.model import Starvation
-from pipelines.ladder.ladder import DEFAULT_PRIORITY
+from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.schedules.numbering import level_and_minute, number_rows
 from schemas.keys import QUEUE
 
@@ -66,7 +66,7 @@ def with_transmit_priority(
         F.broadcast(honoring.withColumn("honors", F.lit(True))), ["instance", "database"], "left"
     )
     counts = F.col("honors") & ~F.col("forwarded")
-    base = F.when(counts, F.col("priority")).otherwise(F.lit(DEFAULT_PRIORITY))
+    base = F.when(counts, F.col("priority")).otherwise(F.lit(DEFAULT_LEVEL))
     raised = F.when(F.col("forwarded"), base).otherwise(_raised(base, as_of, starvation))
     return flagged.withColumns({"transmit_priority": raised, "elevated": raised > base}).drop("honors")
 

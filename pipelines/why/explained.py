@@ -11,10 +11,10 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.activation.queues_off import UNKNOWN
 from pipelines.activation.read import ENOUGH, queues_off_at, rollbacks
 from pipelines.config.catalog import Catalog
+from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.console.wording import format_queue
 from pipelines.engine.frames import small_frame
 from pipelines.engine.materialize import Materialize
-from pipelines.ladder.ladder import DEFAULT_PRIORITY
 from pipelines.questions.names_in_use import drop_names_in_use, known_in_use
 from pipelines.rules.ladder import ladders_at, ladders_of
 from pipelines.state.endpoints import SIDE
@@ -147,7 +147,7 @@ def _with_rules(warehouse: Warehouse, rows: DataFrame, verdicts: DataFrame, as_o
     others = warehouse.read_open(ENDPOINTS, as_of).where(
         (F.col("created_at") < F.lit(as_of)) & F.col("ladder_step").isNotNull()
     )
-    others = others.where(F.col("priority") > DEFAULT_PRIORITY).select(
+    others = others.where(F.col("priority") > DEFAULT_LEVEL).select(
         "conversation_id",
         (~F.col("is_initiator")).alias("is_initiator"),
         F.col("instance").alias("other_instance"),
@@ -162,7 +162,7 @@ def _with_codes(rows: DataFrame) -> DataFrame:
     """Add `codes`, the causes that hold."""
     level = F.col("endpoint_priority")
     is_held = level.isNotNull()
-    is_bare = is_held & F.col("endpoint_ladder_step").isNull() & (level == DEFAULT_PRIORITY)
+    is_bare = is_held & F.col("endpoint_ladder_step").isNull() & (level == DEFAULT_LEVEL)
     is_raised = F.col("today") > level
     silent, reason = not_received()
     conditions: dict[str, Column] = {
@@ -175,7 +175,7 @@ def _with_codes(rows: DataFrame) -> DataFrame:
     any_rule = F.lit(False)
     for condition in conditions.values():
         any_rule |= F.coalesce(condition, F.lit(False))
-    has_rule = is_held & F.col("endpoint_ladder_step").isNotNull() & (level > DEFAULT_PRIORITY)
+    has_rule = is_held & F.col("endpoint_ladder_step").isNotNull() & (level > DEFAULT_LEVEL)
     ruled = rows.where(has_rule).select(*PLACE).distinct().withColumn("has_ruled", F.lit(True))
     rows = rows.join(F.broadcast(ruled), list(PLACE), "left")
     is_sent = F.col("kind") == "transmission"
@@ -189,7 +189,7 @@ def _with_codes(rows: DataFrame) -> DataFrame:
         "queue_off": (F.col("state") == "queue_off") | F.col("waits_for").isNotNull(),
         "not_received": silent,
         "rolled_back": F.col("times").isNotNull() & ~is_sent,
-        "honor_off": is_sent & is_held & (F.col("sent_level") > DEFAULT_PRIORITY) & F.col("honors").isNull(),
+        "honor_off": is_sent & is_held & (F.col("sent_level") > DEFAULT_LEVEL) & F.col("honors").isNull(),
         "transmission_status": F.col("status").isNotNull(),
         **{
             code: F.col("reason") == code

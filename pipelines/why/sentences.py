@@ -8,9 +8,9 @@ from datetime import datetime
 from pipelines.activation.queues_off import SINCE_UNKNOWN
 from pipelines.config.instants import format_instant
 from pipelines.config.queue_filter import queue_text
+from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.config.rules.tsql_script import quote_name
 from pipelines.console.wording import format_count, format_list
-from pipelines.ladder.ladder import DEFAULT_PRIORITY
 from pipelines.lint.pairs import suggested_rule
 from pipelines.why.situation import Place, Row
 
@@ -97,7 +97,7 @@ class Teller:
         first = details[0]
         other = queue_text([first["other_instance"], first["other_database"]])
         return (
-            f"{_messages(cause, 'have')} level {DEFAULT_PRIORITY} as no rule of "
+            f"{_messages(cause, 'have')} level {DEFAULT_LEVEL} as no rule of "
             f"{_database(first)} fits their endpoint; the other endpoint, in {other}, has "
             f"{first['other_level']} by {first['other_rule']!r}{_more(details)}",
             f"add the rule for this side: {_statement(first, first['other_level'])}",
@@ -115,7 +115,7 @@ class Teller:
     def _no_rule(self, cause: Row, details: Details, kind: str | None) -> tuple[str, str]:
         first = details[0]
         return (
-            f"{_messages(cause, 'have')} level {DEFAULT_PRIORITY} as no rule of {_database(first)} fits, "
+            f"{_messages(cause, 'have')} level {DEFAULT_LEVEL} as no rule of {_database(first)} fits, "
             f"while others beside them have a higher level by a rule{_more(details)}",
             f"add a rule if they are to go first: {_statement(first, NEW_LEVEL)}",
         )
@@ -208,7 +208,7 @@ class Teller:
     def _honor_off(self, cause: Row, details: Details, kind: str | None) -> tuple[str, str]:
         first = details[0]
         return (
-            f"{_messages(cause, 'are')} sent at level {DEFAULT_PRIORITY}, below their own: database "
+            f"{_messages(cause, 'are')} sent at level {DEFAULT_LEVEL}, below their own: database "
             f"{_database(first)} does not honor priorities{_more(details)}",
             f"ALTER DATABASE {quote_name(first['database'])} SET HONOR_BROKER_PRIORITY ON",
         )
