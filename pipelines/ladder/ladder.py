@@ -84,11 +84,8 @@ def with_level(endpoints: DataFrame, levels: DataFrame) -> DataFrame:
     """
     by_server = F.coalesce(F.col("level_source") == "server", F.lit(False))
     moment = F.when(by_server, F.lit(STANDING).cast("timestamp")).otherwise(F.col("created_at"))
-    is_of_period = (F.col("since").isNull() | (F.col("moment") >= F.col("since"))) & (
-        F.col("until").isNull() | (F.col("moment") < F.col("until"))
-    )
     rows = endpoints.withColumn("moment", moment)
-    condition = is_of_period
+    condition = is_in_period(F.col("moment"), F.col("since"), F.col("until"))
     for name in ENDPOINT_NAMES:
         condition &= F.col(f"endpoint.{name}") == F.col(f"kind.{name}")
     # The small side stands on the left, which is held in memory.
@@ -106,6 +103,11 @@ def with_level(endpoints: DataFrame, levels: DataFrame) -> DataFrame:
         )
         .drop("moment")
     )
+
+
+def is_in_period(moment: Column, since: Column, until: Column) -> Column:
+    """Whether a moment is in a half-open period, which is open where since or until is null."""
+    return (since.isNull() | (moment >= since)) & (until.isNull() | (moment < until))
 
 
 def _rules_of(rules: DataFrame, step: int, named: tuple[bool, bool, bool]) -> DataFrame:

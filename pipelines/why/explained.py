@@ -15,6 +15,7 @@ from pipelines.config.rules.statements import DEFAULT_LEVEL
 from pipelines.console.wording import format_queue
 from pipelines.engine.frames import small_frame
 from pipelines.engine.materialize import Materialize
+from pipelines.ladder.ladder import is_in_period
 from pipelines.questions.names_in_use import drop_names_in_use, known_in_use
 from pipelines.rules.ladder import ladders_at, ladders_of
 from pipelines.state.endpoints import SIDE
@@ -131,9 +132,7 @@ def _judge(
 def _with_rules(warehouse: Warehouse, rows: DataFrame, verdicts: DataFrame, as_of: datetime) -> DataFrame:
     """Add what the rules at T say of the holding endpoint, and the other endpoint if it has a rule."""
     created_at = F.col("endpoint_created_at")
-    condition = (F.col("created_from").isNull() | (created_at >= F.col("created_from"))) & (
-        F.col("created_until").isNull() | (created_at < F.col("created_until"))
-    )
+    condition = is_in_period(created_at, F.col("created_from"), F.col("created_until"))
     for name in KIND:
         condition &= F.col(f"kind.{name}") == F.col(f"row.{name}")
     said = [name for name in verdicts.columns if name not in (*KIND, "created_from", "created_until")]
