@@ -43,14 +43,19 @@ MUCH = {
     "adaptive_enabled": "true",
     "shuffle_partitions": "3",
 }
-SECONDS = re.compile(r"\b(done in|failed after) \d+\.\d s")
-FINISHED = re.compile(r"\bfinished at \S+")
-RUN_TOOK = re.compile(r"(The run took</dt><dd[^>]*>)[^<]*(</dd><dd[^>]*>)[^<]*")
-FILES_OF_TABLE = re.compile(r"(; )?\b(join|delete|in) \d+ (unused )?files?( in \d+ partitions)?")
-"""How many files a table has is up to the engine."""
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?")
-SECONDS_OF_RUN = re.compile(r"""(data-value=)"\d+\.\d{6}">[^<]*|("NOW","NOW"),\d+\.\d+""")
-NO_MORE = re.compile(r"^\w+: \n", re.MULTILINE)
+MASKS = (
+    (r"\b(done in|failed after) \d+\.\d s", r"\1 ? s"),
+    (r"\bfinished at \S+", "finished at ?"),
+    # On the page: how long runs took, in a figure, a cell and the data.
+    (r"(The run took</dt><dd[^>]*>)[^<]*(</dd><dd[^>]*>)[^<]*", r"\1?\2?"),
+    (r'(data-value=)"\d+\.\d{6}">[^<]*', r"\1"),
+    (r'("NOW","NOW"),\d+\.\d+', r"\1"),
+    # How many files a table has is up to the engine; a line that said nothing else goes.
+    (r"(; )?\b(join|delete|in) \d+ (unused )?files?( in \d+ partitions)?", ""),
+    (r"(?m)^\w+: \n", ""),
+)
+"""Patterns of what differs between two runs, and what stands in their place; moments are masked first."""
 SUBMITTED = re.compile(r"\./spark-submit\.sh jobs/(\w+)\.py")
 
 
@@ -169,9 +174,8 @@ class _Player:
         for id, name in self._runs.items():
             text = text.replace(id, name)
         text = MOMENT.sub(self._plain_moment, text)
-        text = SECONDS_OF_RUN.sub(r"\1\2", text)
-        text = FINISHED.sub("finished at ?", SECONDS.sub(r"\1 ? s", text))
-        text = NO_MORE.sub("", FILES_OF_TABLE.sub("", RUN_TOOK.sub(r"\1?\2?", text)))
+        for pattern, mask in MASKS:
+            text = re.sub(pattern, mask, text)
         return SUBMITTED.sub(lambda job: f"priorities {COMMANDS.get(job[1], job[1])}", text)
 
     def _plain_moment(self, found: re.Match[str]) -> str:
