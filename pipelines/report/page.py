@@ -98,10 +98,11 @@ def _hash(content: str) -> str:
 
 def _embed(data: PageData, shown: Mapping[str, PageTable]) -> str:
     """Return the tables as JSON without any `<`; those of a choice as the script shows them."""
-    tables = {name: shown.get(name, table) for name, table in data.tables.items()}
     texts: dict[str, int] = {}
-    for name in filter(shown.__contains__, tables):
-        tables[name] = _share_texts(tables[name], texts)
+    tables = {
+        name: _share_texts(shown[name], texts) if name in shown else table
+        for name, table in data.tables.items()
+    }
     content = {
         "as_of": data.as_of,
         "texts": list(texts),
