@@ -116,24 +116,21 @@ def other_columns(path: str, table: Table, found: Mapping[str, str]) -> str | No
     """
     declared = {column.name: column.type for column in table.columns}
     later = {column.name for column in table.columns if table.may_lack(column)}
-    added: list[str] = []
-    if not declared.keys() & found.keys():
-        differs = "it has none of the columns of that table, so it is another table"
-    else:
-        missing = [
-            f"column {name} is missing" for name in declared if name not in found and name not in later
-        ]
-        retyped = [
-            f"column {name} is {found[name]} and must be {type}"
-            for name, type in declared.items()
-            if found.get(name, type) != type
-        ]
-        added = [f"column {name} was added" for name in found if name not in declared]
-        differs = ", ".join(missing + retyped + added)
-    if not differs:
+    missing = [f"column {name} is missing" for name in declared if name not in found and name not in later]
+    retyped = [
+        f"column {name} is {found[name]} and must be {type}"
+        for name, type in declared.items()
+        if found.get(name, type) != type
+    ]
+    added = [f"column {name} was added" for name in found if name not in declared]
+    if not missing + retyped + added:
         return None
+    if declared.keys() & found.keys():
+        differs = ", ".join(missing + retyped + added)
+    else:
+        differs = "it has none of the columns of that table, so it is another table"
     # A newer version adds columns, and changes nothing else.
-    age, first = ("A newer", "Upgrade, put") if differs == ", ".join(added) else ("An older", "Put")
+    age, first = ("An older", "Put") if missing + retyped else ("A newer", "Upgrade, put")
     return (
         f"warehouse: {path}: {differs}. {age} version wrote the table, or another program changed it. "
         f"{first} it back as it was, or {REBUILD}"
