@@ -170,8 +170,7 @@ def select_transmitted(instance: DataFrame, limit: int, *, held_back: int) -> Da
     """
     first = instance.where((F.col("position") <= limit + held_back) & F.col("waits_for").isNull())
     return (
-        (first.orderBy("position").limit(limit) if held_back else first)
-        .select(
+        first.select(
             "position",
             "transmit_priority",
             "priority",
@@ -192,4 +191,5 @@ def select_transmitted(instance: DataFrame, limit: int, *, held_back: int) -> Da
             "why_still_here",
         )
         .orderBy("position")
+        .limit(limit)
     )
