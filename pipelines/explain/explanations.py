@@ -119,7 +119,7 @@ def explain_conversation(
     if not found and (of_handle := find_conversation(warehouse, conversation_id)):
         conversation_id = of_handle
         found = read_endpoints(warehouse, conversation_id)
-    endpoints = _explain_endpoints(warehouse, catalog or Catalog(), found, as_of)
+    endpoints = _explain_endpoints(warehouse, catalog, found, as_of)
     if not endpoints:
         raise PipelineError(
             f"conversation {name!r}: no endpoint has this conversation_id or conversation_handle; check the "
@@ -176,7 +176,7 @@ def explain_message(
         found = read_endpoints(warehouse, known["conversation_id"])
     endpoints, (receive, group) = run_concurrently(
         warehouse.spark,
-        lambda: _explain_endpoints(warehouse, catalog or Catalog(), found, as_of),
+        lambda: _explain_endpoints(warehouse, catalog, found, as_of),
         lambda: _explain_receive(warehouse, message_id, known, found, as_of),
     )
     transmissions: list[TransmissionPosition] = []
@@ -276,7 +276,10 @@ def _explain_groups(warehouse: Warehouse, group_id: str, as_of: datetime) -> lis
 
 
 def _explain_endpoints(
-    warehouse: Warehouse, catalog: Catalog, endpoints: Sequence[Mapping[str, Any]], as_of: datetime
+    warehouse: Warehouse,
+    catalog: Catalog | None,
+    endpoints: Sequence[Mapping[str, Any]],
+    as_of: datetime,
 ) -> tuple[Endpoint, ...]:
     """Explain endpoints, the initiator first; only the rules of their databases are read.
 
@@ -292,7 +295,7 @@ def _explain_endpoints(
     shown = read_rule_snapshots(warehouse)
     events = read_endpoint_events(warehouse, endpoints[0]["conversation_id"])
     states = find_snapshot_states(events, as_of)
-    is_in_use = known_in_use(catalog)
+    is_in_use = known_in_use(catalog or Catalog())
     near = {row["is_initiator"]: find_near_rules(row, rules, is_in_use) for row in initiator_first}
     near = drop_names_in_use(warehouse, near, as_of)
     return tuple(
