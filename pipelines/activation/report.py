@@ -49,8 +49,8 @@ def activation_of_queue(
     """Read the summary of a queue's window, with its runs of checks in order as `runs`.
 
     `monitor` is the queue's monitor as the newest snapshot shows it (`queue_monitors`), `queue_off` the
-    waiting messages if the queue is off (`queues_off_at`); else null. If only a snapshot
-    shows the monitor (`unconfigured_monitors`), there are no runs, and the figures of a replay are null.
+    waiting messages if the queue is off (`queues_off_at`); else null. If only a snapshot shows the monitor
+    (`unconfigured_monitors`), there are no runs, and the figures of a replay are null.
 
     Raises:
         PipelineError: the window of this as_of was not replayed.

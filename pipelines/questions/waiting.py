@@ -78,9 +78,9 @@ def seconds_waited(since: str, as_of: datetime) -> Column:
 
 
 def percentile(seconds: Column, share: float) -> Column:
-    """A percentile of whole seconds, interpolated; exact for a share of whole hundredths.
+    """A percentile of whole seconds, interpolated between neighbours; exact for a share of whole hundredths.
 
-    Engines interpolate with other errors in the last digits, which are cut off.
+    It is rounded, as engines differ in the last digits.
     """
     return F.round(F.percentile(seconds, F.lit(share)), 2)
 

@@ -65,7 +65,7 @@ def named_locks(queue_events: DataFrame, open_transactions: DataFrame) -> DataFr
 
     Returns:
         (instance, database, queue, conversation_group_id), unique: the locked groups, on the event's queue;
-        and `locked_since`, the first of these events.
+        and `locked_since`, the time of the first such event.
     """
     naming = queue_events.where(
         F.col("event_type").isin(*LOCKING)

@@ -76,7 +76,7 @@ def details_of(code: str, found: Explained, fitting: DataFrame, limit: int) -> d
         place = None if row["kind"] is None else place_of(row)
         values = {name: row[f"d_{name}"] for name in columns}
         if code == "queue_off":
-            # For the sentence alone: a single sight is no beginning.
+            # For the sentence alone: one snapshot does not tell when it started.
             about = found.off[format_queue(values)]
             values |= {f"_{name}": about[name] for name in ("is_seen", "is_unknown")}
         details.setdefault(place, []).append({**values, "messages": row["messages"]})

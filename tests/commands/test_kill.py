@@ -1,8 +1,6 @@
 """A nightly job that is killed, and run again: the tables are those of a run that was left alone.
 
 tests/nightly/test_interrupted.py breaks off after every commit; here whole processes die, at any moment.
-One of
-Apache Spark dies in test_engines.py.
 """
 
 import shutil

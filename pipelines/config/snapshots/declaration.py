@@ -56,7 +56,7 @@ class ViewColumn:
         may_lack: whether the view may lack the column; all its values are null then.
         also: other names that it may have in files.
         instead: the column that says the same by name, where the view lacks this one.
-        names: the view that has the names of these ids.
+        names: the view in which these ids have names.
         event: the column of the view's events that has the value, if it has another name than this one.
         of_endpoint: whether it says of a message's endpoint what a view of endpoints says, too.
         sql: T-SQL for the column of the capture, where it is not the view's own one.
