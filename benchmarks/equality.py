@@ -62,6 +62,8 @@ RECEIVE = (
     "arrived_at",
     "queuing_order",
     "state",
+    "held_since",
+    "held_source",
 )
 TRANSMISSION = (
     "instance",
@@ -84,6 +86,9 @@ TRANSMISSION = (
     "forwarded",
     "block",
     "sendable_at",
+    "waits_for",
+    "waits_since",
+    "waits_source",
 )
 COMPARED: Mapping[str, tuple[str, ...]] = {
     "endpoints": ENDPOINT,

@@ -42,7 +42,7 @@ STEPS = (
 WRITTEN = {
     "rejected_events": "*",
     "endpoints": "* EXCLUDE first_group_id",
-    "group_priorities": "*",
+    "group_priorities": "* EXCLUDE (held_since, held_source)",
     "receive_schedule": "*",
     "transmission_schedule": "*",
     "unresolved": "*",

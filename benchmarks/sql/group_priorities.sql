@@ -54,7 +54,9 @@ states AS (
             WHEN o.queue IS NOT NULL THEN 'queue_off'
             WHEN l.queue IS NOT NULL AND getvariable('has_queue_events') THEN 'group_locked'
             ELSE 'ready'
-        END AS state
+        END AS state,
+        CASE WHEN state = 'queue_off' THEN off_since WHEN state = 'group_locked' THEN locked_since END AS held_since,
+        CASE WHEN state = 'queue_off' THEN off_source WHEN state = 'group_locked' THEN 'log' END AS held_source
     FROM groups
     LEFT JOIN queues_off AS o USING (instance, database, queue)
     LEFT JOIN locked_groups AS l USING (instance, database, queue, conversation_group_id)

@@ -12,10 +12,13 @@ SELECT
         e.event_type = 'RECEIVED' AND e.event_time < getvariable('as_of')
         AND (e.transaction_id IS NULL OR coalesce(t.committed, false) OR NOT getvariable('has_queue_events'))
     ) AS is_received,
-    bool_or(
-        e.event_type = 'RECEIVED' AND e.event_time < getvariable('as_of') AND e.transaction_id IS NOT NULL
-        AND t.committed IS NULL AND getvariable('has_queue_events')
-    ) AS is_taken,
+    min(
+        CASE
+            WHEN e.event_type = 'RECEIVED' AND e.event_time < getvariable('as_of') AND e.transaction_id IS NOT NULL
+                AND t.committed IS NULL AND getvariable('has_queue_events')
+            THEN e.event_time
+        END
+    ) AS taken_at,
     any_value(conversation_id) AS conversation_id,
     any_value(sent_by_initiator) AS sent_by_initiator,
     any_value(message_type) AS message_type,
@@ -61,7 +64,7 @@ FROM places GROUP BY message_id;
 CREATE VIEW candidate_messages AS
 SELECT * EXCLUDE differs FROM candidates WHERE NOT differs
 UNION ALL BY NAME
-SELECT message_id, sent_at, arrived_at, is_received, is_taken, decided.* EXCLUDE message_id
+SELECT message_id, sent_at, arrived_at, is_received, taken_at, decided.* EXCLUDE message_id
 FROM candidates JOIN decided USING (message_id);
 
 CREATE TABLE forwards AS
@@ -97,9 +100,9 @@ FROM existing LEFT JOIN last_moves USING (conversation_id, is_initiator);
 
 CREATE TABLE open_messages AS
 SELECT
-    m.*, m.is_taken AND NOT m.is_received AS is_in_flight,
+    m.*, m.taken_at IS NOT NULL AND NOT m.is_received AS is_in_flight,
     f.message_id IS NOT NULL AS is_forwarded,
-    NOT m.is_received AND NOT m.is_taken AND coalesce(m.arrived_at < getvariable('as_of'), false)
+    NOT m.is_received AND m.taken_at IS NULL AND coalesce(m.arrived_at < getvariable('as_of'), false)
         AND NOT coalesce(to_end.ended_at < getvariable('as_of'), false) AS in_queue,
     coalesce(m.sent_at < getvariable('as_of'), false)
         AND NOT coalesce(m.arrived_at < getvariable('as_of'), false)

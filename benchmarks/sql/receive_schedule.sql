@@ -4,7 +4,7 @@
 CREATE VIEW receive_schedule AS
 WITH placed AS (
     SELECT
-        m.*, g.state, g.position AS receive_number, g.priority AS group_priority, c.place
+        m.*, g.state, g.held_since, g.held_source, g.position AS receive_number, g.priority AS group_priority, c.place
     FROM ready_messages AS m
     JOIN group_priorities AS g USING (instance, database, queue, conversation_group_id)
     JOIN ready_conversations AS c
@@ -21,6 +21,7 @@ SELECT
         )
     END AS position,
     receive_number, conversation_group_id, group_priority, conversation_id, is_initiator, conversation_handle,
-    contract, local_service, remote_service, priority, message_sequence_number, message_type, arrived_at, queuing_order, state
+    contract, local_service, remote_service, priority, message_sequence_number, message_type, arrived_at, queuing_order,
+    state, held_since, held_source
 FROM placed
 ORDER BY instance, database, queue, position;

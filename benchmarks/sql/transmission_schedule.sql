@@ -81,7 +81,10 @@ held AS (
             CASE
                 WHEN o.queue IS NOT NULL AND NOT d.forwarded THEN d.destination.database ELSE d.database
             END AS database
-        )
+        ),
+        CASE WHEN NOT d.forwarded THEN o.name END AS waits_for,
+        CASE WHEN NOT d.forwarded THEN o.off_since END AS waits_since,
+        CASE WHEN NOT d.forwarded THEN o.off_source END AS waits_source
     FROM destinations AS d
     LEFT JOIN queues_off AS o
         ON o.instance = d.destination.instance AND o.database = d.destination.database
@@ -105,6 +108,7 @@ SELECT
     ) AS position,
     database, destination.instance AS destination_instance, destination.database AS destination_database,
     conversation_id, sent_by_initiator, from_service, to_service, contract, message_sequence_number,
-    message_type, size_bytes, priority, transmit_priority, false AS elevated, forwarded, NULL::BIGINT AS block, sendable_at
+    message_type, size_bytes, priority, transmit_priority, false AS elevated, forwarded, NULL::BIGINT AS block, sendable_at,
+    waits_for, waits_since, waits_source
 FROM rated
 ORDER BY instance, position;
