@@ -30,7 +30,7 @@ class Bench:
 
     @property
     def engines(self) -> Sequence[str]:
-        """Those that the pipeline and the floor run on."""
+        """Those that the pipeline runs on."""
         return self.options.engines
 
     @property
@@ -73,16 +73,14 @@ class Bench:
         """A first night of the bench's size where a backlog stands, spread evenly: run once."""
         if not self._has_backlog:
             self._has_backlog = True
-            self.compare_backlog("backlog", f"{self.messages:,} messages", floor=True)
+            self.compare_backlog("backlog", f"{self.messages:,} messages")
 
-    def compare_backlog(
-        self, experiment: str, name: str, skew: Skew | None = None, *, floor: bool = False
-    ) -> None:
+    def compare_backlog(self, experiment: str, name: str, skew: Skew | None = None) -> None:
         """Run all on a log with a standing backlog; the tables go."""
         _say(f"log of {self.messages:,} messages with a backlog, {skew or 'even'}")
         log = make_backlog(self.messages, skew, self._logs)
         case = Case(self.options, experiment, name, log, self.messages)
-        self.compare(case, floor=floor, count_jobs=True)
+        self.compare(case, count_jobs=True)
         case.close()
 
     def compare_log(
@@ -102,17 +100,15 @@ class Bench:
         self,
         case: Case,
         *,
-        floor: bool = False,
         memory: Mapping[str, str] | None = None,
         count_jobs: bool = False,
     ) -> None:
-        """Run the pipeline on each engine, the floors and the peer, in turn and in each round.
+        """Run the pipeline on each engine and the peer, in turn and in each round.
 
         Figures count once the tables agree.
 
         Args:
             case: what to run them on.
-            floor: whether the floors run.
             memory: of an engine, if not that of the bench.
             count_jobs: whether Spark counts its jobs.
         """
@@ -123,8 +119,6 @@ class Bench:
                 case.night(engine, LAST_MIDNIGHT, memory=(memory or {}).get(engine), count_jobs=count_jobs)
                 for engine in self.engines
             ]
-            if floor:
-                ours += [case.floor(engine, LAST_MIDNIGHT) for engine in self.engines]
             self.add(case.peer(LAST_MIDNIGHT))
             for measure in ours:
                 self.add(case.compared(measure, LAST_MIDNIGHT))

@@ -1,4 +1,4 @@
-"""A case of an experiment: runs of the pipeline, the peer and the floor on one log."""
+"""A case of an experiment: runs of the pipeline and the peer on one log."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from benchmarks.equality import require_equal
-from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, SPARK, Measure
+from benchmarks.measure import DUCKDB, EMBEDDED, SPARK, Measure
 from benchmarks.options import LAST_MIDNIGHT, Options
 from benchmarks.processes import PROJECT, Finished, run_process
 from benchmarks.readings import (
@@ -32,7 +32,7 @@ HIGHEST = 10
 
 @dataclass(frozen=True)
 class Case:
-    """A case of an experiment: its folder with settings, the warehouses, the peer's tables and the floors'.
+    """A case of an experiment: its folder with settings, the warehouses and the peer's tables.
 
     Attributes:
         options: of the call.
@@ -57,8 +57,8 @@ class Case:
         return self.options.folder / "runs" / self.experiment
 
     def warehouse(self, system: str) -> Path:
-        """The tables of the pipeline on an engine, or of a floor."""
-        return self._place(system) / "warehouse"
+        """The tables of the pipeline on an engine."""
+        return self.folder / system / "warehouse"
 
     def clear(self) -> None:
         """Remove what earlier runs left."""
@@ -110,16 +110,6 @@ class Case:
         finished = run_process(command, log=self.folder / "peer.log")
         return self._measure(DUCKDB, finished, None, out)
 
-    def floor(self, engine: str, as_of: datetime) -> Measure:
-        """Run the floor; see `lean.py`. Spark counts its jobs."""
-        # A warehouse without tables: all is new, so spark-submit.sh chooses as for the night.
-        system = FLOOR + engine
-        options: list[str | Path] = ["--config", self._settings(system), "--as-of", as_of.isoformat()]
-        jobs = self._event_log(engine)
-        finished = self._job(engine, "benchmarks.lean", options, event_log=jobs)
-        measure = self._measure(system, finished, None, self.warehouse(system))
-        return replace(measure, spark=costs_of(jobs) if jobs else {})
-
     def ask(self, engine: str) -> Measure:
         """Ask the questions of `queries.py`: their seconds are the steps."""
         settings = self._settings(engine)
@@ -156,14 +146,11 @@ class Case:
             measure, rows=require_equal(self.warehouse(measure.system), self.folder / "peer", as_of)
         )
 
-    def _place(self, system: str) -> Path:
-        return self.folder / system.replace(" ", "_")
-
     def _event_log(self, engine: str) -> Path | None:
         return self.folder / engine / "jobs" if engine == SPARK else None
 
     def _settings(self, system: str, *, activation: bool = False) -> Path:
-        folder = self._place(system)
+        folder = self.folder / system
         folder.mkdir(parents=True, exist_ok=True)
         inputs = self.inputs_at or self.log
         settings: dict[str, Any] = {"warehouse": "warehouse"}
@@ -193,7 +180,7 @@ class Case:
         memory: str | None = None,
         event_log: Path | None = None,
     ) -> Finished:
-        # What is measured may be another checkout's; the floor is this one's.
+        # What is measured may be another checkout's; the questions of `queries.py` are this one's.
         project = self.options.project if module.startswith("jobs.") else PROJECT
         command: list[str | Path] = [sys.executable, "-m", module, *options]
         if engine != EMBEDDED:
@@ -213,7 +200,7 @@ class Case:
         sources = [inputs] if self.snapshot else [inputs / source for source in CONTRACTS]
         pattern = "*" if self.snapshot else "*.parquet"
         files = new or [file for source in sources for file in source.glob(pattern)]
-        # Peer and floor are of this checkout.
+        # The peer is of this checkout.
         project = self.options.project if system in (EMBEDDED, SPARK) else PROJECT
         return Measure(
             experiment=self.experiment,

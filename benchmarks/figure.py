@@ -1,4 +1,4 @@
-"""The figure: seconds of both engines, DuckDB and the floors, case by case."""
+"""The figure: seconds of both engines and DuckDB, case by case."""
 
 from math import isnan, nan
 from pathlib import Path
@@ -9,14 +9,12 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, SPARK, Results
+from benchmarks.measure import DUCKDB, EMBEDDED, SPARK, Results
 
 COLOURS = {
     EMBEDDED: "#1f5a96",
     SPARK: "#c2452d",
     DUCKDB: "#e0a030",
-    FLOOR + EMBEDDED: "#9db8d6",
-    FLOOR + SPARK: "#e3b5ab",
 }
 
 
@@ -38,7 +36,7 @@ def draw(results: Results, path: Path) -> bool:
     for place, (system, colour) in enumerate(COLOURS.items()):
         found = [results.of(*case, system) for case in cases]
         seconds = [measure.seconds if measure else nan for measure in found]
-        middles = [row + (place - 2) * height for row in range(len(cases))]
+        middles = [row + (place - 1) * height for row in range(len(cases))]
         bars = axes.barh(middles, seconds, height, label=system, color=colour)
         axes.bar_label(bars, ["" if isnan(value) else f"{value:.1f} s" for value in seconds], padding=3)
     axes.set_yticks(range(len(cases)), ["\n".join(case) for case in cases])

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 EMBEDDED, SPARK, DUCKDB = "embedded", "Spark", "DuckDB"
-FLOOR = "floor "
-"""A floor is named by its engine: `floor embedded`, `floor Spark`."""
 
 
 @dataclass(frozen=True)
@@ -15,7 +13,7 @@ class Measure:
 
     Attributes:
         experiment, case: what was measured; the systems of a case did the same work.
-        system: embedded, Spark, DuckDB, or a floor.
+        system: embedded, Spark or DuckDB.
         messages: of the log.
         events, bytes_in: rows and bytes of the inputs that the run was to take in.
         seconds: from the start of the process to its exit.

@@ -17,13 +17,13 @@ class Options:
 
     Attributes:
         folder: where logs and runs are kept.
-        engines: those that the pipeline and the floor run on.
+        engines: those that the pipeline runs on.
         messages: of the large nights.
         memory: of each engine and of DuckDB, such as 8g.
         rounds: how often each case runs.
         nights: how many nights the history has.
         keep: whether the tables of finished runs stay on disk.
-        project: the checkout whose pipeline is measured; peer, floors and logs are of this one.
+        project: the checkout whose pipeline is measured; peer and logs are of this one.
     """
 
     folder: Path

@@ -12,7 +12,7 @@ import pytest
 from benchmarks import __main__ as command_line, bench as bench_module, case as case_module
 from benchmarks.bench import Bench
 from benchmarks.experiments import EXPERIMENTS
-from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, SPARK
+from benchmarks.measure import DUCKDB, EMBEDDED, SPARK
 from benchmarks.options import Options
 from benchmarks.processes import Finished
 from schemas.events import CONTRACTS
@@ -136,7 +136,6 @@ def test_backlog_runs_once_and_counts_jobs(recorder: Recorder) -> None:
     assert cases(bench) == ["150 messages", *(f"150 messages, {skew}" for skew in skews)]
     assert [more[1] for _, more in recorder.logs] == ["even", "queue", "group", "level"]
     assert {m.jobs for m in bench.measures if m.system == SPARK} == {JOBS}
-    assert cases(bench, FLOOR + EMBEDDED) == ["150 messages"]
 
 
 @pytest.mark.parametrize(
@@ -194,7 +193,7 @@ def test_command_line(recorder: Recorder, capsys: pytest.CaptureFixture[str]) ->
 @pytest.mark.slow
 @pytest.mark.long
 def test_small_nights_on_the_embedded_engine(tmp_path: Path) -> None:
-    """The only one that runs all of it: log, nights, peer, floor, and tables that are compared."""
+    """The only one that runs all of it: log, nights, peer, and tables that are compared."""
     bench = Bench(Options(tmp_path, (EMBEDDED,), messages=2_000, memory="2g"))
     for name in ("small", "cold", "queries"):
         EXPERIMENTS[name](bench)

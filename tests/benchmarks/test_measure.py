@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import report
-from benchmarks.measure import DUCKDB, EMBEDDED, FLOOR, SPARK, Measure, Results
+from benchmarks.measure import DUCKDB, EMBEDDED, SPARK, Measure, Results
 from benchmarks.readings import gibibytes, steps_of
 from benchmarks.targets import HEADINGS, Row, rows
 from tests.support.packages import needs_whole_pyspark
@@ -55,18 +55,15 @@ def test_targets_of_a_backlog() -> None:
     night = replace(RUN, experiment="backlog", case="5,000,000 messages", messages=5_000_000)
     spark = replace(night, system=SPARK, spark={"jobs": 121})
     skewed = replace(night, experiment="skew", case="5,000,000 messages, half in one group", seconds=36.0)
-    floor = replace(spark, system=FLOOR + SPARK, seconds=29.9)
     peer = replace(night, system=DUCKDB, seconds=12.0)
-    results = Results([night, spark, floor, peer, skewed])
+    results = Results([night, spark, peer, skewed])
     assert [row.cells()[1:] for row in rows(results)] == [
         (EMBEDDED, "2.50 x", "2.50 x", "yes"),
         (EMBEDDED, "8.0 GiB", "2.0 GiB", "yes"),
-        (SPARK, "29.9 s", "30.0 s", "no"),
         (SPARK, "120 jobs", "121 jobs", "no"),
         (EMBEDDED, "1.30 x", "1.20 x", "yes"),
     ]
-    assert [row.figure for row in rows(Results([spark, floor]))] == [
-        "backlog, 5,000,000 messages: start to exit, against the floor",
+    assert [row.figure for row in rows(Results([spark]))] == [
         "backlog, 5,000,000 messages: Spark's jobs",
     ]
 
