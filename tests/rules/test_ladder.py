@@ -9,6 +9,7 @@ from pipelines.rules.ladder import (
     NO_RULES,
     Ladder,
     find_periods,
+    join_names,
     ladders_at,
     ladders_of,
     level_of,
@@ -80,6 +81,21 @@ def test_periods_end_where_a_version_begins_or_ends() -> None:
     a, b = version("A", None, None, None, until=5), version("B", None, None, None, since=3)
     assert find_periods([a, b]) == [(None, day(1)), (day(1), day(3)), (day(3), day(5)), (day(5), None)]
     assert find_periods([]) == [(None, None)]
+
+
+def test_rules_that_overlap_are_in_groups_by_the_name_that_they_add() -> None:
+    a, b = version("A", "C1", "L1", None), version("B", "C1", "L2", None)
+    c, d = version("C", "C2", "L1", None, level=3), version("D", None, None, "R")
+    ladder = Ladder([a, b, c, d])
+    with_both, with_remote = (True, True, False), (False, False, True)
+    of_contract = {7: {(None, "L1", None): [a], (None, "L2", None): [b]}}
+    assert ladder.find_overlapping(("C1", None, None), with_both) == of_contract
+    assert ladder.find_overlapping(("C3", None, None), with_both) == {}
+    of_any = {7: {("C1", None, None): [a, b]}, 3: {("C2", None, None): [c]}}
+    assert ladder.find_overlapping((None, None, "R"), with_both) == of_any
+    assert ladder.find_overlapping(("C1", "L1", None), with_both) == {7: {(None, None, None): [a]}}
+    assert ladder.find_overlapping(("C1", None, None), with_remote) == {7: {(None, None, "R"): [d]}}
+    assert join_names(("C", None, "R"), (None, "L", "R")) == ("C", "L", "R")
 
 
 triples = st.tuples(*[st.none() | st.sampled_from(NAMES)] * 3)
