@@ -1,4 +1,4 @@
-"""Take in what is new and write it into the ledger: the first two steps of a night.
+"""Read new input and write it into the ledger: the first two steps of a night, `rules` and `ingest`.
 
 priorities ingest --config conf/local.yaml --as-of 2026-11-21T00:00:00Z
 """

@@ -1,1 +1,1 @@
-"""From accepted events to the ledger: facts with their times, a row per endpoint, message, transaction."""
+"""New input becomes the ledger: accepted and rejected events, endpoints, and the days on which rows close."""
