@@ -33,7 +33,7 @@ QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 SMALL = {
     "spark.executor.extraJavaOptions": QUICK,
     "spark.executor.memory": "512m",
-    "spark.sql.shuffle.partitions": "4",
+    "spark.sql.shuffle.partitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
     "spark.ui.enabled": "false",
 }
