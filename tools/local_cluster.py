@@ -55,6 +55,8 @@ def cluster(folder: Path, *, workers: int = 2, cores: int = 1, memory: str = "1g
         "SPARK_LOCAL_DIRS": str(folder / "scratch"),
         "SPARK_LOCAL_IP": LOOPBACK,
         "SPARK_DAEMON_MEMORY": "512m",
+        # They do little: compiling well and threads for garbage cost more than they gain.
+        "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     }
     # The commands that start it may bring a log level of their own; addresses are read from the default log.
     environment.pop("LOG4J_CONFIGURATION_FILE", None)
