@@ -23,7 +23,7 @@ last_on AS (
 -- Off since the first OFF after the last ON; null where ON came last.
 said AS (
     SELECT
-        instance, database, queue,
+        instance, database, queue, true AS is_said,
         min(event_time) FILTER (NOT is_on AND (o.place IS NULL OR a.place > o.place)) AS off_since
     FROM altered AS a JOIN last_on AS o USING (instance, database, queue)
     GROUP BY ALL
@@ -32,7 +32,7 @@ SELECT
     instance, database, queue, off_since,
     CASE WHEN off_since IS NULL THEN 'catalog' ELSE 'log' END AS off_source,
     name_part(instance) || '.' || name_part(database) || '.' || name_part(queue) AS name
-FROM (SELECT *, true AS is_said FROM said) AS s FULL JOIN queues USING (instance, database, queue)
+FROM said FULL JOIN queues USING (instance, database, queue)
 WHERE CASE WHEN is_said THEN off_since IS NOT NULL ELSE NOT queues.is_on END;
 
 -- A group is locked since the first fact that locks it.

@@ -78,17 +78,13 @@ destinations AS (
 held AS (
     SELECT
         d.* REPLACE (
-            CASE
-                WHEN o.queue IS NOT NULL AND NOT d.forwarded THEN d.destination.database ELSE d.database
-            END AS database
+            coalesce(o.database, d.database) AS database
         ),
-        CASE WHEN NOT d.forwarded THEN o.name END AS waits_for,
-        CASE WHEN NOT d.forwarded THEN o.off_since END AS waits_since,
-        CASE WHEN NOT d.forwarded THEN o.off_source END AS waits_source
+        o.name AS waits_for, o.off_since AS waits_since, o.off_source AS waits_source
     FROM destinations AS d
     LEFT JOIN queues_off AS o
         ON o.instance = d.destination.instance AND o.database = d.destination.database
-        AND o.queue = d.destination.queue AND o.instance = d.instance
+        AND o.queue = d.destination.queue AND o.instance = d.instance AND NOT d.forwarded
 ),
 rated AS (
     SELECT
