@@ -36,7 +36,7 @@ def draw(results: Results, path: Path) -> bool:
     for place, (system, colour) in enumerate(COLOURS.items()):
         found = [results.of(*case, system) for case in cases]
         seconds = [measure.seconds if measure else nan for measure in found]
-        middles = [row + (place - 1) * height for row in range(len(cases))]
+        middles = [row + (place - (len(COLOURS) - 1) / 2) * height for row in range(len(cases))]
         bars = axes.barh(middles, seconds, height, label=system, color=colour)
         axes.bar_label(bars, ["" if isnan(value) else f"{value:.1f} s" for value in seconds], padding=3)
     axes.set_yticks(range(len(cases)), ["\n".join(case) for case in cases])

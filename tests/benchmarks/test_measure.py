@@ -66,6 +66,8 @@ def test_targets_of_a_backlog() -> None:
     assert [row.figure for row in rows(Results([spark]))] == [
         "backlog, 5,000,000 messages: Spark's jobs",
     ]
+    small = replace(spark, case="1,000,000 messages", messages=1_000_000, seconds=75.1)
+    assert rows(Results([small]))[0].cells()[1:] == (SPARK, "75.0 s", "75.1 s", "no")
 
 
 def test_ratios_are_those_of_the_same_system() -> None:
