@@ -23,6 +23,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 LOOPBACK = "127.0.0.1"
+QUICK_JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""For JVMs that do little: compiling well, and threads that collect garbage, cost more than they gain."""
 MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
 MASTER_IS_UP = re.compile(r"Starting Spark master at (spark://\S+)")
 WORKER_IS_UP = re.compile(r"Successfully registered with master (\S+)")
@@ -55,8 +57,7 @@ def cluster(folder: Path, *, workers: int = 2, cores: int = 1, memory: str = "1g
         "SPARK_LOCAL_DIRS": str(folder / "scratch"),
         "SPARK_LOCAL_IP": LOOPBACK,
         "SPARK_DAEMON_MEMORY": "512m",
-        # They do little: compiling well and threads for garbage cost more than they gain.
-        "SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "SPARK_DAEMON_JAVA_OPTS": QUICK_JVM,
     }
     # The commands that start it may bring a log level of their own; addresses are read from the default log.
     environment.pop("LOG4J_CONFIGURATION_FILE", None)

@@ -18,20 +18,18 @@ from pathlib import Path
 import pytest
 
 from tests.support.harness import Project, one_log
+from tests.support.processes import COMMANDS, ROOT, finish
 from tests.support.random_logs import project_of, random_logs, require_equal
 from tests.support.strategies import Log
 from tests.support.warehouses import changed, contents
-from tools.local_cluster import Cluster, cluster
+from tools.local_cluster import QUICK_JVM, Cluster, cluster
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[2]
 PATIENCE = 300.0
 EXECUTOR = "CoarseGrainedExecutorBackend"
-QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"""For JVMs that live for seconds: compiling well costs more than it gains, and so do threads for garbage."""
 SMALL = {
-    "spark.executor.extraJavaOptions": QUICK,
+    "spark.executor.extraJavaOptions": QUICK_JVM,
     "spark.executor.memory": "512m",
     "spark.sql.shuffle.partitions": "2",
     "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
@@ -62,23 +60,12 @@ def project_with(log: Log, folder: Path) -> Project:
     return project
 
 
-def options_of(project: Project, log: Log) -> list[str]:
-    return ["--config", project.config, "--as-of", log.as_of.isoformat(), "--quiet"]
-
-
-def run_on_one_machine(project: Project, log: Log) -> None:
-    """A night on the embedded engine."""
-    job = [str(ROOT / ".venv" / "bin" / "priorities"), "nightly", *options_of(project, log)]
-    done = subprocess.run(job, capture_output=True, text=True, timeout=PATIENCE, check=False)
-    assert done.returncode == 0, done.stderr[-3000:]
-
-
 @contextmanager
 def submitted(project: Project, log: Log, **environment: str) -> Iterator["subprocess.Popen[bytes]"]:
     """The job as users start it, in a process group of its own, which does not outlive the test."""
-    job = [str(ROOT / "spark-submit.sh"), "jobs/nightly.py", *options_of(project, log)]
+    job = [*COMMANDS["spark"], "--config", project.config, "--as-of", log.as_of.isoformat(), "--quiet"]
     options = [f"--conf={name}={value}" for name, value in SMALL.items()]
-    settings = {"JDK_JAVA_OPTIONS": QUICK, "SPARK_DRIVER_MEMORY": "1g", **environment}
+    settings = {"JDK_JAVA_OPTIONS": QUICK_JVM, "SPARK_DRIVER_MEMORY": "1g", **environment}
     with (project.folder / "job.log").open("ab") as output:
         process = subprocess.Popen(
             [*job, "--spark", *options],
@@ -125,7 +112,7 @@ def test_the_tables_are_those_of_one_machine_even_if_an_executor_dies(
     """It dies in the fold, with what the fold keeps in memory; another one comes in its place."""
     log = monitored(one_log(random_logs(20, 31)))
     on_one_machine = project_with(log, tmp_path / "local")
-    run_on_one_machine(on_one_machine, log)
+    finish("embedded", on_one_machine, log.as_of)
     require_equal(on_one_machine, log)
     assert on_one_machine.table("activation")
 
