@@ -196,10 +196,17 @@ def _is_one_object() -> Column:
 
 def _types_of_fields() -> Column:
     """The types of the line's own fields, as `name: TYPE, ...`: what stands in objects and arrays is cut."""
-    types = F.regexp_replace("shape", "^OBJECT<", "")
-    for _ in range(NESTED_AT_MOST):
-        types = F.regexp_replace(types, "<[^<>]*>", "")
-    return types
+    return _cut_nested(F.regexp_replace("shape", "^OBJECT<", ""), "<[^<>]*>")
+
+
+def _cut_nested(text: Column, innermost: str) -> Column:
+    """Cut what matches the pattern, NESTED_AT_MOST times.
+
+    A loop of the engine: as many expressions in each other take the embedded engine longer to plan than all
+    else of a small input.
+    """
+    times = F.sequence(F.lit(1), F.lit(NESTED_AT_MOST))
+    return F.aggregate(times, text, lambda left, _: F.regexp_replace(left, innermost, ""))
 
 
 def _mistyped(contract: EventContract) -> Column:
@@ -226,9 +233,7 @@ def is_beyond(spark: SparkSession) -> Column:
     """Whether the line `raw` has more than any engine takes; never null. Such a line must not be parsed."""
     raw = F.col("raw")
     bare = F.regexp_replace(raw, json_string_pattern(spark), "")
-    brackets = F.regexp_replace(bare, r"[^\[\]{}]", "")
-    for _ in range(NESTED_AT_MOST):
-        brackets = F.regexp_replace(brackets, r"\[\]|\{\}", "")
+    brackets = _cut_nested(F.regexp_replace(bare, r"[^\[\]{}]", ""), r"\[\]|\{\}")
     # Most lines are one object without others.
     has_more = (F.locate("{", raw, 3) > 0) | F.contains(raw, F.lit("["))
     opened = F.length(raw) - F.length(F.replace(F.replace(raw, F.lit("{"), F.lit("")), F.lit("["), F.lit("")))
