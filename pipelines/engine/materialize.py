@@ -75,8 +75,9 @@ def _write_no_rows(folder: Path, rows: DataFrame) -> None:
 def materialize_selections(rows: DataFrame, materialize: Materialize) -> DataFrame:
     """Materialize selections from materialized rows, where the engine needs it.
 
-    On Apache Spark, selecting again costs less than a copy. The embedded engine takes much more memory to
-    sort rows that do not come from files, and can run out of it.
+    On Apache Spark, selecting again costs less than a copy, and what a plan has twice is computed once. The
+    embedded engine plans and computes it twice; and it takes much more memory to sort rows that do not come
+    from files, and can run out of it.
     """
     return materialize(rows) if is_embedded(rows.sparkSession) else rows
 

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.engine.frames import row_hash
 from pipelines.engine.materialize import Materialize
 from pipelines.ingest.days import on_days
-from pipelines.ingest.ids import has_more_than_case, is_in_other_case
+from pipelines.ingest.ids import has_more_than_case, is_in_other_spelling
 from schemas import EventContract
 
 EVENT = ["event_date", "event_id"]
@@ -24,14 +24,14 @@ def narrow_rows(rows: DataFrame, contract: EventContract) -> DataFrame:
 
     Returns:
         One row per row: `identity` (a hash of UTC day and event_id), `event_time`, `is_event`,
-        `is_mistyped`, which ends the run with an error, `is_in_other_case` and `has_more_than_case`.
+        `is_mistyped`, which ends the run with an error, `is_in_other_spelling` and `has_more_than_case`.
     """
     return rows.select(
         _identity().alias("identity"),
         "event_time",
         F.col("reasons").isNull().alias("is_event"),
         F.col("mistyped").isNotNull().alias("is_mistyped"),
-        is_in_other_case(contract).alias("is_in_other_case"),
+        is_in_other_spelling(contract).alias("is_in_other_spelling"),
         has_more_than_case(contract).alias("has_more_than_case"),
     )
 

@@ -12,9 +12,9 @@ from schemas.ids import IDS, canonical_id
 WRITTEN = "written"
 
 
-def is_in_other_case(contract: EventContract) -> Column:
-    """Whether an id of the row has letters in lower case; never null."""
-    return _any_id(contract, lambda id: id != F.upper(id))
+def is_in_other_spelling(contract: EventContract) -> Column:
+    """Whether an id of the row is not in its canonical spelling; never null."""
+    return _any_id(contract, lambda id: canonical_id(id) != id)
 
 
 def has_more_than_case(contract: EventContract) -> Column:

@@ -93,16 +93,16 @@ def read_new_input(
         F.count(F.lit(1)).alias("rows"),
         F.max(F.unix_micros("event_time")).alias("newest"),
         F.bool_or("is_mistyped").alias("mistyped"),
-        F.bool_or("is_in_other_case").alias("other_case"),
+        F.bool_or("is_in_other_spelling").alias("other_spelling"),
         F.bool_or("has_more_than_case").alias("more_than_case"),
     )
     counted = totals.collect()
     if format == "json" and any(row.mistyped for row in counted):
         raise_together([mistyped_fields(warehouse.spark, contract, files, max_line_bytes=max_line_bytes)])
         raise InputError(f"{source}: a file changed while it was read; move files in whole, run again")
-    by_case = not any(row.more_than_case for row in counted)
-    if not by_case or any(row.other_case for row in counted):
+    if any(row.other_spelling for row in counted):
         # Most logs have canonical GUIDs and need no conversion, and rows are read several times.
+        by_case = not any(row.more_than_case for row in counted)
         rows = with_canonical_ids(rows, contract, by_case=by_case)
     by_day = {row.day: row.rows for row in counted if row.is_event}
     newest = {row.day: moment for row in counted if row.is_event and (moment := instant_of(row.newest))}

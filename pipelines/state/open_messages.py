@@ -5,7 +5,7 @@ from datetime import datetime
 
 from pyspark.sql import DataFrame, functions as F
 
-from pipelines.engine.materialize import Materialize
+from pipelines.engine.materialize import Materialize, materialize_selections
 from pipelines.state.endpoints import ends
 from pipelines.state.ledger import Ledger
 from pipelines.state.messages import describe_messages, forwarding, is_dropped, undecided
@@ -68,7 +68,10 @@ def state_of_messages(ledger: Ledger, *, as_of: datetime, materialize: Materiali
         ledger.message_events, materialize, ids=ids.unionByName(others), shown_until=as_of
     )
     conversations = messages.select("conversation_id").distinct()
-    ended = ends(so_far.endpoint_events.join(conversations, "conversation_id", "left_semi"))
+    # Both ends of a conversation are joined. Apache Spark plans and computes the same rows once.
+    ended = materialize_selections(
+        ends(so_far.endpoint_events.join(conversations, "conversation_id", "left_semi")), materialize
+    )
     found = open_messages(messages, left, passing_on, ended)
     return StateOfMessages(as_of, materialize(found), passing_on, exceptions)
 

@@ -46,17 +46,17 @@ def test_few_bytes_of_a_row_find_its_repeats(session: SparkSession) -> None:
     rows = read(
         session,
         """
-        event_id | event_time timestamp | message_id | size int | reasons       | mistyped
-        once     | 12:00                | M1         | 1        | -             | -
-        wrong    | 12:01                | M1         | 1        | missing_queue | -
-        mistyped | 12:02                | M1         | -        | -             | size STRING
-        no time  | -                    | m1         | 1        | missing_time  | -
+        event_id | event_time timestamp | message_id                           | size int | reasons       | mistyped
+        once     | 12:00                | M1                                   | 1        | -             | -
+        wrong    | 12:01                | m1                                   | 1        | missing_queue | -
+        mistyped | 12:02                | M1                                   | -        | -             | size STRING
+        no time  | -                    | abcdef00-0000-4000-8000-00000000000a | 1        | missing_time  | -
         """,
     )
     expected = frame(
         session,
         """
-        event_time timestamp | is_event boolean | is_mistyped boolean | is_in_other_case boolean
+        event_time timestamp | is_event boolean | is_mistyped boolean | is_in_other_spelling boolean
         12:00                | true             | false               | false
         12:01                | false            | false               | false
         12:02                | true             | true                | false

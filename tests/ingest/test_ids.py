@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.ingest.ids import has_more_than_case, is_in_other_case, with_canonical_ids, with_written_ids
+from pipelines.ingest.ids import has_more_than_case, is_in_other_spelling, with_canonical_ids, with_written_ids
 from schemas.events import QUEUE_EVENTS, EventContract
 from schemas.table import optional
 from tests.support.frames import assert_same, frame
@@ -12,12 +12,12 @@ NAMES = ("event_id", "message_id", "conversation_id")
 CONTRACT = EventContract("things", tuple(optional(name, "string", "") for name in NAMES), (), {})
 GUID = "ABCDEF00-0000-4000-8000-00000000000A"
 SPELLINGS = f"""
-    event_id | message_id       | conversation_id     | other_case boolean | more_than_case boolean
+    event_id | message_id       | conversation_id     | other_spelling boolean | more_than_case boolean
     e1       | {GUID}           | -                   | false              | false
     e2       | {GUID.lower()}   | {GUID}              | true               | false
-    e3       | {GUID}           | {{{GUID}}}          | false              | true
+    e3       | {GUID}           | {{{GUID}}}          | true               | true
     e4       | {GUID.lower()}/x | {{{GUID.lower()}}}  | true               | true
-    e5       | M5               | m5                  | true               | true
+    e5       | M5               | m5                  | false              | true
 """
 CANONICAL = f"""
     event_id | message_id       | conversation_id
@@ -33,7 +33,7 @@ def test_what_a_spelling_asks_for(session: SparkSession) -> None:
     rows = frame(session, SPELLINGS)
     found = rows.select(
         *NAMES,
-        is_in_other_case(CONTRACT).alias("other_case"),
+        is_in_other_spelling(CONTRACT).alias("other_spelling"),
         has_more_than_case(CONTRACT).alias("more_than_case"),
     )
     assert_same(found, rows)
