@@ -23,7 +23,7 @@ def has_more_than_case(contract: EventContract) -> Column:
 
 
 def _any_id(contract: EventContract, differs: Callable[[Column], Column]) -> Column:
-    return reduce(or_, [F.coalesce(differs(F.col(name)), F.lit(False)) for name in _ids(contract)])
+    return reduce(or_, [differs(F.col(name)).eqNullSafe(True) for name in _ids(contract)])
 
 
 def with_canonical_ids(rows: DataFrame, contract: EventContract, *, by_case: bool) -> DataFrame:

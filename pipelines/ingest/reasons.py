@@ -1,6 +1,8 @@
 """Why a row cannot be an event."""
 
 from datetime import date
+from functools import reduce
+from operator import or_
 
 from pyspark.sql import Column, DataFrame, functions as F
 
@@ -45,38 +47,38 @@ def with_reasons(rows: DataFrame, contract: EventContract, *, first_day: date | 
     verdicts = _verdicts(contract, first_day)
     unreadable = F.concat(F.lit("unreadable_"), F.replace("unreadable", F.lit(","), F.lit(",unreadable_")))
     # Nearly all rows are events; for them, no texts are concatenated.
+    is_rejected = reduce(or_, verdicts.values(), F.col("unreadable").isNotNull())
+    named = [F.when(verdict, F.lit(reason)) for reason, verdict in verdicts.items()]
     reasons = F.when(F.col("broken"), F.lit(BROKEN_ROW)).when(
-        F.coalesce("unreadable", *verdicts).isNotNull(), F.concat_ws(",", unreadable, *verdicts)
+        is_rejected, F.concat_ws(",", unreadable, *named)
     )
     return rows.withColumn("reasons", reasons).drop("broken", "unreadable")
 
 
-def _verdicts(contract: EventContract, first_day: date | None) -> list[Column]:
-    """One column per rule: null if the row follows it."""
+def _verdicts(contract: EventContract, first_day: date | None) -> dict[str, Column]:
+    """By reason, whether the row has it; false or null if it does not."""
     event_type, event_time = F.col("event_type"), F.col("event_time")
-    verdicts = []
+    verdicts = {}
     for column in contract.columns:
         types = [type for type, names in contract.required_for.items() if column.name in names]
         if column.nullable and not types:
             continue
         needed = F.lit(True) if not column.nullable else event_type.isin(types)
         missing = needed & F.col(column.name).isNull() & ~_is_unreadable(column.name)
-        verdicts.append(F.when(missing, F.lit(f"missing_{column.name}")))
-    verdicts.append(F.when(~event_type.isin(*contract.event_types), F.lit(UNKNOWN_EVENT_TYPE)))
+        verdicts[f"missing_{column.name}"] = missing
+    verdicts[UNKNOWN_EVENT_TYPE] = ~event_type.isin(*contract.event_types)
     if "is_initiator" in contract.names:
-        contradicts = ((event_type == "BEGIN_DIALOG") & ~F.col("is_initiator")) | (
+        verdicts[CONTRADICTS_TYPE] = ((event_type == "BEGIN_DIALOG") & ~F.col("is_initiator")) | (
             (event_type == "DIALOG_CREATED") & F.col("is_initiator")
         )
-        verdicts.append(F.when(contradicts, F.lit(CONTRADICTS_TYPE)))
     first, end = (F.lit(day).cast("timestamp") for day in ("1900-01-01", "9999-01-01"))
-    verdicts.append(F.when((event_time < first) | (event_time >= end), F.lit(OUT_OF_RANGE)))
+    verdicts[OUT_OF_RANGE] = (event_time < first) | (event_time >= end)
     if first_day is not None:
         # Whether it repeats an event can't be known: that may have been deleted.
-        is_pruned = (event_time >= first) & (event_time < F.lit(start_of(first_day)))
-        verdicts.append(F.when(is_pruned, F.lit(DAY_PRUNED)))
+        verdicts[DAY_PRUNED] = (event_time >= first) & (event_time < F.lit(start_of(first_day)))
     return verdicts
 
 
 def _is_unreadable(name: str) -> Column:
     names = F.concat(F.lit(","), "unreadable", F.lit(","))
-    return F.coalesce(F.contains(names, F.lit(f",{name},")), F.lit(False))
+    return F.contains(names, F.lit(f",{name},")).eqNullSafe(True)

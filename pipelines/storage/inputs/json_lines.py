@@ -123,7 +123,7 @@ def _parse_lines(spark: SparkSession, contract: EventContract, paths: Sequence[s
     rows = parsed.select(
         "raw",
         "is_text",
-        (F.col("is_beyond") | F.coalesce(has_long_names(F.col("keys")), F.lit(False))).alias("is_beyond"),
+        (F.col("is_beyond") | has_long_names(F.col("keys")).eqNullSafe(True)).alias("is_beyond"),
         F.coalesce(repeats_a_name, F.lit(True)).alias("repeats_a_name"),
         *[F.col(f"event.`{name}`").alias(name) for name in contract.names],
     )
@@ -175,7 +175,7 @@ def _may_mislead(contract: EventContract) -> Column:
         if JSON_TYPES[column.type] == "STRING":
             # Inside a text every quote has a backslash before it: these quotes are not inside.
             is_text = F.col("raw").rlike(rf'[{{,]\s*"{column.name}"\s*:\s*"')
-            tests.append(F.coalesce(value.rlike(NO_PLAIN_TEXT) & ~is_text, F.lit(False)))
+            tests.append((value.rlike(NO_PLAIN_TEXT) & ~is_text).eqNullSafe(True))
         else:
             tests.append(value.isNull() & F.col("raw").rlike(rf'"{column.name}"\s*:\s*[^n\s]'))
     return reduce(Column.__or__, tests)
@@ -190,7 +190,7 @@ def _is_one_object() -> Column:
     # A line without a shape may be more than a parser takes.
     in_array = F.expr("shape is not null and try_parse_json(concat('[', raw, ']')) is not null")
     in_object = F.expr("shape is not null and try_parse_json(concat('{\"line\":', raw, '}')) is not null")
-    is_object = F.coalesce(F.startswith("shape", F.lit("OBJECT<")), F.lit(False))
+    is_object = F.startswith("shape", F.lit("OBJECT<")).eqNullSafe(True)
     return is_object & in_array & in_object
 
 
@@ -239,7 +239,7 @@ def is_beyond(spark: SparkSession) -> Column:
     opened = F.length(raw) - F.length(F.replace(F.replace(raw, F.lit("{"), F.lit("")), F.lit("["), F.lit("")))
     is_deep = F.when(has_more, F.when(opened > NESTED_AT_MOST, brackets != ""))
     is_huge = F.when(raw.rlike(HUGE), bare.rlike(HUGE))
-    return F.coalesce(is_deep, F.lit(False)) | F.coalesce(is_huge, F.lit(False))
+    return is_deep.eqNullSafe(True) | is_huge.eqNullSafe(True)
 
 
 def has_long_names(keys: Column) -> Column:

@@ -1,6 +1,8 @@
 """Lines of text files, and text as values: what JSON lines and CSV rows have in common."""
 
 from collections.abc import Sequence
+from functools import reduce
+from operator import or_
 from pathlib import PurePosixPath
 
 from pyspark.sql import Column, DataFrame, SparkSession, functions as F
@@ -68,8 +70,8 @@ def join_names(flags: dict[str, Column]) -> Column:
     if not flags:
         return F.lit(None).cast("string")
     named = [F.when(flag, F.lit(name)) for name, flag in flags.items()]
-    # Most rows have none: they are told by one look.
-    return F.when(F.coalesce(*named).isNotNull(), F.concat_ws(",", *named))
+    # Most rows have none, and no texts are concatenated for them.
+    return F.when(reduce(or_, flags.values()), F.concat_ws(",", *named))
 
 
 def compute_once(rows: DataFrame, columns: Sequence[str]) -> DataFrame:

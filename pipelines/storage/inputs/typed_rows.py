@@ -139,7 +139,7 @@ def _in_shape(rows: DataFrame, contract: EventContract, present: Sequence[str]) 
             for column in contract.columns
         ],
         # A null is neither text nor none.
-        F.coalesce(reduce(or_, is_no_text, F.lit(False)), F.lit(False)).alias("broken"),
+        reduce(or_, is_no_text, F.lit(False)).eqNullSafe(True).alias("broken"),
         nothing.alias("unreadable"),
         nothing.alias("mistyped"),
         nothing.alias("raw"),
