@@ -185,7 +185,7 @@ def test_a_night_is_few_commits(session: SparkSession, tmp_path: Path) -> None:
     assert found[1] <= COMMITS_A_NIGHT, found
 
 
-@settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(logs().flatmap(lambda log: st.tuples(st.just(log), splits(log))))
 def test_any_order_and_repetition_equals_the_model(
     session: SparkSession, pieces: tuple[Log, list[Batch]]
@@ -203,7 +203,7 @@ def test_any_order_and_repetition_equals_the_model(
 
 
 @pytest.mark.long
-@settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
 @given(logs(), st.integers(1, 4), st.booleans())
 def test_a_handful_of_events_that_come_twice_equals_the_model(
     session: SparkSession, log: Log, count: int, at_once: bool

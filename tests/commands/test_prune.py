@@ -6,10 +6,8 @@ one never ends. A conversation closes on the day after its own, with the next ba
 
 import logging
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from copy import copy
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
@@ -71,14 +69,6 @@ def unpruned(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) ->
     return four_days(session, tmp_path_factory.mktemp("unpruned"))
 
 
-def copied(project: Project, folder: Path) -> Project:
-    """A copy, for tests that ingest nothing: its files are others."""
-    shutil.copytree(project.folder, folder, dirs_exist_ok=True)
-    other = copy(project)
-    other.folder = folder
-    return other
-
-
 @pytest.fixture(scope="module")
 def pruned(session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A warehouse with four published as_ofs and two days; nothing writes it."""
@@ -99,6 +89,16 @@ def without_files(line: str) -> str:
     return re.sub("in [0-9]+ files?$", "in N files", line)
 
 
+def pruned_copy(session: SparkSession, unpruned: Project, folder: Path) -> Project:
+    """A pruned copy without the files of events, which it has ingested under other names."""
+    project = unpruned.copied(folder)
+    for source in SOURCES:
+        for file in (folder / source).iterdir():
+            file.unlink()
+    prune(project, session)
+    return project
+
+
 def closed_days(project: Project) -> set[str]:
     """The days on which rows of the ledger were closed."""
     rows = [row for table in LEDGER if table.name != "queue_events" for row in project.table(table.name)]
@@ -108,7 +108,7 @@ def closed_days(project: Project) -> set[str]:
 def test_what_is_lost_is_said_before_it_is_deleted(
     session: SparkSession, unpruned: Project, tmp_path: Path
 ) -> None:
-    project = copied(unpruned, tmp_path)
+    project = unpruned.copied(tmp_path)
     before = contents(project)
     assert closed_days(project) == {"2026-11-21", "2026-11-22", "2026-11-23"}
     assert prune(project, session, dry_run=True) == TOLD
@@ -130,7 +130,7 @@ def test_what_is_lost_is_said_before_it_is_deleted(
 
 
 def test_the_first_day_left_never_goes_back(session: SparkSession, unpruned: Project, tmp_path: Path) -> None:
-    project = copied(unpruned, tmp_path)
+    project = unpruned.copied(tmp_path)
     assert prune(project, session, days=2) == []
     assert project.warehouse(session).first_day is None
     assert prune(project, session) == TOLD
@@ -170,9 +170,8 @@ def test_the_whole_log_is_refused_with_the_longest_window(pruned: Project) -> No
     assert conformance.main(["--config", pruned.config, "--window-hours", "47"]) == 0
 
 
-def test_a_refused_night_ingests_nothing(session: SparkSession, tmp_path: Path) -> None:
-    project = four_days(session, tmp_path)
-    prune(project, session)
+def test_a_refused_night_ingests_nothing(session: SparkSession, unpruned: Project, tmp_path: Path) -> None:
+    project = pruned_copy(session, unpruned, tmp_path)
     project.add(short_talk("new", 3, ends=False))
     with pytest.raises(ConfigError, match=FIRST_LEFT):
         project.run(session, MIDNIGHTS[0])
@@ -204,10 +203,11 @@ def test_counts_over_the_whole_log_say_what_they_lack(
     assert "the counts of endpoints lack the conversations that closed before 2026-11-22" in caplog.text
 
 
-def test_an_event_of_a_pruned_day_is_rejected(session: SparkSession, tmp_path: Path) -> None:
+def test_an_event_of_a_pruned_day_is_rejected(
+    session: SparkSession, unpruned: Project, tmp_path: Path
+) -> None:
     """A new one, a repeat of a deleted one, a repeat of one that is left; the last two are of days left."""
-    project = four_days(session, tmp_path)
-    prune(project, session)
+    project = pruned_copy(session, unpruned, tmp_path)
     midnight = at(12 * 60, day=1)
     late: list[Row] = [
         message_event("SENT", "late/0", event_time=at(-30, day=1)),
@@ -279,7 +279,7 @@ def test_a_killed_pruning_is_none_or_a_whole_one(
     session: SparkSession, unpruned: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, after: int
 ) -> None:
     """Killed after none of its commits, after that of the day, and after that of each table but the last."""
-    project = copied(unpruned, tmp_path)
+    project = unpruned.copied(tmp_path)
     before = contents(project, leave_out=["fold"])
     with dying(monkeypatch, after):
         if after < 4:

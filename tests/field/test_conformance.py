@@ -14,7 +14,7 @@ LOCKS_AS_OF = "2026-01-01T01:00:00Z"
 def ignored(open_case: OpenCase) -> Case:
     """Readers that ignore priorities."""
     case = open_case(IGNORED)
-    case.published()
+    case.publish()
     return case
 
 
@@ -22,7 +22,7 @@ def ignored(open_case: OpenCase) -> Case:
 def locks(open_case: OpenCase) -> Case:
     """RECEIVE, END CONVERSATION, COMMIT is the everyday pattern: at 00:00:01 and 00:00:03."""
     case = open_case(LOCKS)
-    case.published(LOCKS_AS_OF)
+    case.publish(LOCKS_AS_OF)
     return case
 
 
@@ -67,7 +67,7 @@ def test_hours_of_a_window_may_have_decimals(locks: Case) -> None:
 def test_what_a_log_without_queue_events_can_not_know_is_told(open_case: OpenCase) -> None:
     case = open_case(IGNORED)
     (case.folder / "log" / "queue_events" / "a.jsonl").write_text("")
-    case.published()
+    case.publish()
     sentence = case.ask("conformance")["sentence"]
     assert "nothing is known of locks and WHERE" in sentence
     assert "A receive that passed a higher level may have been right." in sentence
@@ -81,7 +81,7 @@ def test_locks_of_a_queue_without_events_are_not_known(open_case: OpenCase) -> N
     case = open_case(IGNORED)
     path = case.folder / "log" / "queue_events" / "a.jsonl"
     path.write_text(path.read_text().replace("TargetQueue", "Other"))
-    case.published()
+    case.publish()
     said = "\n".join(case.lines("conformance"))
     took = "took group G04 of MILL1.MillDB.TargetQueue at level 3 while 1 group up to level 9 was there"
     assert took in said
@@ -97,7 +97,7 @@ def test_a_log_without_receives_says_nothing_of_receives(open_case: OpenCase) ->
     path = case.folder / "message_events" / "m.json"
     lines = path.read_text().splitlines(keepends=True)
     path.write_text("".join(line for line in lines if "RECEIVED" not in line))
-    case.published(LOCKS_AS_OF)
+    case.publish(LOCKS_AS_OF)
     assert case.ask("conformance", "--as-of", LOCKS_AS_OF)["sentence"].endswith(
         "The log has no RECEIVED events: whether receives kept to the levels is not known."
     )

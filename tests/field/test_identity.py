@@ -108,7 +108,7 @@ def test_printed_names_paste_back_into_every_option(session: object, tmp_path: P
     case = Case(tmp_path)
     case.configure(catalog="catalog.yaml")
     case.set_log(events)
-    case.published()
+    case.publish()
     printed = []
     for number, place in enumerate(places):
         columns = dict(zip(("instance", "database", "queue"), place, strict=True))

@@ -143,7 +143,7 @@ def test_a_monitor_that_only_a_snapshot_knows_on_a_queue_that_is_off(open_case: 
     rewrite(case.view("service_queues"), lambda row: row.update(nothing))
     with case.view("dm_broker_queue_monitors").open("a") as monitors:
         monitors.write("5,245575913,INACTIVE,,,0\n")
-    case.published()
+    case.publish()
     shown = case.lines("activation", "--as-of", AS_OF, "--queue", "MillQueue")
     assert "The queue is off; 20 messages stand in the queue" in shown
     assert "5 more wait for this queue" in "\n".join(shown)

@@ -177,7 +177,7 @@ def nights(session: object, tmp_path_factory: pytest.TempPathFactory) -> Mapping
                 [message("m1"), message("m2", message_body="S3CRET\nline, of a body")],
                 "lines",
             )
-        case.published()
+        case.publish()
         cases[format] = case
     return cases
 

@@ -14,14 +14,14 @@ NOON, TEN, ELEVEN = (f"2026-11-20T{hour}:00:00Z" for hour in (12, 10, 11))
 @pytest.fixture(scope="module")
 def drained(open_case: OpenCase) -> Case:
     case = open_case("replay-drain-end")
-    case.published(NOON)
+    case.publish(NOON)
     return case
 
 
 def night_of(case: Case, *, queue_events: bool = True) -> Case:
     if not queue_events:
         (case.folder / "queue_events" / "1.json").write_text("")
-    case.published(NOON)
+    case.publish(NOON)
     return case
 
 

@@ -79,7 +79,7 @@ def test_closed_endpoints_that_the_server_keeps(open_case: OpenCase) -> None:
     rewrite(case.view("conversation_endpoints"), change)
     # Days later the newest snapshot is still the same: what it shows closed may be there.
     for as_of in ("2026-11-20T10:00:00Z", "2026-11-23T10:00:00Z"):
-        case.published(as_of)
+        case.publish(as_of)
         found = case.ask("leaks", "--as-of", as_of)
         kinds = [(row["reason"], row["endpoints"]) for row in found["kinds"]]
         assert (kinds, found["endpoints"]) == ([("closed", 2), ("far_side_ended", 1)], 3)

@@ -280,13 +280,13 @@ def test_a_later_snapshot_with_endpoints_says_whose_the_messages_are(open_case: 
     place = {"instance": "MILL1", "database": "MillDB", "format": "csv"}
     early = {"path": "early", "taken_at": "2026-11-20T09:59:00Z", **place}
     case.configure(snapshots=[early])
-    case.published("2026-11-20T09:59:00Z")
+    case.publish("2026-11-20T09:59:00Z")
     found = {row["position"]: row["message_id"] for row in case.table("receive_schedule")}
     assert [found[position] for position in (1, 2, 3)] == [id for id, _ in BY_HANDLE]
     complete = ["conversation_endpoints", "transmission_queue", QUEUE]
     late = {"path": "snap", "taken_at": "2026-11-20T10:00:00Z", "complete": complete, **place}
     case.configure(snapshots=[early, late])
-    case.published()
+    case.publish()
     known = {(row["conversation_id"], row["remote_service"]) for row in case.table("endpoints")}
     assert known == {
         (conversation(1), "GoldShop"),

@@ -26,7 +26,7 @@ ALTERED: Levels = {1: (9, 9, 2, "proposal"), **DRIFT}
 def mill(open_case: OpenCase) -> Case:
     """A server that is known by its views: two rules, four endpoints, three messages in a queue."""
     case = open_case("field-23-whatif-on-snapshot")
-    case.published()
+    case.publish()
     return case
 
 
@@ -34,7 +34,7 @@ def mill(open_case: OpenCase) -> Case:
 def forwarded(open_case: OpenCase) -> Case:
     """A message that an instance passes on before its endpoint is created; no rules."""
     case = open_case("whatif-forwarded")
-    case.published(NOON)
+    case.publish(NOON)
     return case
 
 

@@ -32,6 +32,14 @@ warehouse = pipelines.open_warehouse()
 rows = warehouse.read_pandas("receive_schedule")
 print([f"{as_of:%Y-%m-%dT%H:%M:%SZ}" for as_of in warehouse.as_ofs], len(rows) > 0)
 """
+OPTIONS = """
+from contextlib import suppress
+from pipelines import cli
+
+for name in cli.COMMANDS:
+    with suppress(SystemExit):
+        cli.run([name, "--help"])
+"""
 OWN = "raise ImportError('this is a module of the user')\n"
 
 
@@ -117,8 +125,11 @@ def run(priorities: Path, folder: Path, *words: str) -> str:
 def test_the_command_says_its_version_and_its_options(priorities: Path, folder: Path) -> None:
     assert run(priorities, folder, "version").startswith(f"priorities {VERSION} (Python 3.")
     assert run(priorities, folder, "--help").startswith("usage: priorities COMMAND ")
-    for name in cli.COMMANDS:
-        assert run(priorities, folder, name, "--help").startswith(f"usage: priorities {name} ")
+    (folder / "options.py").write_text(OPTIONS)
+    done = ended([priorities.parent / "python", "options.py"], folder)
+    assert done.returncode == 0, done.stderr
+    usages = [line for line in done.stdout.splitlines() if line.startswith("usage: ")]
+    assert [line.split()[2] for line in usages] == list(cli.COMMANDS)
 
 
 def test_the_first_use(priorities: Path, folder: Path) -> None:

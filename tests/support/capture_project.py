@@ -53,15 +53,15 @@ class CaptureProject(Case):
         return path
 
     def run(self, as_of: datetime = NOON) -> Outcome:
-        """Run a night that must end well."""
-        outcome = self.nightly(as_of.isoformat())
+        """Run a night that must end well, without its summary."""
+        outcome = self.nightly(as_of.isoformat(), "--quiet")
         assert outcome.code == 0, outcome.err
         return outcome
 
     def refuse(self, as_of: datetime = NOON) -> list[str]:
         """The errors of a night that must end with 3, without the path of the project; nothing is written."""
         before = sorted(self.folder.rglob("warehouse/**/_delta_log/*"))
-        outcome = self.nightly(as_of.isoformat())
+        outcome = self.nightly(as_of.isoformat(), "--quiet")
         assert outcome.code == 3, outcome.err
         assert sorted(self.folder.rglob("warehouse/**/_delta_log/*")) == before
         lines = outcome.err.splitlines()

@@ -1,7 +1,9 @@
 """Runs the real jobs on logs in plain Python, and reads the tables back as plain Python."""
 
 import json
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -54,6 +56,13 @@ class Project:
                 **sections,
             },
         )
+
+    def copied(self, folder: Path) -> "Project":
+        """A copy, for tests that ingest nothing: to its warehouse the input files are new."""
+        shutil.copytree(self.folder, folder, dirs_exist_ok=True)
+        other = copy(self)
+        other.folder = folder
+        return other
 
     @property
     def config(self) -> str:

@@ -42,7 +42,8 @@ IN_CI = os.environ.get("CI") == "true"
 @pytest.mark.long
 @pytest.mark.parametrize("system", PLATFORMS)
 def test_a_system_and_its_pythons(system: str) -> None:
-    running = [(python, resolution(system, python, "--no-deps")) for python in PYTHONS]
+    """The first and the last Python: a wheel for both is there for those between."""
+    running = [(python, resolution(system, python, "--no-deps")) for python in (PYTHONS[0], PYTHONS[-1])]
     for python, process in running:
         assert pins(resolved(process)).keys() >= ENGINE, python
 
