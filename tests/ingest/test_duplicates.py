@@ -42,15 +42,18 @@ def read(session: SparkSession, drawing: str) -> DataFrame:
     return rows
 
 
+GUID = "abcdef00-0000-4000-8000-00000000000a"
+
+
 def test_few_bytes_of_a_row_find_its_repeats(session: SparkSession) -> None:
     rows = read(
         session,
-        """
-        event_id | event_time timestamp | message_id                           | size int | reasons       | mistyped
-        once     | 12:00                | M1                                   | 1        | -             | -
-        wrong    | 12:01                | m1                                   | 1        | missing_queue | -
-        mistyped | 12:02                | M1                                   | -        | -             | size STRING
-        no time  | -                    | abcdef00-0000-4000-8000-00000000000a | 1        | missing_time  | -
+        f"""
+        event_id | event_time timestamp | message_id | size int | reasons       | mistyped
+        once     | 12:00                | M1         | 1        | -             | -
+        wrong    | 12:01                | m1         | 1        | missing_queue | -
+        mistyped | 12:02                | M1         | -        | -             | size STRING
+        no time  | -                    | {GUID} | 1        | missing_time  | -
         """,
     )
     expected = frame(

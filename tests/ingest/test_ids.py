@@ -3,7 +3,12 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from pipelines.ingest.ids import has_more_than_case, is_in_other_spelling, with_canonical_ids, with_written_ids
+from pipelines.ingest.ids import (
+    has_more_than_case,
+    is_in_other_spelling,
+    with_canonical_ids,
+    with_written_ids,
+)
 from schemas.events import QUEUE_EVENTS, EventContract
 from schemas.table import optional
 from tests.support.frames import assert_same, frame
