@@ -1,12 +1,11 @@
 """The open messages with all that their causes depend on, and which causes hold."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import partial
 from typing import Any
 
-from pyspark.sql import Column, DataFrame, functions as F
+from pyspark.sql import DataFrame, functions as F
 
 from pipelines.activation.queues_off import UNKNOWN
 from pipelines.activation.read import ENOUGH, queues_off_at, rollbacks
@@ -22,32 +21,16 @@ from pipelines.state.endpoints import SIDE
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.stored_rules import stored_versions
 from pipelines.storage.warehouse import Warehouse
-from pipelines.why.codes import DETAILS, PLACE
+from pipelines.why.causes import CAUSES
+from pipelines.why.causes.cause import Explained
 from pipelines.why.open_rows import open_rows
 from pipelines.why.order import with_order, without_order
+from pipelines.why.places import PLACE
 from pipelines.why.receives import locks_of, not_received, receives_of
 from pipelines.why.rules import KIND, NEAR, VERDICTS, HeldKind, find_near_misses, judge_kinds, near_rows
 from schemas.keys import ENDPOINT_NAMES, QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import PRIORITY_RULES
-
-
-@dataclass(frozen=True)
-class Explained:
-    """The open messages of an as_of.
-
-    Attributes:
-        rows: `open_rows` `with_order` and all that causes depend on, with `codes`, the causes of each.
-        near: the near misses of their kinds, the columns of NEAR.
-        locks: `locks_of` of groups, as few answers ask for it.
-        off: the queues that are off: their names, `is_seen` (only a snapshot shows it), `is_unknown` (since
-            when is not known) and `poison_message_id`, by name as printed.
-    """
-
-    rows: DataFrame
-    near: DataFrame
-    locks: Callable[[DataFrame], DataFrame]
-    off: Mapping[str, Mapping[str, Any]]
 
 
 def explained_rows(
@@ -158,50 +141,25 @@ def _with_rules(warehouse: Warehouse, rows: DataFrame, verdicts: DataFrame, as_o
 
 
 def _with_codes(rows: DataFrame) -> DataFrame:
-    """Add `codes`, the causes that hold."""
+    """Add `codes`, the causes that hold, and the columns that only their conditions name.
+
+    `is_bare`: no rule of the holding endpoint counts, and it has the default; `has_ruled`: a message of the
+    place has a higher level by a rule; `is_silent` and `silence_reason`: `not_received`.
+    """
     level = F.col("endpoint_priority")
-    is_held = level.isNotNull()
-    is_bare = is_held & F.col("endpoint_ladder_step").isNull() & (level == DEFAULT_LEVEL)
-    is_raised = F.col("today") > level
+    by_rule = F.col("endpoint_ladder_step").isNotNull()
+    ruled = rows.where(by_rule & (level > DEFAULT_LEVEL)).select(*PLACE).distinct()
+    rows = rows.join(F.broadcast(ruled.withColumn("has_ruled", F.lit(True))), list(PLACE), "left")
     silent, reason = not_received()
-    conditions: dict[str, Column] = {
-        "rule_newer_than_endpoint": is_raised & F.col("is_newer"),
-        "rule_changed_since": is_raised & ~F.col("is_newer"),
-        "near_miss": F.col("near_level") > level,
-        "other_side_only": is_bare & F.col("other_level").isNotNull(),
-        "more_specific_rule": F.col("lost_level") > level,
-    }
-    any_rule = F.lit(False)
-    for condition in conditions.values():
-        any_rule |= F.coalesce(condition, F.lit(False))
-    has_rule = is_held & F.col("endpoint_ladder_step").isNotNull() & (level > DEFAULT_LEVEL)
-    ruled = rows.where(has_rule).select(*PLACE).distinct().withColumn("has_ruled", F.lit(True))
-    rows = rows.join(F.broadcast(ruled), list(PLACE), "left")
-    is_sent = F.col("kind") == "transmission"
-    conditions |= {
-        "no_rule": is_bare & ~any_rule & F.col("has_ruled"),
-        "outranked": F.col("is_outranked"),
-        "own_group_first": F.col("is_behind_own"),
-        "older_first": F.col("is_behind_older"),
-        "first_in_line": F.when(is_sent, F.col("position") == 1).otherwise(F.col("receive_number") == 1),
-        "group_locked": F.col("state") == "group_locked",
-        "queue_off": (F.col("state") == "queue_off") | F.col("waits_for").isNotNull(),
-        "not_received": silent,
-        "rolled_back": F.col("times").isNotNull() & ~is_sent,
-        "honor_off": is_sent & is_held & (F.col("sent_level") > DEFAULT_LEVEL) & F.col("honors").isNull(),
-        "transmission_status": F.col("status").isNotNull(),
-        **{
-            code: F.col("reason") == code
-            for code in ("endpoint_unknown", "service_not_in_catalog", "handle_unknown")
-        },
-    }
-    codes = [F.when(conditions[code], F.lit(code)) for code in DETAILS]
-    return rows.withColumns(
+    rows = rows.withColumns(
         {
-            "codes": F.filter(F.array(*codes), lambda code: code.isNotNull()),
+            "is_bare": ~by_rule & (level == DEFAULT_LEVEL),
+            "is_silent": silent,
             "silence_reason": F.when(silent, reason),
         }
     )
+    codes = F.array(*[F.when(F.expr(cause.condition), F.lit(cause.code)) for cause in CAUSES])
+    return rows.withColumn("codes", F.filter(codes, lambda code: code.isNotNull()))
 
 
 def _about_off(row: Mapping[str, Any]) -> dict[str, Any]:

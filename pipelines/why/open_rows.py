@@ -7,7 +7,7 @@ from pyspark.sql import Column, DataFrame, functions as F
 from pipelines.questions.unresolved import locate_unresolved
 from pipelines.state.endpoints import SIDE
 from pipelines.storage.warehouse import Warehouse
-from pipelines.why.codes import NAMES
+from pipelines.why.places import NAMES
 from schemas.keys import QUEUE
 from schemas.ledger import ENDPOINTS
 from schemas.outputs import RECEIVE_SCHEDULE, TRANSMISSION_SCHEDULE

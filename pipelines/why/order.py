@@ -2,7 +2,7 @@
 
 from pyspark.sql import DataFrame, Window, functions as F
 
-from pipelines.why.codes import PLACE
+from pipelines.why.places import PLACE
 
 LEVELS = range(1, 11)
 FLAGS = ("is_outranked", "is_behind_own", "is_behind_older")

@@ -13,16 +13,19 @@ from pipelines.engine.concurrency import run_concurrently
 from pipelines.state.events_before import DIGITS, moment_of
 from pipelines.storage.collect import collect_rows
 from pipelines.storage.warehouse import Warehouse
-from pipelines.why.codes import CODES, KINDS, OF_ORDER, PLACE
+from pipelines.why.causes import BY_CODE, CODES, OF_ORDER
+from pipelines.why.causes.cause import Explained, Occurrence, Teller
 from pipelines.why.details import details_of
-from pipelines.why.explained import Explained, explained_rows
+from pipelines.why.explained import explained_rows
 from pipelines.why.filters import Filters, find_queues, require_known_names
-from pipelines.why.sentences import MOST_TOLD, Teller
-from pipelines.why.situation import Place, Row, describe_ahead, describe_places, place_of
+from pipelines.why.places import KINDS, PLACE, Place, Row, place_of
+from pipelines.why.situation import describe_ahead, describe_places
 from pipelines.why.teller import teller_of
 
 FIRST = 5
 """Pairs of place and cause to look at first."""
+MOST_TOLD = 3
+"""Rows of details that a sentence may name."""
 
 
 def report_why(
@@ -74,7 +77,7 @@ def report_why(
     if len(ahead) == 1:
         situations[None]["ahead"] = next(iter(ahead.values()))
     told = {
-        place: [teller.tell(each, place, limit) for each in of_place] for place, of_place in causes.items()
+        place: [tell(each, place, limit, teller) for each in of_place] for place, of_place in causes.items()
     }
     places = sorted(
         (place for place in situations if place is not None),
@@ -125,9 +128,27 @@ def first_causes(
         first = pairs[:FIRST]
         details = _details({row["code"] for _, row in first}, found, found.rows, FIRST)
     return [
-        (place_row(place), teller.tell({**row, "details": details[row["code"]][place]}, place, FIRST))
+        (place_row(place), tell({**row, "details": details[row["code"]][place]}, place, FIRST, teller))
         for place, row in first
     ]
+
+
+def tell(row: Row, place: Place | None, limit: int, teller: Teller) -> Row:
+    """A cause at a place in words: with `sentence`, `action` and `command`, and its details up to a limit."""
+    cause, details = BY_CODE[row["code"]], row["details"]
+    counts = {name: row[name] for name in ("messages", "conversations", "example_message_id")}
+    at = Occurrence(**counts, details=details, kind=None if place is None else place[0], teller=teller)
+    return {
+        "code": cause.code,
+        **counts,
+        "sentence": cause.sentence(at),
+        "action": cause.action(at),
+        "command": teller.command(*cause.command(at)),
+        "details": [
+            {name: value for name, value in detail.items() if not name.startswith("_")}
+            for detail in details[:limit]
+        ],
+    }
 
 
 def place_row(place: Place) -> Row:
@@ -172,5 +193,5 @@ def _details(
     codes: Collection[str], found: Explained, fitting: DataFrame, limit: int
 ) -> dict[str, dict[Place | None, list[Row]]]:
     """The details of causes, by code and place; enough rows for the sentences, whatever the limit."""
-    asked = [partial(details_of, code, found, fitting, max(limit, MOST_TOLD)) for code in codes]
+    asked = [partial(details_of, BY_CODE[code], found, fitting, max(limit, MOST_TOLD)) for code in codes]
     return dict(zip(codes, run_concurrently(fitting.sparkSession, *asked), strict=True))

@@ -10,7 +10,7 @@ from pipelines.config.rules.history import RuleVersion
 from pipelines.config.rules.limits import STEPS
 from pipelines.rules.ladder import NO_RULES, DatabaseKey, Ladder, find_periods, level_of, stands_at, step_of
 from pipelines.rules.near_rules import NearRule, NearRules
-from pipelines.why.codes import NAMES
+from pipelines.why.places import NAMES
 
 KIND = ("endpoint_instance", "endpoint_database", *NAMES)
 """What rules look at: the names of a holding endpoint."""

@@ -9,11 +9,9 @@ from pyspark.sql import DataFrame, Window, functions as F
 from pipelines.engine.frames import small_frame
 from pipelines.questions.waiting import percentile, seconds_waited
 from pipelines.storage.collect import collect_rows
-from pipelines.why.codes import NAMES, PLACE
+from pipelines.why.places import NAMES, PLACE, Place, Row, place_of
 
 STATES = ("ready", "queue_off", "group_locked", "transmission", "forwarded", "unresolved")
-Row = dict[str, Any]
-Place = tuple[str, str, str, str]
 
 
 def describe_places(rows: DataFrame, as_of: datetime, limit: int) -> dict[Place | None, Row]:
@@ -48,12 +46,6 @@ def describe_places(rows: DataFrame, as_of: datetime, limit: int) -> dict[Place 
     return found
 
 
-def place_of(row: Row) -> Place:
-    """The place of a row: kind, instance, database and queue, empty where it has none."""
-    kind, instance, database, queue = (row[name] for name in PLACE)
-    return kind, instance, database, queue
-
-
 def _situation(row: Row) -> Row:
     return {
         "messages": row["messages"],
@@ -86,14 +78,16 @@ def _add_kinds(found: dict[Place | None, Row], rows: DataFrame, limit: int) -> N
         found[place]["kinds"].append({name: row[name] for name in (*NAMES, "messages")})
 
 
-def top_rows(rows: DataFrame, columns: Sequence[str], limit: int, *, most: str | None = None) -> list[Row]:
+def top_rows(
+    rows: DataFrame, columns: Sequence[str], limit: int, *, greatest: str | None = None
+) -> list[Row]:
     """The combinations of columns with the most messages: of each place, and of all, whose kind is None.
 
     Args:
         rows: messages with their place; each counts once.
         columns: what is counted by.
         limit: combinations of each place, and of all together.
-        most: the column whose greatest values come first, before `messages`; None for no such column.
+        greatest: the column whose greatest values come first, before `messages`; None for no such column.
 
     Returns:
         PLACE, columns and `messages`, in their order: most messages first, then by the columns, nulls last.
@@ -101,8 +95,8 @@ def top_rows(rows: DataFrame, columns: Sequence[str], limit: int, *, most: str |
     named = [f"by_{name}" for name in columns]
     counted = rows.select(*PLACE, *[F.col(name).alias(f"by_{name}") for name in columns])
     by_place = counted.groupBy(*PLACE, *named).agg(F.count(F.lit(1)).alias("messages"))
-    greatest = [] if most is None else [F.desc(f"by_{most}")]
-    order = [*greatest, F.desc("messages"), *[F.asc_nulls_last(name) for name in named]]
+    first_by = [] if greatest is None else [F.desc(f"by_{greatest}")]
+    order = [*first_by, F.desc("messages"), *[F.asc_nulls_last(name) for name in named]]
     first = Window.partitionBy(*PLACE).orderBy(*order)
     of_places = by_place.withColumn("number", F.row_number().over(first)).where(F.col("number") <= limit)
     total = by_place.groupBy(*named).agg(F.sum("messages").alias("messages"))
@@ -119,10 +113,10 @@ def top_rows(rows: DataFrame, columns: Sequence[str], limit: int, *, most: str |
         for row in every
     ]
     plain.sort(key=lambda row: (-row["messages"], *[sort_key(row[name]) for name in columns]))
-    return plain if most is None else sorted(plain, key=lambda row: -row[most])
+    return plain if greatest is None else sorted(plain, key=lambda row: -row[greatest])
 
 
-def sort_key(value: Any) -> tuple[bool, Any]:
+def sort_key(value: object) -> tuple[bool, Any]:
     """Values in their order: text by its UTF-8 bytes, numbers and times by size, nulls last."""
     if value is None:
         return True, b""

@@ -5,7 +5,7 @@ from datetime import datetime
 from pipelines.config.instants import format_instant
 from pipelines.config.load import Settings
 from pipelines.console.invocation import command_line
-from pipelines.why.sentences import Teller
+from pipelines.why.causes.cause import Teller
 
 
 def teller_of(settings: Settings, as_of: datetime) -> Teller:

@@ -11,7 +11,8 @@ import pytest
 from deltalake import DeltaTable
 
 from pipelines.commands import nightly, report, why
-from pipelines.why.codes import CODES, KINDS, OF_ORDER
+from pipelines.why.causes import CODES, OF_ORDER
+from pipelines.why.places import KINDS
 from pipelines.why.report import FIRST
 from pipelines.why.view import format_place
 from tests.support.factories import Row

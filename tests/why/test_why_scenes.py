@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from pipelines.storage.collect import collect_rows
-from pipelines.why.codes import CODES
+from pipelines.why.causes import CODES
 from pipelines.why.explained import explained_rows
 from tests.conftest import ON_SPARK
 from tests.support.factories import Row

@@ -1,0 +1,17 @@
+"""The causes of `why`, in the order of docs/why.md: that of the modules, and of the classes in each."""
+
+from pipelines.why.causes import order, readers, rules, sending, unplaced
+from pipelines.why.causes.cause import Cause
+
+CAUSES: tuple[Cause, ...] = tuple(
+    member()
+    for module in (rules, order, readers, sending, unplaced)
+    for member in vars(module).values()
+    if isinstance(member, type) and issubclass(member, Cause) and member.__module__ == module.__name__
+    if hasattr(member, "code")
+)
+"""All of them; answers break ties in this order."""
+BY_CODE = {cause.code: cause for cause in CAUSES}
+CODES = tuple(BY_CODE)
+OF_ORDER = tuple(cause.code for cause in CAUSES if cause.is_of_order)
+"""Causes that only say where in the order a message stands."""

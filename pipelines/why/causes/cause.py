@@ -1,0 +1,175 @@
+"""What causes have in common: a condition on open messages, the columns of their details, and words.
+
+A new cause is a subclass in one of the modules beside this one, listed in `causes/__init__.py`. Its docstring
+is its paragraph in docs/why.md.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, ClassVar
+
+from pyspark.sql import DataFrame
+
+from pipelines.config.instants import format_instant
+from pipelines.config.queue_filter import queue_text
+from pipelines.console.wording import format_count
+from pipelines.lint.pairs import suggested_rule
+from pipelines.why.places import Row
+from schemas.keys import ENDPOINT_NAMES, QUEUE
+
+HOLDER = ENDPOINT_NAMES
+OF_ENDPOINT = {"instance": "endpoint_instance", "database": "endpoint_database"}
+"""Where the holding endpoint is, by the columns of `open_rows`."""
+OF_ONE = {"have": "has", "stand": "stands", "are": "is", "wait": "waits", "were": "was"}
+"""Verbs for one message, by those for several."""
+
+
+@dataclass(frozen=True)
+class Explained:
+    """The open messages of an as_of.
+
+    Attributes:
+        rows: `open_rows` `with_order` and all that causes depend on, with `codes`, the causes of each.
+        near: the near misses of their kinds, the columns of NEAR.
+        locks: `locks_of` of groups, as few answers ask for it.
+        off: the queues that are off: their names, `is_seen` (only a snapshot shows it), `is_unknown` (since
+            when is not known) and `poison_message_id`, by name as printed.
+    """
+
+    rows: DataFrame
+    near: DataFrame
+    locks: Callable[[DataFrame], DataFrame]
+    off: Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Teller:
+    """What the words about causes depend on beside their rows.
+
+    Attributes:
+        command: a command line, from the name of the command and its options.
+        seen_in_snapshots: (instance, database) whose rules only snapshots show.
+        place_of_rule: where a rule is written: file and line, from instance, database and name; None if not
+            known.
+    """
+
+    command: Callable[..., str]
+    seen_in_snapshots: Collection[tuple[str, str]] = ()
+    place_of_rule: Callable[[str, str, str], str | None] = field(default=lambda *_: None)
+
+
+@dataclass(frozen=True)
+class Occurrence:
+    """A cause at a place.
+
+    Attributes:
+        messages: messages of the place that have the cause.
+        conversations: of these messages.
+        example_message_id: the one that has waited longest.
+        details: the first rows of its details.
+        kind: the kind of the place; None for all places together.
+        teller: what the words depend on.
+    """
+
+    messages: int
+    conversations: int
+    example_message_id: str
+    details: Sequence[Row]
+    kind: str | None
+    teller: Teller
+
+    @property
+    def first(self) -> Row:
+        """The first row of details, of which the sentence speaks."""
+        return self.details[0]
+
+    @property
+    def more(self) -> str:
+        """What tells that the first row of details is not the only one."""
+        return " (and more kinds)" if len(self.details) > 1 else ""
+
+    def count(self, verb: str = "") -> str:
+        """How many messages there are, with a verb that is given for several."""
+        counted = format_count(self.messages, "message")
+        return f"{counted} {OF_ONE[verb] if self.messages == 1 else verb}" if verb else counted
+
+
+class Cause:
+    """Why open messages wait.
+
+    Attributes:
+        code: its name in answers.
+        condition: an SQL expression over the rows of `explained_rows`; null does not hold.
+        columns: of its details, each with an SQL expression over `rows_of_details`.
+        is_of_order: it only says where in the order a message stands.
+        most_details: rows of details at most; None for no limit but that of the answer.
+        greatest: the column whose greatest values come first in details, where messages do not decide.
+    """
+
+    code: ClassVar[str]
+    condition: ClassVar[str]
+    columns: ClassVar[Mapping[str, str]]
+    is_of_order: ClassVar[bool] = False
+    most_details: ClassVar[int | None] = None
+    greatest: ClassVar[str | None] = None
+
+    def rows_of_details(self, found: Explained, rows: DataFrame) -> DataFrame:
+        """The messages that details count: those that have the cause, unless it counts others."""
+        return rows
+
+    def more_of_details(self, found: Explained, details: Row) -> Row:
+        """What the sentence needs beside a row of details, and no answer shows."""
+        return {}
+
+    def sentence(self, at: Occurrence) -> str:
+        """What holds, of how many messages."""
+        raise NotImplementedError
+
+    def action(self, at: Occurrence) -> str:
+        """What to do."""
+        raise NotImplementedError
+
+    def command(self, at: Occurrence) -> tuple[str, ...]:
+        """The command that shows more, with its options."""
+        return ("explain", "--message", at.example_message_id)
+
+
+def same(*names: str) -> dict[str, str]:
+    """Columns of details that rows have under the same name."""
+    return {name: name for name in names}
+
+
+def format_names(row: Row) -> str:
+    """Contract and services, from the far service to the own one."""
+    contract, local, remote = (
+        row[name] or "unknown" for name in ("contract", "local_service", "remote_service")
+    )
+    return f"{contract} from {remote} to {local}"
+
+
+def format_database_of(row: Row) -> str:
+    """The database of a row of details."""
+    return queue_text([row["instance"], row["database"]])
+
+
+def format_queue_of(row: Row) -> str:
+    """The queue of a row of details."""
+    return queue_text([row[name] for name in QUEUE])
+
+
+def format_time(moment: datetime | None) -> str:
+    """The moment, if it is known."""
+    return "an unknown time" if moment is None else format_instant(moment)
+
+
+def format_statement(row: Row, level: int) -> str:
+    """The statement that would give endpoints with the names of a row a level, on one line."""
+    names = (row["contract"], row["local_service"], row["remote_service"])
+    return re.sub(r"\n\s*", " ", suggested_rule((row["instance"], row["database"]), names, level))
+
+
+def place_columns() -> dict[str, str]:
+    """A queue as columns of details, null where the place has none."""
+    return {name: f"nullif({name}, '')" for name in QUEUE}

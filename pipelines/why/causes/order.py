@@ -1,0 +1,148 @@
+"""Causes that lie in the order: what is ahead of a message."""
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.console.wording import format_list
+from pipelines.why.causes.cause import (
+    Cause,
+    Explained,
+    Occurrence,
+    format_names,
+    format_queue_of,
+    place_columns,
+    same,
+)
+from pipelines.why.places import NAMES, PLACE
+
+MOST_AHEAD = 3
+
+
+class Outranked(Cause):
+    """Messages of other groups with a higher group priority are ahead.
+
+    In a transmission queue, messages of other conversations with a higher transmit_priority (the vendor's
+    page "Conversation Priorities"). The details name the three largest kinds of them.
+    """
+
+    code = "outranked"
+    condition = "is_outranked"
+    columns = same(*NAMES)
+    is_of_order = True
+    most_details = MOST_AHEAD
+
+    def rows_of_details(self, found: Explained, rows: DataFrame) -> DataFrame:
+        return _ahead(found.rows, rows, counts_more=True)
+
+    def sentence(self, at: Occurrence) -> str:
+        return f"{at.count('stand')} behind messages of a higher level: {_kinds(at)}"
+
+    def action(self, at: Occurrence) -> str:
+        return "raise their level by a rule, or lower that of the others; try it with what-if"
+
+
+class OwnGroupFirst(Cause):
+    """Messages of the same group, or conversation, are ahead. One reader at a time holds a group."""
+
+    code = "own_group_first"
+    condition = "is_behind_own"
+    columns = {
+        "kind": "kind",
+        **place_columns(),
+        "conversation_group_id": "conversation_group_id",
+        "conversation_id": "case when kind = 'transmission' then conversation_id end",
+    }
+    is_of_order = True
+
+    def sentence(self, at: Occurrence) -> str:
+        unit = "conversation" if at.kind == "transmission" else "conversation or group"
+        return f"{at.count('stand')} behind messages of their own {unit}"
+
+    def action(self, at: Occurrence) -> str:
+        return "one group is served by one reader at a time; split the work into more conversations"
+
+
+class OlderFirst(Cause):
+    """Messages of other groups are ahead that are not of a higher level: they arrived earlier.
+
+    More readers help, or a rule that tells them apart.
+    """
+
+    code = "older_first"
+    condition = "is_behind_older"
+    columns = same(*NAMES)
+    is_of_order = True
+    most_details = MOST_AHEAD
+
+    def rows_of_details(self, found: Explained, rows: DataFrame) -> DataFrame:
+        return _ahead(found.rows, rows, counts_more=False)
+
+    def sentence(self, at: Occurrence) -> str:
+        return f"{at.count('stand')} behind messages of the same level that go first: {_kinds(at)}"
+
+    def action(self, at: Occurrence) -> str:
+        return "start more readers, or tell them apart by a rule"
+
+
+class FirstInLine(Cause):
+    """The next RECEIVE takes the message, or it is sent next. Only a reader or the network is missing."""
+
+    code = "first_in_line"
+    condition = "case when kind = 'transmission' then position = 1 else receive_number = 1 end"
+    columns = {"kind": "kind", **place_columns()}
+    is_of_order = True
+
+    def sentence(self, at: Occurrence) -> str:
+        if at.kind == "transmission":
+            return f"{at.count()} would be sent next; no log says why they are still there"
+        return f"{at.count()} would be taken by the next RECEIVE"
+
+    def action(self, at: Occurrence) -> str:
+        if at.kind == "transmission":
+            return (
+                "look at the network, the routes and the far instance; a snapshot shows transmission_status"
+            )
+        return "only a reader is missing; see the readers of the queue"
+
+    def command(self, at: Occurrence) -> tuple[str, ...]:
+        if at.details and at.first["queue"]:
+            return ("next", "--queue", format_queue_of(at.first))
+        return super().command(at)
+
+
+def _kinds(at: Occurrence) -> str:
+    return format_list([f"{row['messages']:,} of {format_names(row)}" for row in at.details])
+
+
+def _ahead(rows: DataFrame, behind: DataFrame, *, counts_more: bool) -> DataFrame:
+    """The messages that are ahead of at least one message of a cause, and count more than it, or do not.
+
+    Of each place and level the last message counts, and the last one of another unit than its own.
+    """
+    key = [*PLACE, "counts_as"]
+    last = behind.groupBy(*key).agg(F.max("position").alias("last"))
+    units = (
+        behind.join(F.broadcast(last), key)
+        .where(F.col("position") == F.col("last"))
+        .select(*key, "last", F.col("unit").alias("last_unit"))
+    )
+    other = (
+        behind.join(F.broadcast(units), key)
+        .where(F.col("unit") != F.col("last_unit"))
+        .groupBy(*key)
+        .agg(F.max("position").alias("last_other"))
+    )
+    ends = units.join(other, key, "left").select(
+        *[F.col(name).alias(f"b_{name}") for name in PLACE],
+        F.col("counts_as").alias("b_counts_as"),
+        "last",
+        "last_unit",
+        "last_other",
+    )
+    is_ahead = ((F.col("last_unit") != F.col("unit")) & (F.col("last") > F.col("position"))) | F.coalesce(
+        F.col("last_other") > F.col("position"), F.lit(False)
+    )
+    does_count_more = F.col("counts_as") > F.col("b_counts_as")
+    for name in PLACE:
+        is_ahead &= F.col(name) == F.col(f"b_{name}")
+    is_of_cause = does_count_more if counts_more else ~does_count_more
+    return rows.where("position is not null").join(F.broadcast(ends), is_ahead & is_of_cause, "left_semi")

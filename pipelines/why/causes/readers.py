@@ -1,0 +1,155 @@
+"""Causes that lie in readers and queues."""
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.activation.queues_off import SINCE_UNKNOWN
+from pipelines.config.rules.tsql_script import quote_name
+from pipelines.console.wording import format_count, format_queue
+from pipelines.engine.frames import small_frame
+from pipelines.schedules.ready import queue_name
+from pipelines.why.causes.cause import (
+    Cause,
+    Explained,
+    Occurrence,
+    format_queue_of,
+    format_time,
+    same,
+)
+from pipelines.why.places import Row
+from schemas.keys import GROUP, QUEUE
+
+SILENCE = {
+    "no_monitor": "no monitor starts a reader: the catalog has neither activation nor event notification",
+    "activation_off": "activation is off",
+    "max_queue_readers": "all of MAX_QUEUE_READERS were busy at the monitor's last check",
+    "no_reader_started": "the monitor's last check called for a reader, and none received",
+    "notified": "the application was notified and did not RECEIVE",
+    "not_due": "the monitor had no reason to start a reader since",
+    None: "why no reader was started is not known",
+}
+"""Why nothing was received, by the reason of `not_received`."""
+OFF = "off_name string, off_instance string, off_database string, off_queue string, poison_message_id string"
+
+
+class GroupLocked(Cause):
+    """An open transaction holds the group. The details have the transaction, its session and since when."""
+
+    code = "group_locked"
+    condition = "state = 'group_locked'"
+    columns = {
+        **same("instance", "database", "queue", "conversation_group_id", "transaction_id", "session_id"),
+        "since": "held_since",
+    }
+
+    def rows_of_details(self, found: Explained, rows: DataFrame) -> DataFrame:
+        return rows.join(found.locks(rows.select(*GROUP).distinct()), GROUP, "left")
+
+    def sentence(self, at: Occurrence) -> str:
+        lock = at.first
+        group, transaction = lock["conversation_group_id"], lock["transaction_id"]
+        if transaction is None:
+            return f"{at.count('are')} of locked groups, such as {group}; no event names the transaction"
+        session = "" if lock["session_id"] is None else f" of session {lock['session_id']}"
+        since = f"since {format_time(lock['since'])}" if lock["since"] else f"({SINCE_UNKNOWN})"
+        return (
+            f"{at.count('are')} of groups that open transactions lock: group {group} by transaction "
+            f"{transaction}{session} {since}{at.more}"
+        )
+
+    def action(self, at: Occurrence) -> str:
+        if at.first["transaction_id"] is None:
+            return "end the transaction that holds the group"
+        return "end that transaction: commit it, or roll it back"
+
+
+class QueueOff(Cause):
+    """The queue is off, or the queue of the same instance for which the message waits to be sent.
+
+    `waits_for` names the second. Five rollbacks in a row turn a queue off (the vendor's page "Poison
+    Message Detection"); the details name the message behind them. Take it out, then turn the queue on.
+    """
+
+    code = "queue_off"
+    condition = "state = 'queue_off' or waits_for is not null"
+    columns = {
+        **{name: f"off_{name}" for name in QUEUE},
+        "since": "held_since",
+        **same("poison_message_id"),
+    }
+
+    def rows_of_details(self, found: Explained, rows: DataFrame) -> DataFrame:
+        names = (*QUEUE, "poison_message_id")
+        values = [(name, *(row[key] for key in names)) for name, row in found.off.items()]
+        off = F.broadcast(small_frame(rows.sparkSession, values, OFF))
+        # The message's own queue, or the one that it waits for.
+        return rows.withColumn("off_name", F.coalesce("waits_for", queue_name())).join(off, "off_name")
+
+    def more_of_details(self, found: Explained, details: Row) -> Row:
+        about = found.off[format_queue(details)]
+        return {name: about[name] for name in ("is_seen", "is_unknown")}
+
+    def sentence(self, at: Occurrence) -> str:
+        queue = at.first
+        is_off = f"is off since {format_time(queue['since'])}" if queue["since"] else "is off by the catalog"
+        if queue["_is_unknown"]:
+            is_off = f"is off ({SINCE_UNKNOWN})"
+        elif queue["_is_seen"]:
+            is_off = f"was seen off at {format_time(queue['since'])}"
+        poison = queue["poison_message_id"]
+        behind = f"; message {poison} was rolled back five times or more" if poison else ""
+        return f"{at.count('wait')} for queue {format_queue_of(queue)}, which {is_off}{behind}{at.more}"
+
+    def action(self, at: Occurrence) -> str:
+        poison = at.first["poison_message_id"]
+        first_do = f"take message {poison} out or mend its reader, then " if poison else ""
+        return f"{first_do}ALTER QUEUE {quote_name(at.first['queue'])} WITH STATUS = ON"
+
+    def command(self, at: Occurrence) -> tuple[str, ...]:
+        return ("waiting",)
+
+
+class NotReceived(Cause):
+    """Nothing was received from the queue since the message arrived.
+
+    It is known where the log has receives of the instance, or a snapshot shows the monitor as NOTIFIED.
+    The reason is `no_monitor`, `activation_off`, `max_queue_readers`, `no_reader_started`, `notified` or
+    `not_due`, by the [monitor](activation.md) as it is replayed.
+    """
+
+    code = "not_received"
+    condition = "is_silent"
+    columns = {**same("instance", "database", "queue", "last_receive"), "reason": "silence_reason"}
+
+    def sentence(self, at: Occurrence) -> str:
+        queue = at.first
+        last = queue["last_receive"]
+        known = f"the last RECEIVE was at {format_time(last)}" if last else "no RECEIVE is known"
+        return (
+            f"nothing was received from {format_queue_of(queue)} since {at.count()} arrived ({known}): "
+            f"{SILENCE[queue['reason']]}{at.more}"
+        )
+
+    def action(self, at: Occurrence) -> str:
+        return "see why no reader runs: activation of the queue, its procedure, the application's log"
+
+    def command(self, at: Occurrence) -> tuple[str, ...]:
+        return ("activation", "--queue", format_queue_of(at.first))
+
+
+class RolledBack(Cause):
+    """A message of a queue was received and rolled back. Mend the reader."""
+
+    code = "rolled_back"
+    condition = "times is not null and kind <> 'transmission'"
+    columns = same("message_id", "times", "last_transaction_id")
+    greatest = "times"
+
+    def sentence(self, at: Occurrence) -> str:
+        message = at.first
+        return (
+            f"{at.count('were')} received and rolled back: message {message['message_id']} "
+            f"{format_count(message['times'], 'time')}, last by transaction {message['last_transaction_id']}"
+        )
+
+    def action(self, at: Occurrence) -> str:
+        return "mend the reader that rolls back; after five rollbacks in a row the server turns the queue off"

@@ -1,0 +1,202 @@
+"""Causes that lie in the rules."""
+
+from pyspark.sql import DataFrame, functions as F
+
+from pipelines.config.queue_filter import queue_text
+from pipelines.config.rules.statements import DEFAULT_LEVEL
+from pipelines.console.wording import format_count
+from pipelines.why.causes.cause import (
+    HOLDER,
+    OF_ENDPOINT,
+    Cause,
+    Explained,
+    Occurrence,
+    format_database_of,
+    format_statement,
+    format_time,
+    same,
+)
+from pipelines.why.places import Row
+from pipelines.why.rules import KIND
+
+NEW_LEVEL = 9
+"""The level of a rule that a proposed statement gives where no other endpoint shows one."""
+OF_CHANGE = {
+    **OF_ENDPOINT,
+    "rule": "today_rule",
+    "level": "today",
+    "was_rule": "endpoint_rule_name",
+    "was_level": "endpoint_priority",
+    "since": "changed_since",
+}
+
+
+class RuleNewerThanEndpoint(Cause):
+    """The rule that would give a higher level began after the endpoint was created.
+
+    An endpoint gets its level once (the vendor's page "CREATE BROKER PRIORITY"). On the server, compare
+    `priority` in sys.conversation_endpoints with sys.conversation_priorities. End the conversations and
+    begin them anew; a pool of open dialogs is the usual case.
+    """
+
+    code = "rule_newer_than_endpoint"
+    condition = "today > endpoint_priority and is_newer"
+    columns = OF_CHANGE
+
+    def sentence(self, at: Occurrence) -> str:
+        rule = at.first
+        began = _began(at, rule, "began", "was first seen")
+        return (
+            f"{_hold(at)}: rule {rule['rule']!r} would give {rule['level']}, but it {began}, after these "
+            f"conversations{at.more}"
+        )
+
+    def action(self, at: Occurrence) -> str:
+        return "end these conversations and begin them anew; a rule does not reach existing ones"
+
+
+class RuleChangedSince(Cause):
+    """The rule was there when the endpoint was created, with another level or other criteria.
+
+    Or a rule that went before it is gone. End the conversations and begin them anew.
+    """
+
+    code = "rule_changed_since"
+    condition = "today > endpoint_priority and not is_newer"
+    columns = OF_CHANGE
+
+    def sentence(self, at: Occurrence) -> str:
+        rule = at.first
+        what = f"rule {rule['rule']!r}" if rule["rule"] else "the default"
+        change = "the rules were other ones when the conversations began"
+        if rule["since"]:
+            change = f"the rules {_began(at, rule, 'changed', 'was first seen so')}"
+        return f"{_hold(at)}: today {what} gives {rule['level']}; {change}{at.more}"
+
+    def action(self, at: Occurrence) -> str:
+        return "end these conversations and begin them anew; a change of rules does not reach existing ones"
+
+
+class NearMiss(Cause):
+    """A rule with a higher level misses by one criterion, whose name is near.
+
+    [Near](semantics.md#near-names) names differ in case, in blanks, or by two letters at most. Correct
+    the name; existing conversations keep their level.
+    """
+
+    code = "near_miss"
+    condition = "near_level > endpoint_priority"
+    columns = {
+        **OF_ENDPOINT,
+        "rule": "near_rule",
+        "level": "near_level",
+        **same("criterion", "rule_has", "endpoint_has"),
+    }
+
+    def rows_of_details(self, found: Explained, rows: DataFrame) -> DataFrame:
+        near = rows.drop("near_level").join(F.broadcast(found.near), list(KIND))
+        return near.where(F.col("near_level") > F.col("endpoint_priority"))
+
+    def sentence(self, at: Occurrence) -> str:
+        rule = at.first
+        return (
+            f"{at.count()} would have level {rule['level']} by rule {rule['rule']!r}, but its "
+            f"{rule['criterion']} is {rule['rule_has']!r} and the endpoint's is {rule['endpoint_has']!r}"
+            f"{at.more}"
+        )
+
+    def action(self, at: Occurrence) -> str:
+        where = at.teller.place_of_rule(*[at.first[name] for name in ("instance", "database", "rule")])
+        return f"correct the name in {where or 'the rule'}; conversations that exist keep their level"
+
+
+class OtherSideOnly(Cause):
+    """The endpoint has no rule, and the other end of the conversation has one with a higher level.
+
+    Each end takes its level from the rules of its own database. Add the rule that the action prints.
+    """
+
+    code = "other_side_only"
+    condition = "is_bare and other_level is not null"
+    columns = {
+        **same(*HOLDER, "other_instance", "other_database", "other_rule", "other_level"),
+        **OF_ENDPOINT,
+    }
+
+    def sentence(self, at: Occurrence) -> str:
+        ends = at.first
+        other = queue_text([ends["other_instance"], ends["other_database"]])
+        return (
+            f"{at.count('have')} level {DEFAULT_LEVEL} as no rule of {format_database_of(ends)} fits their "
+            f"endpoint; the other endpoint, in {other}, has {ends['other_level']} by {ends['other_rule']!r}"
+            f"{at.more}"
+        )
+
+    def action(self, at: Occurrence) -> str:
+        return f"add the rule for this side: {format_statement(at.first, at.first['other_level'])}"
+
+
+class MoreSpecificRule(Cause):
+    """A rule of an earlier step wins, and one of a later step has a higher level.
+
+    See the [ladder](semantics.md#priority-of-an-endpoint). Change one of the two.
+    """
+
+    code = "more_specific_rule"
+    condition = "lost_level > endpoint_priority"
+    columns = {
+        **OF_ENDPOINT,
+        "winning_rule": "today_rule",
+        "winning_step": "today_step",
+        "winning_level": "today",
+        "rule": "lost_rule",
+        "step": "lost_step",
+        "level": "lost_level",
+    }
+
+    def sentence(self, at: Occurrence) -> str:
+        rules = at.first
+        return (
+            f"{at.count('have')} the level of rule {rules['winning_rule']!r} ({rules['winning_level']}, step "
+            f"{rules['winning_step']}), which goes before rule {rules['rule']!r} ({rules['level']}, step "
+            f"{rules['step']}){at.more}"
+        )
+
+    def action(self, at: Occurrence) -> str:
+        return f"raise {at.first['winning_rule']!r}, or drop it; conversations that exist keep their level"
+
+
+_OTHERS = (RuleNewerThanEndpoint, RuleChangedSince, NearMiss, OtherSideOnly, MoreSpecificRule)
+
+
+class NoRule(Cause):
+    """No rule fits, and other messages of the place have a rule with a higher level.
+
+    No cause above holds. Add the rule that the action prints, if these messages are to go first.
+    """
+
+    code = "no_rule"
+    condition = "is_bare and has_ruled and not ({})".format(
+        " or ".join(f"coalesce({each.condition}, false)" for each in _OTHERS)
+    )
+    columns = {**same(*HOLDER), **OF_ENDPOINT}
+
+    def sentence(self, at: Occurrence) -> str:
+        return (
+            f"{at.count('have')} level {DEFAULT_LEVEL} as no rule of {format_database_of(at.first)} fits, "
+            f"while others beside them have a higher level by a rule{at.more}"
+        )
+
+    def action(self, at: Occurrence) -> str:
+        return f"add a rule if they are to go first: {format_statement(at.first, NEW_LEVEL)}"
+
+
+def _hold(at: Occurrence) -> str:
+    conversations = format_count(at.conversations, "conversation")
+    verb = "holds" if at.messages == 1 else "hold"
+    return f"{at.count()} of {conversations} {verb} level {at.first['was_level']}"
+
+
+def _began(at: Occurrence, rule: Row, began: str, seen: str) -> str:
+    verb = seen if (rule["instance"], rule["database"]) in at.teller.seen_in_snapshots else began
+    return f"{verb} at {format_time(rule['since'])}"

@@ -1,0 +1,51 @@
+"""Causes of messages that are not matched to a queue: the reasons of the table `unresolved`."""
+
+from typing import ClassVar
+
+from pipelines.why.causes.cause import HOLDER, OF_ENDPOINT, Cause, Occurrence, same
+
+
+class Unplaced(Cause):
+    """A reason of `unresolved`; see [unresolved](semantics.md#unresolved)."""
+
+    columns = {"schedule": "schedule", **same(*HOLDER), **OF_ENDPOINT}
+    because: ClassVar[str]
+    to_do: ClassVar[str]
+
+    def sentence(self, at: Occurrence) -> str:
+        service = at.first["local_service"]
+        of_service = f", service {service}" if service else ""
+        return f"{at.count()} can't be placed: {self.because}{of_service}"
+
+    def action(self, at: Occurrence) -> str:
+        return self.to_do
+
+    def command(self, at: Occurrence) -> tuple[str, ...]:
+        return ("waiting",)
+
+
+class EndpointUnknown(Unplaced):
+    """No input shows the creation of the endpoint before as_of."""
+
+    code = "endpoint_unknown"
+    condition = "reason = 'endpoint_unknown'"
+    because = "no input shows the creation of their endpoint before as_of"
+    to_do = "add the endpoint events or a snapshot of that database"
+
+
+class ServiceNotInCatalog(Unplaced):
+    """The catalog has no queue for the service."""
+
+    code = "service_not_in_catalog"
+    condition = "reason = 'service_not_in_catalog'"
+    because = "the catalog has no queue for their service"
+    to_do = "add the service and its queue to the catalog; the command prints the lines"
+
+
+class HandleUnknown(Unplaced):
+    """A snapshot shows the message under a handle that no endpoint has."""
+
+    code = "handle_unknown"
+    condition = "reason = 'handle_unknown'"
+    because = "a snapshot shows them under handles that no endpoint has"
+    to_do = "take a capture with a login that has VIEW DEFINITION"
