@@ -87,7 +87,10 @@ def lint_queued(
             f"are older than {_name_change(version, at, first_seen)}, the oldest of "
             f"{format_instant(min(kind.oldest for kind in kinds))}; {other:,} would have another level today"
         )
-        fix = "no rule changes their level; drain the queues, or end the conversations and begin them anew"
+        fix = (
+            "no rule changes their level; let readers drain the queues first; only then end the "
+            "conversations and start new ones; unread messages would be lost now"
+        )
         yield Finding(
             code, code.severity, database_key, version.name, locations.get(version.key), sentence, fix
         )

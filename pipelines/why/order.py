@@ -29,7 +29,7 @@ def with_order(rows: DataFrame) -> DataFrame:
 
 
 def without_order(rows: DataFrame) -> DataFrame:
-    """The rows with all columns of `with_order` false, for who does not ask for the order."""
+    """The rows with all columns of `with_order` false; for callers that skip the order."""
     return rows.withColumns({name: F.lit(False) for name in FLAGS})
 
 

@@ -10,7 +10,7 @@ PAGE = (ROOT / "docs" / "why.md").read_text("utf-8")
 
 
 def test_the_codes_are_those_of_the_model_in_one_order() -> None:
-    assert CODES == tuple(CODES_OF_MODEL)
+    assert tuple(CODES_OF_MODEL) == CODES
     assert len(BY_CODE) == len(CAUSES)
     assert OF_ORDER == ("outranked", "own_group_first", "older_first", "first_in_line")
 

@@ -30,7 +30,8 @@ GOLD: list[Said] = [
         "Queue SQL1.Claims.ClaimIntakeQueue",
         "64 messages of 40 conversations hold level 5: rule 'GoldClaims' would give 9, but it was first seen "
         "at 2026-11-24T07:30:00Z, after these conversations",
-        "end these conversations and begin them anew; a rule does not reach existing ones",
+        "existing conversations keep their level until they end; let readers drain them first; only then end "
+        "them and start new ones; 64 unread messages would be lost now",
     ),
     (
         "Queue SQL1.Claims.ClaimIntakeQueue",
@@ -113,7 +114,7 @@ def table(warehouse: Path, name: str, as_of: str) -> list[Row]:
 
 
 def require_figures_of_tables(answer: Row, warehouse: Path) -> None:
-    """See that the situation's figures are sums over the tables."""
+    """Require that the situation's figures are sums over the tables."""
     received, sent, unresolved = (
         table(warehouse, name, answer["as_of"])
         for name in ("receive_schedule", "transmission_schedule", "unresolved")

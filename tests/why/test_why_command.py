@@ -16,7 +16,10 @@ GOLD = (
     "64 messages of 40 conversations hold level 5: rule 'GoldClaims' would give 9, but it was first seen at "
     "2026-11-24T07:30:00Z, after these conversations"
 )
-ANEW = "end these conversations and begin them anew; a rule does not reach existing ones"
+DRAIN_FIRST = (
+    "existing conversations keep their level until they end; let readers drain them first; only then end "
+    "them and start new ones; 64 unread messages would be lost now"
+)
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +51,7 @@ def test_gold_waits_as_its_rule_is_younger(config: str, capsys: pytest.CaptureFi
         "//acme/claims/Intake and 31 of contract SubmitClaim from //acme/portal/Gold to "
         "//acme/claims/Intake.",
         f"- {GOLD}.",
-        f"  To do: {ANEW}",
+        f"  To do: {DRAIN_FIRST}",
     ]
 
 
@@ -56,13 +59,16 @@ def test_night_page_and_answer_agree(config: str, tmp_path: Path, capsys: pytest
     assert nightly.main(["--config", config, "--as-of", "latest"]) == 0
     summary = capsys.readouterr().out.splitlines()
     first = summary.index("Look at first")
-    assert summary[first + 1 : first + 3] == [f"- Queue SQL1.Claims.ClaimIntakeQueue: {GOLD}", f"  {ANEW}"]
+    assert summary[first + 1 : first + 3] == [
+        f"- Queue SQL1.Claims.ClaimIntakeQueue: {GOLD}",
+        f"  {DRAIN_FIRST}",
+    ]
     assert report.main(["--config", config, "--out", str(tmp_path / "page.html")]) == 0
     page = (tmp_path / "page.html").read_text("utf-8")
     assert page.index(GOLD.replace("'", "&#39;")) < page.index('id="overview"')
     answer = json.loads(ask(config, capsys, "--format", "json"))
     [cause] = [each for each in answer["causes"] if each["code"] == "rule_newer_than_endpoint"]
-    assert (cause["sentence"], cause["action"]) == (GOLD, ANEW)
+    assert (cause["sentence"], cause["action"]) == (GOLD, DRAIN_FIRST)
     assert cause["details"] == [
         {
             "instance": "SQL1",

@@ -35,8 +35,9 @@ class RuleNewerThanEndpoint(Cause):
     """The rule that would give a higher level began after the endpoint was created.
 
     An endpoint gets its level once (the vendor's page "CREATE BROKER PRIORITY"). On the server, compare
-    `priority` in sys.conversation_endpoints with sys.conversation_priorities. End the conversations and
-    begin them anew; a pool of open dialogs is the usual case.
+    `priority` in sys.conversation_endpoints with sys.conversation_priorities. A pool of open dialogs is the
+    usual case. Let readers drain the conversations first, then end them and start new ones: END CONVERSATION
+    deletes their unread messages (the vendor's page "END CONVERSATION").
     """
 
     code = "rule_newer_than_endpoint"
@@ -52,13 +53,13 @@ class RuleNewerThanEndpoint(Cause):
         )
 
     def action(self, at: Occurrence) -> str:
-        return "end these conversations and begin them anew; a rule does not reach existing ones"
+        return _drain_first(at)
 
 
 class RuleChangedSince(Cause):
     """The rule was there when the endpoint was created, with another level or other criteria.
 
-    Or a rule that went before it is gone. End the conversations and begin them anew.
+    Or a rule that went before it is gone. What to do is the same.
     """
 
     code = "rule_changed_since"
@@ -74,7 +75,7 @@ class RuleChangedSince(Cause):
         return f"{_hold(at)}: today {what} gives {rule['level']}; {change}{at.more}"
 
     def action(self, at: Occurrence) -> str:
-        return "end these conversations and begin them anew; a change of rules does not reach existing ones"
+        return _drain_first(at)
 
 
 class NearMiss(Cause):
@@ -189,6 +190,20 @@ class NoRule(Cause):
 
     def action(self, at: Occurrence) -> str:
         return f"add a rule if they are to go first: {format_statement(at.first, NEW_LEVEL)}"
+
+
+def _drain_first(at: Occurrence) -> str:
+    return (
+        "existing conversations keep their level until they end; let readers drain them first; only then end "
+        f"them and start new ones; {format_count(at.messages, 'unread message')} would be lost now"
+    )
+
+
+def _drain_first(at: Occurrence) -> str:
+    return (
+        "existing conversations keep their level until they end; let readers drain them first; only then end "
+        f"them and start new ones; {format_count(at.messages, 'unread message')} would be lost now"
+    )
 
 
 def _hold(at: Occurrence) -> str:
