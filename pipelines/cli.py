@@ -44,7 +44,7 @@ GROUPS = {
     },
     "upkeep": {
         "maintain": "remove old as_ofs, join small files and delete unused ones",
-        "reassign": "decide the endpoints of an interval anew, under the rules as they are now",
+        "reassign": "decide the endpoints of an interval again, under the rules as they are now",
         "generate-log": "write a made-up event log with its catalog, rules and settings",
     },
     "this installation": {

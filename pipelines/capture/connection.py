@@ -159,7 +159,7 @@ def _import_driver() -> Any:
         return import_module(DRIVER)
     except ModuleNotFoundError as error:
         if error.name != DRIVER:
-            raise ConfigError(f"capture: the driver can't be loaded ({error}); install it anew") from error
+            raise ConfigError(f"capture: the driver can't be loaded ({error}); install it again") from error
         raise ConfigError(
             "capture: the driver mssql-python is not installed; install the extra "
             f"{EXTRA}, e.g. pip install mssql-python, or run the script of --print-sql with another tool"

@@ -76,7 +76,7 @@ def outcome_of(error: Exception) -> tuple[int, str]:
     """The exit code of a command that failed, and the line that says why."""
     if isinstance(error, PipelineError):
         return error.exit_code, str(error)
-    # Few commands fail, and all would wait for these.
+    # Import lazily: only failing commands need these.
     from pipelines.engine.errors import fault_of, lacking
 
     fault = fault_of(error)

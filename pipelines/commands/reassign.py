@@ -1,4 +1,4 @@
-"""Decide the endpoints of an interval anew, under the rules as they are now."""
+"""Decide the endpoints of an interval again, under the rules as they are now."""
 
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -17,7 +17,7 @@ def main(argv: Sequence[str]) -> int:
     """Parse the command line and run; without --apply nothing is written."""
     parser = Parser(
         "reassign",
-        "Decide the endpoints of an interval anew, under the rules as they are now.",
+        "Decide the endpoints of an interval again, under the rules as they are now.",
         example="--config conf/local.yaml --from 2026-11-20 --to 2026-11-21 --apply",
     )
     parser.add_argument(

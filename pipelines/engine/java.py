@@ -12,7 +12,7 @@ ENDS_WITHIN = 5.0
 
 
 def stop_java_at_exit() -> None:
-    """See that Spark has removed its working files when the process of the job ends."""
+    """Let Spark remove its working files before the process of the job ends."""
     atexit.register(stop_java)
 
 

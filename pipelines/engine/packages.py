@@ -13,7 +13,7 @@ CLIENTS = ("pyspark", "pyspark_client")
 
 
 def require_engine() -> None:
-    """See that the packages of one engine are installed, and that those of two do not overwrite each other.
+    """Require the packages of one engine, and that those of two do not overwrite each other.
 
     Raises:
         ConfigError: there is none, or there are two.

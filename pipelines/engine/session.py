@@ -107,7 +107,7 @@ def _started(builder: Any) -> SparkSession:
 
 
 def _require_submitted() -> None:
-    """See that something has told Apache Spark where its settings and jars are.
+    """Require that something has told Apache Spark where its settings and jars are.
 
     Raises:
         ConfigError: ENGINE is set in a shell, and nothing else.
@@ -122,7 +122,7 @@ def _require_submitted() -> None:
 
 
 def _require_server(remote: str) -> None:
-    """See that a Spark Connect server answers; its client would try again for minutes, without a word.
+    """Require that a Spark Connect server answers; its client would try again for minutes, without a word.
 
     Raises:
         ConfigError: none does. What stands behind the port, such as a token, is not repeated.
@@ -152,7 +152,7 @@ def _proxy() -> str | None:
 
 
 def _require_answer(remote: str) -> None:
-    """See that what listens there speaks as a Spark Connect server does.
+    """Require that what listens there speaks as a Spark Connect server does.
 
     Raises:
         ConfigError: the address has options that the client does not know.

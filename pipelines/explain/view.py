@@ -158,7 +158,7 @@ def _print_endpoint(console: Terminal, endpoint: Endpoint) -> None:
 
 
 def _restate(endpoint: Endpoint) -> str:
-    """The command that decides the endpoint anew; --apply writes it."""
+    """The command that decides the endpoint again; --apply writes it."""
     since = endpoint.created_at
     until = since + timedelta(microseconds=1)
     times = ["--from", format_instant(since), "--to", format_instant(until)]

@@ -171,7 +171,7 @@ def resolve_endpoints(
 
 
 def _identity() -> list[Column]:
-    """Who an endpoint is: from its creation or, if inferred, the initiator's with swapped services."""
+    """Identity of an endpoint: from its creation or, if inferred, the initiator's with swapped services."""
     inferred, is_target = F.col("inferred"), F.col("inferred") | ~F.col("is_initiator")
 
     def either(if_inferred: Column, otherwise: str, name: str) -> Column:

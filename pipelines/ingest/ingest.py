@@ -290,7 +290,7 @@ def _plan_batch(
         bindings=list(settings.catalog.service_bindings()),
         has_queue_events=completed.has_queue_events or queue_events > 0,
         # Without queue events every RECEIVED counted as committed. Rows closed by that rule can be open now.
-        starts_anew=not completed.has_queue_events and queue_events > 0,
+        starts_over=not completed.has_queue_events and queue_events > 0,
     )
 
 

@@ -42,7 +42,7 @@ class Batch:
         lookback: how far back closed rows are searched.
         bindings: the catalog's (instance, database, service, queue).
         has_queue_events: `Ledger.has_queue_events`, with this batch.
-        starts_anew: the first queue events change the meaning of all rows, so all are read and written.
+        starts_over: the first queue events change the meaning of all rows, so all are read and written.
     """
 
     number: int
@@ -54,7 +54,7 @@ class Batch:
     lookback: Lookback
     bindings: Sequence[tuple[str, str, str, str]]
     has_queue_events: bool
-    starts_anew: bool
+    starts_over: bool
 
 
 @dataclass(frozen=True)
@@ -128,7 +128,7 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
     of_messages, of_endpoints, of_queues = (
         new[table.name] for table in (MESSAGES, ENDPOINT_FACTS, QUEUE_FACTS)
     )
-    has_closed_rows = batch.number > 1 and not batch.starts_anew
+    has_closed_rows = batch.number > 1 and not batch.starts_over
 
     def late(table: Table, ids: Sequence[DataFrame | None], key: Sequence[str]) -> DataFrame | None:
         frames = [frame for frame in ids if frame is not None]
@@ -142,7 +142,7 @@ def read_working_set(warehouse: Warehouse, batch: Batch, materialize: Materializ
         if batch.number == 1 or not warehouse.exists(table):
             return None
         rows = warehouse.read(table)
-        if not batch.starts_anew:
+        if not batch.starts_over:
             rows = rows.where(f"closed_on is null or fold = {batch.number}")
         # Endpoints have no column `batch`.
         return rows if table is ENDPOINTS else rows.where(f"batch < {batch.number}")

@@ -95,7 +95,7 @@ def write_ledger(warehouse: Warehouse, batch: Batch, materialize_state: Material
                 working_set.known_late,
             ),
         )
-    return state if batch.starts_anew else replace(state, complete_from=batch.closed_until)
+    return state if batch.starts_over else replace(state, complete_from=batch.closed_until)
 
 
 @dataclass(frozen=True)
@@ -250,7 +250,7 @@ def _with_closed_on(
 def _write(warehouse: Warehouse, batch: Batch, table: Table, rows: DataFrame, late: DataFrame | None) -> None:
     """Replace the open rows, the rows of an earlier attempt at this batch, and the late rows by these."""
     stamped = rows.withColumn("fold", F.lit(batch.number).cast("bigint")).select(*table.names)
-    if batch.starts_anew:
+    if batch.starts_over:
         warehouse.replace(table, stamped)
         return
     where = f"closed_on IS NULL OR fold = {batch.number}"

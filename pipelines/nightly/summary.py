@@ -109,7 +109,7 @@ def print_summary(warehouse: Warehouse, settings: Settings, as_of: datetime, *, 
         print_received(console, f"First rows of receive_schedule, {where}", rows)
     for where, rows in sent:
         print_sent(console, f"First rows of transmission_schedule, {where}", rows)
-    _print_line(console, f"The tables lie in {warehouse.root}/ ; what to ask of them next:")
+    _print_line(console, f"Tables: {warehouse.root}. Next:")
     for name, *options in _questions(waits, received, sent):
         _print_line(console, f"  {command(name, *options)}")
 
@@ -252,7 +252,7 @@ def _overtaken_findings(warehouse: Warehouse, as_of: datetime) -> Iterator[str]:
         if row["passed_by"]:
             yield (
                 f"{format_queue(row)}: message {row['message_id']} waits since "
-                f"{format_instant(row['since'])}; {row['passed_by']:,} that came later go before it"
+                f"{format_instant(row['since'])}; {row['passed_by']:,} later messages are ahead of it"
             )
 
 

@@ -29,7 +29,7 @@ ROUND_NUMBER = 100
 
 
 def require_snapshots(settings: Settings) -> None:
-    """See that the settings name snapshots.
+    """Require that the settings name snapshots.
 
     Raises:
         ConfigError: they name none.

@@ -54,11 +54,11 @@ def _damaged_files(folder: str, table: Table) -> Iterator[str]:
     of_as_of = f"partition.{AS_OF_KEY.name}"
     for added in pa.table(found.get_add_actions(flatten=True)).to_pylist():
         if fault := _fault_of(files, added["path"], added["size_bytes"]):
-            anew = REBUILD
+            remedy = REBUILD
             if of_as_of in added:
                 as_of = format_instant(as_of_of_key(added[of_as_of]))
-                anew = f"run {command_line('nightly', '--as-of', as_of)} again, which makes it anew"
-            yield f"warehouse: {path}: its data file {added['path']} {fault}. Put it back, or {anew}"
+                remedy = f"run {command_line('nightly', '--as-of', as_of)} again, which writes it again"
+            yield f"warehouse: {path}: its data file {added['path']} {fault}. Put it back, or {remedy}"
 
 
 def _fault_of(files: fs.FileSystem, path: str, size: int) -> str | None:

@@ -30,7 +30,7 @@ def other_ids(root: str, table: str, id: str) -> ConfigError:
     return ConfigError(
         f"warehouse: {root} was written by an older version, to which {id!r} in {table} was another id than "
         f"{canonical_text(id)!r}; move the folder away (or name another one) and run "
-        f"{command_line('nightly', '--as-of', 'latest')} again: it makes all tables anew from the event "
+        f"{command_line('nightly', '--as-of', 'latest')} again: it writes all tables from the event "
         "files (docs/operations.md, Old warehouses)"
     )
 

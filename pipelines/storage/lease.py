@@ -13,7 +13,7 @@ from pyarrow import fs
 log = logging.getLogger(__name__)
 
 RENEWED_EVERY = 10.0
-"""Seconds after which a running job writes its lease anew."""
+"""Seconds after which a running job writes its lease again."""
 WATCHED_FOR = 35.0
 """Seconds without a change after which a lease is taken for that of a job that died."""
 SETTLED_AFTER = 2.0
@@ -26,7 +26,7 @@ class HeldError(Exception):
 
 @contextmanager
 def leased(store: fs.FileSystem, path: str, holder: str) -> Iterator[None]:
-    """Hold the lease for the time of the block.
+    """Hold the lease while the block runs.
 
     The holder writes the file again every few seconds. Another command watches whether the file changes, so
     clocks of two machines are never compared. The lease of a killed command stops changing and is taken over.
@@ -63,7 +63,7 @@ def leased(store: fs.FileSystem, path: str, holder: str) -> Iterator[None]:
 
 
 def _changes(store: fs.FileSystem, path: str, found: str) -> bool:
-    """Whether a job that lives holds the lease: it is written anew, not removed, while it is watched."""
+    """Whether a job that lives holds the lease: it is written again, not removed, while it is watched."""
     log.warning("%s: there is a lease; watching for up to %.0f s whether its job lives", path, WATCHED_FOR)
     end = time.monotonic() + WATCHED_FOR
     while time.monotonic() < end:

@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def only_writer(root: str, job: str) -> Iterator[None]:
-    """Be the only job that writes this warehouse, for the time of the block.
+    """Hold the writer lock of this warehouse while the block runs.
 
     On a local disk the operating system holds the lock for the process and releases it when the process
     ends, however that happens: the files that a killed job leaves lock nothing. Behind a URI the file is a

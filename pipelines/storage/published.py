@@ -119,7 +119,7 @@ def published_as_of(
     if last["status"] != "succeeded" and last["last_batch"] is not None:
         log.warning(
             "the run of %s that started at %s did not succeed (%s): the tables of this as_of may be of it "
-            "and of the one before; run %s, which makes them anew",
+            "and of the one before; run %s, which makes them again",
             format_instant(found),
             format_instant(last["started_at"]),
             last["error"],

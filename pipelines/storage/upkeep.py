@@ -160,6 +160,6 @@ class Upkeep:
 
 
 def _spread(partitions: Iterable[Partition], last_fold: int) -> list[date]:
-    # Open rows have no day; every fold writes them anew.
+    # Open rows have no day; every fold writes them again.
     folds = Counter(day for day, fold in partitions if day is not None and fold <= last_fold)
     return sorted(day for day, count in folds.items() if count > 1)

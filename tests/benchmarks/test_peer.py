@@ -47,7 +47,7 @@ def project_of(folder: Path, log: Log) -> Project:
 
 
 def require_equal(project: Project, log: Log) -> dict[str, list[Row]]:
-    """See that the peer's tables are the model's, and give them."""
+    """Require that the peer's tables are the model's, and give them."""
     expected = simulate(log.events, **log.settings)
     out = project.folder / "peer"
     peer.run(load_settings(project.config), log.as_of, out, threads=2, memory="1GiB")

@@ -30,7 +30,7 @@ def values_of(content: bytes) -> list[list[str | None]]:
     return [row.values() for row in text_rows(io.BytesIO(content), form_of(content))]
 
 
-def anew(content: bytes) -> str:
+def again(content: bytes) -> str:
     return b"".join(rewrite(io.BytesIO(content), form_of(content))).decode()
 
 
@@ -63,7 +63,7 @@ def test_clean_files_are_plain(content: str) -> None:
 )
 def test_what_is_not_one_whole_table_is_refused(content: str, told: str) -> None:
     with pytest.raises(ForeignFileError, match=re.escape(told)):
-        anew(content.encode())
+        again(content.encode())
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_what_is_not_one_whole_table_is_refused(content: str, told: str) -> None
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 def test_files_of_tools_are_written_anew(content: str, expected: str, encoding: str) -> None:
     assert not form_of(content.encode()).is_plain
-    assert anew(content.encode(encoding)) == expected
+    assert again(content.encode(encoding)) == expected
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The numbers of docs/order.md, derived anew by the naive model from the rules and events of the page."""
+"""The numbers of docs/order.md, derived again by the naive model from the rules and events of the page."""
 
 import re
 from datetime import UTC, datetime

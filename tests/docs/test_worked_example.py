@@ -1,4 +1,4 @@
-"""The numbers of the vendor's example in docs/order.md, derived anew by the naive model."""
+"""The numbers of the vendor's example in docs/order.md, derived again by the naive model."""
 
 import json
 from datetime import UTC, datetime

@@ -19,7 +19,7 @@ def test_a_table(session: SparkSession, tmp_path: Path) -> None:
 
 
 def require_housekept(session: SparkSession, folder: Path) -> None:
-    """See that a table is compacted, rewritten, deleted from and vacuumed; on each engine by its own way."""
+    """A table is compacted, rewritten, deleted from and vacuumed, on each engine by its own way."""
     path = str(folder / "table")
     assert housekept_table(path, session) is None
     for fold in (1, 1, 2):

@@ -65,7 +65,7 @@ class Input:
         make: writes `project`, the folder with the settings, and `1` and `2`, what the nights find there.
         first, second: the as_ofs of the two nights.
         backfill: an earlier as_of, which is made last.
-        period: what replay plays, and of which endpoints reassign decides anew.
+        period: what replay plays, and of which endpoints reassign decides again.
         change: a rule that the backlog gets behind the nights.
         is_older: an older version has made the tables of the first night.
         is_large: Apache Spark takes the rerun for much work; see `pipelines/engine/small_jobs.py`.
@@ -116,7 +116,7 @@ def change_rules(project: Path) -> None:
 
 
 def make_older(warehouse: Path) -> None:
-    """Write tables anew as the version before did, without columns that came later."""
+    """Write tables again as the version before did, without columns that came later."""
     for table, columns in CAME_LATER.items():
         path = str(warehouse / table)
         version = DeltaTable(path).version()

@@ -51,7 +51,7 @@ def require_same(project: Project, entries: list[Row], expected: list[Row]) -> N
 
 
 def require_variety(entries: list[Row], expected: list[Row]) -> None:
-    """See that each measure is met and is not, and that each way to nothing is there."""
+    """Require that each measure is met and is not, and that each way to nothing is there."""
     pairs = list(zip(entries, expected, strict=True))
     for measure in MEASURES:
         assert {row["met"] for entry, row in pairs if measure in entry} == {True, False}, measure

@@ -20,7 +20,7 @@ FIRST, SECOND = at(60), at(70)
 
 
 def project_in(folder: Path, *expect: Row) -> Project:
-    """Write the settings; of a folder that has a project, anew."""
+    """Write the settings; of a folder that has a project, again."""
     return Project(folder, catalog=catalog(), **({"expect": list(expect)} if expect else {}))
 
 

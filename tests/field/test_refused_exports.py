@@ -23,7 +23,7 @@ def refused(case: Case) -> list[str]:
     night = case.nightly()
     assert night.code == 3
     lines = night.err.partition("error: ")[2].splitlines()
-    if lines[0] == "snapshots break their contract; export these anew:":
+    if lines[0] == "snapshots break their contract; export these again:":
         del lines[0]
     return [line.removeprefix("  ").replace(f"{case.folder}/snap/", "") for line in lines]
 
@@ -95,8 +95,8 @@ TRACE = "this is a trace; see docs/exporting.md#traces"
 SPREADSHEET = "which a spreadsheet has made of it"
 UTF_8 = "save it as UTF-8 (sqlcmd -f 65001, bcp -C 65001, Export-Csv -Encoding utf8)"
 ERROR = "Msg 1205, Level 13, State 51, Server MILL1, Line 1"
-NOT_WHOLE = "not all rows are there; export it anew"
-LINE_END = "so rows may be missing; export it anew, or end the line if the file is whole"
+NOT_WHOLE = "not all rows are there; export it again"
+LINE_END = "so rows may be missing; export it again, or end the line if the file is whole"
 
 REFUSED: list[tuple[str, bytes | Change, str]] = [
     *[

@@ -388,7 +388,7 @@ def test_a_parquet_column_twice(session: object, tmp_path: Path) -> None:
     assert (done.code, done.err.splitlines()[-3:]) == (
         3,
         [
-            "error: message_events breaks its contract; write these anew:",
+            "error: message_events breaks its contract; write these again:",
             f"  {folder}/1.parquet: column event_id is there twice; write it once",
             f"  {folder}/1.parquet: column size_bytes is there twice; write it once",
         ],

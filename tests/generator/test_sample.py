@@ -143,7 +143,7 @@ def test_the_rules_beside_the_sample_are_those_of_conf(sample_folder):
 
 
 def test_the_sample_is_the_one_that_the_docs_have_figures_of(tmp_path):
-    """Where this fails on purpose, the figures in README.md and docs/ are to be found anew."""
+    """Where this fails on purpose, the figures in README.md and docs/ are to be found again."""
     assert generate_log.main(["--preset", "sample", "--out", str(tmp_path)]) == 0
     total = hashlib.sha256()
     for source in CONTRACTS:

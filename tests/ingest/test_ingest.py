@@ -217,7 +217,7 @@ def test_a_night_that_broke_the_contract_is_taken_in_once_it_is_mended(
     with pytest.raises(InputError) as caught:
         take_in(session, project)
     assert str(caught.value).splitlines() == [
-        "message_events breaks its contract; write these anew:",
+        "message_events breaks its contract; write these again:",
         f"  {file}: field sent_by_initiator is a JSON integer; it must be boolean",
         f"  {file}: field size_bytes is a JSON string; it must be bigint",
     ]

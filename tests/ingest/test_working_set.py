@@ -149,7 +149,7 @@ NEW = {
 }
 
 
-def working_set(session: SparkSession, folder: Path, *, starts_anew: bool) -> WorkingSet:
+def working_set(session: SparkSession, folder: Path, *, starts_over: bool) -> WorkingSet:
     """That of the second batch."""
     warehouse = Warehouse(session, str(folder))
     for name, drawing in STORED.items():
@@ -168,7 +168,7 @@ def working_set(session: SparkSession, folder: Path, *, starts_anew: bool) -> Wo
         lookback=Lookback(set(), set(), everywhere=True),
         bindings=[],
         has_queue_events=True,
-        starts_anew=starts_anew,
+        starts_over=starts_over,
     )
     return read_working_set(warehouse, batch, same)
 
@@ -179,7 +179,7 @@ def ids(rows: DataFrame | None, name: str = "event_id") -> list[str] | None:
 
 def test_what_a_batch_reads(session: SparkSession, tmp_path: Path) -> None:
     """A late message brings the outcomes of transactions that received it, a late creation its arrivals."""
-    found = working_set(session, tmp_path, starts_anew=False)
+    found = working_set(session, tmp_path, starts_over=False)
     assert ids(found.messages.new) == ["new 1", "new 2", "new 3"]
     assert ids(found.messages.open) == ["moved", "open"]
     assert ids(found.messages.late) == ["late"]
@@ -193,7 +193,7 @@ def test_what_a_batch_reads(session: SparkSession, tmp_path: Path) -> None:
 
 
 def test_the_first_queue_events_have_all_rows_read(session: SparkSession, tmp_path: Path) -> None:
-    found = working_set(session, tmp_path, starts_anew=True)
+    found = working_set(session, tmp_path, starts_over=True)
     assert ids(found.messages.open) == ["arrived", "late", "moved", "open", "untouched"]
     assert (found.messages.late, found.transactions.late, found.arrivals) == (None, None, None)
     assert ids(found.known, "conversation_id") == ["c1", "c3", "c4"]

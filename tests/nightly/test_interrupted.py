@@ -62,7 +62,7 @@ def test_a_night_that_breaks_off_after_every_commit(
                 project.run(session, at(60))
         except BrokenOffError:
             broken_off += 1
-            # What is folded is not folded again: the commits of the schedules are counted anew.
+            # What is folded is not folded again: the commits of the schedules are counted again.
             allowed = allowed + 1 if folded == (warehouse / "batches").exists() else 0
     assert broken_off > 12
     assert changed(expected, contents(project, leave_out={"path"})) == {}

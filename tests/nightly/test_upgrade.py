@@ -56,7 +56,7 @@ def test_two_nights(session: SparkSession, tmp_path: Path) -> None:
 
 
 def leave_out(project: Project, table: str, columns: list[str]) -> None:
-    """Write a table anew as a version without these columns did."""
+    """Write a table again as a version without these columns did."""
     path = str(project.folder / "warehouse" / table)
     version = DeltaTable(path).version()
     rows = DeltaTable(path).to_pyarrow_table().drop_columns(columns)

@@ -82,7 +82,7 @@ def without_run(rows: Sequence[Row]) -> list[Row]:
 
 
 def require_equal(found: dict[str, list[Row]], expected: dict[str, list[Row]]) -> None:
-    """See that tables have the same rows."""
+    """Require that tables have the same rows."""
     assert found.keys() == expected.keys()
     for table, rows in expected.items():
         differs = difference(found[table], rows)

@@ -42,7 +42,7 @@ class Disk:
 
 @contextmanager
 def disk_at(folder: Path) -> Iterator[Disk]:
-    """Mount a roomy disk for the time of the block; skip the test where that is not allowed."""
+    """Mount a roomy disk while the block runs; skip the test where that is not allowed."""
     folder.mkdir()
     if os.geteuid() != 0 or not _mount("-t", "tmpfs", "-o", f"size={ROOMY}", "tmpfs", str(folder)):
         lacks("MOUNT", "only root may mount a disk")

@@ -50,7 +50,7 @@ def without_texts(answer: Any) -> Any:
 
 
 def require_same_answer(found: Row, expected: Row) -> None:
-    """See that two answers are equal; floats nearly."""
+    """Require that two answers are equal; floats nearly."""
     wrong = _differences(found, expected)
     assert not wrong, "\n".join(wrong[:10])
 

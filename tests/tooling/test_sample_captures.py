@@ -22,7 +22,7 @@ def rows_of(name: str, database: str, view: str) -> list[Row]:
 
 @pytest.mark.parametrize("name", sample_captures())
 def test_the_files_are_those_of_the_generator(name: str) -> None:
-    """python -m tools.sample_captures writes them anew."""
+    """python -m tools.sample_captures writes them again."""
     content = (FOLDER / name).read_bytes()
     assert content.decode("ascii").splitlines() == sample_captures()[name]
     assert len(content) < 200_000

@@ -63,7 +63,7 @@ def read_capture(path: str, folder: Path | None = None) -> Capture:
 def _read(path: str, folder: Path | None) -> Capture:
     as_text: set[ViewKey] = set()
     while True:
-        # Each reading has a folder of its own: what one that was ended early wrote does not count.
+        # Each reading has a folder of its own: files of an aborted reading are ignored.
         part = None if folder is None else folder / str(len(as_text))
         reading = _Reading(Capture(path), part, as_text)
         system, inner, _ = file_system(path)
@@ -195,7 +195,7 @@ class _Reading:
     def _take_view(self, line: Row, number: int) -> None:
         view = self._view(key_of(line, number))
         if view.count is not None:
-            raise CaptureFault(number, f"a second line about {view.key}; take the capture anew")
+            raise CaptureFault(number, f"a second line about {view.key}; take the capture again")
         if not isinstance(line["count"], int) or isinstance(line["count"], bool):
             raise wrong_key(number, "count", line["count"], "a whole number")
         view.count, view.line = line["count"], number
@@ -270,7 +270,7 @@ class _Reading:
                 raise CaptureFault(
                     number,
                     f"no line says how many rows {view.key} has, but {view.rows} are there; "
-                    "take the capture anew",
+                    "take the capture again",
                 )
             if view.count != view.rows:
                 raise other_count(view.line, str(view.key), view.count, view.rows)

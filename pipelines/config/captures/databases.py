@@ -12,7 +12,7 @@ from pipelines.config.captures.captured import (
     CapturedView,
     view_name,
 )
-from pipelines.config.captures.faults import ANEW, CaptureFault
+from pipelines.config.captures.faults import AGAIN, CaptureFault
 from pipelines.config.captures.rows import ViewKey, ViewWriter, text_rows
 from pipelines.config.snapshots.checks import check_snapshot
 from pipelines.config.snapshots.columns import WORDS
@@ -52,7 +52,7 @@ def snapshots_of(
         that may lack rows, and locked groups: a line each.
 
     Raises:
-        CaptureFault: a value of a small view is none of its column's.
+        CaptureFault: a value of a small view does not have the type of its column.
     """
     snapshots, problems, notes = [], [], []
     for number, database in enumerate(capture.databases.values()):
@@ -67,7 +67,7 @@ def snapshots_of(
         notes += _describe_locks(database)
     if problems:
         text = problems[0].removeprefix(f"{capture.path}: ")
-        raise CaptureFault(None, f"{text}; {ANEW}" if ANEW not in text else text)
+        raise CaptureFault(None, f"{text}; {AGAIN}" if AGAIN not in text else text)
     return snapshots, notes
 
 
@@ -100,7 +100,7 @@ def _typed_rows(view: CapturedView) -> Iterator[Row]:
     """The rows of a small view, with their types; times stay text.
 
     Raises:
-        CaptureFault: a value is none of its column's.
+        CaptureFault: a value does not have the type of its column.
     """
     name = view.key.view
     for line, given in view.small:
@@ -112,7 +112,7 @@ def _typed_rows(view: CapturedView) -> Iterator[Row]:
             value = text if column.kind == "time" else value_of(text, column.kind)
             if value is None and (found is not None or not (column.nullable or column.may_lack)):
                 raise CaptureFault(
-                    line, f"{name}: {column.name} is {found!r}; it must be {WORDS[column.kind]}; {ANEW}"
+                    line, f"{name}: {column.name} is {found!r}; it must be {WORDS[column.kind]}; {AGAIN}"
                 )
             row[column.name] = value
         if name == QUEUES:

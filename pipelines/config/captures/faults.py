@@ -9,7 +9,7 @@ from pipelines.config.errors import InputError
 LONGEST_LINE = 1 << 20
 """Characters of a line; the script writes 8,000 at most."""
 LONGEST_SAMPLE = 60
-ANEW = "take the capture anew"
+AGAIN = "take the capture again"
 CUT = {
     256: "sqlcmd -y 0 (in SSMS: Query > Query Options > Results, 8192 characters a column)",
     4000: "Invoke-Sqlcmd -MaxCharLength 8000",
@@ -70,25 +70,25 @@ def no_json(line: int, text: str, widths: Iterable[int]) -> CaptureFault:
     lengths = {len(text), len(bare)}
     for width, remedy in CUT.items():
         if width in lengths:
-            return CaptureFault(line, f"the line is cut at {width:,} characters; {ANEW} with {remedy}")
+            return CaptureFault(line, f"the line is cut at {width:,} characters; {AGAIN} with {remedy}")
     if bare.endswith(ELLIPSES):
         return CaptureFault(
             line,
-            f"the line is cut and ends in an ellipsis; {ANEW} with Select-Object -ExpandProperty "
+            f"the line is cut and ends in an ellipsis; {AGAIN} with Select-Object -ExpandProperty "
             "capture_line",
         )
     known = list(widths)
     if len(known) > 1 and len(text) == max(known) and known.count(len(text)) > 1:
         return CaptureFault(
-            line, f"the lines are wrapped at {len(text):,} characters; {ANEW} with sqlcmd -w 65535"
+            line, f"the lines are wrapped at {len(text):,} characters; {AGAIN} with sqlcmd -w 65535"
         )
-    return CaptureFault(line, f"the line is cut or damaged: it is no JSON; copy the file or {ANEW}")
+    return CaptureFault(line, f"the line is cut or damaged: it is no JSON; copy the file or {AGAIN}")
 
 
 def foreign_line(line: int, text: str) -> CaptureFault:
     """The fault of a line inside a capture that is no part of it."""
     return CaptureFault(
-        line, f"{sample(text)} stands inside the capture: an error of the server or another output; {ANEW}"
+        line, f"{sample(text)} stands inside the capture: an error of the server or another output; {AGAIN}"
     )
 
 
@@ -100,7 +100,7 @@ def no_capture(line: int | None, text: str) -> CaptureFault:
 
 def no_header(line: int) -> CaptureFault:
     """The fault of a capture whose first object is not its header."""
-    return CaptureFault(line, f"the first line of the capture is missing; {ANEW}")
+    return CaptureFault(line, f"the first line of the capture is missing; {AGAIN}")
 
 
 def second_capture(line: int) -> CaptureFault:
@@ -114,14 +114,14 @@ def not_whole(line: int, behind: str) -> CaptureFault:
     return CaptureFault(
         line,
         f"the capture ends here without its last line{follows}: it is not whole, or still being written; run "
-        f"again later, or {ANEW}",
+        f"again later, or {AGAIN}",
     )
 
 
 def mixed_parts(line: int, begun: str, ended: str) -> CaptureFault:
     """The fault of a file whose first and last line are of two captures."""
     return CaptureFault(
-        line, f"the last line is of capture {ended}, the first of {begun}: parts of two captures; {ANEW}"
+        line, f"the last line is of capture {ended}, the first of {begun}: parts of two captures; {AGAIN}"
     )
 
 
@@ -130,28 +130,28 @@ def other_count(line: int, what: str, said: object, found: int) -> CaptureFault:
     return CaptureFault(
         line,
         f"by this line {what} has {json.dumps(said)} rows, but {found} are there: some are missing or "
-        f"repeated; {ANEW}",
+        f"repeated; {AGAIN}",
     )
 
 
 def wrong_key(line: int, key: str, value: object, must: str) -> CaptureFault:
     """The fault of a key of a line that has no fitting value."""
-    return CaptureFault(line, f"{key} is {json.dumps(value)}; it must be {must}; {ANEW}")
+    return CaptureFault(line, f"{key} is {json.dumps(value)}; it must be {must}; {AGAIN}")
 
 
 def too_long(line: int) -> CaptureFault:
     """The fault of a line that is longer than any that the script writes."""
-    return CaptureFault(line, f"the line has more than {LONGEST_LINE:,} characters; {ANEW}")
+    return CaptureFault(line, f"the line has more than {LONGEST_LINE:,} characters; {AGAIN}")
 
 
 def cut_archive() -> CaptureFault:
     """The fault of a compressed file that is not whole."""
-    return CaptureFault(None, "the compressed file is cut; copy it anew")
+    return CaptureFault(None, "the compressed file is cut; copy it again")
 
 
 def no_text(line: int) -> CaptureFault:
     """The fault of a line whose bytes are no text."""
-    return CaptureFault(line, f"the line has bytes that are not UTF-8; save the file as UTF-8, or {ANEW}")
+    return CaptureFault(line, f"the line has bytes that are not UTF-8; save the file as UTF-8, or {AGAIN}")
 
 
 def raise_faults(problems: Sequence[str]) -> None:

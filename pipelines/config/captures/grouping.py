@@ -68,7 +68,7 @@ def text_of(lines: Lines, places: Places) -> bytes:
 
 
 def require_text(lines: Lines) -> None:
-    """See that all bytes of the lines are UTF-8.
+    """Require UTF-8 in all bytes of the lines.
 
     Raises:
         CaptureFault: those of a line are not.

@@ -207,11 +207,11 @@ def _elements(blocks: Iterator[bytes]) -> Iterator[tuple[int, str]]:
             if text[at : at + 1] == "]":
                 if rest := text[at + 1 :].strip():
                     raise CaptureFault(
-                        line, f"the array ends, and {rest[:20]!r} follows; save the result anew"
+                        line, f"the array ends, and {rest[:20]!r} follows; save the result again"
                     )
                 for more in blocks:
                     if more.strip():
-                        raise CaptureFault(line, "the array ends, and more follows; save the result anew")
+                        raise CaptureFault(line, "the array ends, and more follows; save the result again")
                 return
             if at >= len(text):
                 break
@@ -226,11 +226,12 @@ def _elements(blocks: Iterator[bytes]) -> Iterator[tuple[int, str]]:
             values = list(element.values()) if isinstance(element, dict) else []
             if len(values) != 1 or not isinstance(values[0], str):
                 raise CaptureFault(
-                    line, "an element is no object with one text, the line of a capture; save the result anew"
+                    line,
+                    "an element is no object with one text, the line of a capture; save the result again",
                 )
             key = re.compile(r"\s*").match(text, at + 1)
             assert key is not None
             yield line + text.count("\n", at, key.end()), values[0]
             line += text.count("\n", at, end)
             at = end
-    raise CaptureFault(line, "the array is cut here; copy the file or save the result anew")
+    raise CaptureFault(line, "the array is cut here; copy the file or save the result again")

@@ -159,7 +159,7 @@ def _typed(values: pa.ChunkedArray, column: ViewColumn) -> pa.ChunkedArray:
 
 
 def _require_no_other_case(found: Sequence[str], columns: Sequence[ViewColumn]) -> None:
-    """See that no key is one of the script's in another case; an absent key is null."""
+    """Require that no key is one of the script's in another case; an absent key is null."""
     known = {*TOP, "row", *(column.name for column in columns)}
     if any(name not in known and name.lower() in known for name in found):
         raise OtherSpellingError

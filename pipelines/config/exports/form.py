@@ -164,7 +164,7 @@ def is_note(line: str) -> bool:
 
 
 def require_no_error(line: str) -> None:
-    """See that a line is not an error of the server, which leaves an export without all of its rows.
+    """Require that a line is not an error of the server, which leaves an export without all of its rows.
 
     Raises:
         ForeignFileError: it is.
@@ -172,7 +172,7 @@ def require_no_error(line: str) -> None:
     bare = line.strip()
     if ERROR.fullmatch(bare):
         raise ForeignFileError(
-            f"it has an error in place of rows, {sample(bare)}: not all rows are there; export it anew"
+            f"it has an error in place of rows, {sample(bare)}: not all rows are there; export it again"
         )
 
 

@@ -1,4 +1,4 @@
-"""The rows of a CSV file, whatever its form: read, or written anew as an engine reads them."""
+"""The rows of a CSV file, whatever its form: read, or written again as an engine reads them."""
 
 import io
 from collections.abc import Iterable, Iterator, Sequence
@@ -85,7 +85,7 @@ def text_rows(stream: BinaryIO, form: TextForm) -> Iterator[TextRow]:
 
 
 def rewrite(stream: BinaryIO, form: TextForm) -> Iterator[bytes]:
-    """The file anew: UTF-8, commas, no blanks around values, a row a line; line by line.
+    """The file written again: UTF-8, commas, no blanks around values, a row a line; line by line.
 
     A line end inside of quotes becomes a blank. A row whose quotes don't fit stays one that doesn't.
 

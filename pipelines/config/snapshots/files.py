@@ -185,7 +185,7 @@ def _compare_file(
         else:
             held = read_column_types(system, info, format)
         if not held and info.type == fs.FileType.Directory:
-            raise ForeignFileError(f"it is a folder without {format} files; write the view into it anew")
+            raise ForeignFileError(f"it is a folder without {format} files; write the view into it again")
         if form is None or not form.is_empty:
             names, wrong = compare_columns(view, columns, held)
         if form is not None:

@@ -159,5 +159,5 @@ def in_order(snapshots: Iterable[ServerSnapshot]) -> tuple[ServerSnapshot, ...]:
 
 def snapshot_error(problems: Iterable[str]) -> InputError:
     """The error that lists what is wrong with files of snapshots, one a line."""
-    head = "snapshots break their contract; export these anew:"
+    head = "snapshots break their contract; export these again:"
     return InputError(head, *(f"  {each}" for each in problems))

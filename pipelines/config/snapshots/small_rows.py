@@ -19,7 +19,7 @@ def read_small_rows(file: ViewFile) -> Iterator[dict[str, Any]]:
     """The rows of a small view by the view's names: texts, numbers, truth values and None.
 
     Raises:
-        ValueError: a value is none of its column's kind, or the file can't be read; the message says where.
+        ValueError: a value does not have the type of its column, or the file can't be read.
     """
     with _name_file(file):
         rows = list(_read_rows(file))

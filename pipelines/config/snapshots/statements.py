@@ -32,7 +32,7 @@ def make_statements(
     """The rules that snapshots show, as statements, of databases that have none of their own.
 
     A snapshot's rules are in force from its taken_at on: what an earlier one showed otherwise is dropped
-    and created anew then.
+    and created again then.
     """
     own = {(statement.instance, statement.database) for statement in statements}
     made: list[RuleStatement] = []

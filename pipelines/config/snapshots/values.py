@@ -64,6 +64,6 @@ def foreign_value(
             if OF_SPREADSHEET[column.kind].fullmatch(text):
                 return (
                     f"line {row.line}: {column.name} is {text!r}, which a spreadsheet has made of it; export "
-                    "the view anew, and do not save the file in a spreadsheet"
+                    "the view again, and do not save the file in a spreadsheet"
                 )
     return None

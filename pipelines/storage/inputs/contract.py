@@ -40,7 +40,7 @@ def contract_problems(contract: EventContract, problems: Sequence[str]) -> str:
         return ""
     return "\n".join(
         [
-            f"{contract.source} breaks its contract; write these anew:",
+            f"{contract.source} breaks its contract; write these again:",
             *(f"  {one_line(each)}" for each in problems),
         ]
     )

@@ -12,7 +12,7 @@ from deltalake import DeltaTable
 from pipelines.config.errors import InputError
 from pipelines.storage.inputs.paths import open_file
 
-ANEW = (
+AGAIN = (
     "copy the table to a new folder and name that in the settings: what was taken before then counts as "
     "duplicates"
 )
@@ -55,14 +55,14 @@ def appended_files(path: str, columns: Collection[str], since: int, version: int
                 added.append(_whole(path, unquote(add["path"])))
         if added and changes:
             raise InputError(
-                f"{path}: version {number} changed rows that were there; events are only ever added: {ANEW}"
+                f"{path}: version {number} changed rows that were there; events are only ever added: {AGAIN}"
             )
         files += added
     return files
 
 
 def require_own_columns(path: str, columns: Collection[str], version: int) -> None:
-    """See that the files of a table have what is read of it: later commits are read by their files.
+    """Require that the files of a table have what is read of it: later commits are read by their files.
 
     Raises:
         InputError: it is partitioned by some of them.
@@ -83,13 +83,13 @@ def _actions(path: str, number: int) -> Iterator[dict[str, Any]]:
     try:
         return read_actions(path, number)
     except FileNotFoundError as error:
-        raise InputError(f"{path}: version {number} is no longer in the table's log; {ANEW}") from error
+        raise InputError(f"{path}: version {number} is no longer in the table's log; {AGAIN}") from error
 
 
 def _require_own_rows(path: str, number: int, columns: Collection[str], add: dict[str, Any]) -> None:
     _require_in_files(path, columns, add.get("partitionValues") or {})
     if add.get("deletionVector"):
-        raise InputError(f"{path}: version {number} deleted rows of new files; {ANEW}")
+        raise InputError(f"{path}: version {number} deleted rows of new files; {AGAIN}")
 
 
 def _require_in_files(path: str, columns: Collection[str], partitions: Collection[str]) -> None:

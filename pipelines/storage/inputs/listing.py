@@ -102,7 +102,7 @@ def _shared_files(found: Iterable[InputFile]) -> list[str]:
 
 
 def require_unchanged(inputs: Mapping[str, EventSource], taken: Iterable[InputFile]) -> None:
-    """See that files that were just read are still what they were when they were listed.
+    """Require that files that were just read are still what they were when they were listed.
 
     If a file grew while it was read, the read part is unknown. Versions of Delta tables do not change.
 

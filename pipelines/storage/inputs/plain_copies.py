@@ -41,7 +41,7 @@ def find_form(path: str, known: Collection[str]) -> TextForm:
 
 
 def write_plain_copy(spark: SparkSession, path: str, form: TextForm, name: str) -> str:
-    """Write a file anew on the local disk, line by line; the copy goes with the process.
+    """Write a file again on the local disk, line by line; the copy goes with the process.
 
     Args:
         spark: the session.

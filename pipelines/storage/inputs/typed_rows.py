@@ -17,7 +17,7 @@ from pipelines.storage.inputs.contract import (
     problems_of_each,
     raise_together,
 )
-from pipelines.storage.inputs.delta_log import ANEW
+from pipelines.storage.inputs.delta_log import AGAIN
 from pipelines.storage.inputs.paths import GONE, open_file
 from schemas import EventContract
 
@@ -88,7 +88,7 @@ def footer_problems(
     try:
         schema, types = _footer(path)
     except FileNotFoundError:
-        return None, [f"{path} {f'is gone, as after VACUUM; {ANEW}' if may_lack else GONE}"]
+        return None, [f"{path} {f'is gone, as after VACUUM; {AGAIN}' if may_lack else GONE}"]
     except (pa.ArrowException, OSError) as error:
         return None, [f"{path}: not a readable Parquet file ({first_line(error)})"]
     if twice := _named_twice(schema.names, contract.names):

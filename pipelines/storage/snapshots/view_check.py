@@ -41,7 +41,7 @@ def check_view_file(file: ViewFile) -> ViewFile:
         wrong = str(error)
     if unended and not wrong:
         wrong = (
-            f"line {unended}, its last one, has no line end, so rows may be missing; export it anew, or end "
+            f"line {unended}, its last one, has no line end, so rows may be missing; export it again, or end "
             "the line if the file is whole"
         )
     if wrong:

@@ -61,4 +61,4 @@ def test_a_compressed_file_that_is_cut(tmp_path: Path) -> None:
     whole = gzip.compress(driver(LINES), mtime=0)
     for length in (len(whole) - 1, len(whole) - 9, len(whole) // 2, 30):
         path.write_bytes(whole[:length])
-        assert fault_of(path) == "c.jsonl.gz: the compressed file is cut; copy it anew"
+        assert fault_of(path) == "c.jsonl.gz: the compressed file is cut; copy it again"

@@ -70,7 +70,7 @@ def test_an_object_that_is_no_json(tmp_path: Path, line: str) -> None:
 def test_another_line_inside_a_capture(tmp_path: Path, line: str) -> None:
     fault = refuse(tmp_path, sqlcmd(inserted(7, line)))
     assert fault.startswith(f"c.txt:8: {line[:60]!r}"[:40])
-    assert "take the capture anew" in fault
+    assert "take the capture again" in fault
 
 
 @pytest.mark.parametrize("line", ["", "   ", "-" * 300, "capture_line", '"capture_line"'])

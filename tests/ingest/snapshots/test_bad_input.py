@@ -48,7 +48,7 @@ def test_all_that_is_missing_or_mistyped_is_listed(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         load_settings(path)
     lines = str(caught.value).splitlines()
-    assert lines[0] == "snapshots break their contract; export these anew:"
+    assert lines[0] == "snapshots break their contract; export these again:"
     assert lines[1:] == [
         f"  {tmp_path}/snap/dbo.Q.parquet: column Priority is double; it must be a whole number",
         f"  {tmp_path}/snap/dbo.Q.parquet: column message_sequence_number is missing",
@@ -252,7 +252,7 @@ def test_small_views_that_can_not_be_read_are_named(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         load_settings(path)
     [head, of_parquet, of_text] = str(caught.value).splitlines()
-    assert head == "snapshots break their contract; export these anew:"
+    assert head == "snapshots break their contract; export these again:"
     assert of_parquet.startswith(f"  {tmp_path}/snap/services.parquet: is not readable as parquet (")
     assert of_text == (
         f"  {contracts}: line 2 is no UTF-8: it is '7,Contrÿct' if the file is in code page 1252; save it as "
@@ -276,7 +276,7 @@ def test_a_large_view_that_can_not_be_read_is_named(session: SparkSession, tmp_p
             warehouse, settings, run_id="r", started_at=datetime.now(UTC), materialize_state=materialize
         )
     [head, *lines] = str(caught.value).splitlines()
-    assert head == "snapshots break their contract; export these anew:"
+    assert head == "snapshots break their contract; export these again:"
     assert [line.startswith(f"  {tmp_path}/snap/{view}.parquet: ") for line in lines] == [True]
 
 

@@ -74,7 +74,7 @@ class Folder:
         with pytest.raises(InputError) as caught:
             read_input(self.spark, THINGS, format, self.write(contents))
         head, *lines = str(caught.value).replace(f"{self.path}/", "").splitlines()
-        assert head == "things breaks its contract; write these anew:"
+        assert head == "things breaks its contract; write these again:"
         return [each.removeprefix("  ") for each in lines]
 
 
@@ -435,7 +435,7 @@ def test_json_says_file_and_field_and_types(folder: Folder) -> None:
     }
     files = folder.write({name: "\n".join(lines).encode() for name, lines in mistyped.items()})
     expected = [
-        "things breaks its contract; write these anew:",
+        "things breaks its contract; write these again:",
         f"  {folder.path}/b: field flag is a JSON integer; it must be boolean",
         f"  {folder.path}/b: field size is a JSON string; it must be bigint",
         f"  {folder.path}/c: field size is a JSON number; it must be bigint",
