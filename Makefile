@@ -48,7 +48,7 @@ run: setup samples ## a night on the sample log (AS_OF=... for another moment)
 
 .PHONY: capture-run
 capture-run: AS_OF := 2026-11-24T07:30:00Z
-capture-run: setup ## a night on captures of servers alone, samples/capture
+capture-run: setup ## a night on captures of servers alone, pipelines/capture/sample
 	@$(call RUN,nightly) --config conf/capture.yaml --as-of $(AS_OF) $(ARGS)
 
 # The sample log is made, not kept; the other folders in samples are kept by hand.
@@ -58,10 +58,10 @@ SAMPLE_LOG := samples/generated
 .PHONY: samples
 samples: $(SAMPLE_LOG)/.made ## make the sample log, if it is missing or its generator changed
 
-$(SAMPLE_LOG)/.made: pipelines/commands/generate_log.py \
-  $(wildcard pipelines/generator/*.py conf/catalog.yaml conf/rules/* samples/documentation/*) | setup
+$(SAMPLE_LOG)/.made: dev/generate_log.py \
+  $(wildcard dev/generator/*.py conf/catalog.yaml conf/rules/* samples/documentation/*) | setup
 	@rm -rf $(SAMPLE_LOG)
-	@$(PRIORITIES) generate-log --preset sample --out $(SAMPLE_LOG)
+	@$(PYTHON_IN_VENV) -m dev.generate_log --preset sample --out $(SAMPLE_LOG)
 	@touch $@
 	@if [ -e warehouse ]; then echo "make: the sample log is new; make clean removes the tables of the old one" >&2; fi
 
@@ -135,7 +135,7 @@ airflow-lock: setup ## pin the dependencies of Airflow anew
 
 .PHONY: bench
 bench: setup ## measure nights on both engines beside DuckDB (minutes; CASE=backlog; ARGS="--help" for more)
-	@$(PYTHON_IN_VENV) -m benchmarks $(if $(CASE),--case $(CASE)) $(ARGS)
+	@$(PYTHON_IN_VENV) -m dev.benchmarks $(if $(CASE),--case $(CASE)) $(ARGS)
 
 .PHONY: notebooks
 notebooks: setup ## run the notebooks on the warehouse of make run, into build/notebooks

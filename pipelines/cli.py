@@ -45,7 +45,6 @@ GROUPS = {
     "upkeep": {
         "maintain": "remove old as_ofs, join small files and delete unused ones",
         "reassign": "decide the endpoints of an interval again, under the rules as they are now",
-        "generate-log": "write a made-up event log with its catalog, rules and settings",
     },
     "this installation": {
         "init": "write settings: for a capture of a server, or a commented skeleton",

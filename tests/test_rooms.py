@@ -14,7 +14,6 @@ STEPS = (
     ("conformance", "expectations", "explain", "lint", "questions", "replay", "whatif"),
     ("why",),
     ("nightly", "report"),
-    ("generator",),
     ("commands",),
     ("api", "cli"),
     ("jobs",),

@@ -40,7 +40,7 @@ OF_MEMORY = 192
 """Of so many bytes of memory one may be in the files of a broadcast."""
 UNITS = {"k": 10, "m": 20, "g": 30, "t": 40}
 MUCH = 150_000_000
-"""Bytes of new Parquet files: those of some 700,000 messages (figures in benchmarks/README.md)."""
+"""Bytes of new Parquet files: those of some 700,000 messages (figures in dev/benchmarks/README.md)."""
 OPEN = 2
 """So many bytes of events that were taken in before are as much work as a new one."""
 DESCRIBING = ("nightly", "schedules", "activation")

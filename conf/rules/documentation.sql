@@ -1,1 +1,1 @@
-../../pipelines/generator/sample/documentation.sql
+../../dev/generator/sample/documentation.sql

@@ -46,16 +46,25 @@ class Parser(argparse.ArgumentParser):
     Errors are one line and exit code 2.
     """
 
-    def __init__(self, command: str, description: str, *, example: str = "", config: bool = True) -> None:
-        """Say what the command does and show one call of it; every command but the generator reads settings.
+    def __init__(
+        self,
+        command: str,
+        description: str,
+        *,
+        example: str = "",
+        config: bool = True,
+        program: str | None = None,
+    ) -> None:
+        """Say what the command does and show one call of it; nearly every command reads settings.
 
         Args:
             command: its name.
             description: what it does.
             example: the options of one call.
             config: whether it can't do without settings.
+            program: what starts it, if it is no command of the package.
         """
-        prog = name_command(command)
+        prog = program or name_command(command)
         super().__init__(
             prog=prog,
             description=description,

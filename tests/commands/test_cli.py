@@ -24,7 +24,7 @@ def test_each_command_has_a_module_and_a_line_in_the_help(capsys: pytest.Capture
     assert cli.run([]) == cli.run(["--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
     for name, line in cli.COMMANDS.items():
-        assert lines.count(f"  {name:12}  {line}") == 2
+        assert lines.count(f"  {name:11}  {line}") == 2
 
 
 @pytest.mark.parametrize("name", cli.COMMANDS)

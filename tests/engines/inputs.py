@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import yaml
 from deltalake import DeltaTable, write_deltalake
 
-from pipelines.commands import generate_log
+from dev import generate_log
 from schemas import CONTRACTS, TABLES
 from tests.support.captures import write_captures
 from tests.support.factories import Events, Row, endpoint_event, message_event
@@ -295,7 +295,7 @@ def _cell(value: object) -> object:
 
 # Captures of two servers: that of the sample, and one that was made up
 
-CAPTURES = ROOT / "samples" / "capture"
+CAPTURES = ROOT / "pipelines" / "capture" / "sample"
 MADE_UP = 5
 """Its log has messages in queues and on their way."""
 MADE_UP_AT = (datetime(2026, 11, 20, 22, tzinfo=UTC), datetime(2026, 11, 20, 23, tzinfo=UTC))

@@ -83,7 +83,6 @@ NOT_PLAYED = {
     "check": "reads settings, inputs and the machine",
     "version": "says what is installed",
     "completion": "is of a shell",
-    "generate-log": "writes a log, by numpy on both engines",
     "--help": "is of the parser",
     "--verbose": "logs seconds and files",
     "--config": "names the input, in every line",

@@ -7,9 +7,9 @@ from typing import Any
 import yaml
 from pyspark.sql import SparkSession
 
-from pipelines.generator import presets
-from pipelines.generator.plan import Volume
-from pipelines.generator.rush_log import rush_tables
+from dev.generator import presets
+from dev.generator.plan import Volume
+from dev.generator.rush_log import rush_tables
 from tests.support.harness import Project
 
 CONF = Path(__file__).resolve().parents[2] / "conf"

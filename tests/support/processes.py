@@ -52,7 +52,9 @@ def finish(engine: str, project: Project, as_of: datetime) -> None:
 def capture_settings(folder: Path) -> str:
     """The settings of the capture sample, with a warehouse in this folder."""
     text = (ROOT / "conf" / "capture.yaml").read_text()
-    text = text.replace("../build/warehouse-capture", "warehouse").replace("../samples", f"{ROOT}/samples")
+    text = text.replace("../build/warehouse-capture", "warehouse").replace(
+        "../pipelines", f"{ROOT}/pipelines"
+    )
     (folder / "settings.yaml").write_text(text)
     return str(folder / "settings.yaml")
 

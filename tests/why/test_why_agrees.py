@@ -136,7 +136,7 @@ def require_figures_of_tables(answer: Row, warehouse: Path) -> None:
 
 
 def test_the_sample_is_told_alike(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    shutil.copytree(ROOT / "samples" / "capture", tmp_path / "captures")
+    shutil.copytree(ROOT / "pipelines" / "capture" / "sample", tmp_path / "captures")
     config = tmp_path / "priorities.yaml"
     config.write_text("warehouse: warehouse\nsnapshots:\n  - path: captures\n")
     answers = Answers(str(config), "latest", tmp_path, capsys)

@@ -26,7 +26,7 @@ DRAIN_FIRST = (
 def config(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Settings of a warehouse with a night of the sample."""
     folder = tmp_path_factory.mktemp("gold")
-    shutil.copytree(ROOT / "samples" / "capture", folder / "captures")
+    shutil.copytree(ROOT / "pipelines" / "capture" / "sample", folder / "captures")
     (folder / "priorities.yaml").write_text(SETTINGS)
     path = str(folder / "priorities.yaml")
     assert nightly.main(["--config", path, "--as-of", "latest", "--quiet"]) == 0

@@ -14,7 +14,7 @@ from tests.support.model.messages import read_messages
 from tests.support.server import message_id
 
 ROOT = Path(__file__).parents[3]
-SAMPLES = ROOT / "samples" / "capture"
+SAMPLES = ROOT / "pipelines" / "capture" / "sample"
 AS_OF = datetime(2026, 11, 21, tzinfo=UTC)
 RULE = {
     "effective_from": datetime(2026, 1, 1, tzinfo=UTC),

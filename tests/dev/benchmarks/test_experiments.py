@@ -1,0 +1,232 @@
+"""What the experiments run: first without running it, as commands are written down and end well at once."""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import date, timedelta
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from dev.benchmarks import __main__ as command_line, bench as bench_module, case as case_module
+from dev.benchmarks.bench import Bench
+from dev.benchmarks.experiments import EXPERIMENTS
+from dev.benchmarks.measure import DUCKDB, EMBEDDED, SPARK
+from dev.benchmarks.options import Options
+from dev.benchmarks.processes import Finished
+from schemas.events import CONTRACTS
+from tests.support.packages import needs_whole_pyspark
+
+ROWS = 3
+SAID = ("rules ...", "rules done in 1.0 s", "explain_message done in 0.5 s")
+JOBS = 7
+
+
+class Recorder:
+    """Stands in for the processes; knows what was to be run and which logs were asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.commands: list[list[str]] = []
+        self.memory: list[str | None] = []
+        self.logs: list[tuple[int, tuple[str, ...]]] = []
+
+    def run_process(
+        self,
+        command: Sequence[str | Path],
+        *,
+        log: Path,
+        environment: Mapping[str, str] | None = None,
+        project: Path | None = None,
+    ) -> Finished:
+        parts = [str(part) for part in command]
+        self.commands.append(parts)
+        self.memory.append((environment or {}).get("ENGINE_MEMORY"))
+        if "--out" in parts:
+            Path(parts[parts.index("--out") + 1]).mkdir(parents=True)
+        for option in parts:
+            if option.startswith("spark.eventLog.dir=file://"):
+                lines = [json.dumps({"Event": "SparkListenerJobStart"}, separators=(",", ":"))] * JOBS
+                written = Path(option.removeprefix("spark.eventLog.dir=file://")) / "events_1"
+                written.write_text("\n".join([*lines, '{"Event":"SparkListenerJobEnd"}']) + "\n")
+        return Finished(10.0, 5.0, 1_000, 2_000, SAID)
+
+    def make_backlog(self, messages: int, skew: str | None, folder: Path) -> Path:
+        return self.make_log(messages, ("backlog", skew or "even"), folder)
+
+    def make_log(self, messages: int, more: tuple[str, ...], folder: Path) -> Path:
+        self.logs.append((messages, more))
+        log = self.folder / f"log-{len(self.logs)}"
+        nights = [f"night={date(2026, 11, 20) + timedelta(days=number)}" for number in range(4)]
+        for place in nights if "daily" in more else [""]:
+            for source in CONTRACTS:
+                file = log / place / source / f"{place or 'part'}.parquet"
+                file.parent.mkdir(parents=True)
+                pq.write_table(pa.table({"event_id": ["x"] * ROWS}), file)
+        return log
+
+    def of(self, job: str) -> list[list[str]]:
+        """The commands of a job, on either engine."""
+        names = {f"jobs.{job}", f"jobs/{job}.py", f"dev.benchmarks.{job}", f"dev/benchmarks/{job}.py"}
+        return [command for command in self.commands if names & set(command)]
+
+
+@pytest.fixture
+def recorder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    recorder = Recorder(tmp_path)
+    monkeypatch.setattr(case_module, "run_process", recorder.run_process)
+    monkeypatch.setattr(bench_module, "make_log", recorder.make_log)
+    monkeypatch.setattr(bench_module, "make_backlog", recorder.make_backlog)
+    monkeypatch.setattr(case_module, "require_equal", lambda *_: {"endpoints": 1})
+    return recorder
+
+
+def run(name: str, recorder: Recorder, *, rounds: int = 1, nights: int = 30) -> Bench:
+    folder = recorder.folder / "bench"
+    bench = Bench(Options(folder, (EMBEDDED, SPARK), messages=150, rounds=rounds, nights=nights))
+    EXPERIMENTS[name](bench)
+    return bench
+
+
+def cases(bench: Bench, system: str = EMBEDDED) -> list[str]:
+    return [measure.case for measure in bench.measures if measure.system == system]
+
+
+def test_cold_runs_all_in_each_round(recorder: Recorder) -> None:
+    bench = run("cold", recorder, rounds=2)
+    systems = (EMBEDDED, SPARK, DUCKDB)
+    assert [cases(bench, system) for system in systems] == [["150 messages"] * 2] * 3
+    assert {measure.events for measure in bench.measures} == {3 * ROWS}
+    assert len(recorder.of("nightly")) == 4
+    ours = bench.measures[1]
+    assert (ours.rows, ours.steps) == ({"endpoints": 1}, {"rules": 1.0, "explain_message": 0.5})
+
+
+def test_the_cold_night_is_run_once_for_all_that_need_it(recorder: Recorder) -> None:
+    bench = run("cold", recorder)
+    for name in ("activation", "queries"):
+        EXPERIMENTS[name](bench)
+    assert len(recorder.of("nightly")) == 4
+    assert len(recorder.of("queries")) == 2
+    asked = [(name, system) for name in ("activation", "queries") for system in (EMBEDDED, SPARK)]
+    assert [(m.experiment, m.system) for m in bench.measures[3:]] == asked
+
+
+def test_small_nights_come_one_after_the_other(recorder: Recorder) -> None:
+    bench = run("small", recorder)
+    assert cases(bench) == cases(bench, DUCKDB) == ["night 1 of 2", "night 2 of 2"]
+    assert [m.events for m in bench.measures if m.system == DUCKDB] == [3 * ROWS, 6 * ROWS]
+    assert [m.events for m in bench.measures if m.system == SPARK] == [3 * ROWS] * 2
+
+
+def test_the_peer_takes_the_whole_history_at_once(recorder: Recorder) -> None:
+    bench = run("history", recorder, nights=3)
+    assert cases(bench) == ["night 1 of 3", "night 2 of 3", "night 3 of 3"]
+    assert cases(bench, DUCKDB) == ["night 3 of 3"]
+    assert bench.measures[-1].events == 9 * ROWS
+    moments = [command[command.index("--as-of") + 1][:10] for command in recorder.commands]
+    assert moments == [f"2026-11-{day}" for day in (21, 21, 22, 22, 23, 23, 23)]
+
+
+def test_backlog_runs_once_and_counts_jobs(recorder: Recorder) -> None:
+    bench = run("backlog", recorder)
+    EXPERIMENTS["skew"](bench)
+    skews = ["90 % in one queue", "half in one group", "99 % at one level"]
+    assert cases(bench) == ["150 messages", *(f"150 messages, {skew}" for skew in skews)]
+    assert [more[1] for _, more in recorder.logs] == ["even", "queue", "group", "level"]
+    assert {m.jobs for m in bench.measures if m.system == SPARK} == {JOBS}
+
+
+@pytest.mark.parametrize(
+    ("name", "nights", "logs"),
+    [
+        ("history", 3, [(200, ("--days", "4", "--history", "daily"))]),
+        ("growth", 30, [(10, ()), (50, ()), (150, ())]),
+        ("rules", 30, [(150, ("--rules", "10")), (150, ("--rules", "10000"))]),
+    ],
+)
+def test_logs_of_an_experiment(
+    recorder: Recorder, name: str, nights: int, logs: list[tuple[int, tuple[str, ...]]]
+) -> None:
+    """Messages and options of the generator."""
+    bench = run(name, recorder, nights=nights)
+    assert recorder.logs == logs
+    if name == "growth":
+        assert [measure.messages for measure in bench.measures if measure.system == SPARK] == [10, 50, 150]
+
+
+def test_little_memory(recorder: Recorder) -> None:
+    run("memory", recorder)
+    assert recorder.memory == ["4g", "2g", None]
+
+
+def test_jobs_are_counted_where_spark_says_them(recorder: Recorder) -> None:
+    bench = run("commits", recorder)
+    assert [(m.system, m.jobs) for m in bench.measures] == [(EMBEDDED, None), (SPARK, JOBS)] * 2
+
+
+def test_what_an_engine_runs_with(recorder: Recorder) -> None:
+    run("cold", recorder)
+    embedded, spark = recorder.of("nightly")
+    assert embedded[1:3] == ["-m", "jobs.nightly"]
+    assert spark[0].endswith("/spark-submit.sh")
+    assert spark[1] == "jobs/nightly.py"
+    settings = [command[command.index("--config") + 1] for command in (embedded, spark)]
+    assert settings[0] != settings[1]
+    assert ["activation: null" in Path(path).read_text() for path in settings] == [True, True]
+
+
+@needs_whole_pyspark
+def test_command_line(recorder: Recorder, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = recorder.folder / "kept"
+    assert command_line.main(["--case", "cold", "--engine", "embedded", "--folder", str(folder)]) == 0
+    assert "1,000,000 messages" in capsys.readouterr().out
+    assert len(recorder.of("nightly")) == 1
+    assert (folder / "results.json").exists()
+    assert not (folder / "runs" / "cold").exists()
+    with pytest.raises(SystemExit):
+        command_line.main(["--case", "cold,colder"])
+    assert "no such experiment: colder" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_small_nights_on_the_embedded_engine(tmp_path: Path) -> None:
+    """The only one that runs all of it: log, nights, peer, and tables that are compared."""
+    bench = Bench(Options(tmp_path, (EMBEDDED,), messages=2_000, memory="2g"))
+    for name in ("small", "cold", "queries"):
+        EXPERIMENTS[name](bench)
+    nights = [m for m in bench.measures if m.experiment == "small" and m.system == EMBEDDED]
+    assert 500 < nights[0].rows["endpoints"] < nights[1].rows["endpoints"]
+    assert 0 < nights[1].commits <= 15
+    asked = bench.measures[-1]
+    assert asked.steps.keys() == {"next_100_messages", "explain_message"}
+    bench.close()
+    assert not (tmp_path / "runs" / "cold").exists()
+
+
+def test_questions_are_asked_of_the_cold_night(recorder: Recorder) -> None:
+    bench = run("replay", recorder)
+    EXPERIMENTS["conformance"](bench)
+    assert len(recorder.of("nightly")) == 2
+    for command in recorder.of("replay"):
+        assert command[command.index("--from") + 1][:10] == "2026-11-20"
+        assert command[command.index("--to") + 1][:10] == "2026-11-21"
+    questions = [(m.experiment, m.case) for m in bench.measures if m.system == SPARK][1:]
+    assert questions == [
+        ("replay", "150 messages"),
+        ("conformance", "150 messages"),
+    ]
+
+
+@pytest.mark.slow
+def test_nights_of_a_capture_and_of_its_views(recorder: Recorder) -> None:
+    bench = run("capture", recorder)
+    assert [(m.case, m.system) for m in bench.measures] == [
+        (f"150 messages, {format}", system) for format in ("capture", "csv") for system in (EMBEDDED, SPARK)
+    ]
+    # 375 endpoints make 187 conversations; a capture has a line about each view and three more, CSV a header.
+    assert {m.events for m in bench.measures} == {
+        374 + 150 + 20 + 400 + 100 + 400 + n for n in (106 + 3, 106)
+    }
