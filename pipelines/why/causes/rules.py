@@ -199,13 +199,6 @@ def _drain_first(at: Occurrence) -> str:
     )
 
 
-def _drain_first(at: Occurrence) -> str:
-    return (
-        "existing conversations keep their level until they end; let readers drain them first; only then end "
-        f"them and start new ones; {format_count(at.messages, 'unread message')} would be lost now"
-    )
-
-
 def _hold(at: Occurrence) -> str:
     conversations = format_count(at.conversations, "conversation")
     verb = "holds" if at.messages == 1 else "hold"
