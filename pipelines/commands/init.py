@@ -29,6 +29,9 @@ SCHEMAS = ".priorities"
 EVENTS = ("events/endpoint_events", "events/message_events")
 CAPTURES = "captures"
 """The folder of captures that the settings name."""
+SAMPLE = Path(__file__).parents[1] / "capture" / "sample"
+"""Captures of an invented insurer, which the package has."""
+SAMPLE_QUESTION = ("--queue", "ClaimIntakeQueue", "--remote-service", "//acme/portal/Gold")
 IGNORED = ".gitignore"
 IGNORES = f"warehouse/\n{CAPTURES}/\n"
 
@@ -44,19 +47,26 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument(
         "folder", nargs="?", type=Path, default=Path(), metavar="DIR", help="folder (default this one)"
     )
-    parser.add_argument(
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
         "--capture",
         type=Path,
         metavar="FILE",
         help="result of the capture script, saved by any tool; it is copied into the folder",
     )
+    source.add_argument(
+        "--sample", action="store_true", help="captures of an invented insurer, to try the questions on"
+    )
     options = parser.parse_args(argv)
     folder: Path = options.folder
-    files = FILES if options.capture is None else (FILE,)
+    files = FILES if options.capture is None and not options.sample else (FILE,)
     if there := [folder / name for name in files if (folder / name).exists()]:
         raise ConfigError(f"init: {there[0]} is there already; remove it, or name another folder")
     try:
-        lines = _skeleton(folder) if options.capture is None else _capture(folder, options.capture)
+        if options.sample:
+            lines = _sample(folder)
+        else:
+            lines = _skeleton(folder) if options.capture is None else _capture(folder, options.capture)
     except OSError as error:
         raise OutputError(
             f"init: {error.filename or folder} can't be written ({error.strerror}); name another folder"
@@ -82,6 +92,18 @@ def _skeleton(folder: Path) -> list[str]:
     ]
 
 
+def _sample(folder: Path) -> list[str]:
+    """Write settings for the captures of the package, and copies of these; the lines that say so."""
+    captures = sorted(SAMPLE.glob("*.jsonl"))
+    for file in captures:
+        _copy_capture(folder, file)
+    has_ignored = _write_settings(folder)
+    return [
+        f"wrote {folder / FILE} and {format_count(len(captures), 'capture')} in {folder / CAPTURES}",
+        *_next(folder, has_ignored, command_line("why", *SAMPLE_QUESTION, config=_config(folder))),
+    ]
+
+
 def _capture(folder: Path, file: Path) -> list[str]:
     """Write settings for a capture, and copy it beside them; the lines that say so.
 
@@ -98,6 +120,22 @@ def _capture(folder: Path, file: Path) -> list[str]:
         capture = read_capture(str(file))
     except OSError as error:
         raise ConfigError(f"--capture {file}: can't be read ({error.strerror or error})") from error
+    target = _copy_capture(folder, file)
+    has_ignored = _write_settings(folder)
+    databases = format_count(sum(each.is_read for each in capture.databases.values()), "database")
+    return [
+        f"{file} is a capture of {capture.server} at {format_instant(capture.taken_at)}: {databases}",
+        f"wrote {folder / FILE} and {target}",
+        *_next(folder, has_ignored, _question(capture, _config(folder))),
+    ]
+
+
+def _copy_capture(folder: Path, file: Path) -> Path:
+    """Copy a capture into the folder's captures, and return the copy.
+
+    Raises:
+        ConfigError: the folder has another one of its name.
+    """
     target = folder / CAPTURES / _name_in_folder(file)
     is_there = target.exists()
     if is_there and not filecmp.cmp(file, target, shallow=False):
@@ -105,24 +143,28 @@ def _capture(folder: Path, file: Path) -> list[str]:
     (folder / CAPTURES).mkdir(parents=True, exist_ok=True)
     if not is_there:
         _copy(file, target)
+    return target
+
+
+def _write_settings(folder: Path) -> bool:
+    """Write the settings of captures and what stands beside them; whether .gitignore was there."""
     _write_schemas(folder)
     has_ignored = (folder / IGNORED).exists()
     if not has_ignored:
         _write_text(folder / IGNORED, IGNORES)
     # Last: with this file, the folder is complete.
     _write_text(folder / FILE, _template("capture.yaml"))
-    databases = format_count(sum(each.is_read for each in capture.databases.values()), "database")
-    lines = [
-        f"{file} is a capture of {capture.server} at {format_instant(capture.taken_at)}: {databases}",
-        f"wrote {folder / FILE} and {target}",
-    ]
-    if has_ignored:
-        lines.append(f"{folder / IGNORED} is there already; see that it has warehouse/ and {CAPTURES}/")
+    return has_ignored
+
+
+def _next(folder: Path, has_ignored: bool, question: str) -> list[str]:
+    """The lines that say what to run next: a night, and a question."""
     config = _config(folder)
     is_here = folder.resolve() == Path.cwd()
     change = "" if is_here or config else f"cd {shlex.quote(str(folder))} && "
     night = command_line("nightly", "--as-of", "latest", config=config)
-    return [*lines, "next:", f"  {change}{night}", f"  {_question(capture, config)}"]
+    ignore = f"{folder / IGNORED} is there already; see that it has warehouse/ and {CAPTURES}/"
+    return [*([ignore] if has_ignored else []), "next:", f"  {change}{night}", f"  {question}"]
 
 
 def _config(folder: Path) -> str | None:

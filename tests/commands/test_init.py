@@ -92,6 +92,21 @@ def test_settings_for_a_capture(capture: Path, capsys: pytest.CaptureFixture[str
     ]
 
 
+def test_settings_for_the_sample(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert cli.run(["init", "mine", "--sample"]) == 0
+    assert {path.name for path in (tmp_path / "mine").iterdir()} == WRITTEN
+    assert len(list((tmp_path / "mine" / "captures").iterdir())) == 3
+    assert capsys.readouterr().out.splitlines() == [
+        f"wrote {Path('mine', 'priorities.yaml')} and 3 captures in {Path('mine', 'captures')}",
+        "next:",
+        "  cd mine && priorities nightly --as-of latest",
+        "  priorities why --queue ClaimIntakeQueue --remote-service //acme/portal/Gold",
+    ]
+
+
 def test_a_capture_that_stands_in_its_place(capture: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As `priorities capture` leaves it."""
     (capture.parent / "captures").mkdir()

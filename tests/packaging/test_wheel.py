@@ -24,7 +24,7 @@ from tests.support.processes import PATIENCE, ROOT, environment
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "pipelines", "jobs", "schemas")
-AS_OF = "2026-11-21T00:00:00Z"
+AS_OF = "2026-11-24T07:30:00Z"
 PROGRAM = """
 import pipelines
 
@@ -144,13 +144,12 @@ def test_the_first_use(priorities: Path, folder: Path) -> None:
 
 
 def test_a_night_on_the_sample_and_questions(priorities: Path, folder: Path) -> None:
-    run(priorities, folder, "generate-log", "--preset", "sample", "--messages", "500", "--out", "log")
-    os.replace(folder / "log" / "settings.yaml", folder / "log" / "priorities.yaml")
+    run(priorities, folder, "init", "log", "--sample")
     log = folder / "log"
     run(priorities, log, "nightly", "--as-of", AS_OF, "--quiet")
     found = json.loads(run(priorities, log, "waiting", "--format", "json"))
     assert found["as_of"] == AS_OF
-    found = json.loads(run(priorities, log, "next", "--queue", "TargetQueue", "--format", "json"))
+    found = json.loads(run(priorities, log, "next", "--queue", "ClaimIntakeQueue", "--format", "json"))
     assert found["as_of"] == AS_OF
     assert run(priorities, log, "report").startswith("report.html: ")
     # The client of Spark Connect takes `python -c` for its own tests, and asks for Apache Spark.
