@@ -49,7 +49,7 @@ MASKS = (
     (r"\bfinished at \S+", "finished at ?"),
     # On the page: how long runs took, in a figure, a cell and the data.
     (r"(The run took</dt><dd[^>]*>)[^<]*(</dd><dd[^>]*>)[^<]*", r"\1?\2?"),
-    (r'(data-value=)"\d+\.\d{6}">[^<]*', r"\1"),
+    (r'(data-value=)"\d+\.\d{3,6}">[^<]*', r"\1"),
     (r'("NOW","NOW"),\d+\.\d+', r"\1"),
     # How many files a table has is up to the engine; a line that said nothing else goes.
     (r"(; )?\b(join|delete|in) \d+ (unused )?files?( in \d+ partitions)?", ""),
