@@ -114,7 +114,7 @@ def _plan(needs: Needs) -> Iterator[str]:
         first, last = map(format_instant, (needs.outdated[0], needs.outdated[-1]))
         yield f"remove {len(needs.outdated)} as_ofs, {first} to {last}"
     if needs.spread:
-        yield f"compacted what several batches left of {len(needs.spread)} days"
+        yield f"compact {format_count(len(needs.spread), 'closed day')}"
     if needs.files:
         yield f"join {needs.files} files in {needs.partitions} partitions"
     if needs.unused:

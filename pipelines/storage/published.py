@@ -119,7 +119,7 @@ def published_as_of(
     if last["status"] != "succeeded" and last["last_batch"] is not None:
         log.warning(
             "the run of %s that started at %s did not succeed (%s): the tables of this as_of may be of it "
-            "and of the one before; run %s, which makes them again",
+            "and of the one before; run %s, which writes them again",
             format_instant(found),
             format_instant(last["started_at"]),
             last["error"],
@@ -169,7 +169,7 @@ def _find_run(
             f"--as-of {format_instant(as_of)} was published, but its rows were removed since "
             "(maintain --keep-days); run "
             f"{command_line('schedules', '--as-of', format_instant(as_of), config=settings.path)}, which "
-            "makes them again"
+            "writes them again"
         )
     return as_of
 

@@ -79,7 +79,7 @@ def test_what_an_as_of_had_is_made_again(embedded: SparkSession, published: Proj
     file.unlink()
     assert find_damage(warehouse) == [
         f"warehouse: {warehouse}/receive_schedule: its data file {path} is gone. Put it back, or run "
-        f"{name_command('nightly')} --as-of 2026-11-20T13:00:00Z again, which makes it again"
+        f"{name_command('nightly')} --as-of 2026-11-20T13:00:00Z again, which writes it again"
     ]
     published.run(embedded, at(60))
     assert find_damage(warehouse) == []

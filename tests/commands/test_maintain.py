@@ -121,9 +121,7 @@ def test_tables_stay_what_they_were_declared(session: SparkSession, tmp_path: Pa
     counted = dict.fromkeys(("events", "accepted", "duplicates", "rejected"), 0)
     write(warehouse, BATCHES, [row | counted for row in batches])
 
-    assert maintain(warehouse, keep_hours=0)[0] == (
-        "endpoints: compacted what several batches left of 1 days"
-    )
+    assert maintain(warehouse, keep_hours=0)[0] == "endpoints: compact 1 closed day"
     found = warehouse.read(ENDPOINTS).where("rule_name = \"ü 'R'\" and created_at is not null")
     places = [(row.closed_on, row.fold) for row in found.select("closed_on", "fold").collect()]
     assert sorted(places, key=str) == sorted([(None, 1), (None, 2), (day, 2), (day, 2)], key=str)

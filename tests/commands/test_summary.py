@@ -89,8 +89,8 @@ def test_a_run_shows_what_came_in_what_waits_and_what_to_look_at(
         "RECEIVED of them that was rolled back",
         "SQL1.A.Off: Off: one more reader would help",
         "SQL1.A.OrderQueue: OrderQueue: one more reader would help",
-        "SQL1.A.OrderQueue: message OrderQueue/12 waits since 2026-11-20T11:48:00Z; 11 that came later go "
-        "before it",
+        "SQL1.A.OrderQueue: message OrderQueue/12 waits since 2026-11-20T11:48:00Z; 11 later "
+        "messages are ahead of it",
     ]
     assert len(findings) == MOST_FINDINGS
     assert text.splitlines()[:2] == [

@@ -111,7 +111,7 @@ def test_readers_are_told_that_a_second_run_did_not_end(
     )
     assert said.endswith(
         f"run {command_line('schedules', '--as-of', '2026-11-20T13:00:00Z', config=project.config)}, which "
-        "makes them again"
+        "writes them again"
     )
 
     with monkeypatch.context() as patched:
