@@ -1,5 +1,7 @@
 """Causes that lie in the order: what is ahead of a message."""
 
+from typing import ClassVar
+
 from pyspark.sql import DataFrame, functions as F
 
 from pipelines.console.wording import format_list
@@ -17,7 +19,24 @@ from pipelines.why.places import NAMES, PLACE
 MOST_AHEAD = 3
 
 
-class Outranked(Cause):
+class Ahead(Cause):
+    """Messages of other groups are ahead; the details count these, by their names."""
+
+    columns = same(*NAMES)
+    is_of_order = True
+    most_details = MOST_AHEAD
+    counts_more: ClassVar[bool]
+    behind: ClassVar[str]
+
+    def rows_of_details(self, found: Explained, rows: DataFrame) -> DataFrame:
+        return _ahead(found.rows, rows, counts_more=self.counts_more)
+
+    def sentence(self, at: Occurrence) -> str:
+        ahead = format_list([f"{row['messages']:,} of {format_names(row)}" for row in at.details])
+        return f"{at.count('stand')} behind messages of {self.behind}: {ahead}"
+
+
+class Outranked(Ahead):
     """Messages of other groups with a higher group priority are ahead.
 
     In a transmission queue, messages of other conversations with a higher transmit_priority (the vendor's
@@ -26,15 +45,8 @@ class Outranked(Cause):
 
     code = "outranked"
     condition = "is_outranked"
-    columns = same(*NAMES)
-    is_of_order = True
-    most_details = MOST_AHEAD
-
-    def rows_of_details(self, found: Explained, rows: DataFrame) -> DataFrame:
-        return _ahead(found.rows, rows, counts_more=True)
-
-    def sentence(self, at: Occurrence) -> str:
-        return f"{at.count('stand')} behind messages of a higher level: {_kinds(at)}"
+    counts_more = True
+    behind = "a higher level"
 
     def action(self, at: Occurrence) -> str:
         return "raise their level by a rule, or lower that of the others; try it with what-if"
@@ -61,7 +73,7 @@ class OwnGroupFirst(Cause):
         return "one group is served by one reader at a time; split the work into more conversations"
 
 
-class OlderFirst(Cause):
+class OlderFirst(Ahead):
     """Messages of other groups are ahead that are not of a higher level: they arrived earlier.
 
     More readers help, or a rule that tells them apart.
@@ -69,15 +81,8 @@ class OlderFirst(Cause):
 
     code = "older_first"
     condition = "is_behind_older"
-    columns = same(*NAMES)
-    is_of_order = True
-    most_details = MOST_AHEAD
-
-    def rows_of_details(self, found: Explained, rows: DataFrame) -> DataFrame:
-        return _ahead(found.rows, rows, counts_more=False)
-
-    def sentence(self, at: Occurrence) -> str:
-        return f"{at.count('stand')} behind messages of the same level that go first: {_kinds(at)}"
+    counts_more = False
+    behind = "the same level that go first"
 
     def action(self, at: Occurrence) -> str:
         return "start more readers, or tell them apart by a rule"
@@ -107,10 +112,6 @@ class FirstInLine(Cause):
         if at.details and at.first["queue"]:
             return ("next", "--queue", format_queue_of(at.first))
         return super().command(at)
-
-
-def _kinds(at: Occurrence) -> str:
-    return format_list([f"{row['messages']:,} of {format_names(row)}" for row in at.details])
 
 
 def _ahead(rows: DataFrame, behind: DataFrame, *, counts_more: bool) -> DataFrame:
