@@ -39,8 +39,8 @@ class Ahead(Cause):
 class Outranked(Ahead):
     """Messages of other groups with a higher group priority are ahead.
 
-    In a transmission queue, messages of other conversations with a higher transmit_priority (the vendor's
-    page "Conversation Priorities"). The details name the three largest kinds of them.
+    In a transmission queue these are messages of other conversations with a higher transmit_priority (the
+    vendor's page "Conversation Priorities"). The details name the three largest kinds of them.
     """
 
     code = "outranked"

@@ -63,10 +63,10 @@ class GroupLocked(Cause):
 
 
 class QueueOff(Cause):
-    """The queue is off, or the queue of the same instance for which the message waits to be sent.
+    """The queue is off, or the message waits to be sent to a queue of the same instance that is off.
 
-    `waits_for` names the second. Five rollbacks in a row turn a queue off (the vendor's page "Poison
-    Message Detection"); the details name the message behind them. Take it out, then turn the queue on.
+    `waits_for` names that queue. Five rollbacks in a row turn a queue off (the vendor's page "Poison Message
+    Detection"); the details name the message behind them. Take it out, then turn the queue on.
     """
 
     code = "queue_off"

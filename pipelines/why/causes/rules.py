@@ -57,9 +57,9 @@ class RuleNewerThanEndpoint(Cause):
 
 
 class RuleChangedSince(Cause):
-    """The rule was there when the endpoint was created, with another level or other criteria.
+    """The rule had another level or other criteria when the endpoint was created, or another one has gone.
 
-    Or a rule that went before it is gone. What to do is the same.
+    The rule that has gone stood on an earlier step. The action is that of rule_newer_than_endpoint.
     """
 
     code = "rule_changed_since"
