@@ -1,4 +1,4 @@
-"""Two nights and a backfill by Airflow, on both engines, give the tables of plain runs."""
+"""Two nights and a backfill by Airflow give the tables of plain runs, on the embedded engine."""
 
 import json
 import os
@@ -61,15 +61,14 @@ class Airflow:
             "AIRFLOW__CORE__DAGS_FOLDER": str(ROOT / "dags"),
             "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
             "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
-            "SPARK_MASTER": "local[2]",
+            "CONVERSATION_PRIORITIES_ENGINE": "embedded",
             "ENGINE_MEMORY": "1g",
         }
         code, said = self._call("db", "migrate")
         assert code == 0, said[-3000:]
 
-    def run(self, *moment: str, engine: str = "embedded", **parameters: str) -> Outcome:
+    def run(self, *moment: str, **parameters: str) -> Outcome:
         """One run of the DAG; its logical date is the moment, if one is given."""
-        self._environment["CONVERSATION_PRIORITIES_ENGINE"] = engine
         code, said = self._call("dags", "test", DAG, *moment, "--conf", json.dumps(parameters))
         query = (
             "select task_id, state, try_number from task_instance where run_id = "
@@ -158,7 +157,7 @@ def test_two_nights_and_a_backfill(session: SparkSession, airflow: Airflow, tmp_
         scheduled.add(events)
         require_success(airflow.run(three_hours_after(midnight), config=scheduled.config))
     backfill = {"config": scheduled.config, "as_of": BACKFILLED.isoformat()}
-    require_success(airflow.run(engine="spark", **backfill))
+    require_success(airflow.run(**backfill))
     run_plainly(session, plain)
 
     of_files = ("path", "modified_at")
